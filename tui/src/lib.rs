@@ -66,7 +66,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let output = Output::new(&cli.global, cli.looks.color);
     let command = match cli.command {
         Some(command) => command,
-        None if ui::possible() => {
+        None if ui::is_available() => {
             return ui::open(&cli.global, &cli.looks).unwrap_or_else(|failure| {
                 let _ = output.error(&failure);
                 ExitCode::from(failure.code())

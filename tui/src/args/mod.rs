@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
-use crate::ui::{ColorWish, ScreenId};
+use crate::ui::{ColorMode, ScreenId};
 
 pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
@@ -84,9 +84,9 @@ pub(crate) struct Looks {
         help_heading = GLOBAL_HEADING,
         value_name = "WHEN",
         hide_possible_values = true,
-        value_parser = values::one_of::<ColorWish>(values::colors())
+        value_parser = values::one_of::<ColorMode>(values::colors())
     )]
-    pub(crate) color: Option<ColorWish>,
+    pub(crate) color: Option<ColorMode>,
 }
 
 /// Heading of the options that every command has.

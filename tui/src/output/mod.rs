@@ -25,7 +25,7 @@ pub(crate) use self::{
 use crate::{
     args::{Format, Global},
     exit::Failure,
-    ui::ColorWish,
+    ui::ColorMode,
 };
 
 /// Increased when a field of a JSON document is removed or changes its meaning.
@@ -47,7 +47,7 @@ struct Document<'a, T> {
 }
 
 impl Output {
-    pub(crate) fn new(global: &Global, color: Option<ColorWish>) -> Self {
+    pub(crate) fn new(global: &Global, color: Option<ColorMode>) -> Self {
         style::decide(global.format.time, color);
         Self {
             format: global.format,

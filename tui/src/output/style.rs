@@ -4,7 +4,7 @@ use std::{ffi::OsString, io::IsTerminal as _, sync::OnceLock};
 
 use jiff::Timestamp;
 
-use crate::{args::TimeStyle, clock, endpoint::variable, ui::ColorWish};
+use crate::{args::TimeStyle, clock, endpoint::variable, ui::ColorMode};
 
 /// How results look. Decided once, from the flags, the environment and whether standard output is a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Style {
 static STYLE: OnceLock<Style> = OnceLock::new();
 
 /// Decides the style of this process.
-pub(super) fn decide(time: Option<TimeStyle>, color: Option<ColorWish>) {
+pub(super) fn decide(time: Option<TimeStyle>, color: Option<ColorMode>) {
     let is_terminal = std::io::stdout().is_terminal();
     let columns = crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
     let ages = time.map_or(is_terminal, |time| time == TimeStyle::Relative);
@@ -33,14 +33,14 @@ pub(super) fn current() -> Style {
 }
 
 /// Whether results have colors. The flag takes precedence over `FARRIER_COLOR`, and that over `NO_COLOR`.
-fn is_colored(flag: Option<ColorWish>, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+fn is_colored(flag: Option<ColorMode>, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let from_environment = || variable("FARRIER_COLOR")?.to_str()?.parse().ok();
-    let wish = flag.or_else(from_environment).unwrap_or(ColorWish::Auto);
+    let wish = flag.or_else(from_environment).unwrap_or(ColorMode::Auto);
     match wish {
-        ColorWish::Auto => {
+        ColorMode::Auto => {
             is_terminal && variable("NO_COLOR").is_none() && variable("TERM").is_some_and(|term| term != "dumb")
         }
-        ColorWish::Only(_) => "never".parse() != Ok(wish),
+        ColorMode::Only(_) => "never".parse() != Ok(wish),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 
 /// An action on several objects of a kind.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bulk {
+pub(crate) struct BulkAction {
     /// What is done: `Delete`.
     pub(crate) verb: &'static str,
     /// What it is done to, one of it: `artifact`.
@@ -45,7 +45,7 @@ pub(crate) struct Bulk {
     pub(crate) skipped: Vec<String>,
 }
 
-impl Bulk {
+impl BulkAction {
     fn title(&self) -> String {
         let size = if self.bytes > 0 { format!(" ({})", human_bytes(self.bytes)) } else { String::new() };
         format!("{} {}{size}", self.verb, counted(self.names.len(), self.noun))

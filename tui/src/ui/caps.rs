@@ -21,12 +21,12 @@ pub(crate) enum Colors {
 
 /// What `--color` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColorWish {
+pub(crate) enum ColorMode {
     Auto,
     Only(Colors),
 }
 
-impl FromStr for ColorWish {
+impl FromStr for ColorMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -50,42 +50,42 @@ pub(crate) enum Glyphs {
 
 /// What flags and the file say.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct AppearanceOptions {
     pub(crate) ascii: bool,
     pub(crate) unicode: bool,
     /// No colours, whatever the terminal has.
     pub(crate) mono: bool,
-    pub(crate) flag: Option<ColorWish>,
-    pub(crate) file: Option<ColorWish>,
+    pub(crate) flag: Option<ColorMode>,
+    pub(crate) file: Option<ColorMode>,
 }
 
 /// The look of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct Appearance {
     pub(crate) colors: Colors,
     pub(crate) glyphs: Glyphs,
     pub(crate) theme: Theme,
 }
 
-impl Look {
+impl Appearance {
     /// The flag comes before `FARRIER_COLOR`, that before the file, that before `NO_COLOR`, and that
     /// before what the terminal says of itself.
-    pub(crate) fn of(wishes: Wishes, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub(crate) fn of(options: AppearanceOptions, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
         let own = || text("FARRIER_COLOR")?.parse().ok();
-        let wish = wishes.flag.or_else(own).or(wishes.file).unwrap_or(ColorWish::Auto);
+        let mode = options.flag.or_else(own).or(options.file).unwrap_or(ColorMode::Auto);
         let term = text("TERM").unwrap_or_default();
-        let colors = match wish {
-            _ if wishes.mono => Colors::Never,
-            ColorWish::Only(colors) => colors,
-            ColorWish::Auto if text("NO_COLOR").is_some() => Colors::Never,
-            ColorWish::Auto if text("COLORTERM").is_some_and(|c| c == "truecolor" || c == "24bit") => Colors::True,
-            ColorWish::Auto if term.contains("256") => Colors::Many,
-            ColorWish::Auto => Colors::Palette,
+        let colors = match mode {
+            _ if options.mono => Colors::Never,
+            ColorMode::Only(colors) => colors,
+            ColorMode::Auto if text("NO_COLOR").is_some() => Colors::Never,
+            ColorMode::Auto if text("COLORTERM").is_some_and(|c| c == "truecolor" || c == "24bit") => Colors::True,
+            ColorMode::Auto if term.contains("256") => Colors::Many,
+            ColorMode::Auto => Colors::Palette,
         };
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text).unwrap_or_default();
         let utf8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
-        let unicode = !wishes.ascii && (wishes.unicode || utf8 && term != "linux");
+        let unicode = !options.ascii && (options.unicode || utf8 && term != "linux");
         Self { colors, glyphs: if unicode { Glyphs::Unicode } else { Glyphs::Ascii }, theme: Theme::default() }
     }
 }
@@ -99,16 +99,17 @@ pub(crate) fn full_screen(term: Option<OsString>) -> bool {
 mod tests {
     use super::*;
 
-    fn look(wishes: Wishes, set: &'static [(&str, &str)]) -> (Colors, bool) {
-        let look =
-            Look::of(wishes, |name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value)));
+    fn look(options: AppearanceOptions, set: &'static [(&str, &str)]) -> (Colors, bool) {
+        let look = Appearance::of(options, |name| {
+            set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value))
+        });
         (look.colors, look.glyphs == Glyphs::Unicode)
     }
 
     #[test]
     fn flags_then_own_variable_then_the_rest() {
         use Colors::{Many, Never, Palette, True};
-        let plain = Wishes::default();
+        let plain = AppearanceOptions::default();
         assert_eq!(look(plain, &[("LANG", "C.utf8"), ("TERM", "xterm")]), (Palette, true));
         assert_eq!(look(plain, &[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), (Palette, false));
         assert_eq!(look(plain, &[("LANG", "de_DE.UTF-8"), ("TERM", "linux")]), (Palette, false));
@@ -116,13 +117,13 @@ mod tests {
         assert_eq!(look(plain, &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]).0, True);
         assert_eq!(look(plain, &[("NO_COLOR", "1"), ("COLORTERM", "24bit")]), (Never, false));
         assert_eq!(look(plain, &[("NO_COLOR", "1"), ("FARRIER_COLOR", "always")]), (Palette, false));
-        let flag = Wishes { ascii: true, flag: "never".parse().ok(), ..plain };
+        let flag = AppearanceOptions { ascii: true, flag: "never".parse().ok(), ..plain };
         assert_eq!(look(flag, &[("LANG", "C.UTF-8"), ("FARRIER_COLOR", "256")]), (Never, false));
-        let file = Wishes { file: "256".parse().ok(), ..plain };
+        let file = AppearanceOptions { file: "256".parse().ok(), ..plain };
         assert_eq!(look(file, &[("NO_COLOR", "1")]).0, Many);
         assert_eq!(look(file, &[("FARRIER_COLOR", "16")]).0, Palette);
-        assert_eq!(look(Wishes { mono: true, ..file }, &[]).0, Never);
-        assert!("pink".parse::<ColorWish>().is_err());
+        assert_eq!(look(AppearanceOptions { mono: true, ..file }, &[]).0, Never);
+        assert!("pink".parse::<ColorMode>().is_err());
         assert!(!full_screen(None) && !full_screen(Some("dumb".into())) && full_screen(Some("xterm".into())));
     }
 }

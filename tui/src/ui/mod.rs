@@ -8,19 +8,19 @@ mod bulk;
 mod caps;
 mod copy;
 mod form;
+mod frame_rate;
 mod key;
 mod keymap;
 mod layer;
 mod line;
 mod list;
-mod memory;
 mod net;
-mod pace;
 mod pager;
 mod repo;
 mod report;
 mod run;
 mod runs;
+mod saved_state;
 mod screens;
 mod settings;
 mod starter;
@@ -34,7 +34,7 @@ mod world;
 
 use std::{io::IsTerminal as _, process::ExitCode};
 
-pub(crate) use self::{caps::ColorWish, screens::ScreenId, settings::Settings};
+pub(crate) use self::{caps::ColorMode, screens::ScreenId, settings::Settings};
 use crate::{
     args::{Global, Looks},
     config::{self, Config},
@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// Whether there is a terminal that a full screen can be shown on.
-pub(crate) fn possible() -> bool {
+pub(crate) fn is_available() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && caps::full_screen(variable("TERM"))
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn typed() -> Vec<(String, &'static str)> {
 }
 
 /// Ends the program at once, with the exit code of a signal, without writing to the terminal.
-fn gone(signal: u8) -> ! {
+fn exit_for_signal(signal: u8) -> ! {
     term::abandon();
     // Whoever could end in order does not answer any more.
     std::process::exit(i32::from(128 + signal));

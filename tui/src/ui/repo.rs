@@ -15,7 +15,7 @@ const KINDS_MAX: usize = 16;
 
 /// A repository with what a list, its filters and its actions need.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Repo {
+pub(crate) struct RepositorySummary {
     pub(crate) id: i64,
     /// Full name, default branch and description, one after the other.
     text: Arc<str>,
@@ -75,7 +75,7 @@ const EMPTY: u8 = 2;
 const ARCHIVED: u8 = 4;
 const MIRROR: u8 = 8;
 
-impl Repo {
+impl RepositorySummary {
     pub(crate) fn full_name(&self) -> &str {
         &self.text[..self.branch_at as usize]
     }
@@ -141,12 +141,12 @@ impl Repo {
 
 /// Makes repositories small, and remembers what they have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Slimmer {
+pub(crate) struct RepositoryCompactor {
     kinds: Vec<Arc<Kind>>,
 }
 
-impl Slimmer {
-    pub(crate) fn slim(&mut self, whole: Repository) -> Repo {
+impl RepositoryCompactor {
+    pub(crate) fn compact(&mut self, whole: Repository) -> RepositorySummary {
         let kind = self.kind(&whole);
         let text = [whole.full_name.as_str(), &whole.default_branch, &whole.description].concat();
         // No answer of a daemon is as long as numbers of this size go.
@@ -156,7 +156,7 @@ impl Slimmer {
             [(whole.private, PRIVATE), (whole.empty, EMPTY), (whole.archived, ARCHIVED), (whole.mirror, MIRROR)];
         let rare = Rare { source: whole.original_url, website: whole.website, migration: whole.farrier_migration };
         let has_rare = !rare.source.is_empty() || !rare.website.is_empty() || rare.migration.is_some();
-        Repo {
+        RepositorySummary {
             id: whole.id,
             text: text.into(),
             branch_at: place(branch_at),
@@ -210,11 +210,11 @@ mod tests {
 
     #[test]
     fn nothing_that_is_kept_is_changed() {
-        let mut slimmer = Slimmer::default();
+        let mut compactor = RepositoryCompactor::default();
         let mut fetched = whole("infra/日本語");
         fetched.website = "https://site.lan".to_owned();
         fetched.farrier_migration = Some(MigrationProgress::default());
-        let repo = slimmer.slim(fetched.clone());
+        let repo = compactor.compact(fetched.clone());
         assert_eq!((repo.full_name(), repo.name()), ("infra/日本語", "日本語"));
         assert_eq!((repo.default_branch(), repo.description()), ("main", "edge proxy"));
         assert_eq!((repo.clone_url(), repo.ssh_url()), (fetched.clone_url, fetched.ssh_url));
@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn what_repositories_have_in_common_is_there_once() {
-        let mut slimmer = Slimmer::default();
+        let mut compactor = RepositoryCompactor::default();
         let named = |name: &str| Repository { clone_url: format!("http://forge.lan/{name}.git"), ..whole(name) };
-        let (one, other) = (slimmer.slim(named("a/b")), slimmer.slim(named("infra/gateway")));
+        let (one, other) = (compactor.compact(named("a/b")), compactor.compact(named("infra/gateway")));
         assert!(Arc::ptr_eq(&one.kind, &other.kind));
-        assert!(size_of::<Repo>() <= 80, "{} bytes a row", size_of::<Repo>());
+        assert!(size_of::<RepositorySummary>() <= 80, "{} bytes a row", size_of::<RepositorySummary>());
     }
 }

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use super::memory;
+use super::saved_state;
 use crate::clock;
 
 /// What went wrong, in the words of the panic.
@@ -27,7 +27,7 @@ pub(crate) struct Report {
 
 /// Where it is kept. The newest takes the place of the one before, so that they never grow in number.
 pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    Some(memory::state(variable)?.join("panic.txt"))
+    Some(saved_state::state(variable)?.join("panic.txt"))
 }
 
 impl Report {

@@ -1,6 +1,6 @@
 //! The loop: wait, take everything that waits, update, draw once.
 //!
-//! Owns the threads and the pace of drawing. Only this thread writes to the terminal, and it waits
+//! Owns the threads and the frame_rate of drawing. Only this thread writes to the terminal, and it waits
 //! for nothing else: whatever happens elsewhere comes through one channel.
 
 use std::{
@@ -17,10 +17,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{
     app::{App, Effect, Msg},
     copy,
-    memory::{self, Memory},
-    net,
-    pace::Pace,
-    pager,
+    frame_rate::FrameRate,
+    net, pager,
+    saved_state::{self, SavedState},
     settings::{Clipboard, Settings, Sync},
     starter::Starter,
     term, view,
@@ -28,23 +27,23 @@ use super::{
 use crate::{args::Global, clock, config::Problem, endpoint::variable};
 
 /// How long an escape byte waits for the rest of a key, here and over a network.
-const PATIENCE: Duration = Duration::from_millis(40);
-const PATIENCE_REMOTE: Duration = Duration::from_millis(100);
+const ESCAPE_TIMEOUT: Duration = Duration::from_millis(40);
+const ESCAPE_TIMEOUT_REMOTE: Duration = Duration::from_millis(100);
 
-type Screen = Terminal<term::Wire<std::fs::File>>;
+type Screen = Terminal<term::AnsiBackend<std::fs::File>>;
 
 /// Runs the full screen until it is left.
 pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> io::Result<ExitCode> {
     let (sender, inbox) = channel();
-    let _held = term::Held::take()?;
-    let (mut rest, bed) = term::rest()?;
-    let manners = Manners::of(&settings);
-    manners.ask()?;
-    let orders = threads(global, &sender, bed)?;
-    let mut terminal = Terminal::new(term::Wire::new(term::stream()?, term::size))?;
+    let _held = term::TerminalGuard::acquire()?;
+    let (mut input_pause, pause_point) = term::pausable_input()?;
+    let options = TerminalOptions::of(&settings);
+    options.ask()?;
+    let orders = threads(global, &sender, pause_point)?;
+    let mut terminal = Terminal::new(term::AnsiBackend::new(term::stream()?, term::size))?;
     terminal.backend_mut().sync(settings.sync == Sync::On);
-    let mut pace = Pace::new(settings.slow);
-    let memory = memory::path(variable);
+    let mut frame_rate = FrameRate::new(settings.slow);
+    let saved_state = saved_state::path(variable);
     if settings.mouse {
         term::mouse(true)?;
     }
@@ -52,7 +51,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
     app.world.clock.zone = clock::zone();
     let beside = std::env::current_exe().ok();
     app.world.starter = Starter::find(variable, beside.as_deref().and_then(std::path::Path::parent));
-    app.recall(&memory.as_deref().map(Memory::load).unwrap_or_default());
+    app.recall(&saved_state.as_deref().map(SavedState::load).unwrap_or_default());
     let begun = Instant::now();
     let mut todo = app.begin();
     for problem in problems.iter().filter(|problem| !problem.is_warning).take(1) {
@@ -68,38 +67,38 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
             match effect {
                 Effect::Quit(code) => {
                     // What is not remembered is set again with a key or two.
-                    let _ = memory.as_deref().map(|path| app.memory().save(path));
+                    let _ = saved_state.as_deref().map(|path| app.saved_state().save(path));
                     return Ok(ExitCode::from(code));
                 }
                 Effect::Page(text) => {
-                    let shown = page(&mut terminal, &mut rest, &text)?;
+                    let shown = page(&mut terminal, &mut input_pause, &text)?;
                     todo.extend(app.update(Msg::Paged(shown), begun.elapsed(), clock::now()));
                 }
                 Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
                 Effect::Sync(known) => terminal.backend_mut().sync(known),
                 Effect::Redetect => {
-                    pace = pace.anew();
-                    todo.extend(app.update(Msg::Slow(pace.is_slow()), begun.elapsed(), clock::now()));
-                    term::take()?;
-                    manners.ask()?;
+                    frame_rate = frame_rate.anew();
+                    todo.extend(app.update(Msg::Slow(frame_rate.is_slow()), begun.elapsed(), clock::now()));
+                    term::acquire()?;
+                    options.ask()?;
                     repaint(&mut terminal)?;
                     let size = term::size()?;
                     todo.extend(app.update(Msg::Resized(size), begun.elapsed(), clock::now()));
                 }
-                other => carry_out(other, manners, &orders, &mut terminal)?,
+                other => carry_out(other, options, &orders, &mut terminal)?,
             }
         }
         // The first picture of a change comes at once, those that follow it in a storm wait.
-        let early = drawn.map_or(Duration::ZERO, |at| pace.frame().saturating_sub(at.elapsed()));
+        let early = drawn.map_or(Duration::ZERO, |at| frame_rate.frame().saturating_sub(at.elapsed()));
         let dirty = if early.is_zero() {
             let before = Instant::now();
             paint(&app, &mut terminal)?;
-            if manners.title && app.title() != title {
+            if options.title && app.title() != title {
                 title = app.title();
                 term::title(&title)?;
             }
             drawn = Some(Instant::now());
-            if let Some(slow) = pace.drawn(before.elapsed(), begun.elapsed()) {
+            if let Some(slow) = frame_rate.drawn(before.elapsed(), begun.elapsed()) {
                 todo.extend(app.update(Msg::Slow(slow), begun.elapsed(), clock::now()));
             }
             false
@@ -128,14 +127,14 @@ fn paint(app: &App, terminal: &mut Screen) -> io::Result<()> {
 
 /// How the terminal is treated.
 #[derive(Clone, Copy, Debug)]
-struct Manners {
+struct TerminalOptions {
     clipboard: Clipboard,
     bell: bool,
     title: bool,
     sync: Sync,
 }
 
-impl Manners {
+impl TerminalOptions {
     fn of(settings: &Settings) -> Self {
         Self { clipboard: settings.clipboard, bell: settings.bell, title: settings.title, sync: settings.sync }
     }
@@ -149,9 +148,9 @@ impl Manners {
 }
 
 /// How long an escape byte waits: as long as `ESCDELAY` says, which other programs heed, too.
-fn patience(variable: impl Fn(&str) -> Option<OsString>) -> Duration {
+fn escape_timeout(variable: impl Fn(&str) -> Option<OsString>) -> Duration {
     let said = variable("ESCDELAY").and_then(|text| text.to_str()?.parse().ok()).map(Duration::from_millis);
-    said.unwrap_or(if variable("SSH_CONNECTION").is_some() { PATIENCE_REMOTE } else { PATIENCE })
+    said.unwrap_or(if variable("SSH_CONNECTION").is_some() { ESCAPE_TIMEOUT_REMOTE } else { ESCAPE_TIMEOUT })
 }
 
 fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
@@ -163,7 +162,7 @@ fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
 
 fn carry_out(
     effect: Effect,
-    manners: Manners,
+    options: TerminalOptions,
     orders: &UnboundedSender<net::Order>,
     terminal: &mut Screen,
 ) -> io::Result<()> {
@@ -175,10 +174,10 @@ fn carry_out(
         Effect::Cancel(ticket) => drop(orders.send(net::Order::Cancel(ticket))),
         // What was not copied is still to be seen.
         Effect::Copy(text) => {
-            drop(copy::copy(&text, manners.clipboard, variable("TMUX").is_some(), &mut term::stream()?));
+            drop(copy::copy(&text, options.clipboard, variable("TMUX").is_some(), &mut term::stream()?));
         }
         Effect::Mouse(on) => term::mouse(on)?,
-        Effect::Bell if manners.bell => term::bell()?,
+        Effect::Bell if options.bell => term::bell()?,
         Effect::Repaint => repaint(terminal)?,
         Effect::Bell | Effect::Page(_) | Effect::Suspend | Effect::Sync(_) | Effect::Redetect | Effect::Quit(_) => {}
     }
@@ -187,7 +186,7 @@ fn carry_out(
 
 /// Stops like any other program, until a shell lets it go on. Answers what came in the meantime.
 fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>> {
-    term::give();
+    term::release();
     rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
     let mut kept = Vec::new();
     // Stopping may come a little later than asking for it.
@@ -198,17 +197,17 @@ fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>>
             break;
         }
     }
-    term::take()?;
+    term::acquire()?;
     repaint(terminal)?;
     Ok(kept)
 }
 
 /// Lets the user's pager show a text on this terminal. Answers whether it could.
-fn page(terminal: &mut Screen, rest: &mut term::Rest, text: &str) -> io::Result<Result<(), String>> {
-    term::give();
+fn page(terminal: &mut Screen, input_pause: &mut term::InputPause, text: &str) -> io::Result<Result<(), String>> {
+    term::release();
     // Keys that interrupt are the pager's as long as it has the terminal.
-    let shown = rest.during(|| net::undisturbed(|| pager::show(&pager::command(variable), text)))?;
-    term::take()?;
+    let shown = input_pause.during(|| net::undisturbed(|| pager::show(&pager::command(variable), text)))?;
+    term::acquire()?;
     repaint(terminal)?;
     Ok(shown)
 }
@@ -218,7 +217,11 @@ fn repaint(terminal: &mut Screen) -> io::Result<()> {
 }
 
 /// Starts what runs beside the loop. None of it outlives the process, and nothing waits for it.
-fn threads(global: &Global, sender: &Sender<Msg>, bed: term::Bed) -> io::Result<UnboundedSender<net::Order>> {
+fn threads(
+    global: &Global,
+    sender: &Sender<Msg>,
+    pause_point: term::PausePoint,
+) -> io::Result<UnboundedSender<net::Order>> {
     let (orders, wanted) = tokio::sync::mpsc::unbounded_channel();
     let (global, tell) = (global.clone(), sender.clone());
     spawn("network", move || {
@@ -235,23 +238,23 @@ fn threads(global: &Global, sender: &Sender<Msg>, bed: term::Bed) -> io::Result<
         };
         let _ = net::serve(&global, wanted, tell);
     })?;
-    let patience = patience(variable);
+    let escape_timeout = escape_timeout(variable);
     let tell = sender.clone();
     spawn("input", move || {
-        let _ = term::listen(patience, bed, |said| {
+        let _ = term::listen(escape_timeout, pause_point, |said| {
             let msg = match said {
-                term::Said::Key(key) => Msg::Key(key),
-                term::Said::Paste(text) => Msg::Paste(text),
-                term::Said::Mouse(mouse) => Msg::Mouse(mouse),
-                term::Said::Sync(known) if term::query::is_in_time() => Msg::Sync(known),
-                term::Said::Sync(_) => return true,
+                term::InputEvent::Key(key) => Msg::Key(key),
+                term::InputEvent::Paste(text) => Msg::Paste(text),
+                term::InputEvent::Mouse(mouse) => Msg::Mouse(mouse),
+                term::InputEvent::Sync(known) if term::query::is_in_time() => Msg::Sync(known),
+                term::InputEvent::Sync(_) => return true,
             };
             tell.send(msg).is_ok()
         });
     })?;
     spawn("hang-up", || {
-        term::hang_up();
-        super::gone(1);
+        term::wait_for_hangup();
+        super::exit_for_signal(1);
     })?;
     Ok(orders)
 }
@@ -266,13 +269,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_is_what_is_said_or_more_over_a_network() {
+    fn escape_timeout_is_longer_over_a_network() {
         let with = |set: &'static [(&str, &str)]| {
-            patience(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value)))
+            escape_timeout(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value)))
         };
-        assert_eq!(with(&[]), PATIENCE);
-        assert_eq!(with(&[("SSH_CONNECTION", "::1 1 ::1 22")]), PATIENCE_REMOTE);
+        assert_eq!(with(&[]), ESCAPE_TIMEOUT);
+        assert_eq!(with(&[("SSH_CONNECTION", "::1 1 ::1 22")]), ESCAPE_TIMEOUT_REMOTE);
         assert_eq!(with(&[("SSH_CONNECTION", ""), ("ESCDELAY", "25")]), Duration::from_millis(25));
-        assert_eq!(with(&[("ESCDELAY", "soon")]), PATIENCE);
+        assert_eq!(with(&[("ESCDELAY", "soon")]), ESCAPE_TIMEOUT);
     }
 }

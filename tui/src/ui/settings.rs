@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ffi::OsString};
 
 use super::{
-    caps::{Look, Wishes},
+    caps::{Appearance, AppearanceOptions},
     keymap::Keymap,
     screens::{ScreenId, columns_of},
     theme::{self, Theme},
@@ -18,7 +18,7 @@ use crate::{
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own that the user holds")]
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) look: Look,
+    pub(crate) look: Appearance,
     pub(crate) keymap: Keymap,
     pub(crate) start: Option<ScreenId>,
     /// Columns by the name of their list; a list that is not named shows what fits.
@@ -72,7 +72,7 @@ impl Settings {
             problems.push(Problem::error(1, format!("there is no theme '{wanted}'; there are: {}", all(&themes))));
             Theme::default()
         });
-        let wishes = Wishes {
+        let options = AppearanceOptions {
             ascii: looks.ascii || config.ui.glyphs.as_deref() == Some("ascii"),
             unicode: config.ui.glyphs.as_deref() == Some("unicode"),
             mono: wanted == "mono",
@@ -90,7 +90,7 @@ impl Settings {
         problems.extend(wrong);
         let start = looks.screen.or_else(|| config.ui.start.as_deref().and_then(|name| name.parse().ok()));
         let settings = Self {
-            look: Look { theme, ..Look::of(wishes, variable) },
+            look: Appearance { theme, ..Appearance::of(options, variable) },
             keymap,
             start,
             columns: config.columns.iter().cloned().collect(),

@@ -12,7 +12,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use super::memory;
+use super::saved_state;
 
 const PROGRAM: &str = "farrierd";
 /// A log that is longer when a daemon is started is put aside; one such is kept.
@@ -30,7 +30,7 @@ pub(crate) struct Starter {
 impl Starter {
     /// The daemon beside this program, or in the search path, and the place for its log.
     pub(crate) fn find(variable: impl Fn(&str) -> Option<OsString>, beside: Option<&Path>) -> Option<Self> {
-        let state = memory::state(&variable)?;
+        let state = saved_state::state(&variable)?;
         let search = variable("PATH").unwrap_or_default();
         let places = beside.map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&search));
         let program = places.map(|place| place.join(PROGRAM)).find(|file| file.is_absolute() && file.is_file())?;

@@ -39,7 +39,7 @@ pub(crate) struct Transfers(Vec<Transfer>);
 
 /// Something that runs, for a line with a bar.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Going {
+pub(crate) struct ProgressLine {
     pub(crate) what: &'static str,
     pub(crate) name: String,
     /// So much of so much; none where nobody knows.
@@ -49,7 +49,7 @@ pub(crate) struct Going {
 
 /// What is to be said of an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum TransferNotice {
     Saved(String),
     Failed(String),
     /// There is a file of that name, which may be wanted.
@@ -72,7 +72,12 @@ impl Transfers {
     }
 
     /// Takes an answer. Answers what is to be said of it, if it was for one of them.
-    pub(crate) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, now: Duration) -> Option<News> {
+    pub(crate) fn take(
+        &mut self,
+        ask: &Ask,
+        result: &Result<Answer, Problem>,
+        now: Duration,
+    ) -> Option<TransferNotice> {
         let at = self.0.iter().rposition(|one| one.ask == *ask && one.ended.is_none())?;
         let one = &mut self.0[at];
         match result {
@@ -85,22 +90,22 @@ impl Transfers {
             Ok(Answer::Saved(path)) => {
                 let path = path.display().to_string();
                 let checked = if matches!(ask, Ask::Download { .. }) { ", sha256 checked" } else { "" };
-                let news = News::Saved(format!("{} saved{checked}: {path}", one.name));
+                let notice = TransferNotice::Saved(format!("{} saved{checked}: {path}", one.name));
                 let done = Transfer { ended: Some(Ok(path)), ..self.0.remove(at) };
                 // The same file was saved before: one line is enough.
                 self.0.retain(|other| other.ended != done.ended);
                 self.0.insert(at.min(self.0.len()), done);
-                Some(news)
+                Some(notice)
             }
             Ok(_) => None,
             // Nothing was done: whatever was said of that file before still holds.
             Err(problem) if problem.kind == Kind::Exists => {
                 self.0.remove(at);
-                Some(News::Exists)
+                Some(TransferNotice::Exists)
             }
             Err(problem) => {
                 one.ended = Some(Err(problem.line().to_owned()));
-                Some(News::Failed(problem.line().to_owned()))
+                Some(TransferNotice::Failed(problem.line().to_owned()))
             }
         }
     }
@@ -126,8 +131,8 @@ impl Transfers {
     }
 
     /// Those that run, the youngest first: what it is, its file, how far it is, and what is said of it.
-    pub(crate) fn going(&self, now: Duration) -> impl Iterator<Item = Going> {
-        self.0.iter().rev().filter(|one| one.ended.is_none()).map(move |one| Going {
+    pub(crate) fn progress_lines(&self, now: Duration) -> impl Iterator<Item = ProgressLine> {
+        self.0.iter().rev().filter(|one| one.ended.is_none()).map(move |one| ProgressLine {
             what: if matches!(one.ask, Ask::Download { .. }) { "download" } else { "archive" },
             name: one.name.clone(),
             share: one.size.map(|size| (signed(one.have), signed(size))),
@@ -253,7 +258,7 @@ mod tests {
         let mut all = Transfers::default();
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
         let exists = Problem::new(Kind::Exists, "b-main.zip exists");
-        assert_eq!(all.take(&archive(), &Err(exists), Duration::ZERO), Some(News::Exists));
+        assert_eq!(all.take(&archive(), &Err(exists), Duration::ZERO), Some(TransferNotice::Exists));
         assert!(all.is_empty(), "nothing has failed");
     }
 

@@ -9,7 +9,7 @@ use farrier_common::{API_LEVEL, api::Status};
 use ratatui::layout::Size;
 
 use super::{
-    caps::Look,
+    caps::Appearance,
     keymap::Keymap,
     layer::Layer,
     net::{Ask, Kind, Problem, Turn},
@@ -52,7 +52,7 @@ impl Link {
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) size: Size,
-    pub(crate) look: Look,
+    pub(crate) look: Appearance,
     /// The time of day, for ages.
     pub(crate) clock: Clock,
     /// Time since the start, for waiting; it never jumps.

@@ -5,7 +5,7 @@ use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
     net::{Ask, Turn},
-    screens::{Purpose, Screens},
+    screens::{FormKind, Screens},
     world::Link,
 };
 
@@ -28,7 +28,7 @@ impl App {
     /// Asks for a token, which is shown to nobody.
     pub(super) fn ask_token(&mut self) {
         let field = Field::secret("token", "Token").required().help("used until this program ends; not saved");
-        let form = Form::new("Use another token", "Use", Purpose::Token, vec![field]);
+        let form = Form::new("Use another token", "Use", FormKind::Token, vec![field]);
         self.layers.push(Layer::Form(Box::new(form)));
     }
 

@@ -3,7 +3,7 @@
 use super::{App, Effect};
 use crate::ui::{
     keymap::Action,
-    memory::Memory,
+    saved_state::SavedState,
     screens::ScreenId,
     settings,
     times::Times,
@@ -23,7 +23,7 @@ const NOTCH: usize = 3;
 
 impl App {
     /// Goes on as it was left.
-    pub(crate) fn recall(&mut self, memory: &Memory) {
+    pub(crate) fn recall(&mut self, memory: &SavedState) {
         (self.world.wide, self.world.full_pane) = (memory.wide, memory.full_pane);
         for (list, (column, reversed)) in &memory.sorts {
             self.screens.repositories.recall(list, column, *reversed);
@@ -35,9 +35,9 @@ impl App {
     }
 
     /// What is to be remembered.
-    pub(crate) fn memory(&self) -> Memory {
+    pub(crate) fn saved_state(&self) -> SavedState {
         let sorts = [self.screens.repositories.sorted(), self.screens.hooks.sorted()].into_iter().flatten();
-        Memory {
+        SavedState {
             screen: self.current.name().to_lowercase(),
             sorts: sorts.map(|(list, column, reversed)| (list.to_owned(), (column.to_owned(), reversed))).collect(),
             wide: self.world.wide,

@@ -160,7 +160,7 @@ impl App {
             return Some("no farrierd next to this program or in PATH".to_owned());
         }
         let changes = binding.changes.then(|| self.world.no_changes()).flatten();
-        changes.or_else(|| self.screen().off(binding.action))
+        changes.or_else(|| self.screen().unavailable(binding.action))
     }
 
     /// What actions of the visible screen are about; nothing where it is not to be seen.

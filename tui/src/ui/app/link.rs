@@ -13,7 +13,7 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::{Answer, Ask, Existing, Kind, Page, Problem, Ticket},
-    transfers::News,
+    transfers::TransferNotice,
     world::{Cmd, Link, Tone},
 };
 
@@ -62,8 +62,8 @@ impl App {
         if let Ok(answer) = result {
             for layer in &mut self.layers {
                 if let Layer::Form(form) = layer {
-                    let purpose = form.purpose.clone();
-                    purpose.loaded(form, &ask, answer);
+                    let kind = form.kind.clone();
+                    kind.loaded(form, &ask, answer);
                 }
             }
         }
@@ -84,7 +84,7 @@ impl App {
             self.tell_transfer(&ask, news);
         }
         self.with_all(|screens, env| {
-            for screen in screens.each_mut() {
+            for screen in screens.all_mut() {
                 screen.answered(&ask, result, env);
             }
         });
@@ -101,14 +101,14 @@ impl App {
     /// A question about what is not there any more needs no answer.
     fn drop_question(&mut self) {
         let Some(Layer::Confirm(question)) = self.layers.last() else { return };
-        if let Some(lost) = self.screen().lost(question.ask()) {
+        if let Some(lost) = self.screen().missing_target(question.ask()) {
             let top = self.layers.len() - 1;
             self.close_by_answer(top);
             self.say(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));
         }
     }
 
-    fn tell_transfer(&mut self, ask: &Ask, news: News) {
+    fn tell_transfer(&mut self, ask: &Ask, news: TransferNotice) {
         let waiting = self.afterwards.iter().position(|(first, _)| first == ask);
         let then = waiting.map(|at| self.afterwards.remove(at).1);
         if then.is_some() {
@@ -116,19 +116,19 @@ impl App {
             self.quits_later = false;
         }
         self.quit_when_saved(&news);
-        if let (Some(then), News::Saved(_)) = (&then, &news) {
+        if let (Some(then), TransferNotice::Saved(_)) = (&then, &news) {
             self.ask(then.clone());
         }
-        if let (Some(then), News::Exists) = (&then, &news) {
+        if let (Some(then), TransferNotice::Exists) = (&then, &news) {
             // Whichever file is chosen, it comes first.
             for existing in [Existing::Beside, Existing::Replace] {
                 self.afterwards.push((ask.although(existing), then.clone()));
             }
         }
         match news {
-            News::Saved(text) => self.say(Tone::Plain, text),
-            News::Failed(text) => self.say(Tone::Error, text),
-            News::Exists => {
+            TransferNotice::Saved(text) => self.say(Tone::Plain, text),
+            TransferNotice::Failed(text) => self.say(Tone::Error, text),
+            TransferNotice::Exists => {
                 // What is still to be decided is not to be lost by ending.
                 self.quits_later = false;
                 let item = |key: char, title: &str, existing: Existing| Item {
@@ -148,9 +148,9 @@ impl App {
     }
 
     /// Ends when that was wanted and nothing is left to wait for; not when something failed.
-    fn quit_when_saved(&mut self, news: &News) {
+    fn quit_when_saved(&mut self, news: &TransferNotice) {
         match news {
-            News::Failed(_) => self.quits_later = false,
+            TransferNotice::Failed(_) => self.quits_later = false,
             _ if self.quits_later && self.world.transfers.losses().is_none() => self.effects.push(Effect::Quit(0)),
             _ => {}
         }
@@ -170,7 +170,7 @@ impl App {
             (Err(problem), Layer::Form(form)) => {
                 form.refused(problem);
                 // The other change is loaded and shown; nothing of either is lost.
-                let load = form.purpose.load().filter(|_| problem.kind == Kind::Changed);
+                let load = form.kind.load().filter(|_| problem.kind == Kind::Changed);
                 if let Some(load) = load {
                     form.outdated();
                     self.ask(load);

@@ -28,11 +28,11 @@ impl App {
     }
 
     /// What stands at the right of the status line while nothing is said there.
-    pub(crate) fn aside(&self) -> Option<String> {
+    pub(crate) fn status_note(&self) -> Option<String> {
         match (self.refused, &self.world.link) {
             (1, Link::Down { .. }) => Some("1 change refused".to_owned()),
             (many @ 2.., Link::Down { .. }) => Some(format!("{many} changes refused")),
-            _ => self.screen().aside(&self.world),
+            _ => self.screen().status_note(&self.world),
         }
     }
 }

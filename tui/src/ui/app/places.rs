@@ -13,13 +13,13 @@ use crate::ui::{
 
 impl App {
     pub(crate) fn screen(&self) -> &dyn Screen {
-        self.screens.one(self.current)
+        self.screens.get(self.current)
     }
 
     /// Lets the visible screen do something and carries out what it wants.
     pub(super) fn with<T>(&mut self, act: impl FnOnce(&mut dyn Screen, &mut Env) -> T) -> T {
         let current = self.current;
-        self.with_all(|screens, env| act(screens.one_mut(current), env))
+        self.with_all(|screens, env| act(screens.get_mut(current), env))
     }
 
     /// Lets screens do something, visible or not, and carries out what they want.

@@ -20,7 +20,7 @@ const COUNT_EVERY: Duration = Duration::from_millis(100);
 impl App {
     /// How often the visible screen is asked for; more seldom where each picture takes its time.
     pub(super) fn pace(&self) -> Option<Duration> {
-        let pace = self.screen().pace()?;
+        let pace = self.screen().refresh_interval()?;
         Some(if self.world.slow { pace.max(SLOW_PACE) } else { pace })
     }
 
@@ -37,7 +37,7 @@ impl App {
         }
         if self.awaits_rest && self.world.moving_until.is_none_or(|until| now >= until) {
             self.awaits_rest = false;
-            self.with(|screen, env| screen.rested(env));
+            self.with(|screen, env| screen.cursor_rested(env));
         }
         self.try_link();
         self.world.waits_since = self.waits_since();

@@ -16,7 +16,7 @@ use crate::{
     ui::{
         layer::Layer,
         net::{Ask, Existing, NewHook, Turn},
-        screens::{ScreenId, Screens, made_up_secret},
+        screens::{ScreenId, Screens, generated_secret},
         world::{Cmd, Env},
     },
 };
@@ -216,7 +216,7 @@ impl App {
 
     fn create_hook(&self, args: args::CreateHook) -> Wants {
         secrets_are_for_forms(&args.change)?;
-        let secret = if args.change.generate_secret { Some(made_up_secret()?) } else { None };
+        let secret = if args.change.generate_secret { Some(generated_secret()?) } else { None };
         let place = args.place.api();
         let wanted = args.wanted(secret.clone(), None);
         self.change(Ask::CreateHook(Box::new(NewHook {

@@ -81,9 +81,9 @@ impl App {
             Some((object, typed)) => {
                 let typed = typed.to_owned();
                 if !self.screens.is_known(object) {
-                    self.with_all(|screens, env| screens.learn(object, env));
+                    self.with_all(|screens, env| screens.load(object, env));
                 }
-                self.screens.offers(object, &typed)
+                self.screens.suggestions(object, &typed)
             }
             None => Vec::new(),
         };

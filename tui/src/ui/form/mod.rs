@@ -18,7 +18,7 @@ use super::{
     key::Key,
     layer::Step,
     net::{Problem, Ticket},
-    screens::{Purpose, Wish},
+    screens::{FormAction, FormKind},
     world::{Cmd, World},
 };
 
@@ -26,7 +26,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(crate) struct Form {
     pub(crate) title: String,
-    pub(crate) purpose: Purpose,
+    pub(crate) kind: FormKind,
     pub(crate) fields: Vec<Field>,
     /// Words on the buttons behind Cancel; the last one is what most people want.
     verbs: Vec<&'static str>,
@@ -51,10 +51,10 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    pub(crate) fn new(title: impl Into<String>, verb: &'static str, purpose: Purpose, fields: Vec<Field>) -> Self {
+    pub(crate) fn new(title: impl Into<String>, verb: &'static str, kind: FormKind, fields: Vec<Field>) -> Self {
         let mut form = Self {
             title: title.into(),
-            purpose,
+            kind,
             fields,
             verbs: vec![verb],
             focus: 0,
@@ -137,8 +137,8 @@ impl Form {
             if field.error.is_some() {
                 field.check();
             }
-            let (purpose, name) = (self.purpose.clone(), field.name);
-            purpose.changed(self, name);
+            let (kind, name) = (self.kind.clone(), field.name);
+            kind.changed(self, name);
             self.show_fields();
             return Step::Stay;
         }
@@ -182,8 +182,8 @@ impl Form {
 
     /// Hides the fields that mean nothing with what is in the others.
     pub(super) fn show_fields(&mut self) {
-        let purpose = self.purpose.clone();
-        let hidden: Vec<bool> = self.fields.iter().map(|field| purpose.hides(self, field.name)).collect();
+        let kind = self.kind.clone();
+        let hidden: Vec<bool> = self.fields.iter().map(|field| kind.hides(self, field.name)).collect();
         for (field, hidden) in self.fields.iter_mut().zip(hidden) {
             field.hidden = hidden;
         }
@@ -196,14 +196,14 @@ impl Form {
         field.check();
         let (wrong, name) = (field.error.is_some(), field.name);
         if !wrong {
-            let purpose = self.purpose.clone();
-            purpose.left(self, name);
+            let kind = self.kind.clone();
+            kind.field_left(self, name);
         }
         if wrong {
             self.forget_note(name);
             return Step::Stay;
         }
-        self.wonder(name)
+        self.lookup(name)
     }
 
     fn press(&mut self, verb: &'static str, world: &World) -> Step {
@@ -227,17 +227,17 @@ impl Form {
             self.refusal = Some("Somebody else changed this field too: choose one of the two values.".to_owned());
             return Step::Stay;
         }
-        if let Some(load) = self.purpose.load().filter(|_| self.is_unloaded()) {
+        if let Some(load) = self.kind.load().filter(|_| self.is_unloaded()) {
             self.refusal = Some(merge::NOT_LOADED.to_owned());
             return Step::Do(vec![Cmd::Ask(load)]);
         }
-        match self.purpose.wish(self) {
-            Ok(Wish::Ask(ask)) => {
+        match self.kind.action(self) {
+            Ok(FormAction::Ask(ask)) => {
                 self.refusal = None;
                 Step::Submit(ask)
             }
-            Ok(Wish::Check(ask)) => Step::Wonder("", ask),
-            Ok(Wish::Turn(turn)) => Step::Then(vec![Cmd::Turn(turn)]),
+            Ok(FormAction::Check(ask)) => Step::Wonder("", ask),
+            Ok(FormAction::Turn(turn)) => Step::Then(vec![Cmd::Turn(turn)]),
             Err((name, why)) => {
                 self.complain(name, why);
                 Step::Stay

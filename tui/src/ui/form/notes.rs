@@ -21,14 +21,14 @@ pub(super) struct Note {
 
 impl Form {
     /// What is to be asked now that a field was left.
-    pub(super) fn wonder(&mut self, name: &'static str) -> Step {
-        if let Some(said) = self.purpose.remark(self, name) {
+    pub(super) fn lookup(&mut self, name: &'static str) -> Step {
+        if let Some(said) = self.kind.warning(self, name) {
             self.forget_note(name);
             self.notes.push(Note { name, ask: None, ticket: None, said: Some((false, said)) });
             return Step::Stay;
         }
-        let (purpose, known) = (self.purpose.clone(), self.notes.iter().find(|note| note.name == name));
-        match purpose.wonder(self, name) {
+        let (kind, known) = (self.kind.clone(), self.notes.iter().find(|note| note.name == name));
+        match kind.lookup(self, name) {
             Some(ask) if known.is_some_and(|note| note.ask.as_ref() == Some(&ask)) => Step::Stay,
             Some(ask) => Step::Wonder(name, ask),
             None => {

@@ -4,7 +4,7 @@ use super::Object;
 
 /// A command that is typed with an argument.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Typed {
+pub(crate) struct TypedCommand {
     pub(crate) words: &'static str,
     /// Other words that find it.
     pub(crate) also: &'static str,
@@ -15,11 +15,11 @@ pub(crate) struct Typed {
     pub(crate) object: Option<Object>,
 }
 
-const fn typed(words: &'static str, argument: &'static str, title: &'static str) -> Typed {
-    Typed { words, also: "", argument, title, object: None }
+const fn typed(words: &'static str, argument: &'static str, title: &'static str) -> TypedCommand {
+    TypedCommand { words, also: "", argument, title, object: None }
 }
 
-impl Typed {
+impl TypedCommand {
     const fn of(mut self, object: Object) -> Self {
         self.object = Some(object);
         self
@@ -32,7 +32,7 @@ impl Typed {
 }
 
 /// All of them.
-pub(crate) static COMMANDS: &[Typed] = &[
+pub(crate) static COMMANDS: &[TypedCommand] = &[
     typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(Object::Repository),
     typed("hook show", "ID", "Show a hook").also("open go").of(Object::Hook),
     typed("delivery list --hook", "ID", "Show deliveries of a hook").of(Object::Hook),

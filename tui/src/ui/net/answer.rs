@@ -10,7 +10,7 @@ use farrier_common::api::{
 use farrier_common::client::Tagged;
 
 use super::Facts;
-use crate::ui::{repo::Repo, runs::Part};
+use crate::ui::{repo::RepositorySummary, runs::RunsBatch};
 
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Answer {
     Series(Box<MetricsSeries>),
     /// A daemon answers now; the path is its log.
     Started(PathBuf),
-    Repositories(Page<Repo>),
+    Repositories(Page<RepositorySummary>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),
     Facts(Box<Facts>),
@@ -61,7 +61,7 @@ pub(crate) enum Answer {
     Many(Vec<Option<String>>),
     Event(Box<Event>),
     /// Runs and artifacts, or a part of them.
-    Runs(Box<Part>),
+    Runs(Box<RunsBatch>),
     /// Path and query of a signed address.
     Signed(String),
     /// Lines about what is inside of something.

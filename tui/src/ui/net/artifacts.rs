@@ -17,7 +17,7 @@ use crate::{
         names,
     },
     ui::{
-        runs::{Part, Run, Slimmer},
+        runs::{RunCompactor, RunSummary, RunsBatch},
         words,
     },
 };
@@ -53,33 +53,33 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
 /// All runs and all artifacts that the caller may read, or those of one repository. A page of both in
 /// turn, so that what is newest is there first.
 async fn list(client: &Client, of: Option<RepositoryPath>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
-    let mut slimmer = Slimmer::default();
+    let mut compactor = RunCompactor::default();
     let mut rows = 0;
     let all = ArtifactFilter { repository: of.clone(), ..ArtifactFilter::default() };
     let coming = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
     let mut runs = client.all_runs(of.as_ref());
     let mut lists = [client.all_artifacts(&all), client.all_artifacts(&coming)];
     loop {
-        let mut some = Part { runs: next_runs(&mut runs, &mut slimmer).await?, ..Part::default() };
+        let mut some = RunsBatch { runs: next_runs(&mut runs, &mut compactor).await?, ..RunsBatch::default() };
         let mut left = runs.more();
         for list in &mut lists {
             if let Some(items) = list.next(|items: Vec<FoundArtifact>| (0, items), |one| one.id).await? {
-                some.artifacts.extend(items.iter().map(|whole| slimmer.artifact(whole)));
+                some.artifacts.extend(items.iter().map(|whole| compactor.artifact(whole)));
             }
             left |= list.more();
         }
         rows += some.runs.len() + some.artifacts.len();
         let cut = left && rows >= ROWS_MAX;
         if !left || cut {
-            return Ok(Answer::Runs(Box::new(Part { last: true, cut, ..some })));
+            return Ok(Answer::Runs(Box::new(RunsBatch { last: true, cut, ..some })));
         }
         part(Answer::Runs(Box::new(some)));
     }
 }
 
-async fn next_runs(runs: &mut Pages<'_>, slimmer: &mut Slimmer) -> Result<Vec<Arc<Run>>, ClientError> {
+async fn next_runs(runs: &mut Pages<'_>, compactor: &mut RunCompactor) -> Result<Vec<Arc<RunSummary>>, ClientError> {
     let items = runs.next(|items: Vec<FoundRun>| (0, items), |run| run.id).await?;
-    Ok(items.into_iter().flatten().map(|whole| slimmer.run(whole)).collect())
+    Ok(items.into_iter().flatten().map(|whole| compactor.run(whole)).collect())
 }
 
 /// One after the other; one that fails does not stop the rest.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, deleted, deliveries, facts, hooks, tasks};
 use crate::{
     exit::Failure,
-    ui::repo::{Repo, Slimmer},
+    ui::repo::{RepositoryCompactor, RepositorySummary},
 };
 
 /// Longer lists are filtered by the daemon, not by a screen.
@@ -32,9 +32,9 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         // What starts a daemon does not need one.
         Ask::StartDaemon(_) => Answer::Done,
         Ask::Repositories => {
-            let mut slimmer = Slimmer::default();
-            let open = |found: RepositorySearch| found.data.into_iter().map(|repo| slimmer.slim(repo)).collect();
-            pages(client.repositories(None), open, |repo: &Repo| repo.id, part, Answer::Repositories)
+            let mut compactor = RepositoryCompactor::default();
+            let open = |found: RepositorySearch| found.data.into_iter().map(|repo| compactor.compact(repo)).collect();
+            pages(client.repositories(None), open, |repo: &RepositorySummary| repo.id, part, Answer::Repositories)
                 .await
                 .map_err(failed())?
         }
@@ -165,10 +165,10 @@ pub(super) async fn pages<B: DeserializeOwned, T, K: Hash>(
 
 /// The first repositories: as many as there are on the pages that `least` of them need.
 async fn some(mut pages: Pages<'_>, least: usize) -> Result<Answer, ClientError> {
-    let mut slimmer = Slimmer::default();
-    let mut items: Vec<Repo> = Vec::new();
+    let mut compactor = RepositoryCompactor::default();
+    let mut items: Vec<RepositorySummary> = Vec::new();
     while let Some(found) = pages.next(|found: RepositorySearch| (0, found.data), |repo| repo.id).await? {
-        items.extend(found.into_iter().map(|repo| slimmer.slim(repo)));
+        items.extend(found.into_iter().map(|repo| compactor.compact(repo)));
         if items.len() >= least {
             break;
         }

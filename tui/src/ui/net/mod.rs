@@ -268,11 +268,11 @@ async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
                     continue;
                 }
                 if ended == rustix::process::Signal::HUP {
-                    super::gone(number);
+                    super::exit_for_signal(number);
                 }
                 tell(Told::Signal(number));
                 tokio::time::sleep(GRACE).await;
-                super::gone(number);
+                super::exit_for_signal(number);
             }
             _ = continued.recv() => {
                 tell(Told::Continued);

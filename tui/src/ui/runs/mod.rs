@@ -37,7 +37,7 @@ impl Outcome {
 
 /// A run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct RunSummary {
     pub(crate) id: i64,
     /// `owner/name`.
     pub(crate) repo: Arc<str>,
@@ -50,12 +50,12 @@ pub(crate) struct Run {
     pub(crate) began: i64,
     pub(crate) ended: i64,
     /// The oldest first.
-    pub(crate) jobs: Box<[Job]>,
+    pub(crate) jobs: Box<[JobSummary]>,
 }
 
 /// A job of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Job {
+pub(crate) struct JobSummary {
     pub(crate) id: i64,
     pub(crate) name: Box<str>,
     pub(crate) outcome: Outcome,
@@ -74,7 +74,7 @@ pub(crate) enum State {
 
 /// An artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Artifact {
+pub(crate) struct ArtifactSummary {
     pub(crate) id: i64,
     pub(crate) run: i64,
     pub(crate) job: i64,
@@ -91,7 +91,7 @@ pub(crate) struct Artifact {
     pub(crate) state: State,
 }
 
-impl Artifact {
+impl ArtifactSummary {
     pub(crate) fn name(&self) -> &str {
         &self.text[..self.name_bytes as usize]
     }
@@ -117,9 +117,9 @@ impl Artifact {
 
 /// Runs and artifacts, as they come: each artifact with its repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) runs: Vec<Arc<Run>>,
-    pub(crate) artifacts: Vec<(Arc<str>, Arc<Artifact>)>,
+pub(crate) struct RunsBatch {
+    pub(crate) runs: Vec<Arc<RunSummary>>,
+    pub(crate) artifacts: Vec<(Arc<str>, Arc<ArtifactSummary>)>,
     /// Whether nothing follows.
     pub(crate) last: bool,
     /// Whether there are older ones that are not kept.
@@ -128,13 +128,13 @@ pub(crate) struct Part {
 
 /// Makes runs and artifacts small, and remembers what neighbours have in common.
 #[derive(Debug, Default)]
-pub(crate) struct Slimmer {
+pub(crate) struct RunCompactor {
     repo: Arc<str>,
 }
 
-impl Slimmer {
-    pub(crate) fn run(&mut self, whole: FoundRun) -> Arc<Run> {
-        Arc::new(Run {
+impl RunCompactor {
+    pub(crate) fn run(&mut self, whole: FoundRun) -> Arc<RunSummary> {
+        Arc::new(RunSummary {
             id: whole.id,
             repo: self.repo(&whole.repository),
             title: whole.display_title.into(),
@@ -147,7 +147,7 @@ impl Slimmer {
         })
     }
 
-    pub(crate) fn artifact(&mut self, whole: &FoundArtifact) -> (Arc<str>, Arc<Artifact>) {
+    pub(crate) fn artifact(&mut self, whole: &FoundArtifact) -> (Arc<str>, Arc<ArtifactSummary>) {
         let mut sha256 = [0; 32];
         // What is no digest is shown as none would be.
         let _ = hex::decode_to_slice(whole.digest.trim_start_matches("sha256:"), &mut sha256);
@@ -156,7 +156,7 @@ impl Slimmer {
             _ if whole.expired => State::Expired,
             _ => State::Ready,
         };
-        let artifact = Artifact {
+        let artifact = ArtifactSummary {
             id: whole.id,
             run: whole.workflow_run.id,
             job: whole.job.id,
@@ -181,8 +181,8 @@ impl Slimmer {
     }
 }
 
-fn job(whole: FoundJob) -> Job {
-    Job {
+fn job(whole: FoundJob) -> JobSummary {
+    JobSummary {
         id: whole.id,
         name: whole.name.into(),
         outcome: Outcome::of(&whole.status, &whole.conclusion),

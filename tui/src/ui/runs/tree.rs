@@ -7,13 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{Artifact, Part, Run};
+use super::{ArtifactSummary, RunSummary, RunsBatch};
 
 /// A run and its artifacts, the newest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    pub(crate) run: Arc<Run>,
-    pub(crate) artifacts: Vec<Arc<Artifact>>,
+    pub(crate) run: Arc<RunSummary>,
+    pub(crate) artifacts: Vec<Arc<ArtifactSummary>>,
 }
 
 impl Entry {
@@ -39,7 +39,7 @@ pub(crate) struct Tree(BTreeMap<i64, Entry>);
 
 impl Tree {
     /// Takes what came. What is the same in `older` is kept from there.
-    pub(crate) fn add(&mut self, part: Part, older: &Self) {
+    pub(crate) fn add(&mut self, part: RunsBatch, older: &Self) {
         for run in part.runs {
             let before = older.0.get(&run.id).map(|entry| &entry.run).filter(|before| **before == run);
             let run = before.cloned().unwrap_or(run);
@@ -55,7 +55,7 @@ impl Tree {
             let before =
                 older.0.get(&artifact.run).and_then(|entry| Some(&entry.artifacts[entry.place(artifact.id).ok()?]));
             let artifact = before.filter(|before| **before == artifact).cloned().unwrap_or(artifact);
-            let unknown = || Arc::new(Run { id: artifact.run, repo, ..Run::default() });
+            let unknown = || Arc::new(RunSummary { id: artifact.run, repo, ..RunSummary::default() });
             let entry = self.0.entry(artifact.run).or_insert_with(|| Entry { run: unknown(), artifacts: Vec::new() });
             match entry.place(artifact.id) {
                 Ok(at) => entry.artifacts[at] = artifact,
@@ -94,7 +94,7 @@ impl Tree {
     }
 
     /// The artifact with number `id`.
-    pub(crate) fn find(&self, id: i64) -> Option<&Arc<Artifact>> {
+    pub(crate) fn find(&self, id: i64) -> Option<&Arc<ArtifactSummary>> {
         self.entries().find_map(|entry| entry.artifacts.get(entry.place(id).ok()?))
     }
 
@@ -108,7 +108,7 @@ impl Tree {
 mod tests {
     use farrier_common::api::{ArtifactJob, ArtifactRun, FoundArtifact, FoundRun};
 
-    use super::{super::Slimmer, *};
+    use super::{super::RunCompactor, *};
 
     fn artifact(id: i64, run: i64, name: &str) -> FoundArtifact {
         FoundArtifact {
@@ -127,19 +127,19 @@ mod tests {
         }
     }
 
-    fn part(artifacts: &[(i64, i64, &str)]) -> Part {
-        let mut slimmer = Slimmer::default();
+    fn part(artifacts: &[(i64, i64, &str)]) -> RunsBatch {
+        let mut compactor = RunCompactor::default();
         let run = |id| FoundRun { id, repository: "infra/gateway".into(), ..FoundRun::default() };
-        let artifacts = artifacts.iter().map(|(id, run, name)| slimmer.artifact(&artifact(*id, *run, name)));
+        let artifacts = artifacts.iter().map(|(id, run, name)| compactor.artifact(&artifact(*id, *run, name)));
         let artifacts = artifacts.collect();
-        Part { runs: vec![slimmer.run(run(9)), slimmer.run(run(8))], artifacts, last: true, cut: false }
+        RunsBatch { runs: vec![compactor.run(run(9)), compactor.run(run(8))], artifacts, last: true, cut: false }
     }
 
     #[test]
     fn artifacts_find_their_run_in_whatever_order_both_come() {
         let mut tree = Tree::default();
         let late = part(&[(21, 9, "a"), (20, 7, "b"), (22, 9, "c"), (21, 9, "again")]);
-        tree.add(Part { runs: Vec::new(), ..late }, &Tree::default());
+        tree.add(RunsBatch { runs: Vec::new(), ..late }, &Tree::default());
         tree.add(part(&[(7, 8, "d")]), &Tree::default());
         let shown: Vec<(i64, String)> = tree
             .entries()
@@ -171,6 +171,6 @@ mod tests {
         let (before, after) = (older.get(9).unwrap(), newer.get(9).unwrap());
         assert!(Arc::ptr_eq(&before.run, &after.run) && Arc::ptr_eq(&before.artifacts[0], &after.artifacts[0]));
         assert!(!Arc::ptr_eq(&before.artifacts[1], &after.artifacts[1]));
-        assert!(size_of::<Artifact>() <= 112, "{} bytes an artifact", size_of::<Artifact>());
+        assert!(size_of::<ArtifactSummary>() <= 112, "{} bytes an artifact", size_of::<ArtifactSummary>());
     }
 }

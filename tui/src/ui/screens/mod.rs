@@ -3,17 +3,17 @@
 //! A screen is state: keys become actions, answers change it, drawing reads it. It neither waits nor
 //! asks by itself; what it wants goes through its [`Env`].
 
+mod artifact_rows;
 mod artifacts;
 mod dashboard;
 mod deleted;
 mod deliveries;
+mod form_kind;
 mod hooks;
 mod offers;
 mod panes;
-mod purpose;
 mod repositories;
 mod set;
-mod stored_rows;
 
 use std::{fmt::Debug, time::Duration};
 
@@ -22,16 +22,16 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
     deliveries::Deliveries,
-    hooks::form::made_up as made_up_secret,
+    form_kind::{FormAction, FormKind},
+    hooks::form::generated_secret,
     offers::Selection,
-    purpose::{Purpose, Wish},
     set::Screens,
 };
 use super::{
     keymap::{Action, Scope},
     list::BadFilter,
     net::{Answer, Ask, Problem},
-    repo::Repo,
+    repo::RepositorySummary,
     world::{Env, World},
 };
 
@@ -152,10 +152,10 @@ pub(crate) trait Screen: Debug {
     }
 
     /// The cursor stands still again: asks about what is under it.
-    fn rested(&mut self, _env: &mut Env) {}
+    fn cursor_rested(&mut self, _env: &mut Env) {}
 
     /// How often it wants to be refreshed while it is visible.
-    fn pace(&self) -> Option<Duration> {
+    fn refresh_interval(&self) -> Option<Duration> {
         None
     }
 
@@ -168,7 +168,7 @@ pub(crate) trait Screen: Debug {
     fn act(&mut self, action: Action, env: &mut Env) -> bool;
 
     /// Why an action makes no sense now.
-    fn off(&self, _action: Action) -> Option<String> {
+    fn unavailable(&self, _action: Action) -> Option<String> {
         None
     }
 
@@ -215,17 +215,17 @@ pub(crate) trait Screen: Debug {
     }
 
     /// What a question is about and is not there any more, as far as this screen knows.
-    fn lost(&self, _ask: &Ask) -> Option<String> {
+    fn missing_target(&self, _ask: &Ask) -> Option<String> {
         None
     }
 
     /// What stands at the right of the status line while nothing is said there.
-    fn aside(&self, _world: &World) -> Option<String> {
+    fn status_note(&self, _world: &World) -> Option<String> {
         None
     }
 
     /// The left half of the status line.
-    fn standing(&self, world: &World) -> String;
+    fn status(&self, world: &World) -> String;
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer);
 }
@@ -236,8 +236,8 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         T::columns().iter().map(|column| column.title.to_lowercase()).collect()
     }
     match list {
-        "repositories" => titles::<Repo>(),
-        "branches" => titles::<repositories::branch_rows::Tip>(),
+        "repositories" => titles::<RepositorySummary>(),
+        "branches" => titles::<repositories::branch_rows::BranchRow>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
         "runs" => titles::<artifacts::tree::Node>(),

@@ -31,7 +31,7 @@ impl Screens {
     }
 
     /// Asks for the objects of a kind.
-    pub(crate) fn learn(&mut self, object: Object, env: &mut Env) {
+    pub(crate) fn load(&mut self, object: Object, env: &mut Env) {
         match object {
             Object::Hook => self.hooks.refresh(env),
             Object::Delivery => self.deliveries.refresh(env),
@@ -43,7 +43,7 @@ impl Screens {
     }
 
     /// The objects of a kind whose name or description has `typed`; first those that begin with it.
-    pub(crate) fn offers(&self, object: Object, typed: &str) -> Vec<Offer> {
+    pub(crate) fn suggestions(&self, object: Object, typed: &str) -> Vec<Offer> {
         let typed = typed.to_lowercase();
         let offer = |value: String, about: String| Offer { value, about };
         let all: Box<dyn Iterator<Item = Offer>> = match object {

@@ -7,7 +7,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use crate::ui::view::{Role, text, width};
 
 /// A list with so many hundredths of the cells and, beyond a line, what is under its cursor.
-pub(super) fn beside(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Rect) {
+pub(super) fn side_by_side(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Rect) {
     let left = area.width * hundredths / 100;
     for y in area.y..area.bottom() {
         text(buf, Rect { x: area.x + left, y, width: 1, height: 1 }, "│", Role::Muted);

@@ -19,7 +19,7 @@ pub(crate) struct Screens {
 }
 
 impl Screens {
-    pub(crate) fn one(&self, id: ScreenId) -> &dyn Screen {
+    pub(crate) fn get(&self, id: ScreenId) -> &dyn Screen {
         match id {
             ScreenId::Dashboard => &self.dashboard,
             ScreenId::Repositories => &self.repositories,
@@ -31,7 +31,7 @@ impl Screens {
         }
     }
 
-    pub(crate) fn one_mut(&mut self, id: ScreenId) -> &mut dyn Screen {
+    pub(crate) fn get_mut(&mut self, id: ScreenId) -> &mut dyn Screen {
         match id {
             ScreenId::Dashboard => &mut self.dashboard,
             ScreenId::Repositories => &mut self.repositories,
@@ -44,7 +44,7 @@ impl Screens {
     }
 
     /// Each of them, in the order of [`ScreenId::ALL`].
-    pub(crate) fn each_mut(&mut self) -> [&mut dyn Screen; ScreenId::ALL.len()] {
+    pub(crate) fn all_mut(&mut self) -> [&mut dyn Screen; ScreenId::ALL.len()] {
         [
             &mut self.dashboard,
             &mut self.repositories,

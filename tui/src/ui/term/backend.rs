@@ -18,20 +18,20 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr as _;
 
-use super::look::Look;
+use super::look::CellStyle;
 
 fn is_blank(cell: &Cell) -> bool {
-    cell.symbol() == " " && Look::of(cell) == Look::default()
+    cell.symbol() == " " && CellStyle::of(cell) == CellStyle::default()
 }
 
 /// Writes frames to `W`, which stands for a terminal of `size`.
 #[derive(Debug)]
-pub(crate) struct Wire<W: Write> {
+pub(crate) struct AnsiBackend<W: Write> {
     out: W,
     buffer: Vec<u8>,
     /// What the terminal shows.
     seen: Buffer,
-    look: Look,
+    look: CellStyle,
     /// Where the terminal's cursor is, as far as that is certain.
     at: Option<Position>,
     shown: bool,
@@ -40,11 +40,11 @@ pub(crate) struct Wire<W: Write> {
     size: fn() -> io::Result<Size>,
 }
 
-impl<W: Write> Wire<W> {
+impl<W: Write> AnsiBackend<W> {
     /// A terminal whose cursor is hidden and whose attributes are reset.
     pub(crate) fn new(out: W, size: fn() -> io::Result<Size>) -> Self {
         let (buffer, seen) = (Vec::with_capacity(16 << 10), Buffer::empty(Rect::ZERO));
-        Self { out, buffer, seen, look: Look::default(), at: None, shown: false, sync: false, size }
+        Self { out, buffer, seen, look: CellStyle::default(), at: None, shown: false, sync: false, size }
     }
 
     /// Tells the terminal where a frame begins and ends, so that it shows no half of one.
@@ -61,7 +61,7 @@ impl<W: Write> Wire<W> {
         let mut changed = Vec::new();
         for (x, y, cell) in content {
             let Some(seen) = self.seen.cell_mut((x, y)) else { continue };
-            if seen.symbol() == cell.symbol() && Look::of(seen) == Look::of(cell) {
+            if seen.symbol() == cell.symbol() && CellStyle::of(seen) == CellStyle::of(cell) {
                 continue;
             }
             *seen = cell.clone();
@@ -92,7 +92,7 @@ impl<W: Write> Wire<W> {
     /// Writes the cell at `to`.
     fn show(&mut self, to: Position) -> io::Result<()> {
         let Some(cell) = self.seen.cell(to).cloned() else { return Ok(()) };
-        let mut look = Look::of(&cell);
+        let mut look = CellStyle::of(&cell);
         if is_blank(&cell) && self.look.is_bare() {
             look = self.look;
         }
@@ -111,13 +111,13 @@ impl<W: Write> Wire<W> {
     }
 
     /// Goes a short way by writing what is there already, which takes fewer bytes than a move.
-    fn bridge(&mut self, to: Position, next: Look) -> bool {
+    fn bridge(&mut self, to: Position, next: CellStyle) -> bool {
         let Some(at) = self.at.filter(|at| at.y == to.y && (1..=3).contains(&to.x.saturating_sub(at.x))) else {
             return false;
         };
         let between: Vec<&Cell> = (at.x..to.x).filter_map(|x| self.seen.cell((x, at.y))).collect();
-        let fits = |look: Look| {
-            let alike = |cell: &&Cell| Look::of(cell) == look || is_blank(cell) && look.is_bare();
+        let fits = |look: CellStyle| {
+            let alike = |cell: &&Cell| CellStyle::of(cell) == look || is_blank(cell) && look.is_bare();
             between.iter().all(|cell| cell.symbol().len() == 1) && between.iter().all(alike)
         };
         let worn = [self.look, next].into_iter().find(|look| fits(*look));
@@ -139,7 +139,7 @@ impl<W: Write> Wire<W> {
         Ok(())
     }
 
-    fn wear(&mut self, look: Look) {
+    fn wear(&mut self, look: CellStyle) {
         if let Some(codes) = look.after(self.look) {
             self.put(&codes);
             self.look = look;
@@ -147,7 +147,7 @@ impl<W: Write> Wire<W> {
     }
 }
 
-impl<W: Write> Backend for Wire<W> {
+impl<W: Write> Backend for AnsiBackend<W> {
     type Error = io::Error;
 
     fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
@@ -171,7 +171,7 @@ impl<W: Write> Backend for Wire<W> {
             match rest {
                 [first, .., _] => {
                     self.go(*first)?;
-                    self.wear(Look::default());
+                    self.wear(CellStyle::default());
                     queue!(self.buffer, Clear(ClearType::UntilNewLine))?;
                 }
                 few => {
@@ -207,7 +207,7 @@ impl<W: Write> Backend for Wire<W> {
     }
 
     fn clear(&mut self) -> io::Result<()> {
-        self.wear(Look::default());
+        self.wear(CellStyle::default());
         queue!(self.buffer, MoveTo(0, 0), Clear(ClearType::All))?;
         self.at = Some(Position::ORIGIN);
         self.seen = Buffer::empty(Rect::from((Position::ORIGIN, self.size()?)));

@@ -20,7 +20,7 @@ use crate::ui::{app::Mouse, key::Key};
 
 /// What the terminal said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum InputEvent {
     Key(Key),
     Paste(String),
     Mouse(Mouse),
@@ -30,60 +30,64 @@ pub(crate) enum Said {
 
 /// Lets the reading thread rest while another program reads from the terminal.
 #[derive(Debug)]
-pub(crate) struct Rest {
+pub(crate) struct InputPause {
     ask: PipeWriter,
-    resting: Receiver<()>,
-    go_on: Sender<()>,
+    paused: Receiver<()>,
+    resume: Sender<()>,
 }
 
-/// The reading thread's side of [`Rest`].
+/// The reading thread's side of [`InputPause`].
 #[derive(Debug)]
-pub(crate) struct Bed {
+pub(crate) struct PausePoint {
     asked: PipeReader,
-    resting: Sender<()>,
-    go_on: Receiver<()>,
+    paused: Sender<()>,
+    resume: Receiver<()>,
 }
 
 /// Both sides.
-pub(crate) fn rest() -> io::Result<(Rest, Bed)> {
+pub(crate) fn pausable_input() -> io::Result<(InputPause, PausePoint)> {
     let (asked, ask) = io::pipe()?;
-    let (lies, resting) = channel();
-    let (go_on, woken) = channel();
-    Ok((Rest { ask, resting, go_on }, Bed { asked, resting: lies, go_on: woken }))
+    let (lies, paused) = channel();
+    let (resume, woken) = channel();
+    Ok((InputPause { ask, paused, resume }, PausePoint { asked, paused: lies, resume: woken }))
 }
 
-impl Rest {
+impl InputPause {
     /// Does `work` while nobody reads here.
     pub(crate) fn during<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
         self.ask.write_all(b".")?;
         // A thread that has ended reads nothing either.
-        let _ = self.resting.recv();
+        let _ = self.paused.recv();
         let done = work();
-        let _ = self.go_on.send(());
+        let _ = self.resume.send(());
         Ok(done)
     }
 }
 
-impl Bed {
+impl PausePoint {
     /// Rests until it is over.
-    fn lie(&mut self) -> io::Result<()> {
+    fn wait_while_paused(&mut self) -> io::Result<()> {
         self.asked.read_exact(&mut [0])?;
-        let _ = self.resting.send(());
-        let _ = self.go_on.recv();
+        let _ = self.paused.send(());
+        let _ = self.resume.recv();
         Ok(())
     }
 }
 
-/// Reads until the terminal is gone or nobody listens. `patience` is how long an escape byte waits for
+/// Reads until the terminal is gone or nobody listens. `escape_timeout` is how long an escape byte waits for
 /// what may belong to it.
-pub(crate) fn listen(patience: Duration, mut bed: Bed, mut tell: impl FnMut(Said) -> bool) -> io::Result<()> {
+pub(crate) fn listen(
+    escape_timeout: Duration,
+    mut pause_point: PausePoint,
+    mut tell: impl FnMut(InputEvent) -> bool,
+) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let mut decoder = Decoder::default();
     let mut bytes = [0; 4096];
     loop {
         decoder.expect(query::is_expected());
-        let wait = decoder.waits(patience).map(Timespec::try_from).transpose().map_err(io::Error::other)?;
-        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&bed.asked, PollFlags::IN)];
+        let wait = decoder.waits(escape_timeout).map(Timespec::try_from).transpose().map_err(io::Error::other)?;
+        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&pause_point.asked, PollFlags::IN)];
         if let Err(error) = poll(&mut both, wait.as_ref()) {
             if error == Errno::INTR {
                 continue;
@@ -92,7 +96,7 @@ pub(crate) fn listen(patience: Duration, mut bed: Bed, mut tell: impl FnMut(Said
         }
         let (ready, asked) = (!both[0].revents().is_empty(), !both[1].revents().is_empty());
         if asked {
-            bed.lie()?;
+            pause_point.wait_while_paused()?;
             continue;
         }
         let said = if ready {

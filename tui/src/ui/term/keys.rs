@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::Said;
+use super::InputEvent;
 use crate::ui::{app::Mouse, key::Key};
 
 const PASTE_BEGINS: &[u8] = b"200~";
@@ -67,28 +67,28 @@ impl Decoder {
     }
 
     /// Nothing more comes.
-    pub(super) fn quiet(&mut self) -> Vec<Said> {
+    pub(super) fn quiet(&mut self) -> Vec<InputEvent> {
         let held = std::mem::take(&mut self.held);
         match std::mem::take(&mut self.state) {
             State::Escape if self.expects => {
                 self.state = State::Rest;
-                vec![Said::Key(Key::Esc)]
+                vec![InputEvent::Key(Key::Esc)]
             }
             State::Control if self.expects && held.is_empty() => {
                 (self.state, self.held) = (State::Rest, vec![b'[']);
-                vec![Said::Key(Key::Esc)]
+                vec![InputEvent::Key(Key::Esc)]
             }
-            State::Rest => held.iter().map(|byte| Said::Key(Key::Char(char::from(*byte)))).collect(),
-            State::Escape => vec![Said::Key(Key::Esc)],
-            State::Control if held.is_empty() => vec![Said::Key(Key::Esc), Said::Key(Key::Char('['))],
-            State::Single => vec![Said::Key(Key::Esc), Said::Key(Key::Char('O'))],
-            State::Paste => vec![Said::Paste(String::from_utf8_lossy(&held).into_owned())],
+            State::Rest => held.iter().map(|byte| InputEvent::Key(Key::Char(char::from(*byte)))).collect(),
+            State::Escape => vec![InputEvent::Key(Key::Esc)],
+            State::Control if held.is_empty() => vec![InputEvent::Key(Key::Esc), InputEvent::Key(Key::Char('['))],
+            State::Single => vec![InputEvent::Key(Key::Esc), InputEvent::Key(Key::Char('O'))],
+            State::Paste => vec![InputEvent::Paste(String::from_utf8_lossy(&held).into_owned())],
             State::Ground | State::Control | State::Character => Vec::new(),
         }
     }
 
     /// Takes bytes as they come.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Said> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<InputEvent> {
         let mut said = Vec::new();
         for byte in bytes {
             self.take(*byte, &mut said);
@@ -96,7 +96,7 @@ impl Decoder {
         said
     }
 
-    fn take(&mut self, byte: u8, said: &mut Vec<Said>) {
+    fn take(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         match self.state {
             State::Ground => self.ground(byte, said),
             State::Escape => match byte {
@@ -104,13 +104,13 @@ impl Decoder {
                 b'O' => self.state = State::Single,
                 // Escape and a key in one packet are what some call Alt.
                 _ => {
-                    said.push(Said::Key(Key::Esc));
+                    said.push(InputEvent::Key(Key::Esc));
                     self.again(byte, said);
                 }
             },
             State::Single => {
                 self.state = State::Ground;
-                said.extend(letter(byte).map(Said::Key));
+                said.extend(letter(byte).map(InputEvent::Key));
             }
             State::Control => self.control(byte, said),
             State::Rest => self.rest(byte, said),
@@ -135,19 +135,19 @@ impl Decoder {
     }
 
     /// What was held is not gone on with; the byte stands for itself.
-    fn again(&mut self, byte: u8, said: &mut Vec<Said>) {
+    fn again(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         self.held.clear();
         self.state = State::Ground;
         self.ground(byte, said);
     }
 
     /// The rest of an answer, or keys after all.
-    fn rest(&mut self, byte: u8, said: &mut Vec<Said>) {
+    fn rest(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         let place = self.held.len();
         let fits = ANSWER.get(place).is_some_and(|wanted| *wanted == byte || *wanted == b'N' && byte.is_ascii_digit());
         if !fits {
             for byte in std::mem::take(&mut self.held) {
-                said.push(Said::Key(Key::Char(char::from(byte))));
+                said.push(InputEvent::Key(Key::Char(char::from(byte))));
             }
             return self.again(byte, said);
         }
@@ -155,11 +155,11 @@ impl Decoder {
         if self.held.len() == ANSWER.len() {
             let held = std::mem::take(&mut self.held);
             self.state = State::Ground;
-            said.extend(synchronised(&held[1..]).map(Said::Sync));
+            said.extend(synchronised(&held[1..]).map(InputEvent::Sync));
         }
     }
 
-    fn ground(&mut self, byte: u8, said: &mut Vec<Said>) {
+    fn ground(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         let key = match byte {
             0x1b => {
                 self.state = State::Escape;
@@ -178,12 +178,12 @@ impl Decoder {
             0x1c..=0x1f => Key::Ctrl(char::from(byte - 0x1c + b'4')),
             _ => Key::Char(char::from(byte)),
         };
-        said.push(Said::Key(key));
+        said.push(InputEvent::Key(key));
     }
 
-    fn character(&mut self, said: &mut Vec<Said>) {
+    fn character(&mut self, said: &mut Vec<InputEvent>) {
         match std::str::from_utf8(&self.held) {
-            Ok(text) => said.extend(text.chars().map(|c| Said::Key(Key::Char(c)))),
+            Ok(text) => said.extend(text.chars().map(|c| InputEvent::Key(Key::Char(c)))),
             Err(error) if error.error_len().is_none() => return,
             Err(_) => {}
         }
@@ -191,7 +191,7 @@ impl Decoder {
         self.state = State::Ground;
     }
 
-    fn control(&mut self, byte: u8, said: &mut Vec<Said>) {
+    fn control(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         match byte {
             // The console's function keys have a second bracket.
             b'[' if self.held.is_empty() => self.held.push(byte),
@@ -203,9 +203,9 @@ impl Decoder {
                 if held == PASTE_BEGINS {
                     self.state = State::Paste;
                 } else if let Some(known) = synchronised(&held) {
-                    said.push(Said::Sync(known));
+                    said.push(InputEvent::Sync(known));
                 } else {
-                    said.extend(mouse(&held).map(Said::Mouse).or_else(|| sequence(&held).map(Said::Key)));
+                    said.extend(mouse(&held).map(InputEvent::Mouse).or_else(|| sequence(&held).map(InputEvent::Key)));
                 }
             }
             _ => self.again(byte, said),

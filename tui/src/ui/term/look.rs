@@ -7,13 +7,13 @@ use ratatui::{
 
 /// What a cell looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct CellStyle {
     pub(super) fg: Color,
     pub(super) bg: Color,
     pub(super) modifier: Modifier,
 }
 
-impl Look {
+impl CellStyle {
     /// How a cell appears: colours and weight of a blank are not to be seen.
     pub(super) fn of(cell: &Cell) -> Self {
         let look = Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };

@@ -30,9 +30,9 @@ use super::report::{self, Report};
 use crate::endpoint::variable;
 
 pub(crate) use self::{
-    backend::Wire,
-    input::{Bed, Rest, Said, listen, rest},
-    watch::hang_up,
+    backend::AnsiBackend,
+    input::{InputEvent, InputPause, PausePoint, listen, pausable_input},
+    watch::wait_for_hangup,
 };
 
 /// Pastes are told from keys.
@@ -42,24 +42,24 @@ const NO_PASTE: &str = "\x1b[?2004l";
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
-static TAKEN: AtomicBool = AtomicBool::new(false);
+static ACQUIRED: AtomicBool = AtomicBool::new(false);
 /// Whether the mouse is wanted whenever the terminal is held.
-static MOUSE_WANTED: AtomicBool = AtomicBool::new(false);
+static MOUSE_ENABLED: AtomicBool = AtomicBool::new(false);
 
 /// The terminal, taken. Dropping it gives it back.
 #[derive(Debug)]
-pub(crate) struct Held(());
+pub(crate) struct TerminalGuard(());
 
-impl Held {
+impl TerminalGuard {
     /// Takes the terminal, and sees to it that a panic gives it back before it speaks, and leaves a
     /// report.
-    pub(crate) fn take() -> io::Result<Self> {
-        take()?;
+    pub(crate) fn acquire() -> io::Result<Self> {
+        acquire()?;
         let kept = report::path(variable);
         let before = std::panic::take_hook();
         let own = std::thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
-            give();
+            release();
             let report = Report::of(panic);
             match &kept {
                 Some(path) if report.save(path).is_ok() => {
@@ -79,25 +79,25 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        give();
+        release();
     }
 }
 
 /// Takes the terminal; again, when somebody else may have changed it in the meantime.
-pub(crate) fn take() -> io::Result<()> {
+pub(crate) fn acquire() -> io::Result<()> {
     enable_raw_mode()?;
-    TAKEN.store(true, Ordering::SeqCst);
+    ACQUIRED.store(true, Ordering::SeqCst);
     let mut begin = Vec::new();
     queue!(begin, EnterAlternateScreen, Print(PASTE), Hide, ResetColor, Clear(ClearType::All))?;
     stream()?.write_all(&begin)?;
-    if MOUSE_WANTED.load(Ordering::SeqCst) { mouse(true) } else { Ok(()) }
+    if MOUSE_ENABLED.load(Ordering::SeqCst) { mouse(true) } else { Ok(()) }
 }
 
 /// Gives the terminal back; a second time does nothing.
-pub(crate) fn give() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
+pub(crate) fn release() {
+    if ACQUIRED.swap(false, Ordering::SeqCst) {
         // A terminal that cannot be written to has no use for the rest either.
         let _ = leave();
         let _ = disable_raw_mode();
@@ -111,9 +111,9 @@ fn leave() -> io::Result<()> {
 }
 
 /// Gives back what can be given back without writing: for a terminal that nobody reads, also while
-/// another thread waits there in the middle of [`give`].
+/// another thread waits there in the middle of [`release`].
 pub(crate) fn abandon() {
-    TAKEN.store(false, Ordering::SeqCst);
+    ACQUIRED.store(false, Ordering::SeqCst);
     // What was given back already stays as it is.
     let _ = disable_raw_mode();
 }
@@ -125,7 +125,7 @@ pub(crate) fn stream() -> io::Result<File> {
 
 /// Lets the terminal tell of the mouse, or not.
 pub(crate) fn mouse(on: bool) -> io::Result<()> {
-    MOUSE_WANTED.store(on, Ordering::SeqCst);
+    MOUSE_ENABLED.store(on, Ordering::SeqCst);
     stream()?.write_all(if on { MOUSE } else { NO_MOUSE }.as_bytes())
 }
 

@@ -18,11 +18,11 @@ const WHERE: &str = "FARRIER_PANICS";
 fn a_panic_gives_the_terminal_back_before_it_speaks() {
     match std::env::var(WHERE).as_deref() {
         Ok("here") => {
-            let _held = Held::take().unwrap();
+            let _held = TerminalGuard::acquire().unwrap();
             panic!("on purpose");
         }
         Ok(_) => {
-            let _held = Held::take().unwrap();
+            let _held = TerminalGuard::acquire().unwrap();
             elsewhere();
         }
         Err(_) => ["here", "elsewhere"].into_iter().for_each(panics),

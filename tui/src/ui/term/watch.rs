@@ -6,7 +6,7 @@
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// Blocks until the terminal behind stdin is gone.
-pub(crate) fn hang_up() {
+pub(crate) fn wait_for_hangup() {
     let stdin = rustix::stdio::stdin();
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     loop {

@@ -172,9 +172,9 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         None => String::new(),
     };
     let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
-    let left = format!(" {marks}{stale}{running}{}", app.screen().standing(&app.world));
+    let left = format!(" {marks}{stale}{running}{}", app.screen().status(&app.world));
     // What is only worth knowing does not cut off where one is.
-    let aside = app.aside().filter(|aside| notice.is_none() && width(&left) + 2 + width(aside) <= area.width);
+    let aside = app.status_note().filter(|aside| notice.is_none() && width(&left) + 2 + width(aside) <= area.width);
     if let Some(aside) = aside {
         right = area.width - fit_left(buf, area, &aside, Role::Accent);
     }
@@ -187,7 +187,7 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
     } else {
         let scopes = app.scopes();
         // A key that does nothing here is not offered; the menu of actions says why.
-        let works = |binding: &&Binding| !binding.hint.is_empty() && app.screen().off(binding.action).is_none();
+        let works = |binding: &&Binding| !binding.hint.is_empty() && app.screen().unavailable(binding.action).is_none();
         let shown = app.world.keymap.reachable(&scopes).filter(works).filter(|binding| binding.hint != "help");
         shown
             .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))

@@ -7,11 +7,11 @@ use ratatui::buffer::{Buffer, Cell};
 
 use super::width;
 use crate::ui::{
-    caps::{Colors, Glyphs, Look},
+    caps::{Appearance, Colors, Glyphs},
     theme::Theme,
 };
 
-pub(super) fn reduce(look: Look, buf: &mut Buffer) {
+pub(super) fn reduce(look: Appearance, buf: &mut Buffer) {
     let themed = look.theme != Theme::default() || look.colors == Colors::Never;
     if !themed && look.glyphs == Glyphs::Unicode {
         return;

@@ -5,7 +5,7 @@ use farrier_common::api::EditArtifact;
 use super::prelude::*;
 use crate::ui::{
     net::Existing,
-    runs::{Part, Slimmer},
+    runs::{RunCompactor, RunsBatch},
 };
 
 fn is_list(ask: &Ask) -> bool {
@@ -85,20 +85,20 @@ fn rows_that_come_in_parts_are_seen_before_the_last_one() {
     story.keys("5");
     let Answer::Runs(all) = tree() else { unreachable!() };
     story.pass(Duration::from_secs(1));
-    let first = Part { runs: all.runs.clone(), artifacts: Vec::new(), last: false, cut: false };
+    let first = RunsBatch { runs: all.runs.clone(), artifacts: Vec::new(), last: false, cut: false };
     story.answer(is_list, Ok(Answer::Runs(Box::new(first))));
     assert!(has(&story, "run 9") && !has(&story, "sbom.json"), "{}", story.text());
-    let rest = Part { runs: Vec::new(), artifacts: all.artifacts.clone(), last: true, cut: false };
+    let rest = RunsBatch { runs: Vec::new(), artifacts: all.artifacts.clone(), last: true, cut: false };
     story.answer(is_list, Ok(Answer::Runs(Box::new(rest))));
     assert!(has(&story, "sbom.json"), "{}", story.text());
 
     // Later, what is there stays until all that comes is there; what is gone is said.
     story.keys("jj");
     story.pass(Duration::from_secs(6));
-    let fewer = Part { runs: all.runs.clone(), artifacts: all.artifacts[1..].to_vec(), last: false, cut: false };
+    let fewer = RunsBatch { runs: all.runs.clone(), artifacts: all.artifacts[1..].to_vec(), last: false, cut: false };
     story.answer(is_list, Ok(Answer::Runs(Box::new(fewer))));
     assert!(has(&story, "dist-linux.zip"), "{}", story.text());
-    story.answer(is_list, Ok(Answer::Runs(Box::new(Part { last: true, ..Part::default() }))));
+    story.answer(is_list, Ok(Answer::Runs(Box::new(RunsBatch { last: true, ..RunsBatch::default() }))));
     assert!(story.text().contains("dist-linux.zip was removed"), "{}", story.text());
     assert!(row(&story, ">").contains("sbom.json"), "{}", story.text());
 }
@@ -325,9 +325,9 @@ fn a_running_run_is_cancelled_after_a_question_and_an_ended_one_is_not() {
         conclusion: if status == "completed" { "success".into() } else { String::new() },
         ..Default::default()
     };
-    let mut slimmer = Slimmer::default();
-    let runs = vec![slimmer.run(run(9, "in_progress")), slimmer.run(run(8, "completed"))];
-    let part = Part { runs, last: true, ..Part::default() };
+    let mut compactor = RunCompactor::default();
+    let runs = vec![compactor.run(run(9, "in_progress")), compactor.run(run(8, "completed"))];
+    let part = RunsBatch { runs, last: true, ..RunsBatch::default() };
     story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(Answer::Runs(Box::new(part))));
     story.keys("X");
     assert!(story.text().contains("Cancel run 9"), "{}", story.text());
@@ -347,7 +347,7 @@ fn a_running_run_is_cancelled_after_a_question_and_an_ended_one_is_not() {
 
 /// Ten runs with an artifact of 1 MiB each.
 fn ten_runs() -> Answer {
-    let mut slimmer = Slimmer::default();
+    let mut compactor = RunCompactor::default();
     let run = |id: i64| farrier_common::api::FoundRun {
         id,
         repository: "infra/gateway".into(),
@@ -366,9 +366,9 @@ fn ten_runs() -> Answer {
         ..Default::default()
     };
     let ids = (1..=10).rev();
-    Answer::Runs(Box::new(Part {
-        runs: ids.clone().map(|id| slimmer.run(run(id))).collect(),
-        artifacts: ids.map(|id| slimmer.artifact(&artifact(id))).collect(),
+    Answer::Runs(Box::new(RunsBatch {
+        runs: ids.clone().map(|id| compactor.run(run(id))).collect(),
+        artifacts: ids.map(|id| compactor.artifact(&artifact(id))).collect(),
         last: true,
         cut: false,
     }))

@@ -9,7 +9,7 @@ use farrier_common::api::Repository;
 use ratatui::Terminal;
 
 use super::prelude::*;
-use crate::ui::{term::Wire, view};
+use crate::ui::{term::AnsiBackend, view};
 
 /// A terminal that counts.
 #[derive(Clone, Default)]
@@ -38,7 +38,7 @@ fn wide() -> io::Result<Size> {
 }
 
 /// Draws and answers bytes and writes.
-fn drawn(story: &Story, terminal: &mut Terminal<Wire<Line>>, line: &Line) -> (usize, usize) {
+fn drawn(story: &Story, terminal: &mut Terminal<AnsiBackend<Line>>, line: &Line) -> (usize, usize) {
     *line.0.lock().unwrap() = (0, 0);
     terminal
         .draw(|frame| {
@@ -92,7 +92,7 @@ fn a_long_list_costs_as_little_as_a_short_one() {
         story.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
         story.answer(|ask| matches!(ask, Ask::Repositories), Ok(many()));
         let line = Line::default();
-        let mut terminal = Terminal::new(Wire::new(line.clone(), size)).unwrap();
+        let mut terminal = Terminal::new(AnsiBackend::new(line.clone(), size)).unwrap();
         let mut within = |story: &Story, limit: usize, what: &str| {
             let (bytes, writes) = drawn(story, &mut terminal, &line);
             assert!(bytes <= limit && writes <= 1, "{what} at {width}x{height}: {bytes} bytes in {writes} writes");
@@ -120,7 +120,7 @@ fn a_long_list_costs_as_little_as_a_short_one() {
 fn a_screen_that_nothing_happens_on_is_no_byte() {
     let mut story = Story::settled(80, 24);
     let line = Line::default();
-    let mut terminal = Terminal::new(Wire::new(line.clone(), small)).unwrap();
+    let mut terminal = Terminal::new(AnsiBackend::new(line.clone(), small)).unwrap();
     drawn(&story, &mut terminal, &line);
     // Rows are asked for again and come again as they were.
     for _ in 0..3 {

@@ -7,8 +7,8 @@ use crate::{
     config::Config,
     ui::{
         app::Mouse,
-        caps::{Colors, Look},
-        memory::Memory,
+        caps::{Appearance, Colors},
+        saved_state::SavedState,
     },
 };
 
@@ -18,7 +18,7 @@ fn with(text: &str, width: u16, height: u16) -> Story {
     assert_eq!(problems, []);
     let (settings, problems) = Settings::of(&crate::args::Looks::default(), &config, |_| None);
     assert_eq!(problems, []);
-    Story::with(Settings { look: Look { theme: settings.look.theme, ..rich() }, ..settings }, width, height)
+    Story::with(Settings { look: Appearance { theme: settings.look.theme, ..rich() }, ..settings }, width, height)
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_was_left_is_taken_up_again_but_no_filter() {
     story.keys("s");
     story.press(Key::Down);
     story.keys("\nSW/push\n");
-    let memory = story.app.memory();
+    let memory = story.app.saved_state();
     assert_eq!(memory.screen, "hooks");
     assert!(!serde_json::to_string(&memory).unwrap().contains("push"));
     let mut again = Story::with(Settings { look: rich(), ..Settings::default() }, 80, 24);
@@ -119,10 +119,10 @@ fn what_was_left_is_taken_up_again_but_no_filter() {
     again.effects.extend(effects);
     again.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
     assert_eq!((again.app.current, again.app.world.wide), (ScreenId::Hooks, true));
-    assert_eq!(again.app.memory().sorts["hooks"], memory.sorts["hooks"]);
+    assert_eq!(again.app.saved_state().sorts["hooks"], memory.sorts["hooks"]);
     let chosen = Settings { start: Some(ScreenId::Artifacts), ..Settings::default() };
     let mut flagged = App::new(Size::new(80, 24), chosen, Timestamp::UNIX_EPOCH);
-    flagged.recall(&Memory { screen: "hooks".into(), ..Memory::default() });
+    flagged.recall(&SavedState { screen: "hooks".into(), ..SavedState::default() });
     flagged.begin();
     assert_eq!(flagged.current, ScreenId::Artifacts, "who says where to begin begins there");
 }

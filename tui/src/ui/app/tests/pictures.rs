@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::{prelude::*, scenes};
 use crate::ui::{
-    caps::{Colors, Glyphs, Look},
+    caps::{Appearance, Colors, Glyphs},
     view,
 };
 
@@ -16,8 +16,8 @@ pub(super) const SIZES: [(u16, u16); 4] = [(40, 10), (80, 24), (120, 40), (200, 
 /// What a reviewer sees of a scene.
 fn described(scene: &scenes::Scene, stage: Stage) -> String {
     let rich = scene.played(stage);
-    let ascii = scene.played(Stage { look: Look { glyphs: Glyphs::Ascii, ..stage.look }, ..stage });
-    let mono = scene.played(Stage { look: Look { colors: Colors::Never, ..stage.look }, ..stage });
+    let ascii = scene.played(Stage { look: Appearance { glyphs: Glyphs::Ascii, ..stage.look }, ..stage });
+    let mono = scene.played(Stage { look: Appearance { colors: Colors::Never, ..stage.look }, ..stage });
     let (text, looks) = (rich.text(), rich.styles());
     assert_eq!(mono.text(), text, "{}: colours are no text", scene.name);
     let plain = "\n".repeat(looks.lines().count());

@@ -4,7 +4,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::{pictures::SIZES, prelude::*, scenes};
 use crate::ui::{
-    caps::{Colors, Glyphs, Look},
+    caps::{Appearance, Colors, Glyphs},
     view,
 };
 
@@ -51,7 +51,7 @@ fn plain_terminals_get_the_same_picture_plain() {
     for scene in scenes::all() {
         for (width, height) in SIZES {
             let whole = scene.played(stage(width, height)).picture();
-            let look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
+            let look = Appearance { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
             let picture = scene.played(Stage { look, ..stage(width, height) }).picture();
             for (at, (rich, plain)) in whole.content.iter().zip(&picture.content).enumerate() {
                 if at > 0 && view::width(whole.content[at - 1].symbol()) > 1 {

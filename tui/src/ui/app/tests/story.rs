@@ -9,7 +9,7 @@ use ratatui::{
 
 use super::prelude::*;
 use crate::ui::{
-    caps::{Colors, Glyphs, Look},
+    caps::{Appearance, Colors, Glyphs},
     view,
 };
 
@@ -24,8 +24,8 @@ pub(super) struct Story {
     pub(super) hangs: bool,
 }
 
-pub(super) fn rich() -> Look {
-    Look { colors: Colors::Palette, glyphs: Glyphs::Unicode, theme: Theme::default() }
+pub(super) fn rich() -> Appearance {
+    Appearance { colors: Colors::Palette, glyphs: Glyphs::Unicode, theme: Theme::default() }
 }
 
 fn wall(now: Duration) -> Timestamp {
@@ -38,7 +38,7 @@ fn wall(now: Duration) -> Timestamp {
 pub(super) struct Stage {
     pub(super) width: u16,
     pub(super) height: u16,
-    pub(super) look: Look,
+    pub(super) look: Appearance,
 }
 
 /// One that can do what most can.

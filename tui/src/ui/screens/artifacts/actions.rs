@@ -1,4 +1,4 @@
-//! What can be done with artifacts, and what came of it.
+//! Actions on artifacts and the notices about their results.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::ui::screens::Screen as _;
 use crate::{
     output::human_bytes,
     ui::{
-        bulk::{self, Bulk},
+        bulk::{self, BulkAction},
         key::Key,
         keymap::Action,
         layer::{
@@ -21,40 +21,41 @@ use crate::{
             menu::{Item, Pick},
         },
         net::{Ask, Existing},
-        runs::{Artifact, Outcome, Run},
+        runs::{ArtifactSummary, Outcome, RunSummary},
         world::{Cmd, Env},
     },
 };
 
-/// One of what actions are about.
+/// An artifact that an action applies to.
 const NOUN: &str = "artifact";
 
-fn path(run: &Run) -> Option<RepositoryPath> {
+fn path(run: &RunSummary) -> Option<RepositoryPath> {
     run.repo.parse().ok()
 }
 
 impl Artifacts {
-    /// The artifacts that actions are about, each with its run: those of the marked rows, or of the row under
-    /// the cursor. A run or a job stands for its artifacts, and while a filter hides some, for those that are shown.
-    pub(super) fn targets(&self) -> Vec<(&Arc<Artifact>, &Arc<Run>)> {
+    /// Returns the artifacts that actions apply to, each with its run: those of the marked rows, or of the row
+    /// under the cursor. A run or a job means all of its artifacts, or only the visible ones while a filter hides
+    /// some.
+    pub(super) fn targets(&self) -> Vec<(&Arc<ArtifactSummary>, &Arc<RunSummary>)> {
         let shown: Option<HashSet<i64>> =
             self.is_narrowed().then(|| self.rows.list.shown().filter_map(|node| Some(node.artifact()?.id)).collect());
         let mut seen = HashSet::new();
-        let below = |node: &Node| -> Vec<(&Arc<Artifact>, &Arc<Run>)> {
+        let below = |node: &Node| -> Vec<(&Arc<ArtifactSummary>, &Arc<RunSummary>)> {
             let Some(entry) = self.tree.get(node.run().id) else { return Vec::new() };
-            let wanted = |one: &&Arc<Artifact>| match node {
+            let wanted = |one: &&Arc<ArtifactSummary>| match node {
                 Node::Run { .. } => true,
                 Node::Job { .. } => node.job().is_some_and(|job| job.id == one.job),
                 Node::Artifact { artifact, .. } => artifact.id == one.id,
             };
-            let is_shown = |one: &&Arc<Artifact>| shown.as_ref().is_none_or(|shown| shown.contains(&one.id));
+            let is_shown = |one: &&Arc<ArtifactSummary>| shown.as_ref().is_none_or(|shown| shown.contains(&one.id));
             entry.artifacts.iter().filter(wanted).filter(is_shown).map(|one| (one, &entry.run)).collect()
         };
         let all = self.rows.list.targets().into_iter().flat_map(below);
         all.filter(|(one, _)| seen.insert(one.id)).collect()
     }
 
-    /// Whether actions are about artifacts that are selected themselves, not through their run.
+    /// Whether actions apply to artifacts that are selected themselves, not through their run.
     fn is_on_artifacts(&self) -> bool {
         self.rows.list.targets().iter().all(|node| node.artifact().is_some())
     }
@@ -63,7 +64,7 @@ impl Artifacts {
         self.targets().iter().map(|(artifact, _)| artifact.id).collect()
     }
 
-    /// How many artifacts marked runs and jobs have, and how large these are together.
+    /// Returns the number of artifacts of the marked runs and jobs, and their total size.
     pub(super) fn marked_below(&self) -> Option<String> {
         let targets = self.targets();
         let bytes: i64 = targets.iter().filter(|(one, _)| one.is_ready()).map(|(one, _)| one.size).sum();
@@ -71,7 +72,7 @@ impl Artifacts {
         (self.rows.list.has_marks() && !self.is_on_artifacts()).then(text)
     }
 
-    /// Why an action makes no sense now.
+    /// Returns why an action is not available now.
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
         if action == Action::CancelRun {
             return self.live_run().is_none().then(|| "no run here that is still running".to_owned());
@@ -101,7 +102,7 @@ impl Artifacts {
             .then(|| "select an artifact that is ready".to_owned())
     }
 
-    /// What downloads an artifact of the list.
+    /// Returns the command that downloads a listed artifact.
     pub(crate) fn download_of(&self, id: i64) -> Option<Ask> {
         let entry = self.tree.get(self.tree.run_of(id)?)?;
         let artifact = entry.artifacts.iter().find(|one| one.id == id)?;
@@ -109,8 +110,8 @@ impl Artifacts {
         Some(Ask::Download { repo: path(&entry.run)?, id, name, existing: Existing::Keep })
     }
 
-    /// The run that the row under the cursor belongs to, if it has not ended.
-    fn live_run(&self) -> Option<&Run> {
+    /// Returns the run of the row under the cursor if it has not ended.
+    fn live_run(&self) -> Option<&RunSummary> {
         let run = &**self.rows.list.current()?.run();
         let lives = |outcome: Outcome| outcome == Outcome::Running;
         (lives(run.outcome) || run.jobs.iter().any(|job| lives(job.outcome))).then_some(run)
@@ -145,7 +146,7 @@ impl Artifacts {
         env.open(question);
     }
 
-    /// The question before artifacts are deleted, listed here or not.
+    /// Returns the confirmation before artifacts are deleted, whether they are listed or not.
     pub(crate) fn delete_question(&self, ids: &[i64], env: &mut Env) -> Layer {
         let found = |id: i64| {
             let entry = self.tree.get(self.tree.run_of(id)?)?;
@@ -159,7 +160,7 @@ impl Artifacts {
         };
         let skipped = (!uploading.is_empty())
             .then(|| format!("{} skipped: still uploading", bulk::counted(uploading.len(), NOUN)));
-        let bulk = Bulk {
+        let bulk = BulkAction {
             verb: "Delete",
             noun: NOUN,
             names: ids.iter().map(name).collect(),
@@ -173,12 +174,12 @@ impl Artifacts {
             destroys: true,
             restorable: env.world.after_deletion(),
             skipped: skipped.into_iter().chain(self.rows.list.hidden_note()).collect(),
-            ..Bulk::default()
+            ..BulkAction::default()
         };
         Layer::Confirm(bulk.question(Ask::DeleteArtifacts(ids), env.world))
     }
 
-    /// Offers other times to expire.
+    /// Opens the menu that changes the expiry time.
     pub(super) fn keep(&self, env: &mut Env) {
         let targets = self.targets();
         let ready: Vec<_> = targets.iter().filter(|(one, _)| one.is_ready()).collect();
@@ -192,12 +193,13 @@ impl Artifacts {
 
     pub(super) fn copy(&self, env: &mut Env) {
         let targets = self.targets();
-        let each = |text: &dyn Fn(&Artifact, &Run) -> String| {
+        let each = |text: &dyn Fn(&ArtifactSummary, &RunSummary) -> String| {
             targets.iter().map(|(one, run)| text(one, run)).collect::<Vec<_>>().join("\n")
         };
         let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
-        let address =
-            |one: &Artifact, run: &Run| format!("{root}/api/v1/repos/{}/actions/artifacts/{}/zip", run.repo, one.id);
+        let address = |one: &ArtifactSummary, run: &RunSummary| {
+            format!("{root}/api/v1/repos/{}/actions/artifacts/{}/zip", run.repo, one.id)
+        };
         let texts = vec![
             ('i', "ID", each(&|one, _| one.id.to_string())),
             ('n', "name", each(&|one, _| one.name().to_string())),
@@ -218,7 +220,7 @@ impl Artifacts {
         env.open(Layer::Menu(menu));
     }
 
-    /// Asks what is inside of the selected artifact.
+    /// Requests the content list of the selected artifact.
     pub(super) fn look_inside(&self, env: &mut Env) {
         if let Ok(Some(Node::Artifact { artifact, run, .. })) = self.rows.list.target()
             && let Some(repo) = path(run)
@@ -227,7 +229,7 @@ impl Artifacts {
         }
     }
 
-    /// Everything about the row under the cursor.
+    /// Returns all details of the row under the cursor.
     pub(super) fn tell_all(&self, env: &mut Env) {
         let Some(node) = self.rows.list.current() else { return };
         let lines: Vec<String> = artifact_pane::details(node, env.world)
@@ -237,7 +239,7 @@ impl Artifacts {
         env.open(Layer::Reader(Reader::new(artifact_pane::title(node), lines.join("\n"))));
     }
 
-    /// Tells what came of a deletion.
+    /// Reports the result of a deletion.
     pub(super) fn deleted(&mut self, each: &[(i64, Option<String>)], env: &mut Env) {
         let failed: Vec<(i64, String, String)> =
             each.iter().filter_map(|(id, error)| Some((*id, self.name_of(*id), error.clone()?))).collect();
@@ -247,7 +249,7 @@ impl Artifacts {
         self.tell_outcome("deleted", each.len(), failed, env);
     }
 
-    /// Tells what came of new times to expire, and how they are undone.
+    /// Reports the result of a changed expiry time, and registers the command that undoes it.
     pub(super) fn kept(&mut self, each: &[(i64, Result<i64, String>)], env: &mut Env) {
         let mut before = Vec::new();
         for (id, set) in each {
@@ -269,7 +271,7 @@ impl Artifacts {
         self.tree.find(id).map_or_else(|| format!("artifact {id}"), |one| one.name().to_owned())
     }
 
-    /// What was done is shown at once; then everything is loaded again, which may take a while.
+    /// Removes the rows at once, then loads the whole list again, which may take a while.
     fn tell_outcome(&mut self, done: &str, all: usize, failed: Vec<(i64, String, String)>, env: &mut Env) {
         self.settle();
         self.rows.list.mark_only(failed.iter().map(|(id, ..)| NodeId::Artifact(*id)));
@@ -279,7 +281,7 @@ impl Artifacts {
         self.refresh(env);
     }
 
-    /// Copies a signed address and says how long it works.
+    /// Copies a signed URL and reports how long it is valid.
     pub(super) fn signed(target: &str, env: &mut Env) {
         let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
         let address = format!("{root}{target}");

@@ -1,27 +1,27 @@
-//! How the tree of runs comes, part by part, and what else is answered about artifacts.
+//! Handles responses about runs and artifacts.
 
 use std::time::Duration;
 
 use super::{
     Artifacts,
-    facts::Facts,
+    totals::ArtifactTotals,
     tree::{Node, NodeId},
 };
 use crate::ui::screens::Screen as _;
 use crate::ui::{
     layer::{Layer, Reader},
     net::{Answer, Ask, Page, Problem},
-    runs::{Part, Tree},
+    runs::{RunsBatch, Tree},
     world::Env,
 };
 
-/// While rows come for the first time they are arranged so often.
+/// Minimum time between two rebuilds of the rows while the list loads for the first time.
 const ARRANGE_EVERY: Duration = Duration::from_millis(250);
-/// Runs that are unfolded at first: there may be thousands.
+/// Number of runs that are unfolded after the first load.
 const OPEN_AT_FIRST: usize = 3;
 
 impl Artifacts {
-    /// Takes an answer that may be for this screen.
+    /// Handles a response; ignores responses to requests of other screens.
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
             (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
@@ -42,15 +42,15 @@ impl Artifacts {
         }
     }
 
-    /// Shows the tree as it is now.
+    /// Rebuilds the rows from the tree.
     pub(super) fn settle(&mut self) {
-        self.facts = Facts::of(&self.tree, self.facts.cut);
+        self.totals = ArtifactTotals::of(&self.tree, self.totals.cut);
         self.arrange();
     }
 
-    fn take_part(&mut self, part: Part, env: &mut Env) {
+    fn take_part(&mut self, part: RunsBatch, env: &mut Env) {
         let (last, cut) = (part.last, part.cut);
-        self.shape.now = env.world.clock.now.as_second();
+        self.options.now = env.world.clock.now.as_second();
         if self.rows.has_all() {
             self.coming.add(part, &self.tree);
             if !last {
@@ -59,15 +59,15 @@ impl Artifacts {
             self.tree = std::mem::take(&mut self.coming);
         } else {
             self.tree.add(part, &Tree::default());
-            if self.shape.open.is_empty() {
-                self.shape.open = self.tree.entries().take(OPEN_AT_FIRST).map(|entry| entry.run.id).collect();
+            if self.options.open.is_empty() {
+                self.options.open = self.tree.entries().take(OPEN_AT_FIRST).map(|entry| entry.run.id).collect();
             }
             if !last && env.world.now.saturating_sub(self.arranged) < ARRANGE_EVERY {
                 return;
             }
         }
         self.arranged = env.world.now;
-        self.facts = Facts::of(&self.tree, cut);
+        self.totals = ArtifactTotals::of(&self.tree, cut);
         if last {
             self.complete(env);
         } else {
@@ -77,8 +77,8 @@ impl Artifacts {
     }
 
     fn complete(&mut self, env: &mut Env) {
-        self.shape.flat = self.is_narrowed();
-        let page = Page { total: None, items: self.shape.flatten(&self.tree), last: true };
+        self.options.flat = self.is_narrowed();
+        let page = Page { total: None, items: self.options.flatten(&self.tree), last: true };
         if let Some(Node::Artifact { artifact: gone, .. }) = self.rows.take(page, env.world) {
             env.tell(format!("{} was removed", gone.name()));
         }

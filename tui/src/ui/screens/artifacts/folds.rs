@@ -1,4 +1,4 @@
-//! Moving in the tree: folding, unfolding, and going to a run or an artifact by its number.
+//! Moves in the tree: folds, unfolds, and goes to a run or an artifact by ID.
 
 use super::{
     Artifacts,
@@ -7,19 +7,19 @@ use super::{
 use crate::ui::world::Env;
 
 impl Artifacts {
-    /// Puts the cursor on a run, now or when it comes.
+    /// Puts the cursor on a run, now or as soon as it is loaded.
     pub(crate) fn show_run(&mut self, id: i64) {
         self.wanted = Some(NodeId::Run(id));
         self.seek();
     }
 
-    /// Puts the cursor on an artifact, now or when it comes.
+    /// Puts the cursor on an artifact, now or as soon as it is loaded.
     pub(crate) fn show_artifact(&mut self, id: i64) {
         self.wanted = Some(NodeId::Artifact(id));
         self.seek();
     }
 
-    /// Goes to what is wanted, if it is there. Says whether nothing is wanted any more.
+    /// Moves the cursor to the pending target if it is loaded. Returns whether no target is pending any more.
     pub(super) fn seek(&mut self) -> bool {
         let run = match self.wanted {
             None => return true,
@@ -27,7 +27,7 @@ impl Artifacts {
             Some(NodeId::Run(id) | NodeId::Job(id)) => self.tree.get(id).map(|entry| entry.run.id),
         };
         let Some(run) = run else { return false };
-        self.shape.open.insert(run);
+        self.options.open.insert(run);
         self.arrange();
         if let Some(id) = self.wanted.take() {
             self.rows.list.select(id);
@@ -35,18 +35,18 @@ impl Artifacts {
         true
     }
 
-    /// What is under the cursor folds, or what that belongs to.
+    /// Folds the row under the cursor, or its parent.
     pub(super) fn fold(&mut self) -> bool {
-        let Some(node) = self.rows.list.current().filter(|_| !self.shape.flat) else { return false };
+        let Some(node) = self.rows.list.current().filter(|_| !self.options.flat) else { return false };
         let (run, job) = (node.run().id, node.job().map(|job| job.id));
         let id = match (node, job) {
             (Node::Run { folded: true, .. }, _) => return false,
             (Node::Artifact { .. } | Node::Job { folded: false, .. }, Some(job)) => {
-                self.shape.shut.insert(job);
+                self.options.shut.insert(job);
                 NodeId::Job(job)
             }
             _ => {
-                self.shape.open.remove(&run);
+                self.options.open.remove(&run);
                 NodeId::Run(run)
             }
         };
@@ -57,10 +57,10 @@ impl Artifacts {
 
     pub(super) fn unfold(&mut self) {
         match self.rows.list.current() {
-            Some(Node::Run { run, folded: true, .. }) => drop(self.shape.open.insert(run.id)),
+            Some(Node::Run { run, folded: true, .. }) => drop(self.options.open.insert(run.id)),
             Some(node @ Node::Job { folded: true, .. }) => {
                 if let Some(job) = node.job() {
-                    self.shape.shut.remove(&job.id);
+                    self.options.shut.remove(&job.id);
                 }
             }
             _ => return,
@@ -70,7 +70,7 @@ impl Artifacts {
 
     pub(super) fn open(&mut self, env: &mut Env) {
         match self.rows.list.current() {
-            Some(Node::Run { folded, .. } | Node::Job { folded, .. }) if !self.shape.flat => {
+            Some(Node::Run { folded, .. } | Node::Job { folded, .. }) if !self.options.flat => {
                 if *folded {
                     self.unfold();
                 } else {

@@ -1,8 +1,8 @@
-//! When artifacts expire: a few usual times, and a form for another one.
+//! Changes when artifacts expire: a menu of common times, and a form for any other time.
 
 use farrier_common::api::EditArtifact;
 
-use crate::ui::screens::Purpose;
+use crate::ui::screens::FormKind;
 use crate::{
     moment,
     ui::{
@@ -17,10 +17,10 @@ use crate::{
     },
 };
 
-/// Usual times, with their keys.
+/// Common times, with their keys.
 const DAYS: [(char, i64); 4] = [('1', 1), ('7', 7), ('3', 30), ('9', 90)];
 
-/// Offers times; `what` are the artifacts `ids` in words.
+/// Opens the menu; `what` describes the artifacts `ids`.
 pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
     let most = world.status.as_ref().map_or(0, |status| status.artifacts.max_retention_days);
     let item = |(key, days): (char, i64)| Item {
@@ -44,10 +44,10 @@ fn form(ids: &[i64], what: &str) -> Form {
         .required()
         .checked(|text| wanted(text).err())
         .help("days from now, or a time in UTC: 2026-12-31, 2026-12-31T18:00:00Z");
-    Form::new(format!("Expire {what}"), "Set", Purpose::EditArtifacts(ids.to_vec()), vec![field])
+    Form::new(format!("Expire {what}"), "Set", FormKind::EditArtifacts(ids.to_vec()), vec![field])
 }
 
-/// What the form asks for.
+/// Returns the request of a submitted form.
 pub(crate) fn form_ask(ids: &[i64], form: &Form) -> Result<Ask, (&'static str, String)> {
     let wanted = wanted(form.text("expires_at")).map_err(|why| ("expires_at", why))?;
     Ok(ask(ids, &wanted))

@@ -1,12 +1,12 @@
-//! Runs of all repositories, or of one, with their jobs and artifacts: a tree that folds.
+//! The artifacts screen: runs of all repositories or of one, with their jobs and artifacts, as a foldable tree.
 
 mod actions;
 mod answers;
-mod facts;
 mod folds;
 pub(super) mod form;
 mod pane;
 pub(super) mod rows;
+mod totals;
 pub(super) mod tree;
 
 use std::time::Duration;
@@ -15,9 +15,9 @@ use farrier_common::client::RepositoryPath;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{
-    facts::Facts,
     pane as artifact_pane,
-    tree::{Node, NodeId, Order, Shape},
+    totals::ArtifactTotals,
+    tree::{ArtifactOrder, Node, NodeId, TreeOptions},
 };
 use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
@@ -30,19 +30,19 @@ use crate::ui::{
 };
 
 const PACE: Duration = Duration::from_secs(5);
-/// A long list is many requests: so many rows more make the pace slower once more.
-const ROWS_A_PACE: usize = 500;
+/// A long list takes many requests: each time it grows by this many rows, it is refreshed less often.
+const ROWS_PER_STEP: usize = 500;
 #[derive(Debug)]
 pub(crate) struct Artifacts {
-    /// Only of this repository.
+    /// The repository that the list is limited to.
     of: Option<RepositoryPath>,
     pub(super) rows: Feed<Node>,
     pub(super) tree: Tree,
-    /// What comes while the tree is there.
+    /// The tree that a refresh fills while the current one is shown.
     pub(super) coming: Tree,
-    pub(super) shape: Shape,
-    pub(super) facts: Facts,
-    /// Where the cursor is to go once that is there.
+    pub(super) options: TreeOptions,
+    pub(super) totals: ArtifactTotals,
+    /// The row that the cursor moves to as soon as it is loaded.
     pub(super) wanted: Option<NodeId>,
     pub(super) arranged: Duration,
 }
@@ -54,8 +54,8 @@ impl Default for Artifacts {
             rows: Feed::new(List::default()),
             tree: Tree::default(),
             coming: Tree::default(),
-            shape: Shape { named: true, ..Shape::default() },
-            facts: Facts::default(),
+            options: TreeOptions { named: true, ..TreeOptions::default() },
+            totals: ArtifactTotals::default(),
             wanted: None,
             arranged: Duration::ZERO,
         }
@@ -68,22 +68,22 @@ impl Artifacts {
         if self.of != of {
             self.rows.stop(env);
             self.rows.empty();
-            (self.tree, self.facts) = (Tree::default(), Facts::default());
-            self.shape.named = of.is_none();
-            self.shape.open.clear();
+            (self.tree, self.totals) = (Tree::default(), ArtifactTotals::default());
+            self.options.named = of.is_none();
+            self.options.open.clear();
             self.of = of;
         }
         self.refresh(env);
     }
 
-    /// Whether rows are left out, so that nothing may be folded away.
+    /// Whether rows are left out, so that no row may be folded.
     pub(super) fn is_narrowed(&self) -> bool {
         !self.rows.list.filter().text().is_empty() || self.rows.list.only_problems
     }
 
     pub(super) fn arrange(&mut self) {
-        self.shape.flat = self.is_narrowed();
-        self.rows.list.replace(self.shape.flatten(&self.tree));
+        self.options.flat = self.is_narrowed();
+        self.rows.list.replace(self.options.flatten(&self.tree));
     }
 
     fn back(&mut self, env: &mut Env) -> bool {
@@ -122,8 +122,8 @@ impl Screen for Artifacts {
         self.rows.ask(Ask::Runs(self.of.clone()), env);
     }
 
-    fn pace(&self) -> Option<Duration> {
-        let slower = u32::try_from((self.facts.runs + self.facts.artifacts) / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+    fn refresh_interval(&self) -> Option<Duration> {
+        let slower = u32::try_from((self.totals.runs + self.totals.artifacts) / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
         Some(PACE.saturating_mul(slower + 1))
     }
 
@@ -143,7 +143,7 @@ impl Screen for Artifacts {
             Action::Copy => self.copy(env),
             Action::Inside => self.look_inside(env),
             Action::Reverse => {
-                self.shape.reversed = !self.shape.reversed;
+                self.options.reversed = !self.options.reversed;
                 self.arrange();
             }
             Action::Problems => {
@@ -156,7 +156,7 @@ impl Screen for Artifacts {
         true
     }
 
-    fn off(&self, action: Action) -> Option<String> {
+    fn unavailable(&self, action: Action) -> Option<String> {
         self.why_off(action)
     }
 
@@ -166,7 +166,7 @@ impl Screen for Artifacts {
 
     fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), BadFilter> {
         self.rows.list.set_filter(Filter::parse(text, Node::filters())?);
-        if self.is_narrowed() != self.shape.flat {
+        if self.is_narrowed() != self.options.flat {
             self.arrange();
         }
         Ok(())
@@ -177,11 +177,11 @@ impl Screen for Artifacts {
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        Order::ALL.to_vec()
+        ArtifactOrder::ALL.to_vec()
     }
 
     fn sort(&mut self, column: usize) {
-        (self.shape.order, self.shape.reversed) = (Order::of(column), false);
+        (self.options.order, self.options.reversed) = (ArtifactOrder::of(column), false);
         self.arrange();
     }
 
@@ -205,24 +205,24 @@ impl Screen for Artifacts {
         self.rows.is_failed()
     }
 
-    fn lost(&self, ask: &Ask) -> Option<String> {
+    fn missing_target(&self, ask: &Ask) -> Option<String> {
         let Ask::DeleteArtifacts(ids) = ask else { return None };
         let gone = ids.iter().find(|id| self.rows.has_all() && self.tree.find(**id).is_none());
         gone.map(|id| format!("artifact {id}"))
     }
 
-    fn aside(&self, world: &World) -> Option<String> {
-        self.rows.list.news(world).or_else(|| self.facts.soon(world))
+    fn status_note(&self, world: &World) -> Option<String> {
+        self.rows.list.news(world).or_else(|| self.totals.soon(world))
     }
 
-    fn standing(&self, world: &World) -> String {
+    fn status(&self, world: &World) -> String {
         let of = self.of.as_ref().map_or_else(String::new, |of| format!("{of}  "));
-        let sort = match self.shape.order {
-            Order::Made => String::new(),
+        let sort = match self.options.order {
+            ArtifactOrder::Created => String::new(),
             order => format!("  sort {}", order.name()),
         };
         let below = self.marked_below().map_or_else(String::new, |text| format!(" {text}"));
-        format!("{of}{}{below}{sort}  {}", self.rows.list.standing(None), self.facts.told(self.of.is_some(), world))
+        format!("{of}{}{below}{sort}  {}", self.rows.list.standing(None), self.totals.summary(self.of.is_some(), world))
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -234,16 +234,16 @@ impl Screen for Artifacts {
         let place = Place { what: "runs", empty, focused: true };
         let here = self.rows.list.current();
         if world.split() {
-            let (left, right) = panes::beside(area, 63, buf);
+            let (left, right) = panes::side_by_side(area, 63, buf);
             list::draw(&self.rows, place, world, left, buf);
-            artifact_pane::draw(here, &self.facts.next, world, right, buf);
+            artifact_pane::draw(here, &self.totals.next, world, right, buf);
         } else if area.height >= 18 {
             let below = if world.transfers.is_empty() { 5 } else { 8 };
             let top = Rect { height: area.height - below - 1, ..area };
             list::draw(&self.rows, place, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
             let rest = Rect { y: top.bottom() + 1, height: below, ..area };
-            artifact_pane::draw(here, &self.facts.next, world, rest, buf);
+            artifact_pane::draw(here, &self.totals.next, world, rest, buf);
         } else {
             list::draw(&self.rows, place, world, area, buf);
         }

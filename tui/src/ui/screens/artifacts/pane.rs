@@ -1,4 +1,4 @@
-//! A run, a job or an artifact in detail, what is being downloaded, and what expires next.
+//! Draws the detail pane: a run, a job or an artifact, running downloads, and the artifacts that expire next.
 
 use std::sync::Arc;
 
@@ -6,24 +6,23 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     rows::{commit, outcome, state},
-    tree::{Node, Sum, expires_soon},
+    tree::{Node, Totals, expires_soon},
 };
 use crate::{
     output::human_bytes,
     ui::{
-        runs::{Artifact, Job, Run},
+        runs::{ArtifactSummary, JobSummary, RunSummary},
         view::{Role, fit_left, rule, text, wrapped},
         words,
         world::World,
     },
 };
 
-/// Fewer rows have room only for the most important.
+/// With fewer rows the pane shows only the most important details.
 const ROOMY: u16 = 12;
 
-/// Draws a row in detail; below it downloads of this session, and, where there is room, what expires
-/// `next`.
-pub(super) fn draw(node: Option<&Node>, next: &[Arc<Artifact>], world: &World, area: Rect, buf: &mut Buffer) {
+/// Draws the details of a row, then the downloads of this session and, if there is room, the artifacts in `next`.
+pub(super) fn draw(node: Option<&Node>, next: &[Arc<ArtifactSummary>], world: &World, area: Rect, buf: &mut Buffer) {
     let roomy = area.height >= ROOMY;
     let lines = node.map(|node| if roomy { whole(node, world) } else { short(node, world) }).unwrap_or_default();
     let mut rest = lines_in(&lines, area, buf);
@@ -49,7 +48,7 @@ fn below(area: Rect, by: u16) -> Rect {
     Rect { y: area.y + by, height: area.height - by, ..area }
 }
 
-/// Draws lines, long ones on several rows. Answers what is left below them.
+/// Draws lines and wraps long ones. Returns the area below them.
 fn lines_in(lines: &[(Role, String)], area: Rect, buf: &mut Buffer) -> Rect {
     let mut rest = area;
     for (role, line) in lines.iter().flat_map(|(role, line)| wrapped(line, area.width).into_iter().map(|l| (*role, l)))
@@ -63,7 +62,7 @@ fn lines_in(lines: &[(Role, String)], area: Rect, buf: &mut Buffer) -> Rect {
     rest
 }
 
-fn expiring(artifact: &Artifact, world: &World, row: Rect, buf: &mut Buffer) {
+fn expiring(artifact: &ArtifactSummary, world: &World, row: Rect, buf: &mut Buffer) {
     let role = if expires_soon(artifact, world.clock.now.as_second()) { Role::Warn } else { Role::Text };
     let size = fit_left(buf, row, &human_bytes(artifact.size), Role::Muted);
     let row = Rect { width: row.width.saturating_sub(size + 2), ..row };
@@ -72,7 +71,7 @@ fn expiring(artifact: &Artifact, world: &World, row: Rect, buf: &mut Buffer) {
     text(buf, row, &format!("{}  run {}", artifact.name(), artifact.run), Role::Text);
 }
 
-/// Names and values; what has no value is left out.
+/// Names and values of the details. Details without a value are left out.
 pub(super) fn details(node: &Node, world: &World) -> Vec<(&'static str, String)> {
     let pairs = match node {
         Node::Artifact { artifact, run, .. } => of_artifact(artifact, run, node.job(), world),
@@ -82,7 +81,12 @@ pub(super) fn details(node: &Node, world: &World) -> Vec<(&'static str, String)>
     pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
-fn of_artifact(artifact: &Artifact, run: &Run, job: Option<&Job>, world: &World) -> Vec<(&'static str, String)> {
+fn of_artifact(
+    artifact: &ArtifactSummary,
+    run: &RunSummary,
+    job: Option<&JobSummary>,
+    world: &World,
+) -> Vec<(&'static str, String)> {
     let job = job.map_or_else(String::new, |job| format!("   job {}", job.name));
     let version = if artifact.version > 0 { format!("   version {}", artifact.version) } else { String::new() };
     let bytes = format!("{} ({})", human_bytes(artifact.size), words::count(artifact.size));
@@ -99,14 +103,14 @@ fn of_artifact(artifact: &Artifact, run: &Run, job: Option<&Job>, world: &World)
     ]
 }
 
-fn expires(artifact: &Artifact, world: &World) -> String {
+fn expires(artifact: &ArtifactSummary, world: &World) -> String {
     if artifact.is_uploading() {
         return String::new();
     }
     format!("{} ({})", world.clock.stamp_of(artifact.expires), world.clock.left(artifact.expires))
 }
 
-fn of_job(job: Option<&Job>, run: &Run, sum: Sum, world: &World) -> Vec<(&'static str, String)> {
+fn of_job(job: Option<&JobSummary>, run: &RunSummary, sum: Totals, world: &World) -> Vec<(&'static str, String)> {
     let Some(job) = job else { return Vec::new() };
     vec![
         ("id", job.id.to_string()),
@@ -119,7 +123,7 @@ fn of_job(job: Option<&Job>, run: &Run, sum: Sum, world: &World) -> Vec<(&'stati
     ]
 }
 
-fn of_run(run: &Run, sum: Sum, world: &World) -> Vec<(&'static str, String)> {
+fn of_run(run: &RunSummary, sum: Totals, world: &World) -> Vec<(&'static str, String)> {
     vec![
         ("repo", run.repo.to_string()),
         ("workflow", run.title.to_string()),
@@ -132,7 +136,7 @@ fn of_run(run: &Run, sum: Sum, world: &World) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn holds(sum: Sum) -> String {
+fn holds(sum: Totals) -> String {
     let plural = if sum.artifacts == 1 { "" } else { "s" };
     format!("{} artifact{plural}, {}", sum.artifacts, human_bytes(sum.bytes))
 }
@@ -145,7 +149,7 @@ pub(super) fn title(node: &Node) -> String {
     }
 }
 
-/// A line for each detail, with some air.
+/// Returns one line per detail, with blank lines between groups.
 fn whole(node: &Node, world: &World) -> Vec<(Role, String)> {
     let line = |(name, value): (&str, String)| {
         let value = if name == "sha256" { abridged(&value) } else { value };
@@ -155,7 +159,7 @@ fn whole(node: &Node, world: &World) -> Vec<(Role, String)> {
     [(Role::Title, title(node)), (Role::Text, " ".to_owned())].into_iter().chain(lines).collect()
 }
 
-/// Begin and end of a digest: enough to compare. All of it can be copied.
+/// Returns the beginning and the end of a digest, which is enough to compare. The copy command copies all of it.
 fn abridged(digest: &str) -> String {
     match (digest.get(..16), digest.get(digest.len().saturating_sub(8)..)) {
         (Some(begin), Some(end)) => format!("{begin}…{end}"),
@@ -163,7 +167,7 @@ fn abridged(digest: &str) -> String {
     }
 }
 
-/// As much as fits into few rows.
+/// Returns the details that fit into few rows.
 fn short(node: &Node, world: &World) -> Vec<(Role, String)> {
     let mut lines = vec![(Role::Title, title(node))];
     let mut line = String::new();

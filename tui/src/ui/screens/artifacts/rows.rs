@@ -1,4 +1,4 @@
-//! Runs, jobs and artifacts as rows: what each says of itself, to people and to filters.
+//! Columns, filter fields and texts of the rows for runs, jobs and artifacts.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::{
     output::human_bytes,
     ui::{
         list::{Column, Field, Haystack, Row, Shown},
-        runs::{Artifact, Outcome, Run, State},
+        runs::{ArtifactSummary, Outcome, RunSummary, State},
         view::Role,
         words,
     },
@@ -23,7 +23,7 @@ pub(super) fn outcome(outcome: Outcome) -> Shown {
     }
 }
 
-pub(super) fn state(artifact: &Artifact) -> Shown {
+pub(super) fn state(artifact: &ArtifactSummary) -> Shown {
     match artifact.state {
         State::Uploading => Shown::of(Role::Warn, "uploading"),
         State::Ready => Shown::of(Role::Ok, "ready"),
@@ -35,8 +35,8 @@ fn fold_sign(folded: bool) -> &'static str {
     if folded { "▸" } else { "▾" }
 }
 
-/// The branch and the beginning of the commit, as far as there are any.
-pub(super) fn commit(run: &Run) -> String {
+/// Returns the branch and the abbreviated commit, if they are known.
+pub(super) fn commit(run: &RunSummary) -> String {
     let sha: String = run.sha.chars().take(7).collect();
     [&*run.branch, &sha].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// What it is called where it stands alone.
+    /// Returns the name of the row for use outside the list.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Run { run, .. } => format!("run {}", run.id),

@@ -1,49 +1,49 @@
-//! The tree of runs, jobs and artifacts, flattened.
+//! Turns runs, jobs and artifacts into a flat list of rows.
 //!
-//! What is folded is not there. While a filter or a wish for problems leaves rows out nothing is folded,
-//! and an artifact says itself what it belongs to.
+//! Folded rows are not in the list. While a filter or the "problems only" switch leaves rows out, nothing is
+//! folded, and each artifact names its run.
 
 use std::{cmp::Ordering, collections::HashSet, sync::Arc};
 
-use crate::ui::runs::{Artifact, Entry, Job, Run, Tree};
+use crate::ui::runs::{ArtifactSummary, Entry, JobSummary, RunSummary, Tree};
 
 /// A row of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     Run {
-        run: Arc<Run>,
-        sum: Sum,
+        run: Arc<RunSummary>,
+        sum: Totals,
         folded: bool,
-        /// Whether its repository is to be named.
+        /// Whether the row names its repository.
         named: bool,
     },
     Job {
-        run: Arc<Run>,
-        /// Its place among the jobs of the run.
+        run: Arc<RunSummary>,
+        /// Index of the job in its run.
         at: usize,
-        sum: Sum,
+        sum: Totals,
         folded: bool,
     },
     Artifact {
-        artifact: Arc<Artifact>,
-        run: Arc<Run>,
-        /// Whether it stands without the run above it.
+        artifact: Arc<ArtifactSummary>,
+        run: Arc<RunSummary>,
+        /// Whether the row of its run is not shown above it.
         lone: bool,
         soon: bool,
     },
 }
 
-/// What stands below a row.
+/// Totals of the rows below a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sum {
+pub(crate) struct Totals {
     pub(super) artifacts: usize,
     pub(super) bytes: i64,
     /// Whether one of them expires soon.
     pub(super) soon: bool,
 }
 
-impl Sum {
-    fn of<'a>(artifacts: impl Iterator<Item = &'a Arc<Artifact>>, now: i64) -> Self {
+impl Totals {
+    fn of<'a>(artifacts: impl Iterator<Item = &'a Arc<ArtifactSummary>>, now: i64) -> Self {
         artifacts.fold(Self::default(), |sum, one| Self {
             artifacts: sum.artifacts + 1,
             bytes: sum.bytes + if one.is_ready() { one.size } else { 0 },
@@ -52,7 +52,7 @@ impl Sum {
     }
 }
 
-/// What a row is, whatever it says.
+/// Identity of a row, independent of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NodeId {
     Run(i64),
@@ -60,33 +60,33 @@ pub(crate) enum NodeId {
     Artifact(i64),
 }
 
-/// Soon enough to be worth a sign.
+/// Artifacts that expire within this time are highlighted.
 const EXPIRES_SOON_SECS: i64 = 86_400;
 
-pub(super) fn expires_soon(artifact: &Artifact, now: i64) -> bool {
+pub(super) fn expires_soon(artifact: &ArtifactSummary, now: i64) -> bool {
     artifact.is_ready() && artifact.expires > 0 && artifact.expires - now < EXPIRES_SOON_SECS
 }
 
-/// How runs, and the artifacts of each, are sorted.
+/// Sort order of runs, and of the artifacts of each run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// As they were made, the newest first.
+pub(crate) enum ArtifactOrder {
+    /// By creation time, the newest first.
     #[default]
-    Made,
-    /// The largest first.
+    Created,
+    /// By size, the largest first.
     Size,
-    /// What expires first, first.
+    /// By expiry time, the earliest first.
     Expiry,
     /// By name; runs by the name of their repository.
     Name,
 }
 
-impl Order {
-    /// With their places in the menu.
+impl ArtifactOrder {
+    /// All orders, with their positions in the menu.
     pub(super) const ALL: [(usize, &'static str); 4] = [(0, "CREATED"), (1, "SIZE"), (2, "EXPIRY"), (3, "NAME")];
 
     pub(super) fn of(place: usize) -> Self {
-        [Self::Made, Self::Size, Self::Expiry, Self::Name].get(place).copied().unwrap_or_default()
+        [Self::Created, Self::Size, Self::Expiry, Self::Name].get(place).copied().unwrap_or_default()
     }
 
     pub(super) fn name(self) -> String {
@@ -94,9 +94,9 @@ impl Order {
         name.to_lowercase()
     }
 
-    fn artifacts(self, a: &Artifact, b: &Artifact) -> Ordering {
+    fn artifacts(self, a: &ArtifactSummary, b: &ArtifactSummary) -> Ordering {
         let by = match self {
-            Self::Made => Ordering::Equal,
+            Self::Created => Ordering::Equal,
             Self::Size => b.size.cmp(&a.size),
             Self::Expiry => last(a.expires).cmp(&last(b.expires)),
             Self::Name => a.name().cmp(b.name()),
@@ -106,7 +106,7 @@ impl Order {
 
     fn entries(self, entries: &mut [&Entry]) {
         match self {
-            Self::Made => {}
+            Self::Created => {}
             Self::Size => entries.sort_by_cached_key(|entry| std::cmp::Reverse(entry.bytes())),
             Self::Expiry => entries.sort_by_cached_key(|entry| last(entry.expires())),
             Self::Name => entries.sort_by(|a, b| a.run.repo.cmp(&b.run.repo)),
@@ -114,29 +114,29 @@ impl Order {
     }
 }
 
-/// No time comes behind all times.
+/// Sorts "no time" after all times.
 fn last(time: i64) -> i64 {
     if time == 0 { i64::MAX } else { time }
 }
 
-/// How a tree is shown.
+/// Options for building the rows of a tree.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct TreeOptions {
     /// Runs that are unfolded, and jobs that are folded.
     pub(super) open: HashSet<i64>,
     pub(super) shut: HashSet<i64>,
-    pub(super) order: Order,
+    pub(super) order: ArtifactOrder,
     pub(super) reversed: bool,
-    /// Whether everything is there, and artifacts stand for themselves.
+    /// Whether all rows are shown unfolded, and each artifact names its run.
     pub(super) flat: bool,
-    /// Whether repositories are named.
+    /// Whether rows name their repository.
     pub(super) named: bool,
     /// Seconds since 1970.
     pub(super) now: i64,
 }
 
-impl Shape {
-    /// The rows of a tree.
+impl TreeOptions {
+    /// Returns the rows of a tree.
     pub(super) fn flatten(&self, tree: &Tree) -> Vec<Node> {
         let mut entries: Vec<&Entry> = tree.entries().collect();
         self.order.entries(&mut entries);
@@ -153,12 +153,12 @@ impl Shape {
     fn add(&self, entry: &Entry, rows: &mut Vec<Node>) {
         let run = &entry.run;
         let folded = !self.flat && !self.open.contains(&run.id);
-        let sum = Sum::of(entry.artifacts.iter(), self.now);
+        let sum = Totals::of(entry.artifacts.iter(), self.now);
         rows.push(Node::Run { run: Arc::clone(run), sum, folded, named: self.named });
         if folded {
             return;
         }
-        let mut sorted: Vec<&Arc<Artifact>> = entry.artifacts.iter().collect();
+        let mut sorted: Vec<&Arc<ArtifactSummary>> = entry.artifacts.iter().collect();
         sorted.sort_by(|a, b| self.order.artifacts(a, b));
         if self.reversed {
             sorted.reverse();
@@ -166,29 +166,29 @@ impl Shape {
         for (at, job) in run.jobs.iter().enumerate() {
             let own = || sorted.iter().copied().filter(|one| one.job == job.id);
             let folded = !self.flat && self.shut.contains(&job.id);
-            rows.push(Node::Job { run: Arc::clone(run), at, sum: Sum::of(own(), self.now), folded });
+            rows.push(Node::Job { run: Arc::clone(run), at, sum: Totals::of(own(), self.now), folded });
             if !folded {
                 rows.extend(own().map(|one| self.artifact(one, run)));
             }
         }
-        let known = |one: &Artifact| run.jobs.iter().any(|job| job.id == one.job);
+        let known = |one: &ArtifactSummary| run.jobs.iter().any(|job| job.id == one.job);
         rows.extend(sorted.iter().filter(|one| !known(one)).map(|one| self.artifact(one, run)));
     }
 
-    fn artifact(&self, artifact: &Arc<Artifact>, run: &Arc<Run>) -> Node {
+    fn artifact(&self, artifact: &Arc<ArtifactSummary>, run: &Arc<RunSummary>) -> Node {
         let soon = expires_soon(artifact, self.now);
         Node::Artifact { artifact: Arc::clone(artifact), run: Arc::clone(run), lone: self.flat, soon }
     }
 }
 
 impl Node {
-    pub(super) fn run(&self) -> &Arc<Run> {
+    pub(super) fn run(&self) -> &Arc<RunSummary> {
         match self {
             Self::Run { run, .. } | Self::Job { run, .. } | Self::Artifact { run, .. } => run,
         }
     }
 
-    pub(super) fn job(&self) -> Option<&Job> {
+    pub(super) fn job(&self) -> Option<&JobSummary> {
         match self {
             Self::Run { .. } => None,
             Self::Job { run, at, .. } => run.jobs.get(*at),
@@ -196,7 +196,7 @@ impl Node {
         }
     }
 
-    pub(super) fn artifact(&self) -> Option<&Arc<Artifact>> {
+    pub(super) fn artifact(&self) -> Option<&Arc<ArtifactSummary>> {
         if let Self::Artifact { artifact, .. } = self { Some(artifact) } else { None }
     }
 }

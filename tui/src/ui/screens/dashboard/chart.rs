@@ -1,12 +1,12 @@
-//! A chart of columns over a base line, for figures of the last minute.
+//! Draws a column chart of the last minute above a base line.
 
-/// Cells for the numbers at the left.
+/// Width of the labels at the left, in cells.
 const LABEL: usize = 6;
 /// Rows below the columns: the base line and its times.
 pub(super) const BELOW: u16 = 2;
 
-/// Lines of at most `cells` cells: `rows` of columns, the base line, and what it stands for. There is one value a
-/// second, the newest last; the highest column is as high as the chart and is labelled with its value.
+/// Returns lines of at most `cells` cells: `rows` of columns, the base line, and its labels. There is one value per
+/// second, the newest last. The highest column fills the height of the chart and is labelled with its value.
 pub(super) fn lines(values: &[i64], cells: usize, rows: usize) -> Vec<String> {
     const STEPS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let wide = cells.saturating_sub(LABEL + 2).min(values.len().max(1));

@@ -1,4 +1,4 @@
-//! The daemon at a glance.
+//! The dashboard: state of the daemon, problems and recent events.
 
 mod chart;
 mod parts;
@@ -18,7 +18,7 @@ use crate::{
         keymap::{Action, Scope},
         list::feed::Load,
         net::{Answer, Ask, Problem},
-        transfers::Going,
+        transfers::ProgressLine,
         view::{Role, text, wrapped},
         words,
         world::{Cmd, Env, World},
@@ -26,48 +26,48 @@ use crate::{
 };
 
 const PACE: Duration = Duration::from_secs(2);
-/// Hooks are many; whether one fails is not news every second.
+/// Hooks are refreshed less often than the other data, because the list can be long.
 const HOOKS_EVERY: Duration = Duration::from_secs(10);
-/// Events that are kept to be looked at.
+/// Number of events kept for display.
 const EVENTS_MAX: usize = 200;
 
 #[derive(Debug, Default)]
 pub(crate) struct Dashboard {
     pub(super) now: Option<(Status, Health)>,
-    /// None for those who may not see it.
+    /// `None` if the caller has no permission to read it.
     pub(super) series: Option<MetricsSeries>,
     failing: Vec<Hook>,
     hooks_at: Option<Duration>,
     load: Load,
-    /// What goes on in the background.
+    /// Background tasks of the daemon.
     tasks: Vec<BackgroundTask>,
-    /// What happened since the program began, the newest first.
+    /// Events since the program started, the newest first.
     pub(super) events: VecDeque<Event>,
     following: bool,
     /// The row under the cursor: problems first, then events.
     at: usize,
-    /// What could not be asked, and why.
+    /// Requests that failed, and why.
     unknown: BTreeMap<&'static str, String>,
 }
 
-/// What Enter opens on a problem.
+/// What Enter opens for a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Opens {
-    /// Nothing: it is about the whole daemon.
+    /// Nothing: the problem concerns the whole daemon.
     Nothing,
     /// The deliveries of a hook.
     Deliveries(u64),
     Hooks,
 }
 
-/// Something that is wrong.
+/// A problem that the dashboard reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct HealthProblem {
     pub(super) text: String,
     opens: Opens,
 }
 
-/// IDs that are named in a problem of several hooks.
+/// Number of hook IDs named in a problem that concerns several hooks.
 const NAMED_MAX: usize = 5;
 
 /// Why a hook is a problem.
@@ -83,8 +83,8 @@ fn reason(hook: &Hook, is_one: bool) -> String {
     }
 }
 
-/// One problem for all hooks with the same address and the same reason.
-fn trouble_of(hooks: &[&Hook]) -> Option<Trouble> {
+/// Returns one problem for all hooks with the same URL and the same reason.
+fn hook_problem(hooks: &[&Hook]) -> Option<HealthProblem> {
     let first = *hooks.first()?;
     if let [one] = hooks {
         let of = match hook_rows::owner(one) {
@@ -93,7 +93,7 @@ fn trouble_of(hooks: &[&Hook]) -> Option<Trouble> {
         };
         let text = format!("hook {}{of} {}   {}", one.id, reason(one, true), one.url);
         let opens = u64::try_from(one.id).map_or(Opens::Hooks, Opens::Deliveries);
-        return Some(Trouble { text, opens });
+        return Some(HealthProblem { text, opens });
     }
     let mut ids: Vec<String> = hooks.iter().take(NAMED_MAX).map(|hook| hook.id.to_string()).collect();
     if hooks.len() > NAMED_MAX {
@@ -101,17 +101,17 @@ fn trouble_of(hooks: &[&Hook]) -> Option<Trouble> {
     }
     let (count, ids) = (hooks.len(), ids.join(", "));
     let text = format!("{count} hooks ({ids}) {}   {}", reason(first, false), first.url);
-    Some(Trouble { text, opens: Opens::Hooks })
+    Some(HealthProblem { text, opens: Opens::Hooks })
 }
 
 impl Dashboard {
-    pub(super) fn troubles(&self) -> Vec<Trouble> {
+    pub(super) fn health_problems(&self) -> Vec<HealthProblem> {
         let Some((status, health)) = &self.now else { return Vec::new() };
-        let plain = |text: String| Trouble { text, opens: Opens::Nothing };
+        let plain = |text: String| HealthProblem { text, opens: Opens::Nothing };
         // Both answers come from the same checks, but not at the same time.
         let mut problems: Vec<&String> = status.problems.iter().collect();
         problems.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
-        let mut troubles: Vec<Trouble> = problems.into_iter().cloned().map(plain).collect();
+        let mut troubles: Vec<HealthProblem> = problems.into_iter().cloned().map(plain).collect();
         let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
         let is_said = troubles.iter().any(|trouble| trouble.text.contains("disk"));
         if used >= parts::DISK_FULL_PERCENT && !is_said {
@@ -128,17 +128,17 @@ impl Dashboard {
                 None => groups.push(vec![hook]),
             }
         }
-        troubles.extend(groups.iter().filter_map(|group| trouble_of(group)));
+        troubles.extend(groups.iter().filter_map(|group| hook_problem(group)));
         troubles
     }
 
-    /// What goes on: tasks of the daemon, then what this program fetches.
-    pub(super) fn going(&self, world: &World) -> Vec<Going> {
-        let mine = world.transfers.going(world.now);
-        self.tasks.iter().map(task_lines::going).chain(mine).collect()
+    /// Returns the running tasks of the daemon, then the downloads of this program.
+    pub(super) fn running(&self, world: &World) -> Vec<ProgressLine> {
+        let mine = world.transfers.progress_lines(world.now);
+        self.tasks.iter().map(task_lines::progress_line).chain(mine).collect()
     }
 
-    /// What could not be checked, a line for each reason: `figures, hooks not checked: forbidden (403)`.
+    /// Returns the failed checks, one line per reason: `figures, hooks not checked: forbidden (403)`.
     pub(super) fn unchecked(&self) -> Vec<String> {
         let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
         for (what, why) in &self.unknown {
@@ -171,20 +171,20 @@ impl Dashboard {
     }
 
     fn rows(&self) -> usize {
-        self.troubles().len() + self.events.len()
+        self.health_problems().len() + self.events.len()
     }
 
     fn go(&mut self, to: usize) {
         self.at = to.min(self.rows().saturating_sub(1));
     }
 
-    /// Opens what the row under the cursor is about.
+    /// Opens the target of the row under the cursor.
     fn open(&self, env: &mut Env) {
-        let troubles = self.troubles();
+        let troubles = self.health_problems();
         match troubles.get(self.at) {
-            Some(Trouble { opens: Opens::Deliveries(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
-            Some(Trouble { opens: Opens::Hooks, .. }) => env.want(Cmd::Screen(ScreenId::Hooks)),
-            Some(Trouble { opens: Opens::Nothing, .. }) => env.tell("this is about the whole daemon"),
+            Some(HealthProblem { opens: Opens::Deliveries(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
+            Some(HealthProblem { opens: Opens::Hooks, .. }) => env.want(Cmd::Screen(ScreenId::Hooks)),
+            Some(HealthProblem { opens: Opens::Nothing, .. }) => env.tell("this is about the whole daemon"),
             None => {
                 if let Some(event) = self.events.get(self.at - troubles.len()) {
                     env.want(Cmd::Repository(event.repository_id));
@@ -223,7 +223,7 @@ impl Screen for Dashboard {
         }
     }
 
-    fn pace(&self) -> Option<Duration> {
+    fn refresh_interval(&self) -> Option<Duration> {
         Some(PACE)
     }
 
@@ -241,7 +241,7 @@ impl Screen for Dashboard {
         true
     }
 
-    fn off(&self, action: Action) -> Option<String> {
+    fn unavailable(&self, action: Action) -> Option<String> {
         (action == Action::Open && self.rows() == 0).then(|| "nothing here".to_owned())
     }
 
@@ -263,7 +263,7 @@ impl Screen for Dashboard {
             }
             (Ask::Events { .. }, Ok(Answer::Event(event))) => {
                 // The cursor stays on its row while others come above it.
-                if self.at > self.troubles().len() {
+                if self.at > self.health_problems().len() {
                     self.at += 1;
                 }
                 self.events.push_front((**event).clone());
@@ -287,9 +287,9 @@ impl Screen for Dashboard {
         self.now.is_none() && self.problem().is_some()
     }
 
-    fn standing(&self, world: &World) -> String {
+    fn status(&self, world: &World) -> String {
         let state = if world.paused { "paused" } else { "live" };
-        match (self.troubles().len(), self.unknown.len()) {
+        match (self.health_problems().len(), self.unknown.len()) {
             (0, 0) => format!("{state}  no problems"),
             (0, _) => format!("{state}  not everything was checked"),
             (1, _) => format!("{state}  1 problem"),

@@ -1,9 +1,9 @@
-//! What the dashboard draws: figures of the last minute, storage, problems, events.
+//! Draws the sections of the dashboard: figures of the last minute, storage, problems, events.
 
 use farrier_common::api::{Event, MetricsSeries, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Dashboard, Trouble, chart};
+use super::{Dashboard, HealthProblem, chart};
 use crate::ui::screens::repositories::task_lines;
 use crate::{
     output::human_bytes,
@@ -15,25 +15,25 @@ use crate::{
     },
 };
 
-/// Above this the disk is a problem.
+/// Disk usage above this is reported as a problem.
 pub(super) const DISK_FULL_PERCENT: i64 = 90;
-/// A delivery that nothing holds up is sent sooner.
+/// A delivery that has waited longer than this is reported as late.
 const OVERDUE_SECS: i64 = 60;
-/// Lines of figures without charts.
+/// Number of lines of figures without charts.
 const FIGURES: usize = 4;
-/// Rows of a chart: fewer show nothing, and more say no more.
+/// Limits of the height of a chart: less shows nothing, more shows no additional detail.
 const CHART_ROWS: std::ops::RangeInclusive<u16> = 1..=12;
-/// With fewer rows the last sections have none.
+/// With fewer rows, the last sections are left out.
 const SHORT: u16 = 16;
-/// Cells for the names of figures.
+/// Width of the names of figures, in cells.
 const NAME: u16 = 12;
 
-/// Figures: each has a name, and parts that may look different.
+/// Figures: each has a name and parts with a role of their own.
 type Lines = Vec<(&'static str, Vec<(Role, String)>)>;
 
 pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
     let Some((status, _)) = &dashboard.now else { return };
-    let troubles = dashboard.troubles();
+    let troubles = dashboard.health_problems();
     let wide = area.width >= 110;
     let left = if wide { Rect { width: area.width / 2 - 1, ..area } } else { area };
     let mut y = head(status, area, buf);
@@ -49,9 +49,9 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
         y = problems(buf, left, y, dashboard, &troubles, at);
     }
     let stored = storage(status, left.width);
-    let going = dashboard.going(world);
+    let running = dashboard.running(world);
     // What else stands in this column, with its headings and the rows between sections.
-    let others = [stored.len(), troubles.len().max(1) + dashboard.unchecked().len(), going.len().max(1), FIGURES];
+    let others = [stored.len(), troubles.len().max(1) + dashboard.unchecked().len(), running.len().max(1), FIGURES];
     let others = u16::try_from(others.iter().sum::<usize>() + 2 * others.len()).unwrap_or(u16::MAX);
     let spare = if wide { area.height.saturating_sub(others) } else { 0 };
     let figures = now(status, dashboard.series.as_ref(), left.width, spare / 2);
@@ -60,8 +60,8 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
     if !first {
         y = problems(buf, left, y + u16::from(wide), dashboard, &troubles, at);
     }
-    if wide || !going.is_empty() {
-        y = task_lines::bars(&going, left, y + u16::from(wide), buf);
+    if wide || !running.is_empty() {
+        y = task_lines::draw_progress_lines(&running, left, y + u16::from(wide), buf);
     }
     let place = if wide {
         Rect { x: left.right() + 2, width: area.width - left.width - 2, y: area.y + 1, height: area.height.max(1) - 1 }
@@ -71,7 +71,7 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
     events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
 }
 
-/// One line about who is spoken to. Answers the row below.
+/// Draws one line about the server and the account. Returns the row below.
 fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
     let places: Vec<String> = status.listeners.iter().map(|one| one.address.clone()).collect();
     let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
@@ -85,7 +85,7 @@ fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
     area.y + 1
 }
 
-/// `41/s`, `0.3/s`
+/// Formats a rate as `41/s` or `0.3/s`.
 fn rate(counts: &[i64]) -> String {
     let tenths = counts.iter().sum::<i64>() * 10 / i64::try_from(counts.len().max(1)).unwrap_or(1);
     if tenths >= 100 {
@@ -103,7 +103,7 @@ fn millis(micros: i64) -> String {
     }
 }
 
-/// With columns of the last minute: beside the figures, or, where there are `spare` rows for each, as charts below.
+/// Draws charts of the last minute: beside the figures, or below them if each has `spare` rows.
 fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -> Lines {
     let mut lines = Lines::new();
     let plain = |text: String| (Role::Text, text);
@@ -161,7 +161,7 @@ fn storage(status: &Status, room: u16) -> Lines {
     lines
 }
 
-/// A heading and lines below it. Answers the row after them.
+/// Draws a heading and the lines below it. Returns the row after them.
 fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, lines: &Lines) -> u16 {
     if y >= area.bottom() {
         return y;
@@ -178,8 +178,8 @@ fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, lines: &Lines) -> 
     area.bottom().min(y + 1 + u16::try_from(lines.len()).unwrap_or(u16::MAX))
 }
 
-/// What is wrong, with the cursor, and what could not be checked. Answers the row below.
-fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, troubles: &[Trouble], at: usize) -> u16 {
+/// Draws the problems, with the cursor, and the failed checks. Returns the row below.
+fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, troubles: &[HealthProblem], at: usize) -> u16 {
     if y >= area.bottom() {
         return y;
     }
@@ -211,7 +211,7 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, trouble
     y
 }
 
-/// A row that the cursor may be in.
+/// Draws a row that the cursor can be on.
 fn row(buf: &mut Buffer, line: Rect, here: bool, what: &str, role: Role) {
     if here {
         buf.set_style(line.intersection(buf.area), role.style());

@@ -2,7 +2,7 @@
 
 use farrier_common::api::{RestorableRepository, RestoreRepository};
 
-use crate::ui::screens::Purpose;
+use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form},
     net::Ask,
@@ -19,8 +19,8 @@ pub(super) fn form(deleted: &RestorableRepository) -> Form {
             .checked(crate::ui::screens::repositories::form::name)
             .help("choose another one if it is taken by now"),
     ];
-    let purpose = Purpose::RestoreRepository(deleted.id, deleted.repository.clone());
-    Form::new(format!("Restore {}", deleted.repository), "Restore", purpose, fields)
+    let kind = FormKind::RestoreRepository(deleted.id, deleted.repository.clone());
+    Form::new(format!("Restore {}", deleted.repository), "Restore", kind, fields)
 }
 
 /// What the form requests: a changed owner or name, otherwise the former ones.

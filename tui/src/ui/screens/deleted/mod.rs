@@ -14,7 +14,7 @@ use super::{Screen, ScreenId, Selection, sortable};
 use crate::{
     output::human_bytes,
     ui::{
-        bulk::{self, Bulk},
+        bulk::{self, BulkAction},
         keymap::{Action, Object, Scope},
         layer::{Confirm, Layer},
         list::{self, BadFilter, Feed, Filter, List, Place, Row},
@@ -136,20 +136,20 @@ impl<T: Restorable> Deleted<T> {
             many => {
                 let batch = batch(many, "deleting", "deleted permanently", T::purge_ask);
                 let effect = "They are deleted permanently. This cannot be undone.";
-                let bulk = Bulk { verb: "Delete", effect, permanent: true, ..self.bulk(many) };
+                let bulk = BulkAction { verb: "Delete", effect, permanent: true, ..self.bulk(many) };
                 Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
             }
         };
         env.open(layer);
     }
 
-    fn bulk(&self, rows: &[&T]) -> Bulk {
-        Bulk {
+    fn bulk(&self, rows: &[&T]) -> BulkAction {
+        BulkAction {
             noun: T::NOUN,
             names: rows.iter().map(|row| format!("{}   {}", row.name(), human_bytes(row.weight()))).collect(),
             bytes: rows.iter().map(|row| row.weight()).sum(),
             skipped: self.rows.list.hidden_note().into_iter().collect(),
-            ..Bulk::default()
+            ..BulkAction::default()
         }
     }
 
@@ -159,7 +159,7 @@ impl<T: Restorable> Deleted<T> {
             [one] => T::restore_ask(one.id(), one.name()),
             many => Ask::Many(Box::new(batch(many, "restoring", "restored", T::restore_ask))),
         };
-        let mut bulk = Bulk { verb: "Restore", effect: "They get their former names back.", ..self.bulk(&ready) };
+        let mut bulk = BulkAction { verb: "Restore", effect: "They get their former names back.", ..self.bulk(&ready) };
         if let Some(why) = blocked.first().and_then(|row| row.obstacle()) {
             bulk.skipped.push(format!("{} skipped: {why}", bulk::counted(blocked.len(), T::NOUN)));
         }
@@ -246,7 +246,7 @@ impl<T: Restorable> Screen for Deleted<T> {
         self.rows.ask(T::list(), env);
     }
 
-    fn pace(&self) -> Option<Duration> {
+    fn refresh_interval(&self) -> Option<Duration> {
         Some(PACE)
     }
 
@@ -278,7 +278,7 @@ impl<T: Restorable> Screen for Deleted<T> {
         true
     }
 
-    fn off(&self, action: Action) -> Option<String> {
+    fn unavailable(&self, action: Action) -> Option<String> {
         self.why_off(action)
     }
 
@@ -335,20 +335,20 @@ impl<T: Restorable> Screen for Deleted<T> {
         self.rows.is_failed()
     }
 
-    fn lost(&self, ask: &Ask) -> Option<String> {
+    fn missing_target(&self, ask: &Ask) -> Option<String> {
         if let Ask::Many(batch) = ask {
-            return batch.items.iter().find_map(|(_, ask)| self.lost(ask));
+            return batch.items.iter().find_map(|(_, ask)| self.missing_target(ask));
         }
         let (_, id, name) = named(ask).filter(|_| is_about::<T>(ask))?;
         let is_gone = self.rows.has_all() && !self.rows.list.rows().iter().any(|row| row.id() == id);
         is_gone.then(|| name.to_owned())
     }
 
-    fn aside(&self, world: &World) -> Option<String> {
+    fn status_note(&self, world: &World) -> Option<String> {
         self.rows.list.news(world)
     }
 
-    fn standing(&self, _: &World) -> String {
+    fn status(&self, _: &World) -> String {
         format!("{}  {}", T::WHAT, self.rows.standing())
     }
 

@@ -1,4 +1,4 @@
-//! What can be done with deliveries, each with its question or its menu, and what came of it.
+//! Actions on deliveries, with their confirmations, menus and notices.
 
 use farrier_common::{api::Hook, client::HookPlace};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ui::screens::{Screen as _, hooks::rows as hook_rows};
 use crate::ui::{
-    bulk::{self, Bulk},
+    bulk::{self, BulkAction},
     layer::{
         Layer, Menu,
         menu::{Item, Pick},
@@ -24,31 +24,32 @@ impl Deliveries {
         env.open(question);
     }
 
-    /// The question before deliveries are sent again, listed here or not.
+    /// Returns the confirmation before deliveries are sent again, whether they are listed or not.
     pub(crate) fn redeliver_question(&self, ids: Vec<String>, env: &mut Env) -> Layer {
         let rows = self.rows.list.rows();
         let name = |id: &String| match rows.iter().find(|one| one.guid == *id) {
             Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
             None => id.clone(),
         };
-        let bulk = Bulk {
+        let bulk = BulkAction {
             verb: "Redeliver",
             noun: "delivery",
             names: ids.iter().map(name).collect(),
             effect: "They are sent again with the same IDs.",
             skipped: self.rows.list.hidden_note().into_iter().collect(),
-            ..Bulk::default()
+            ..BulkAction::default()
         };
         Layer::Confirm(bulk.question(Ask::Redeliver(ids), env.world))
     }
 
-    /// Lists all hooks, to offer them once they are there.
+    /// Requests all hooks, to offer them in the menu when they are loaded.
     pub(super) fn choose_hook(&mut self, env: &mut Env) {
         self.choosing = true;
         env.ask(Ask::Hooks(HookPlace::Any));
     }
 
-    /// Offers hooks with their addresses; where they could not be listed, those that deliveries name.
+    /// Opens the menu of hooks with their URLs. If the hooks could not be listed, it offers the hooks of the loaded
+    /// deliveries.
     pub(super) fn offer_hooks(&self, hooks: &[Hook], env: &mut Env) {
         let item = |(title, hook): (String, Option<u64>)| Item {
             key: None,

@@ -1,4 +1,4 @@
-//! One delivery being read: which part of it, from which line on, and what is looked for in it.
+//! State of the delivery inspector: shown tab, scroll position and search.
 
 use std::cell::Cell;
 
@@ -24,10 +24,10 @@ use crate::{
     },
 };
 
-/// What of it is shown.
+/// Names of the tabs.
 const PARTS: [&str; 4] = ["Summary", "Request", "Response", "Tries"];
 
-/// A delivery being read.
+/// A delivery in the inspector.
 #[derive(Debug, Default)]
 pub(crate) struct Inspector {
     pub(super) detail: Option<DeliveryDetail>,
@@ -36,9 +36,9 @@ pub(crate) struct Inspector {
     no_wrap: bool,
     as_hex: bool,
     search: String,
-    /// Which of the lines that were found is the one that is gone to.
+    /// Index of the current match.
     found: usize,
-    /// Cells and rows, as they were last drawn.
+    /// Width and height of the last drawing.
     room: Cell<(u16, u16)>,
 }
 
@@ -52,18 +52,18 @@ impl Inspector {
         self.detail = Some(detail);
     }
 
-    /// Whether it holds the delivery with this identifier.
+    /// Whether it shows the delivery with this GUID.
     pub(super) fn shows(&self, guid: &str) -> bool {
         self.detail.as_ref().is_some_and(|detail| detail.delivery.guid == guid)
     }
 
-    /// When it is tried again by itself, in words.
+    /// Describes when the daemon tries the delivery again.
     pub(super) fn next_try(&self, clock: &Clock) -> Option<String> {
         let next = self.detail.as_ref()?.delivery.next_attempt_at.as_ref()?;
         Some(format!("next try {} - R now", clock.time(next)))
     }
 
-    /// Looks for a text in the part that is shown.
+    /// Searches in the shown tab.
     pub(super) fn search(&mut self, wanted: &str, clock: &Clock) {
         wanted.clone_into(&mut self.search);
         let places = self.places(clock);
@@ -75,12 +75,12 @@ impl Inspector {
         &self.search
     }
 
-    /// Takes the search away. Says whether there was one.
+    /// Removes the search. Returns whether there was one.
     pub(super) fn forget_search(&mut self) -> bool {
         !std::mem::take(&mut self.search).is_empty()
     }
 
-    /// Carries out what a reader can do. Says whether it could.
+    /// Carries out an action. Returns whether the action belongs to the inspector.
     pub(super) fn act(&mut self, action: Action, clock: &Clock) -> bool {
         let page = usize::from(self.room.get().1.max(2)) - 1;
         match action {
@@ -124,7 +124,7 @@ impl Inspector {
         }
     }
 
-    /// The lines that hold what is looked for.
+    /// Returns the indexes of the lines that match the search.
     fn places(&self, clock: &Clock) -> Vec<usize> {
         if self.search.is_empty() {
             return Vec::new();
@@ -145,7 +145,7 @@ impl Inspector {
         broken.collect()
     }
 
-    /// What is read in a pager: the body of the part that is shown, or else its lines.
+    /// Returns the text for the pager: the body of the shown tab if it has one, otherwise its lines.
     pub(super) fn paged(&self, clock: &Clock) -> Option<String> {
         let detail = self.detail.as_ref()?;
         let body = match self.part {
@@ -161,7 +161,7 @@ impl Inspector {
         Some(lines.iter().map(|line| clean_line(&line.replace('\t', "    ")).into_owned() + "\n").collect())
     }
 
-    /// The lines of the part that is shown, as long as they are.
+    /// Returns the lines of the shown tab, not wrapped.
     fn part(&self, detail: &DeliveryDetail, clock: &Clock) -> Lines {
         match self.part {
             0 => super::text::summary(detail, clock),
@@ -175,8 +175,8 @@ impl Inspector {
         Body { as_hex: self.as_hex, wraps: !self.no_wrap }
     }
 
-    /// `line 5/41   2 of 7 with error`
-    pub(super) fn standing(&self, clock: &Clock) -> String {
+    /// Returns the position, for example `line 5/41   2 of 7 with error`.
+    pub(super) fn status(&self, clock: &Clock) -> String {
         let lines = self.lines(self.room.get().0.max(20), clock).len();
         let place = format!("line {}/{lines}", (self.top + 1).min(lines));
         if self.search.is_empty() {
@@ -221,7 +221,7 @@ impl Inspector {
         }
     }
 
-    /// Shows where in a line it is what is looked for.
+    /// Highlights the matches in a line.
     fn underline(&self, line: &str, area: Rect, buf: &mut Buffer) {
         let (small, wanted) = (line.to_lowercase(), self.search.to_lowercase());
         if self.search.is_empty() || small.len() != line.len() {
@@ -236,7 +236,7 @@ impl Inspector {
     }
 }
 
-/// `500 in 612 ms  try 2`
+/// Formats the result as `500 in 612 ms  try 2`.
 fn outcome(delivery: &Delivery) -> (String, Role) {
     let code = delivery_rows::code(delivery);
     if delivery.delivered_at.is_none() {
@@ -246,7 +246,7 @@ fn outcome(delivery: &Delivery) -> (String, Role) {
     (format!("{} in {millis} ms  try {}", code.text, delivery.attempts), code.role)
 }
 
-/// A line in parts of at most `room` cells. What does not fit goes on below its value, not below its name.
+/// Splits a line into parts of at most `room` cells. Continuation parts are aligned with the value.
 fn hung(line: &str, room: u16) -> Vec<String> {
     if width(line) <= room {
         return vec![line.to_owned()];

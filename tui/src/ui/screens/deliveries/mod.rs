@@ -1,4 +1,4 @@
-//! Deliveries of all hooks, and one of them in detail.
+//! The deliveries screen: deliveries of all hooks, and an inspector for one of them.
 
 mod actions;
 mod inspector;
@@ -22,13 +22,13 @@ use crate::ui::{
 };
 
 const PACE: Duration = Duration::from_secs(5);
-/// What was just made is on its way, and somebody may be waiting for it.
+/// Refresh interval while deliveries are pending.
 const PACE_WAITING: Duration = Duration::from_secs(1);
-/// Older deliveries are loaded when so few rows are left below the cursor.
+/// Older deliveries are loaded when fewer rows than this are left below the cursor.
 const NEAR: usize = 50;
-/// More rows than these are found with a filter.
+/// Above this number of loaded rows, a filter no longer loads older deliveries by itself.
 const ROWS_MAX: usize = 16_000;
-/// What the tabs are called, and what the API calls it.
+/// The tabs: their names, and the state in the API's terms.
 const STATES: [(&str, &str); 4] =
     [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
 
@@ -39,20 +39,20 @@ pub(crate) struct Deliveries {
     hook: Option<u64>,
     /// Empty: all.
     event: String,
-    /// Hooks and events that were seen, to choose from.
+    /// Hooks and events of the loaded deliveries, offered as filters.
     pub(super) hooks: BTreeSet<u64>,
     pub(super) events: BTreeSet<String>,
     pub(super) inspector: Inspector,
     reading: bool,
-    /// The delivery that is asked for.
+    /// The delivery that is being requested.
     pending: Option<String>,
-    /// What was asked for last.
+    /// The last request.
     asked: Option<Ask>,
-    /// How many rows are loaded.
+    /// Number of loaded rows.
     wanted: usize,
-    /// The beginning of the time that the filter names, RFC 3339; empty: none.
+    /// Start of the time range in the filter, RFC 3339; empty for none.
     since: String,
-    /// Whether hooks are listed to choose one of them.
+    /// Whether hooks are being listed for the menu.
     pub(super) choosing: bool,
 }
 
@@ -76,7 +76,7 @@ impl Default for Deliveries {
     }
 }
 
-/// The beginning of an identifier, which is enough to tell deliveries apart.
+/// Returns the beginning of a GUID, which is enough to tell deliveries apart.
 fn short(guid: &str) -> &str {
     guid.get(..8).unwrap_or(guid)
 }
@@ -94,7 +94,7 @@ impl Deliveries {
         self.start_over(env);
     }
 
-    /// Shows what passes: of a hook, of an event, in a state as the API calls it.
+    /// Shows the deliveries of a hook, of an event, and in a state (in the API's terms).
     pub(crate) fn choose_all(&mut self, hook: Option<u64>, event: String, state: &str, env: &mut Env) {
         self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
         self.event = event;
@@ -117,7 +117,7 @@ impl Deliveries {
         self.refresh(env);
     }
 
-    /// Asks anew; the rows stay until the answer is there.
+    /// Requests the list again. The rows stay until the response arrives.
     fn start_over_kept(&mut self, env: &mut Env) {
         self.wanted = DELIVERIES_STEP;
         self.rows.stop(env);
@@ -142,12 +142,12 @@ impl Deliveries {
         }
     }
 
-    /// Whether older deliveries are not loaded.
+    /// Whether older deliveries exist that are not loaded.
     fn is_cut(&self) -> bool {
         self.rows.has_all() && self.rows.list.rows().len() >= self.wanted
     }
 
-    /// Loads older deliveries when the cursor comes near the last row, or a filter leaves few rows.
+    /// Loads older deliveries when the cursor comes near the last row or a filter leaves few rows.
     fn fetch_on(&mut self, env: &mut Env) {
         if self.is_cut() && !self.rows.is_waiting() && self.rows.list.below() < NEAR && self.wanted < ROWS_MAX {
             self.wanted = (self.wanted * 2).min(ROWS_MAX);
@@ -155,7 +155,7 @@ impl Deliveries {
         }
     }
 
-    /// Asks for the delivery under the cursor when it is looked at; one question at a time.
+    /// Requests the delivery under the cursor while the inspector is open; one request at a time.
     fn look(&mut self, again: bool, env: &mut Env) {
         let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
         let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
@@ -165,7 +165,7 @@ impl Deliveries {
         }
     }
 
-    /// Draws the delivery under the cursor, and nothing of any other one.
+    /// Draws the delivery under the cursor, and never another one.
     fn pane(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let row = Rect { height: area.height.min(1), ..area };
         match self.rows.list.current() {
@@ -234,11 +234,11 @@ impl Screen for Deliveries {
         self.rows.ask(ask, env);
     }
 
-    fn rested(&mut self, env: &mut Env) {
+    fn cursor_rested(&mut self, env: &mut Env) {
         self.look(false, env);
     }
 
-    fn pace(&self) -> Option<Duration> {
+    fn refresh_interval(&self) -> Option<Duration> {
         let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
         let slower = u32::try_from(self.wanted / DELIVERIES_STEP).unwrap_or(1);
         Some(if waits { PACE_WAITING } else { PACE }.saturating_mul(slower))
@@ -300,7 +300,7 @@ impl Screen for Deliveries {
         true
     }
 
-    fn off(&self, action: Action) -> Option<String> {
+    fn unavailable(&self, action: Action) -> Option<String> {
         match action {
             Action::Open | Action::Redeliver | Action::Copy if self.rows.list.targets().is_empty() => {
                 Some(self.rows.list.hidden_note().unwrap_or_else(|| "no delivery selected".to_owned()))
@@ -397,22 +397,22 @@ impl Screen for Deliveries {
         !self.reading && self.rows.is_failed()
     }
 
-    fn aside(&self, world: &World) -> Option<String> {
+    fn status_note(&self, world: &World) -> Option<String> {
         if self.reading { self.inspector.next_try(&world.clock) } else { self.rows.list.news(world) }
     }
 
-    fn standing(&self, world: &World) -> String {
+    fn status(&self, world: &World) -> String {
         if self.reading {
-            return self.inspector.standing(&world.clock);
+            return self.inspector.status(&world.clock);
         }
-        let standing = self.rows.list.standing(None);
+        let status = self.rows.list.standing(None);
         if !self.is_cut() {
-            return standing;
+            return status;
         }
         let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
         match self.rows.total {
-            Some(total) => format!("{standing}  {loaded} of {} loaded", words::count(total)),
-            None => format!("{standing}  the newest {loaded} loaded"),
+            Some(total) => format!("{status}  {loaded} of {} loaded", words::count(total)),
+            None => format!("{status}  the newest {loaded} loaded"),
         }
     }
 
@@ -427,7 +427,7 @@ impl Screen for Deliveries {
         if !world.split() {
             return list::draw(&self.rows, place, world, body, buf);
         }
-        let (left, right) = panes::beside(body, 58, buf);
+        let (left, right) = panes::side_by_side(body, 58, buf);
         list::draw(&self.rows, place, world, left, buf);
         self.pane(world, right, buf);
     }

@@ -11,7 +11,7 @@ use crate::ui::{
     words,
 };
 
-/// The event with what happened to its thing.
+/// Returns the event and its action.
 pub(crate) fn event(delivery: &Delivery) -> String {
     match &delivery.action {
         Some(action) if !action.is_empty() => format!("{} {action}", delivery.event),
@@ -19,7 +19,7 @@ pub(crate) fn event(delivery: &Delivery) -> String {
     }
 }
 
-/// Status of the answer, or that there was none.
+/// Returns the status of the response, or a mark for no response.
 pub(crate) fn code(delivery: &Delivery) -> Shown {
     match delivery.status_code {
         0 if delivery.delivered_at.is_none() => Shown::of(Role::Muted, "-"),
@@ -29,7 +29,7 @@ pub(crate) fn code(delivery: &Delivery) -> Shown {
     }
 }
 
-/// How it is, in one word.
+/// Returns the state in one word.
 fn word(delivery: &Delivery) -> &str {
     match delivery.state.as_str() {
         "success" => "ok",
@@ -39,7 +39,7 @@ fn word(delivery: &Delivery) -> &str {
     }
 }
 
-/// How it is, in a word or two.
+/// Returns the state in one or two words.
 pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
     match (delivery.state.as_str(), &delivery.next_attempt_at) {
         ("success", _) => Shown::of(Role::Ok, "ok"),
@@ -57,7 +57,7 @@ pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
     }
 }
 
-/// `2/9`, and how often at all where somebody asked for more.
+/// Returns `2/9`, and the total number of attempts if somebody requested additional ones.
 pub(super) fn tries(delivery: &Delivery) -> String {
     if delivery.attempts > delivery.max_attempts {
         return delivery.attempts.to_string();
@@ -65,7 +65,7 @@ pub(super) fn tries(delivery: &Delivery) -> String {
     format!("{}/{}", delivery.attempts, delivery.max_attempts)
 }
 
-/// Milliseconds of an attempt.
+/// Returns the duration of an attempt in milliseconds.
 #[expect(clippy::cast_possible_truncation, reason = "no attempt takes long enough")]
 pub(crate) fn millis(seconds: f64) -> i64 {
     (seconds * 1_000.0).round() as i64

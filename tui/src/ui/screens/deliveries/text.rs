@@ -1,4 +1,4 @@
-//! What there is to read of a delivery, as lines.
+//! Formats a delivery as lines of text.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use crate::{
 
 pub(crate) type Lines = Vec<(Role, String)>;
 
-/// Headers that are the daemon's to send, or that only a secret makes.
+/// Headers that the `curl` command leaves out: the daemon sets them, or they need the secret.
 const OWN_HEADERS: [&str; 5] = ["authorization", "content-length", "host", "connection", "accept-encoding"];
 
-/// How it went.
+/// Returns the lines about the result of a delivery.
 pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let delivery = &detail.delivery;
     let result = delivery_rows::result(delivery, clock);
@@ -47,7 +47,7 @@ fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, Strin
     lines.extend(headers.iter().map(|(name, value)| (Role::Text, format!("{name}: {value}"))));
 }
 
-/// How bodies are shown.
+/// Options for showing bodies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
     pub(super) as_hex: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// `── body 1 214 bytes, as text, wrap off ──`
+    /// Returns the heading `── body 1 214 bytes, as text, wrap off ──`.
     fn head(self, bytes: &[u8]) -> (Role, String) {
         let size = words::count(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
         let wrap = if self.wraps { "on" } else { "off" };
@@ -68,24 +68,24 @@ impl Body {
     }
 }
 
-/// A body as text, if it is text that a terminal can show.
+/// Returns a body as text, if it is text that a terminal can show.
 pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
     let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\x1b');
     std::str::from_utf8(bytes).ok().filter(|text| !text.chars().any(control))
 }
 
-/// The body of the answer as it was received.
+/// Returns the response body as received.
 pub(super) fn response_bytes(detail: &DeliveryDetail) -> Vec<u8> {
     detail.response.body_bytes()
 }
 
-/// The body of the request as it was sent, or as it will be; none when it is forgotten.
+/// Returns the request body; `None` if the daemon no longer stores it.
 fn request_bytes(detail: &DeliveryDetail) -> Option<Vec<u8>> {
     let payload = &detail.request.payload;
     detail.request.body_bytes().or_else(|| (!payload.is_null()).then(|| payload.to_string().into_bytes()))
 }
 
-/// What the daemon shows of a request; its secrets are masked by it.
+/// Returns the lines about the request. The daemon masks the secrets.
 pub(super) fn request(detail: &DeliveryDetail, form: Body) -> Lines {
     let title = if detail.url.is_empty() { "not sent yet".to_owned() } else { format!("POST {}", detail.url) };
     let mut lines = vec![(Role::Title, title)];
@@ -105,12 +105,12 @@ pub(super) fn request(detail: &DeliveryDetail, form: Body) -> Lines {
     lines
 }
 
-/// The event as it was sent.
+/// Returns the lines about the event payload.
 pub(super) fn body(detail: &DeliveryDetail) -> String {
     serde_json::to_string_pretty(&detail.request.payload).unwrap_or_default()
 }
 
-/// What came back.
+/// Returns the lines about the response.
 pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     if detail.delivery.status_code == 0 {
         let none = if detail.delivery.attempts == 0 { "not asked yet" } else { "no answer came" };
@@ -128,7 +128,7 @@ pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     lines
 }
 
-/// Every attempt. An outcome that is the same as before is not repeated in full.
+/// Returns the lines about every attempt. An outcome equal to the previous one is abbreviated.
 pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let mut before = String::new();
     let tries = detail.history.iter().map(|one| {
@@ -158,7 +158,7 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }
 }
 
-/// A body as text where it is text, else as bytes.
+/// Formats a body as text if it is text, otherwise as a hex dump.
 fn shown(lines: &mut Lines, body: &[u8], form: Body) {
     match as_text(body).filter(|_| !form.as_hex) {
         Some(text) => lines.extend(text.lines().map(|line| (Role::Text, line.replace('\t', "    ")))),
@@ -170,7 +170,7 @@ fn hex(lines: &mut Lines, body: &[u8]) {
     lines.extend(hex_lines(body).map(|line| (Role::Text, line)));
 }
 
-/// Sixteen bytes a line: where they are, what they are, and as characters.
+/// Formats sixteen bytes per line: offset, hex values, characters.
 fn hex_lines(bytes: &[u8]) -> impl Iterator<Item = String> {
     bytes.chunks(16).enumerate().map(|(row, chunk)| {
         let hex: Vec<String> = chunk.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -180,7 +180,7 @@ fn hex_lines(bytes: &[u8]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A command that sends the same once more, without what only the secret can make.
+/// Returns a `curl` command that sends the same request, without the headers that need the secret.
 pub(super) fn curl(detail: &DeliveryDetail) -> String {
     let mut command = format!("curl -i -X POST {}", quote::shell(&detail.url));
     for (name, value) in &detail.request.headers {

@@ -1,4 +1,4 @@
-//! What can be done with hooks, one or many, each with its question or its menu.
+//! Actions on one or several hooks, with their confirmations and menus.
 
 use farrier_common::{
     api::{EditHook, Hook},
@@ -7,7 +7,7 @@ use farrier_common::{
 
 use super::{Hooks, form as hook_form, rows as hook_rows};
 use crate::ui::{
-    bulk::{self, Bulk},
+    bulk::{self, BulkAction},
     key::Key,
     keymap::Action,
     layer::{
@@ -24,13 +24,13 @@ fn named(hook: &Hook) -> String {
     format!("hook {}   {}", hook.id, hook.url)
 }
 
-/// Turning a hook on or off.
+/// Turns a hook on or off.
 fn switched(place: HookPlace, id: i64, on: bool) -> Ask {
     Ask::EditHook(place, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
 }
 
 impl Hooks {
-    /// Where a listed hook belongs.
+    /// Returns the owner of a listed hook.
     pub(crate) fn place_of(&self, id: i64) -> Option<HookPlace> {
         let hook = self.all.iter().find(|hook| hook.id == id)?;
         Some(match hook.scope.as_str() {
@@ -43,7 +43,7 @@ impl Hooks {
         self.place_of(id).unwrap_or_else(|| self.place.clone())
     }
 
-    /// What actions are about: the marked hooks that are shown, or the one under the cursor.
+    /// Returns the hooks that actions apply to: the visible marked hooks, or the hook under the cursor.
     fn targets(&self) -> Vec<&Hook> {
         self.feed.list.targets()
     }
@@ -59,7 +59,7 @@ impl Hooks {
         Ask::Many(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
     }
 
-    /// Leaves out the hooks for which `why` has a reason.
+    /// Removes the hooks for which `why` returns a reason.
     fn without<'a>(
         hooks: Vec<&'a Hook>,
         is_left_out: impl Fn(&Hook) -> bool,
@@ -70,8 +70,8 @@ impl Hooks {
         (kept, skipped.into_iter().collect())
     }
 
-    /// Asks about several hooks, or says that none is left.
-    fn ask_bulk(&self, bulk: Bulk, ask: Ask, env: &mut Env) {
+    /// Opens the confirmation for several hooks, or reports that none is left.
+    fn ask_bulk(&self, bulk: BulkAction, ask: Ask, env: &mut Env) {
         if bulk.names.is_empty() {
             return env.tell(bulk.skipped.join("; "));
         }
@@ -80,7 +80,7 @@ impl Hooks {
         env.open(Layer::Confirm(bulk.question(ask, env.world)));
     }
 
-    /// `t`: a hook that is on is turned off, and the other way round. Hooks of both kinds need a choice.
+    /// `t`: turns an active hook off, and an inactive one on. For a mixed selection a menu asks which.
     pub(super) fn toggle(&self, env: &mut Env) {
         let targets = self.targets();
         let on = targets.iter().filter(|hook| hook.active).count();
@@ -108,7 +108,7 @@ impl Hooks {
         }
     }
 
-    /// Turns hooks on, or off; those that are already are left as they are.
+    /// Turns hooks on or off. Hooks that already are in that state are left out.
     pub(super) fn switch(&self, on: bool, env: &mut Env) {
         let word = if on { "on" } else { "off" };
         let targets = self.targets();
@@ -121,7 +121,7 @@ impl Hooks {
                 let effect = if on { "They receive new events." } else { "They receive no events until turned on." };
                 let verb = if on { "Turn on" } else { "Turn off" };
                 let names = hooks.iter().map(|hook| named(hook)).collect();
-                let bulk = Bulk { verb, noun: NOUN, names, effect, skipped, ..Bulk::default() };
+                let bulk = BulkAction { verb, noun: NOUN, names, effect, skipped, ..BulkAction::default() };
                 self.ask_bulk(bulk, self.switch_ask(&hooks, on), env);
             }
         }
@@ -137,7 +137,7 @@ impl Hooks {
         skipped.extend(defaults);
         let names = hooks.iter().map(|hook| named(hook)).collect();
         let effect = "Each receives one test event.";
-        let bulk = Bulk { verb: "Test", noun: NOUN, names, effect, skipped, ..Bulk::default() };
+        let bulk = BulkAction { verb: "Test", noun: NOUN, names, effect, skipped, ..BulkAction::default() };
         let ask = self.batch(&hooks, "testing", "tested", Ask::TestHook);
         self.ask_bulk(bulk, ask, env);
     }
@@ -147,7 +147,7 @@ impl Hooks {
         let (hooks, skipped) = Self::without(targets, |hook| hook.scope != "default", "not a default hook");
         let names = hooks.iter().map(|hook| named(hook)).collect();
         let effect = "Every repository without a copy of it gets one.";
-        let bulk = Bulk { verb: "Copy", noun: "default hook", names, effect, skipped, ..Bulk::default() };
+        let bulk = BulkAction { verb: "Copy", noun: "default hook", names, effect, skipped, ..BulkAction::default() };
         let ask = match hooks.as_slice() {
             [one] => Ask::ApplyHook(one.id),
             many => self.batch(many, "copying", "copied", |_, id| Ask::ApplyHook(id)),
@@ -164,7 +164,7 @@ impl Hooks {
         }
     }
 
-    /// The question before hooks are deleted, listed here or not.
+    /// Returns the confirmation before hooks are deleted, whether they are listed or not.
     pub(crate) fn delete_question(&self, hooks: &[(HookPlace, i64)], env: &mut Env) -> Layer {
         let known = |id: i64| self.all.iter().find(|hook| hook.id == id);
         let effect = "Pending deliveries are cancelled. This cannot be undone.";
@@ -176,7 +176,7 @@ impl Hooks {
             }
             lines.push(effect.to_owned());
             let (title, ask) = (format!("Delete hook {id}"), Ask::DeleteHook(place.clone(), *id));
-            // A hook that has received something, or is not seen here, wants its number typed.
+            // For a hook with deliveries, or one that is not listed here, the ID must be typed.
             let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
             return Layer::Confirm(if is_new {
                 Confirm::simple(title, lines, "Delete", ask, env.world)
@@ -187,14 +187,14 @@ impl Hooks {
         let name = |(_, id): &(HookPlace, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
         let items = hooks.iter().map(|(place, id)| (format!("hook {id}"), Ask::DeleteHook(place.clone(), *id)));
         let batch = Batch { noun: NOUN, doing: "deleting", done: "deleted", items: items.collect() };
-        let bulk = Bulk {
+        let bulk = BulkAction {
             verb: "Delete",
             noun: NOUN,
             names: hooks.iter().map(name).collect(),
             effect,
             destroys: true,
             skipped: self.feed.list.hidden_note().into_iter().collect(),
-            ..Bulk::default()
+            ..BulkAction::default()
         };
         Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
     }
@@ -207,7 +207,7 @@ impl Hooks {
         }
     }
 
-    /// The question before failed deliveries are sent again; the daemon counts them first.
+    /// Opens the confirmation before failed deliveries are sent again. The daemon counts them first.
     pub(crate) fn recover_question(&self, ids: &[i64], env: &mut Env) -> Layer {
         let known: Vec<&Hook> = self.all.iter().filter(|hook| ids.contains(&hook.id)).collect();
         let is_left_out =
@@ -261,7 +261,7 @@ impl Hooks {
         }
     }
 
-    /// Why an action makes no sense now.
+    /// Returns why an action is not available now.
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
         let needs_events = matches!(action, Action::New | Action::Edit | Action::Clone);
         if needs_events && self.known.is_empty() {

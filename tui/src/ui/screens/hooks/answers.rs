@@ -1,4 +1,4 @@
-//! What came of what was asked about hooks.
+//! Handles responses about hooks.
 
 use farrier_common::{api::EditHook, client::HookPlace};
 
@@ -10,7 +10,7 @@ use crate::ui::{
     world::{Cmd, Env},
 };
 
-/// Whether an edit turns a hook on or off and does nothing else.
+/// Whether an edit only turns a hook on or off.
 fn is_switch(wanted: &EditHook) -> bool {
     *wanted == EditHook { active: wanted.active, ..EditHook::default() }
 }
@@ -21,7 +21,7 @@ fn is_about_hooks(batch: &Batch) -> bool {
     })
 }
 
-/// The number of the hook that a wish is about.
+/// Returns the ID of the hook that a request concerns.
 fn hook_of(ask: &Ask) -> Option<i64> {
     match ask {
         Ask::EditHook(_, id, _)
@@ -33,7 +33,7 @@ fn hook_of(ask: &Ask) -> Option<i64> {
     }
 }
 
-/// Shows a generated secret: the daemon never sends it, so this is the only time.
+/// Shows a generated secret. The daemon never sends it, so it is shown only this once.
 fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
     let Some(secret) = secret else { return };
     let text = format!(
@@ -45,7 +45,7 @@ fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
 }
 
 impl Hooks {
-    /// Takes an answer that may be for this screen.
+    /// Handles a response; ignores responses to requests of other screens.
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
             (Ask::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
@@ -69,7 +69,7 @@ impl Hooks {
         }
     }
 
-    /// Says that a hook was turned on or off, and how that is undone if it was not so before.
+    /// Reports that a hook was turned on or off, and registers the undo command if its state changed.
     fn turned(&mut self, place: &HookPlace, id: i64, active: bool, env: &mut Env) {
         let word = if active { "on" } else { "off" };
         if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
@@ -80,7 +80,7 @@ impl Hooks {
         env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place.clone(), id, Box::new(back))))));
     }
 
-    /// Says what came of an action on several hooks; those that failed stay marked.
+    /// Reports the result of an action on several hooks. Hooks for which it failed stay marked.
     fn did_many(&mut self, batch: &Batch, each: &[Option<String>], env: &mut Env) {
         let outcomes = || batch.items.iter().zip(each);
         let failed: Vec<(String, String)> =

@@ -1,4 +1,4 @@
-//! The form of a hook, and what it asks for.
+//! The form of a hook, and the request it sends.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use farrier_common::{
     defaults,
 };
 
-use crate::ui::screens::Purpose;
+use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form, joined},
     net::{Ask, NewHook, SaveHook},
 };
 
-/// A word of the choice of secrets.
+/// Choices of the secret field.
 const GENERATED: &str = "generated";
 /// Shorter secrets can be guessed.
 const SECRET_SHORT: usize = 16;
 /// The types that the daemon delivers to.
 const TYPES: [&str; 9] = ["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"];
 
-/// The keys of `config` that a chat has in this form.
+/// The keys of `config` that the form shows for chat types.
 fn chat_keys(kind: &str) -> &'static [&'static str] {
     match kind {
         "slack" => &["channel"],
@@ -36,7 +36,7 @@ fn has_own_url(kind: &str) -> bool {
     matches!(kind, "telegram" | "matrix")
 }
 
-/// A comma outside of braces separates nothing.
+/// Splits at commas that are not inside braces.
 fn branch_filter(text: &str) -> Option<String> {
     let mut depth = 0_i32;
     let stray = text.chars().any(|c| {
@@ -59,7 +59,7 @@ fn url(text: &str) -> Option<String> {
             None => None,
         };
     }
-    // A scheme that is nearly right is worth a guess.
+    // Suggests the scheme that was probably meant.
     let rest = text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).trim_start_matches([':', '/']);
     Some(match text {
         _ if text.starts_with("http") && !rest.is_empty() => {
@@ -70,10 +70,10 @@ fn url(text: &str) -> Option<String> {
     })
 }
 
-/// `from` fills the form; secrets are never among what it holds.
+/// Returns the form, filled from `from`. Secrets are never among its values.
 fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
     let at = |words: &[&str], word: &str| words.iter().position(|one| *one == word).unwrap_or(0);
-    // What is never sent is offered only where a hook has it already.
+    // Types that are no longer offered appear only if the hook already has one.
     let is_offered = |event: &&HookEvent| event.sent || from.events_exact.contains(&event.exact);
     let options: Vec<(String, String)> =
         known.iter().filter(is_offered).map(|event| (event.exact.clone(), event.description.clone())).collect();
@@ -105,7 +105,7 @@ fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[Hoo
     fields
 }
 
-/// The settings of chats; those of other types are hidden.
+/// Settings of chat types. They are hidden for other types.
 fn chat_fields() -> [Field; 7] {
     [
         Field::line("channel", "Channel", "").required().help("of Slack, such as #dev"),
@@ -118,10 +118,10 @@ fn chat_fields() -> [Field; 7] {
     ]
 }
 
-/// The button that also sends a test.
+/// The button that saves and sends a test event.
 pub(super) const AND_TEST: &str = "Create + test";
 
-/// `above` is the highest number of the hooks that are there.
+/// Returns the request. `above` is the highest ID of the existing hooks.
 pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
     let plain = Hook {
         active: true,
@@ -132,7 +132,7 @@ pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &
     };
     let from = Hook { id: 0, ..from.unwrap_or(&plain).clone() };
     let fields = fields(&place, &from, &["none", "typed", GENERATED], known);
-    let form = Form::new("New hook", "Create", Purpose::CreateHook(place, above), fields);
+    let form = Form::new("New hook", "Create", FormKind::CreateHook(place, above), fields);
     form.also(AND_TEST)
 }
 
@@ -140,11 +140,11 @@ pub(super) fn edit(place: HookPlace, hook: &Hook, known: &[HookEvent]) -> Form {
     let secrets: &[&str] =
         if hook.has_secret { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
     let fields = fields(&place, hook, secrets, known);
-    let purpose = Purpose::EditHook(place, hook.id);
-    Form::new(format!("Edit hook {}", hook.id), "Save", purpose, fields).editing()
+    let kind = FormKind::EditHook(place, hook.id);
+    Form::new(format!("Edit hook {}", hook.id), "Save", kind, fields).editing()
 }
 
-/// What a hook has in the fields of its form, as far as the daemon tells it.
+/// Returns the values of a hook for the fields of its form, as far as the daemon sends them.
 pub(crate) fn values(hook: &Hook) -> Vec<(&'static str, String)> {
     let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
     vec![
@@ -157,7 +157,7 @@ pub(crate) fn values(hook: &Hook) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Whether a field means nothing with what is in the others.
+/// Whether a field has no effect with the current values of the others.
 pub(crate) fn hides(form: &Form, name: &str) -> bool {
     match name {
         "secret" | "show" => !matches!(form.text("secret_mode"), "typed" | GENERATED),
@@ -172,7 +172,7 @@ pub(crate) fn hides(form: &Form, name: &str) -> bool {
 
 type Refusal = (&'static str, String);
 
-/// The secret that the form asks for; none when there is to be none or it stays.
+/// Returns the secret to send; `None` for no secret or an unchanged one.
 fn secret(form: &Form) -> Result<Option<String>, Refusal> {
     match form.text("secret_mode") {
         "typed" | GENERATED if form.text("secret").is_empty() => Err(("secret", "required".to_owned())),
@@ -181,17 +181,20 @@ fn secret(form: &Form) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// The generated secret, which is shown once it is in use.
+/// Returns the generated secret, which is shown once after it was saved.
 fn generated(form: &Form) -> Option<String> {
     (form.text("secret_mode") == GENERATED).then(|| form.text("secret").to_owned())
 }
 
-/// A generated secret is put where it can be read; what is typed becomes a typed one.
+/// Puts a generated secret into a visible field. Editing it makes it a typed one.
 pub(crate) fn changed(form: &mut Form, name: &str) {
     match name {
         "secret_mode" => {
-            let made =
-                if form.text("secret_mode") == GENERATED { made_up().unwrap_or_default() } else { String::new() };
+            let made = if form.text("secret_mode") == GENERATED {
+                generated_secret().unwrap_or_default()
+            } else {
+                String::new()
+            };
             if let Some(field) = form.field_mut("secret") {
                 field.fill(&made);
             }
@@ -206,8 +209,8 @@ pub(crate) fn changed(form: &mut Form, name: &str) {
     }
 }
 
-/// What is worth a second thought.
-pub(crate) fn remark(form: &Form, name: &str) -> Option<String> {
+/// Returns the warnings about the values.
+pub(crate) fn warning(form: &Form, name: &str) -> Option<String> {
     match name {
         "url" if form.text("url").starts_with("http://") => Some("HTTP is not encrypted".to_owned()),
         "secret" if (1..SECRET_SHORT).contains(&form.text("secret").len()) => {
@@ -217,16 +220,16 @@ pub(crate) fn remark(form: &Form, name: &str) -> Option<String> {
     }
 }
 
-/// What the daemon knows about a field.
-pub(crate) fn wonder(place: &HookPlace, form: &Form, name: &str) -> Option<Ask> {
+/// Returns what the daemon reports about a field.
+pub(crate) fn lookup(place: &HookPlace, form: &Form, name: &str) -> Option<Ask> {
     let filter = form.text("branch_filter");
     let repository = if let HookPlace::Repository(path) = place { path.to_string() } else { String::new() };
     let wanted = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
     (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(wanted)))
 }
 
-/// `whsec_` and 32 random bytes, which also receivers of the common standard understand.
-pub(crate) fn made_up() -> Result<String, String> {
+/// Generates a secret: `whsec_` and 32 random bytes, the form that Standard Webhooks receivers accept.
+pub(crate) fn generated_secret() -> Result<String, String> {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
@@ -243,7 +246,7 @@ fn events(form: &Form) -> Result<Vec<String>, Refusal> {
     }
 }
 
-/// Keys of the configuration: all that the form has for a new hook, else those that were changed.
+/// Returns keys of `config`: all fields of the form for a new hook, otherwise the changed ones.
 fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal> {
     let mut config = BTreeMap::new();
     let wanted = |name: &str| (is_new || form.is_changed(name)) && !hides(form, name);
@@ -281,7 +284,7 @@ pub(crate) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<A
     })))
 }
 
-/// Asks for a change of the fields that differ from the hook, and of nothing else.
+/// Returns a request with only the fields that differ from the hook.
 pub(crate) fn edit_ask(place: &HookPlace, id: i64, form: &Form) -> Result<Ask, Refusal> {
     let header = form.text("authorization_header");
     let remove = form.text("secret_mode") == "remove";
@@ -319,8 +322,8 @@ mod tests {
     }
 
     #[test]
-    fn made_up_secrets_are_long_and_never_the_same() {
-        let (one, other) = (made_up().unwrap(), made_up().unwrap());
+    fn generated_secrets_are_long_and_differ() {
+        let (one, other) = (generated_secret().unwrap(), generated_secret().unwrap());
         assert!(one.starts_with("whsec_") && one.len() == 50 && one != other);
     }
 }

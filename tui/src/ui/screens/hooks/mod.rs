@@ -1,4 +1,4 @@
-//! Hooks: all that the caller may manage, or those of one repository.
+//! The hooks screen: all hooks that the caller may manage, or those of one repository.
 
 mod actions;
 mod answers;
@@ -26,9 +26,9 @@ use crate::ui::{
 };
 
 const PACE: Duration = Duration::from_secs(5);
-/// For each so many hooks the list is asked for less often.
-const ROWS_A_PACE: usize = 250;
-/// Rows of a terminal that has room for a hook below the list.
+/// Each time the list grows by this many hooks, it is refreshed less often.
+const ROWS_PER_STEP: usize = 250;
+/// Height from which the pane below the list is shown.
 const DETAILED: u16 = 22;
 
 /// The tabs: which hooks are shown.
@@ -40,11 +40,11 @@ pub(crate) struct Hooks {
     pub(super) all: Vec<Hook>,
     pub(super) feed: Feed<Hook>,
     kind: usize,
-    /// What hooks can hear of.
+    /// Events that hooks can subscribe to.
     pub(super) known: Vec<HookEvent>,
-    /// What the hook with this number was sent last; shown beside the list.
+    /// The most recent deliveries of the hook with this ID; shown beside the list.
     pub(super) recent: Option<(i64, Vec<Delivery>)>,
-    /// The hook that this is asked of.
+    /// The hook whose deliveries are being requested.
     pub(super) asked: Option<i64>,
 }
 
@@ -63,7 +63,7 @@ impl Default for Hooks {
 }
 
 impl Hooks {
-    /// Shows the hooks of a place.
+    /// Shows the hooks of an owner.
     pub(crate) fn choose(&mut self, place: HookPlace, env: &mut Env) {
         if self.place != place {
             self.feed.stop(env);
@@ -74,19 +74,19 @@ impl Hooks {
         self.refresh(env);
     }
 
-    /// Puts the cursor on a hook, now or when it comes.
+    /// Puts the cursor on a hook, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, id: i64) {
         self.feed.list.select(id);
     }
 
-    /// Sorts the list as it was sorted before.
+    /// Restores a remembered sort order.
     pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
         if list == "hooks" {
             self.feed.list.sort_by(column, reversed);
         }
     }
 
-    /// How the list is sorted, with its name.
+    /// Returns the sort order, with the name of the list.
     pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
         self.feed.list.sorted_by().map(|(column, reversed)| ("hooks", column, reversed))
     }
@@ -95,7 +95,7 @@ impl Hooks {
         self.feed.list.current()
     }
 
-    /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
+    /// Requests the deliveries of the hook under the cursor if the pane shows them; one request at a time.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         let seen = env.world.split() || env.world.size.height >= DETAILED;
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
@@ -106,7 +106,7 @@ impl Hooks {
         }
     }
 
-    /// What an action is about: a mark counts before the cursor.
+    /// Returns the hooks that an action applies to: marked ones before the one under the cursor.
     pub(super) fn target(&self) -> Option<&Hook> {
         self.feed.list.target().ok()?
     }
@@ -123,12 +123,12 @@ impl Hooks {
         }
     }
 
-    /// Where a new hook belongs.
+    /// Returns the owner of a new hook.
     fn new_place(&self) -> HookPlace {
         if self.place == HookPlace::Any { HookPlace::Admin } else { self.place.clone() }
     }
 
-    /// The highest number there is, to tell new ones.
+    /// Returns the highest listed ID, to recognise new hooks.
     fn highest(&self) -> i64 {
         self.all.iter().map(|hook| hook.id).max().unwrap_or(0)
     }
@@ -178,13 +178,13 @@ impl Screen for Hooks {
         self.look(true, env);
     }
 
-    fn rested(&mut self, env: &mut Env) {
+    fn cursor_rested(&mut self, env: &mut Env) {
         self.look(false, env);
     }
 
-    fn pace(&self) -> Option<Duration> {
-        // A long list is many requests.
-        let slower = u32::try_from(self.all.len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+    fn refresh_interval(&self) -> Option<Duration> {
+        // A long list takes many requests.
+        let slower = u32::try_from(self.all.len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
         Some(PACE.saturating_mul(slower + 1))
     }
 
@@ -231,7 +231,7 @@ impl Screen for Hooks {
         true
     }
 
-    fn off(&self, action: Action) -> Option<String> {
+    fn unavailable(&self, action: Action) -> Option<String> {
         self.why_off(action)
     }
 
@@ -277,17 +277,17 @@ impl Screen for Hooks {
         self.feed.is_failed()
     }
 
-    fn lost(&self, ask: &Ask) -> Option<String> {
+    fn missing_target(&self, ask: &Ask) -> Option<String> {
         let (Ask::DeleteHook(_, id) | Ask::ApplyHook(id) | Ask::Recover(id)) = ask else { return None };
         let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);
         is_gone.then(|| format!("hook {id}"))
     }
 
-    fn aside(&self, world: &World) -> Option<String> {
+    fn status_note(&self, world: &World) -> Option<String> {
         self.feed.list.news(world)
     }
 
-    fn standing(&self, _: &World) -> String {
+    fn status(&self, _: &World) -> String {
         self.feed.list.standing(None)
     }
 
@@ -304,7 +304,7 @@ impl Screen for Hooks {
         ];
         let place = Place { what: "hooks", empty, focused: true };
         if world.split() {
-            let (left, right) = panes::beside(body, 58, buf);
+            let (left, right) = panes::side_by_side(body, 58, buf);
             list::draw(&self.feed, place, world, left, buf);
             self.detail(world, right, buf);
         } else if world.size.height >= DETAILED {

@@ -1,4 +1,4 @@
-//! One hook in detail.
+//! Draws the details of one hook.
 
 use farrier_common::api::{Delivery, Hook};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -12,7 +12,7 @@ use crate::ui::{
     world::World,
 };
 
-/// What there is to say of a hook.
+/// Returns the details of a hook.
 fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static str, String)> {
     let set = |is: bool| if is { "set" } else { "none" };
     let branches = if hook.branch_filter.is_empty() { "all" } else { &hook.branch_filter };
@@ -56,7 +56,7 @@ fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static s
     facts
 }
 
-/// How the last attempts went: `22 of the last 50 failed   p50 41 ms   p99 380 ms`.
+/// Summarises the recent attempts: `22 of the last 50 failed   p50 41 ms   p99 380 ms`.
 fn health(rows: &[Delivery]) -> Option<(Role, String)> {
     let tried: Vec<&Delivery> = rows.iter().filter(|row| row.attempts > 0).collect();
     let failed = tried.iter().filter(|row| row.state != "success").count();
@@ -76,7 +76,7 @@ fn health(rows: &[Delivery]) -> Option<(Role, String)> {
     Some((if failed == 0 { Role::Ok } else { Role::Error }, word + &times))
 }
 
-/// Draws a hook in detail. Answers the row below.
+/// Draws a hook in detail. Returns the row below.
 pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, buf: &mut Buffer) -> u16 {
     let on = if hook.active { "on" } else { "off" };
     text(
@@ -105,7 +105,7 @@ pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, bu
     y
 }
 
-/// What the hook was sent last.
+/// Draws the most recent deliveries of the hook.
 pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
@@ -117,7 +117,7 @@ pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buf
         let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
         let line =
             format!("{}  {} {:>4}  {}", clock.time(at), pad(&delivery_rows::event(row), 14), code.text, result.text);
-        // One failure stands out; the same one before it need not.
+        // Only the newest of several equal failures is highlighted.
         let again = code.role == Role::Error && before == result.text;
         text(buf, Rect { y, height: 1, ..area }, &line, if again { Role::Text } else { code.role });
         before = result.text;

@@ -10,7 +10,7 @@ use crate::ui::{
     words,
 };
 
-/// The word for the place that a hook belongs to.
+/// Returns the word for the kind of owner of a hook.
 pub(super) fn kind(hook: &Hook) -> &str {
     match hook.scope.as_str() {
         "repository" => "repo",
@@ -19,10 +19,10 @@ pub(super) fn kind(hook: &Hook) -> &str {
     }
 }
 
-/// Whether its deliveries fail, or the daemon has turned it off because they did.
+/// Whether deliveries of the hook fail, or the daemon turned it off for that reason.
 pub(crate) fn is_failing(hook: &Hook) -> bool {
     match hook.state.as_str() {
-        // A daemon that does not tell the state tells its reasons.
+        // An older daemon sends no state, but sends the reasons.
         "" => hook.failures > 0 || !hook.disabled_reason.is_empty(),
         state => matches!(state, "failing" | "disabled"),
     }
@@ -39,12 +39,12 @@ pub(super) fn is_of(hook: &Hook, tab: &str) -> bool {
     }
 }
 
-/// The repository, organisation or user that the hook belongs to; a dash for hooks of the whole service.
+/// Returns the owner of the hook (repository, organisation or user); a dash for system hooks.
 pub(crate) fn owner(hook: &Hook) -> &str {
     [hook.repository.as_str(), &hook.owner].into_iter().find(|name| !name.is_empty()).unwrap_or("-")
 }
 
-/// How the last attempt went.
+/// Returns the result of the last attempt.
 fn last(hook: &Hook) -> Shown {
     match (&hook.last_delivery_at, hook.last_status) {
         _ if hook.scope == "default" => Shown::of(Role::Muted, "n/a"),
@@ -55,7 +55,7 @@ fn last(hook: &Hook) -> Shown {
     }
 }
 
-/// What it hears of, in short.
+/// Returns the subscribed events in short form.
 pub(super) fn events(hook: &Hook) -> String {
     let names = if hook.events_exact.is_empty() { &hook.events } else { &hook.events_exact };
     if names.len() > 12 { format!("{} events", names.len()) } else { names.join(", ") }

@@ -1,4 +1,4 @@
-//! What can be done with a repository or a branch, each with its question or its menu.
+//! Actions on a repository or a branch, with their confirmations and menus.
 
 use farrier_common::{api::Branch, client::RepositoryPath};
 
@@ -6,7 +6,7 @@ use super::{Repositories, branch_form, form as repo_form, path, rows as repo_row
 use crate::{
     transfer::copy::Content,
     ui::{
-        bulk::Bulk,
+        bulk::BulkAction,
         key::Key,
         keymap::Action,
         layer::{
@@ -14,23 +14,23 @@ use crate::{
             menu::{Item, Pick},
         },
         net::{Ask, Batch, Existing},
-        repo::Repo,
+        repo::RepositorySummary,
         world::{Cmd, Env, World},
     },
 };
 
-/// Who makes something: it is offered as the owner.
+/// Returns the login of the caller, which is offered as the owner of new objects.
 fn login(world: &World) -> String {
     world.status.as_ref().map(|status| status.identity.clone()).unwrap_or_default()
 }
 
 impl Repositories {
-    /// The branch under the cursor, where branches are listed.
+    /// Returns the branch under the cursor if branches are listed.
     fn branch(&self) -> Option<&Branch> {
         self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
     }
 
-    /// The name of that branch.
+    /// Returns the name of that branch.
     pub(super) fn branch_name(&self) -> Option<&str> {
         self.branch().map(|branch| branch.name.as_str())
     }
@@ -51,15 +51,15 @@ impl Repositories {
         env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
     }
 
-    /// Offers a branch that begins where the one under the cursor is, or the default one.
+    /// Opens the form for a branch that starts at the branch under the cursor, or at the default branch.
     pub(super) fn new_branch(&self, env: &mut Env) {
         let Some((repo, path)) = self.here() else { return };
         let from = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
         env.open(Layer::Form(Box::new(branch_form::create(path, from))));
     }
 
-    /// What actions are about: the marked repositories that are shown, or the one that is looked at.
-    fn targets(&self) -> Vec<(&Repo, RepositoryPath)> {
+    /// Returns the repositories that actions apply to: the visible marked ones, or the current one.
+    fn targets(&self) -> Vec<(&RepositorySummary, RepositoryPath)> {
         if self.in_detail {
             return self.here().into_iter().collect();
         }
@@ -68,11 +68,12 @@ impl Repositories {
 
     pub(super) fn copy(&self, env: &mut Env) {
         let targets = self.targets();
-        let each =
-            |text: &dyn Fn(&Repo) -> String| targets.iter().map(|(repo, _)| text(repo)).collect::<Vec<_>>().join("\n");
+        let each = |text: &dyn Fn(&RepositorySummary) -> String| {
+            targets.iter().map(|(repo, _)| text(repo)).collect::<Vec<_>>().join("\n")
+        };
         let mut texts = vec![
-            ('h', "https", each(&Repo::clone_url)),
-            ('s', "ssh", each(&Repo::ssh_url)),
+            ('h', "https", each(&RepositorySummary::clone_url)),
+            ('s', "ssh", each(&RepositorySummary::ssh_url)),
             ('n', "name", each(&|repo| repo.full_name().to_owned())),
         ];
         if let Some(branch) = self.branch() {
@@ -98,17 +99,17 @@ impl Repositories {
         }
     }
 
-    fn listed(&self, path: &RepositoryPath) -> Option<&Repo> {
+    fn listed(&self, path: &RepositoryPath) -> Option<&RepositorySummary> {
         let name = path.to_string();
         self.repos.list.rows().iter().find(|repo| repo.full_name() == name)
     }
 
-    /// The default branch of a listed repository.
+    /// Returns the default branch of a listed repository.
     pub(crate) fn default_branch(&self, path: &RepositoryPath) -> Option<String> {
         self.listed(path).map(|repo| repo.default_branch().to_owned())
     }
 
-    /// The question before repositories are deleted, listed here or not.
+    /// Returns the confirmation before repositories are deleted, whether they are listed or not.
     pub(crate) fn delete_question(&self, paths: &[RepositoryPath], env: &mut Env) -> Layer {
         if let [path] = paths {
             return Layer::Confirm(self.delete_one_question(path, env));
@@ -120,7 +121,7 @@ impl Repositories {
         };
         let items = paths.iter().map(|path| (path.to_string(), Ask::DeleteRepository(path.clone()))).collect();
         let batch = Batch { noun: "repository", doing: "deleting", done: "deleted", items };
-        let bulk = Bulk {
+        let bulk = BulkAction {
             verb: "Delete",
             noun: "repository",
             names: paths.iter().map(name).collect(),
@@ -129,7 +130,7 @@ impl Repositories {
             destroys: true,
             restorable: env.world.after_deletion(),
             skipped: self.repos.list.hidden_note().into_iter().collect(),
-            ..Bulk::default()
+            ..BulkAction::default()
         };
         Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
     }
@@ -154,14 +155,14 @@ impl Repositories {
         env.ask(counts.clone());
         let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world).counting(counts);
         let has_content =
-            repo.is_some_and(|repo| !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done"));
+            repo.is_some_and(|repo| !repo.is_empty() && repo.migration().is_none_or(|import| import.state == "done"));
         if !has_content {
             return question;
         }
         question.with_copy(Ask::Archive { repo: path.clone(), content: Content::All, existing: Existing::Keep })
     }
 
-    /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
+    /// Opens the menu of archive formats for the branch under the cursor, or for the default branch.
     pub(super) fn archive(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
         let reference = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
@@ -181,13 +182,13 @@ impl Repositories {
     }
 
     pub(super) fn cancel_migration(&self, env: &mut Env) {
-        // The task of a migration has its repository's number.
+        // The task of an import has the ID of its repository.
         let Some((repo, _)) = self.target() else { return };
         let question = self.cancel_task_question(repo.id, env);
         env.open(question);
     }
 
-    /// The question before an import is cancelled, listed here or not.
+    /// Returns the confirmation before an import is cancelled, whether it is listed or not.
     pub(crate) fn cancel_task_question(&self, id: i64, env: &mut Env) -> Layer {
         let repo = self.repos.list.rows().iter().find(|repo| repo.id == id);
         let what = repo.map_or_else(|| format!("task {id}"), |repo| format!("the import of {}", repo.full_name()));
@@ -216,7 +217,7 @@ impl Repositories {
         )));
     }
 
-    /// What an action needs that the caller may not do in the repository that it is about.
+    /// Returns the permission that an action requires and the caller does not have.
     fn not_permitted(&self, action: Action) -> Option<String> {
         let is_of_branch = matches!(action, Action::NewBranch | Action::DeleteBranch);
         let is_of_admin = matches!(action, Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks);
@@ -226,7 +227,7 @@ impl Repositories {
         let targets = if action == Action::Delete { self.targets() } else { self.target().into_iter().collect() };
         targets.into_iter().find_map(|(repo, path)| {
             let may = repo.permissions();
-            // Whoever sees a repository may read it; where nothing is known nothing is held back.
+            // Every visible repository is readable. While permissions are unknown, no action is disabled.
             let known = may.pull || may.push || may.admin;
             let enough = if is_of_branch { may.push } else { may.admin };
             let (needs, have) = (if is_of_branch { "write" } else { "admin" }, if may.push { "write" } else { "read" });
@@ -234,7 +235,7 @@ impl Repositories {
         })
     }
 
-    /// Why an action makes no sense now.
+    /// Returns why an action is not available now.
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
         let here = self.repos.list.current();
         if let Some(why) = self.not_permitted(action) {
@@ -248,13 +249,15 @@ impl Repositories {
                 }
                 _ => None,
             },
-            Action::NewBranch if here.is_some_and(Repo::is_empty) => {
+            Action::NewBranch if here.is_some_and(RepositorySummary::is_empty) => {
                 Some("the repository is empty: push a commit first".to_owned())
             }
             Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
                 Some("no import is running here".to_owned())
             }
-            Action::Archive if here.is_some_and(Repo::is_empty) => Some("the repository is empty".to_owned()),
+            Action::Archive if here.is_some_and(RepositorySummary::is_empty) => {
+                Some("the repository is empty".to_owned())
+            }
             Action::Open if self.in_detail && !self.detail.has_current() => Some("nothing selected".to_owned()),
             Action::Open
             | Action::Edit

@@ -1,15 +1,15 @@
-//! What came of what was asked about repositories.
+//! Handles responses about repositories.
 
 use super::Repositories;
 use crate::ui::{
     bulk,
     net::{Answer, Ask, Batch, Page, Problem},
-    repo::{Repo, Slimmer},
+    repo::{RepositoryCompactor, RepositorySummary},
     world::{Cmd, Env},
 };
 
 impl Repositories {
-    /// Takes an answer that may be for this screen.
+    /// Handles a response; ignores responses to requests of other screens.
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         if self.detail.answered(ask, result, env.world) {
             self.look(false, env);
@@ -35,7 +35,7 @@ impl Repositories {
         }
     }
 
-    /// The list again, with `id` under the cursor once it is there.
+    /// Requests the list again and puts the cursor on `id` when it is loaded.
     fn again(&mut self, id: Option<i64>, env: &mut Env) {
         self.repos.stop(env);
         if let Some(id) = id {
@@ -44,7 +44,7 @@ impl Repositories {
         self.repos.ask_all(Ask::Repositories, env);
     }
 
-    fn took_repositories(&mut self, page: &Page<Repo>, env: &mut Env) {
+    fn took_repositories(&mut self, page: &Page<RepositorySummary>, env: &mut Env) {
         if let Some(gone) = self.repos.take(page.clone(), env.world) {
             env.tell(format!("{} was removed", gone.full_name()));
             self.in_detail = false;
@@ -55,7 +55,7 @@ impl Repositories {
         }
     }
 
-    /// Says what came of deleting several repositories; those that are still there stay marked.
+    /// Reports the result of deleting several repositories. Repositories that still exist stay marked.
     fn deleted_many(&mut self, batch: &Batch, answer: &Answer, env: &mut Env) {
         let Answer::Many(each) = answer else { return };
         let outcomes = batch.items.iter().zip(each);
@@ -84,7 +84,7 @@ impl Repositories {
             Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
                 self.deleted_many(batch, answer, env);
             }
-            // The list of deleted repositories tells the result.
+            // The list of deleted repositories reports the result.
             Ask::RestoreRepository { .. } => {}
             Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) => {}
             Ask::CancelTask(_) => env.tell("Import cancelled"),
@@ -100,7 +100,7 @@ impl Repositories {
         }
         let filter = self.repos.list.filter();
         if let (Answer::Repository(repo), Ask::CreateRepository { .. } | Ask::MigrateRepository(_)) = (answer, ask)
-            && !filter.takes(&Slimmer::default().slim((**repo).clone()))
+            && !filter.takes(&RepositoryCompactor::default().compact((**repo).clone()))
         {
             env.tell(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));
         }

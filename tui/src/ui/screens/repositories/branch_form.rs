@@ -2,7 +2,7 @@
 
 use farrier_common::{api::CreateBranch, client::RepositoryPath};
 
-use crate::ui::screens::Purpose;
+use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form},
     net::Ask,
@@ -13,7 +13,7 @@ pub(super) fn create(path: RepositoryPath, from: &str) -> Form {
         Field::line("new_branch_name", "Name", "").required(),
         Field::line("old_ref_name", "From", from).required().help("a branch, a tag or a commit"),
     ];
-    Form::new(format!("New branch in {path}"), "Create", Purpose::CreateBranch(path), fields)
+    Form::new(format!("New branch in {path}"), "Create", FormKind::CreateBranch(path), fields)
 }
 
 pub(crate) fn ask(path: &RepositoryPath, form: &Form) -> Ask {

@@ -12,13 +12,13 @@ use crate::ui::{
 
 /// A branch of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tip {
+pub(crate) struct BranchRow {
     pub(super) branch: Branch,
-    /// Whether clones check it out.
+    /// Whether it is the default branch.
     pub(super) is_default: bool,
 }
 
-static BRANCH: [Column<Tip>; 5] = [
+static BRANCH: [Column<BranchRow>; 5] = [
     Column {
         title: "BRANCH",
         width: 16,
@@ -61,7 +61,7 @@ static BRANCH: [Column<Tip>; 5] = [
     },
 ];
 
-impl Haystack for Tip {
+impl Haystack for BranchRow {
     fn text(&self) -> Cow<'_, str> {
         (&self.branch.name).into()
     }
@@ -79,7 +79,7 @@ impl Haystack for Tip {
     }
 }
 
-impl Row for Tip {
+impl Row for BranchRow {
     type Id = String;
 
     fn id(&self) -> String {

@@ -1,7 +1,7 @@
-//! The parts of one repository: what is known of it, its branches, its hooks, its artifacts.
+//! The tabs of one repository: overview, branches, hooks, artifacts.
 //!
-//! Owns what was asked about the repository that is looked at, and forgets it when that is another one.
-//! Hooks and artifacts are only listed here: what can be done with them is their own screens' business.
+//! Owns the data that was requested for the shown repository, and clears it when another one is shown. Hooks and
+//! artifacts are only listed here; actions on them belong to their own screens.
 
 use std::time::Duration;
 
@@ -11,29 +11,29 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::branch_rows::Tip;
-use crate::ui::screens::{sortable, stored_rows::Stored};
+use super::branch_rows::BranchRow;
+use crate::ui::screens::{artifact_rows::ArtifactRow, sortable};
 use crate::ui::{
     keymap::Action,
     list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Facts, Page, Problem},
-    repo::Repo,
+    repo::RepositorySummary,
     world::{Cmd, Env, World},
 };
 
-/// Counts that are so old are counted again.
+/// Counts older than this are requested again.
 const COUNTS_KEEP: Duration = Duration::from_secs(30);
 
-/// What a repository shows of itself.
+/// The tabs of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RepositoryTab {
     Overview,
     Branches,
     Hooks,
     Artifacts,
 }
 
-impl Part {
+impl RepositoryTab {
     pub(super) const ALL: [Self; 4] = [Self::Overview, Self::Branches, Self::Hooks, Self::Artifacts];
 
     pub(super) fn word(self) -> &'static str {
@@ -46,12 +46,12 @@ impl Part {
     }
 
     fn step(self, by: usize) -> Self {
-        let at = Self::ALL.iter().position(|part| *part == self).unwrap_or(0);
+        let at = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
         Self::ALL[(at + by) % Self::ALL.len()]
     }
 }
 
-/// What was counted, when, and how the repository was then.
+/// Counts, the time they were requested, and the repository's update time then.
 #[derive(Debug)]
 struct Counted {
     of: RepositoryPath,
@@ -62,22 +62,22 @@ struct Counted {
 
 #[derive(Debug)]
 pub(crate) struct Detail {
-    pub(super) part: Part,
-    /// The repository that the lists are of, and its default branch.
+    pub(super) tab: RepositoryTab,
+    /// The repository of the lists, and its default branch.
     of: Option<RepositoryPath>,
     default_branch: String,
-    pub(super) branches: Feed<Tip>,
+    pub(super) branches: Feed<BranchRow>,
     hooks: Feed<Hook>,
-    artifacts: Feed<Stored>,
+    artifacts: Feed<ArtifactRow>,
     counted: Option<Counted>,
-    /// What is being counted, and how the repository was before.
+    /// The count that is being requested, and the repository's update time before.
     counting: Option<(RepositoryPath, i64)>,
 }
 
 impl Default for Detail {
     fn default() -> Self {
         Self {
-            part: Part::Overview,
+            tab: RepositoryTab::Overview,
             of: None,
             default_branch: String::new(),
             branches: Feed::new(List::sorted(0)),
@@ -89,39 +89,39 @@ impl Default for Detail {
     }
 }
 
-/// Does something with the list of the part that is shown, or something else on the overview.
+/// Evaluates an expression with the list of the shown tab, or another one on the overview.
 macro_rules! shown {
     ([$($how:tt)+] $detail:ident, $feed:ident => $do:expr, else $other:expr) => {
-        match $detail.part {
-            Part::Overview => $other,
-            Part::Branches => { let $feed = $($how)+ $detail.branches; $do }
-            Part::Hooks => { let $feed = $($how)+ $detail.hooks; $do }
-            Part::Artifacts => { let $feed = $($how)+ $detail.artifacts; $do }
+        match $detail.tab {
+            RepositoryTab::Overview => $other,
+            RepositoryTab::Branches => { let $feed = $($how)+ $detail.branches; $do }
+            RepositoryTab::Hooks => { let $feed = $($how)+ $detail.hooks; $do }
+            RepositoryTab::Artifacts => { let $feed = $($how)+ $detail.artifacts; $do }
         }
     };
 }
 
 impl Detail {
-    /// Asks for what the part that is shown needs of a repository; `again` also for what is there.
-    pub(super) fn look(&mut self, repo: &Repo, path: RepositoryPath, again: bool, env: &mut Env) {
+    /// Requests the data of the shown tab; `again` also reloads data that is loaded.
+    pub(super) fn look(&mut self, repo: &RepositorySummary, path: RepositoryPath, again: bool, env: &mut Env) {
         if self.of.as_ref() != Some(&path) {
             self.forget(env);
             self.of = Some(path.clone());
         }
         repo.default_branch().clone_into(&mut self.default_branch);
-        match self.part {
-            Part::Overview => self.count(repo, path, again, env),
-            Part::Branches if repo.is_empty() => {
+        match self.tab {
+            RepositoryTab::Overview => self.count(repo, path, again, env),
+            RepositoryTab::Branches if repo.is_empty() => {
                 self.branches.empty();
                 self.branches.load = Load::Done(env.world.now);
             }
-            Part::Branches => ask(&mut self.branches, Ask::Branches(path), again, env),
-            Part::Hooks => ask(&mut self.hooks, Ask::Hooks(HookPlace::Repository(path)), again, env),
-            Part::Artifacts => ask(&mut self.artifacts, Ask::ArtifactsOf(path), again, env),
+            RepositoryTab::Branches => ask(&mut self.branches, Ask::Branches(path), again, env),
+            RepositoryTab::Hooks => ask(&mut self.hooks, Ask::Hooks(HookPlace::Repository(path)), again, env),
+            RepositoryTab::Artifacts => ask(&mut self.artifacts, Ask::ArtifactsOf(path), again, env),
         }
     }
 
-    /// Forgets the lists.
+    /// Clears the lists.
     pub(super) fn forget(&mut self, env: &mut Env) {
         self.of = None;
         self.branches.stop(env);
@@ -132,8 +132,8 @@ impl Detail {
         self.artifacts.empty();
     }
 
-    /// One question at a time: who moves through a list of repositories does not ask about each.
-    fn count(&mut self, repo: &Repo, path: RepositoryPath, again: bool, env: &mut Env) {
+    /// Sends one request at a time, so that moving through the repository list does not send one per row.
+    fn count(&mut self, repo: &RepositorySummary, path: RepositoryPath, again: bool, env: &mut Env) {
         let good = self.counted.as_ref().is_some_and(|counted| {
             let old = again && env.world.now >= counted.at + COUNTS_KEEP;
             counted.of == path && counted.updated == repo.updated && !old
@@ -144,35 +144,37 @@ impl Detail {
         }
     }
 
-    /// What was counted of a repository.
-    pub(super) fn facts(&self, repo: &Repo) -> Option<&Facts> {
+    /// Returns the counts of a repository.
+    pub(super) fn facts(&self, repo: &RepositorySummary) -> Option<&Facts> {
         let name = repo.full_name();
         self.counted.as_ref().filter(|counted| counted.of.to_string() == name).map(|counted| &counted.facts)
     }
 
     pub(super) fn turn(&mut self, action: Action) {
-        self.part = self.part.step(if action == Action::NextPart { 1 } else { Part::ALL.len() - 1 });
+        self.tab = self.tab.step(if action == Action::NextPart { 1 } else { RepositoryTab::ALL.len() - 1 });
     }
 
-    /// Goes to what is under the cursor, on the screen that it belongs to.
+    /// Opens the row under the cursor on its own screen.
     pub(super) fn open(&self, env: &mut Env) {
         let Some(path) = self.of.clone() else { return };
-        match self.part {
-            Part::Overview | Part::Branches => {}
-            Part::Hooks => env.wants.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id)))),
-            Part::Artifacts => {
+        match self.tab {
+            RepositoryTab::Overview | RepositoryTab::Branches => {}
+            RepositoryTab::Hooks => {
+                env.wants.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id))))
+            }
+            RepositoryTab::Artifacts => {
                 env.wants.extend(self.artifacts.list.current().map(|one| Cmd::Artifacts(path, Some(one.id))));
             }
         }
     }
 
-    /// Whether there is something under the cursor.
+    /// Whether there is a row under the cursor.
     pub(super) fn has_current(&self) -> bool {
         shown!([&] self, feed => feed.list.current().is_some(), else false)
     }
 
     pub(super) fn act_on_list(&mut self, action: Action) -> bool {
-        // What an overview shows fits or does not: there is nothing to move.
+        // The overview does not scroll.
         shown!([&mut] self, feed => feed.list.act(action), else matches!(action, Action::Up | Action::Down))
     }
 
@@ -180,7 +182,7 @@ impl Detail {
         shown!([&mut] self, feed => feed.list.clear_one(), else false)
     }
 
-    /// Takes an answer that may be for one of the parts. Says whether more may be asked now.
+    /// Handles a response for one of the tabs. Returns whether the next request may be sent.
     pub(super) fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, world: &World) -> bool {
         match (ask, result) {
             (Ask::Facts(path), result) => {
@@ -191,7 +193,7 @@ impl Detail {
                 }
             }
             (Ask::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(ask) => {
-                let tip = |branch: &farrier_common::api::Branch| Tip {
+                let tip = |branch: &farrier_common::api::Branch| BranchRow {
                     is_default: branch.name == self.default_branch,
                     branch: branch.clone(),
                 };
@@ -202,7 +204,7 @@ impl Detail {
                 self.hooks.take(Page { items: all.clone(), total: None, last: true }, world);
             }
             (Ask::ArtifactsOf(_), Ok(Answer::ArtifactsOf(page))) if self.artifacts.awaits(ask) => {
-                let items = page.items.iter().map(Stored::from).collect();
+                let items = page.items.iter().map(ArtifactRow::from).collect();
                 self.artifacts.take(Page { items, total: page.total, last: page.last }, world);
             }
             (ask, Err(problem)) if self.branches.awaits(ask) => self.branches.fail(problem.clone()),
@@ -218,11 +220,11 @@ impl Detail {
     }
 
     pub(super) fn filter(&mut self, text: &str) -> Result<(), BadFilter> {
-        match self.part {
-            Part::Overview => {}
-            Part::Branches => self.branches.list.set_filter(Filter::parse(text, Tip::filters())?),
-            Part::Hooks => self.hooks.list.set_filter(Filter::parse(text, Hook::filters())?),
-            Part::Artifacts => self.artifacts.list.set_filter(Filter::parse(text, Stored::filters())?),
+        match self.tab {
+            RepositoryTab::Overview => {}
+            RepositoryTab::Branches => self.branches.list.set_filter(Filter::parse(text, BranchRow::filters())?),
+            RepositoryTab::Hooks => self.hooks.list.set_filter(Filter::parse(text, Hook::filters())?),
+            RepositoryTab::Artifacts => self.artifacts.list.set_filter(Filter::parse(text, ArtifactRow::filters())?),
         }
         Ok(())
     }
@@ -232,11 +234,11 @@ impl Detail {
     }
 
     pub(super) fn sortable(&self) -> Vec<(usize, &'static str)> {
-        match self.part {
-            Part::Overview => Vec::new(),
-            Part::Branches => sortable::<Tip>(),
-            Part::Hooks => sortable::<Hook>(),
-            Part::Artifacts => sortable::<Stored>(),
+        match self.tab {
+            RepositoryTab::Overview => Vec::new(),
+            RepositoryTab::Branches => sortable::<BranchRow>(),
+            RepositoryTab::Hooks => sortable::<Hook>(),
+            RepositoryTab::Artifacts => sortable::<ArtifactRow>(),
         }
     }
 
@@ -248,58 +250,65 @@ impl Detail {
         shown!([&mut] self, feed => feed.list.click(x, y), else false)
     }
 
-    /// What is said of rows that are out of sight.
+    /// Returns the note about rows outside the window.
     pub(super) fn news(&self, world: &World) -> Option<String> {
         shown!([&] self, feed => feed.list.news(world), else None)
     }
 
-    /// What went wrong with the list that is shown.
+    /// Returns the last problem of the shown list.
     pub(super) fn problem(&self) -> Option<&Problem> {
         shown!([&] self, feed => feed.problem(), else None)
     }
 
-    /// Whether there is nothing to be seen but that.
+    /// Whether the problem is the only content.
     pub(super) fn is_failed(&self) -> bool {
         shown!([&] self, feed => feed.is_failed(), else false)
     }
 
-    /// The left half of the status line.
-    pub(super) fn standing(&self) -> String {
+    /// Returns the left half of the status line.
+    pub(super) fn status(&self) -> String {
         shown!([&] self, feed => feed.standing(), else self.of.as_ref().map(ToString::to_string).unwrap_or_default())
     }
 
-    /// How many there are of what is listed: `14 branches`.
+    /// Returns the number of rows: `14 branches`.
     pub(super) fn many(&self) -> String {
-        let (one, many) = match self.part {
-            Part::Overview => return String::new(),
-            Part::Branches => ("branch", "branches"),
-            Part::Hooks => ("hook", "hooks"),
-            Part::Artifacts => ("artifact", "artifacts"),
+        let (one, many) = match self.tab {
+            RepositoryTab::Overview => return String::new(),
+            RepositoryTab::Branches => ("branch", "branches"),
+            RepositoryTab::Hooks => ("hook", "hooks"),
+            RepositoryTab::Artifacts => ("artifact", "artifacts"),
         };
         let count = shown!([&] self, feed => feed.has_all().then(|| feed.list.rows().len()), else None);
         let word = |count| format!("{count} {}", if count == 1 { one } else { many });
         count.map_or_else(String::new, word)
     }
 
-    /// Whether a branch that a question is about is not there any more.
+    /// Whether the branch of an open confirmation no longer exists.
     pub(super) fn lost_branch(&self, path: &RepositoryPath, name: &str) -> bool {
         let known = self.of.as_ref() == Some(path) && self.branches.has_all();
         known && !self.branches.list.rows().iter().any(|tip| tip.branch.name == name)
     }
 
-    /// Draws the list of the part that is shown; the overview is drawn elsewhere.
-    pub(super) fn draw_list(&self, repo: &Repo, focused: bool, world: &World, area: Rect, buf: &mut Buffer) {
+    /// Draws the list of the shown tab. The overview is drawn in `pane`.
+    pub(super) fn draw_list(
+        &self,
+        repo: &RepositorySummary,
+        focused: bool,
+        world: &World,
+        area: Rect,
+        buf: &mut Buffer,
+    ) {
         if self.of.as_ref().is_none_or(|of| of.to_string() != repo.full_name()) {
-            // What is there is another repository's.
+            // The loaded rows belong to another repository.
             return;
         }
-        let (what, empty): (_, &[&str]) = match self.part {
-            Part::Overview => return,
-            Part::Branches => {
+        let (what, empty): (_, &[&str]) = match self.tab {
+            RepositoryTab::Overview => return,
+            RepositoryTab::Branches => {
                 ("branches", &["No branches: nothing was pushed yet.", "", "y h   copies the address to push to"])
             }
-            Part::Hooks => ("hooks", &["No hooks of its own.", "", "w   its hooks, where n makes one"]),
-            Part::Artifacts => ("artifacts", &["No artifacts of its runs.", "", "o   its runs"]),
+            RepositoryTab::Hooks => ("hooks", &["No hooks of its own.", "", "w   its hooks, where n makes one"]),
+            RepositoryTab::Artifacts => ("artifacts", &["No artifacts of its runs.", "", "o   its runs"]),
         };
         shown!([&] self, feed => list::draw(feed, Place { what, empty, focused }, world, area, buf), else ());
     }

@@ -1,4 +1,4 @@
-//! Forms about repositories, and what they ask for.
+//! Forms about repositories, and the requests they send.
 
 use farrier_common::{
     api::{CreateRepository, EditRepository, MigrateRepository, Repository},
@@ -6,17 +6,17 @@ use farrier_common::{
     defaults, names,
 };
 
-use crate::ui::screens::Purpose;
+use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form},
     net::{Ask, SaveRepository},
-    repo::Repo,
+    repo::RepositorySummary,
 };
 
 const DESCRIPTION_MAX: usize = 2_048;
 /// The choices of visibility; the second one is private.
 const VISIBILITY: [&str; 2] = ["public", "private"];
-/// The button that only asks.
+/// The button that only checks the values.
 pub(crate) const CHECK: &str = "Check";
 
 pub(crate) fn name(text: &str) -> Option<String> {
@@ -36,7 +36,7 @@ fn source(text: &str) -> Option<String> {
     Some("not a URL to import from; expected https://host/owner/name.git".to_owned())
 }
 
-/// `login` is who is asking, and so the likeliest owner.
+/// Returns the form. `login` is the caller, the most likely owner.
 pub(super) fn create(login: &str) -> Form {
     let fields = vec![
         Field::line("owner", "Owner", login).required().help("a user or an organisation"),
@@ -47,7 +47,7 @@ pub(super) fn create(login: &str) -> Form {
         Field::line("default_branch", "Default branch", "").help("empty: main"),
         Field::choice("object_format_name", "Object format", &["sha1", "sha256"], 0),
     ];
-    Form::new("New repository", "Create", Purpose::CreateRepository, fields)
+    Form::new("New repository", "Create", FormKind::CreateRepository, fields)
 }
 
 pub(crate) fn create_ask(form: &Form) -> Ask {
@@ -65,7 +65,7 @@ pub(crate) fn create_ask(form: &Form) -> Ask {
     }
 }
 
-pub(super) fn edit(repo: &Repo, path: RepositoryPath) -> Form {
+pub(super) fn edit(repo: &RepositorySummary, path: RepositoryPath) -> Form {
     let fields = vec![
         Field::line("name", "Name", repo.name()).required().checked(name).help("the old name redirects to the new one"),
         Field::line("description", "Description", repo.description()).checked(description),
@@ -74,10 +74,10 @@ pub(super) fn edit(repo: &Repo, path: RepositoryPath) -> Form {
         Field::toggle("archived", "Archived", repo.is_archived()).help("an archived repository accepts no pushes"),
         Field::line("default_branch", "Default branch", repo.default_branch()),
     ];
-    Form::new(format!("Edit {path}"), "Save", Purpose::EditRepository(path), fields).editing()
+    Form::new(format!("Edit {path}"), "Save", FormKind::EditRepository(path), fields).editing()
 }
 
-/// What a repository has in the fields of its form.
+/// Returns the values of a repository for the fields of its form.
 pub(crate) fn values(repo: &Repository) -> Vec<(&'static str, String)> {
     vec![
         ("name", repo.name.clone()),
@@ -89,7 +89,7 @@ pub(crate) fn values(repo: &Repository) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Asks for a change of the fields that differ from the repository, and of nothing else.
+/// Returns a request with only the fields that differ from the repository.
 pub(crate) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'static str, String)> {
     let text = |name: &str| form.is_changed(name).then(|| form.text(name).to_owned());
     let switch = |name: &str| form.is_changed(name).then(|| form.is_on(name));
@@ -119,11 +119,11 @@ pub(super) fn migrate(login: &str) -> Form {
         Field::line("auth_username", "User", "").required().help("at the source"),
         Field::secret("auth_secret", "Token/password").required().help("sent to the source, not saved"),
     ];
-    Form::new("Import a repository", "Import", Purpose::Migrate, fields).also(CHECK)
+    Form::new("Import a repository", "Import", FormKind::Migrate, fields).also(CHECK)
 }
 
-/// The name comes from the URL unless one was typed.
-pub(crate) fn left(form: &mut Form, left: &str) {
+/// Derives the name from the URL unless a name was typed.
+pub(crate) fn field_left(form: &mut Form, left: &str) {
     if left != "clone_addr" || !form.text("repo_name").is_empty() {
         return;
     }
@@ -135,7 +135,7 @@ pub(crate) fn left(form: &mut Form, left: &str) {
     }
 }
 
-/// Whether a field means nothing with what is in the others.
+/// Whether a field has no effect with the current values of the others.
 pub(crate) fn hides(form: &Form, name: &str) -> bool {
     match name {
         "auth_username" => form.text("auth") != "user and password",
@@ -144,13 +144,13 @@ pub(crate) fn hides(form: &Form, name: &str) -> bool {
     }
 }
 
-/// Whether the name is free, asked when owner or name was left.
-pub(crate) fn wonder(form: &Form, left: &str, owner: &str, name: &str) -> Option<Ask> {
+/// Checks whether the name is free, when the owner or name field loses the focus.
+pub(crate) fn lookup(form: &Form, left: &str, owner: &str, name: &str) -> Option<Ask> {
     let named = left == name && !form.text(name).is_empty();
     named.then(|| format!("{}/{}", form.text(owner), form.text(name)).parse().ok().map(Ask::CheckName)).flatten()
 }
 
-/// What a submitted or checked form wants.
+/// Returns the action of a submitted or checked form.
 pub(crate) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'static str, String)> {
     let secret = form.text("auth_secret").to_owned();
     let (username, password, token) = match form.text("auth") {

@@ -1,7 +1,7 @@
-//! Repositories: the list, and what one of them is made of.
+//! The repositories screen: the list, and the tabs of one repository.
 //!
-//! Wide terminals show both side by side; on others the focused one takes the screen. Which is drawn
-//! where is the only difference.
+//! Wide terminals show both side by side; on others the focused pane takes the whole screen. Only the drawing
+//! differs.
 
 mod actions;
 mod answers;
@@ -19,7 +19,7 @@ use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{
-    detail::{Detail, Part},
+    detail::{Detail, RepositoryTab},
     pane as repo_pane, rows as repo_rows,
 };
 use super::{Screen, ScreenId, Selection, panes, sortable};
@@ -27,17 +27,17 @@ use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Problem},
-    repo::Repo,
+    repo::RepositorySummary,
     world::{Cmd, Env, World},
 };
 
-/// How often the list is asked for while it is looked at; sooner while something is fetched.
+/// Refresh interval of the list; shorter while an import runs.
 const PACE: Duration = Duration::from_secs(5);
-/// For each so many rows the list is asked for less often.
-const ROWS_A_PACE: usize = 1_000;
+/// Each time the list grows by this many rows, it is refreshed less often.
+const ROWS_PER_STEP: usize = 1_000;
 const PACE_MIGRATING: Duration = Duration::from_secs(1);
 
-/// What an empty daemon shows.
+/// Hint for an empty list.
 const FIRST_STEPS: &[&str] = &[
     "No repositories yet.",
     "",
@@ -49,11 +49,11 @@ const FIRST_STEPS: &[&str] = &[
 
 #[derive(Debug)]
 pub(crate) struct Repositories {
-    pub(super) repos: Feed<Repo>,
-    /// The repository that is looked at.
+    pub(super) repos: Feed<RepositorySummary>,
+    /// The repository in the detail pane.
     pub(super) detail: Detail,
     pub(super) in_detail: bool,
-    /// What the daemon does in the background.
+    /// Background tasks of the daemon.
     pub(super) tasks: Vec<BackgroundTask>,
 }
 
@@ -63,13 +63,13 @@ impl Default for Repositories {
     }
 }
 
-/// The path of a repository, for further questions.
-pub(super) fn path(repo: &Repo) -> Option<RepositoryPath> {
+/// Returns the path of a repository, for further requests.
+pub(super) fn path(repo: &RepositorySummary) -> Option<RepositoryPath> {
     repo.full_name().parse().ok()
 }
 
 impl Repositories {
-    /// Sorts a list as it was sorted before.
+    /// Restores a remembered sort order.
     pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
         match list {
             "repositories" => self.repos.list.sort_by(column, reversed),
@@ -78,12 +78,12 @@ impl Repositories {
         }
     }
 
-    /// How its list is sorted, with the list's name.
+    /// Returns the sort order, with the name of the list.
     pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
         self.repos.list.sorted_by().map(|(column, reversed)| ("repositories", column, reversed))
     }
 
-    /// Puts the cursor on the repository of this name. Says whether it is in the list.
+    /// Puts the cursor on the repository of this name. Returns whether it is in the list.
     pub(crate) fn show_named(&mut self, name: &str) -> bool {
         let found = self.repos.list.rows().iter().find(|repo| repo.full_name().eq_ignore_ascii_case(name));
         let Some(id) = found.map(|repo| repo.id) else { return false };
@@ -91,19 +91,20 @@ impl Repositories {
         true
     }
 
-    /// Puts the cursor on a repository, now or when it comes.
+    /// Puts the cursor on a repository, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, id: i64) {
         self.in_detail = false;
         self.repos.list.select(id);
     }
 
-    pub(super) fn here(&self) -> Option<(&Repo, RepositoryPath)> {
+    pub(super) fn here(&self) -> Option<(&RepositorySummary, RepositoryPath)> {
         let repo = self.repos.list.current()?;
         Some((repo, path(repo)?))
     }
 
-    /// What an action is about: in the list a mark counts before the cursor.
-    pub(super) fn target(&self) -> Option<(&Repo, RepositoryPath)> {
+    /// Returns the repositories that an action applies to: in the list, marked ones before the one under the
+    /// cursor.
+    pub(super) fn target(&self) -> Option<(&RepositorySummary, RepositoryPath)> {
         if self.in_detail {
             return self.here();
         }
@@ -112,22 +113,22 @@ impl Repositories {
     }
 
     pub(super) fn on_branches(&self) -> bool {
-        self.in_detail && self.detail.part == Part::Branches
+        self.in_detail && self.detail.tab == RepositoryTab::Branches
     }
 
-    /// Whether a list of the repository that is looked at has the keys.
+    /// Whether a list in the detail pane has the focus.
     fn on_part(&self) -> bool {
-        self.in_detail && self.detail.part != Part::Overview
+        self.in_detail && self.detail.tab != RepositoryTab::Overview
     }
 
-    /// Whether all rows are to be asked for, not only those that changed last. A long list is many requests:
-    /// to ask for it all the time would be the daemon's main work.
+    /// Whether to request all rows and not only those that changed last. A long list takes many requests:
+    /// requesting it at every refresh would be the daemon's main load.
     fn is_due(&self, now: Duration) -> bool {
-        let thousands = u32::try_from(self.repos.list.rows().len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        let thousands = u32::try_from(self.repos.list.rows().len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
         !matches!(self.repos.load, Load::Done(at) if now < at + PACE.saturating_mul(thousands))
     }
 
-    /// The parts of a repository are asked for when they are looked at.
+    /// Requests the data of the shown tab when it becomes visible.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         if !(self.in_detail || env.world.split()) || env.is_passing() {
             return;
@@ -162,15 +163,15 @@ impl Repositories {
         self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating")
     }
 
-    /// The name of a repository that was listed and is not there any more.
+    /// Returns the name of a repository that was listed and no longer exists.
     fn lost_repository(&self, path: &RepositoryPath) -> Option<String> {
         let name = path.to_string();
         let is_gone = self.repos.has_all() && !self.repos.list.rows().iter().any(|repo| repo.full_name() == name);
         is_gone.then_some(name)
     }
 
-    /// How far a migration is, while it runs.
-    pub(super) fn task(&self, repo: &Repo) -> Option<&BackgroundTask> {
+    /// Returns the progress of a running import.
+    pub(super) fn task(&self, repo: &RepositorySummary) -> Option<&BackgroundTask> {
         self.tasks.iter().find(|task| task.repository_id == repo.id && task.is_running())
     }
 }
@@ -181,11 +182,11 @@ impl Screen for Repositories {
     }
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
-        let own = match (self.in_detail, self.detail.part) {
+        let own = match (self.in_detail, self.detail.tab) {
             (false, _) => return vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
-            (true, Part::Overview) => return vec![Scope::Repository, Scope::Everywhere],
-            (true, Part::Branches) => Scope::Branches,
-            (true, Part::Hooks | Part::Artifacts) => Scope::RepositoryParts,
+            (true, RepositoryTab::Overview) => return vec![Scope::Repository, Scope::Everywhere],
+            (true, RepositoryTab::Branches) => Scope::Branches,
+            (true, RepositoryTab::Hooks | RepositoryTab::Artifacts) => Scope::RepositoryParts,
         };
         vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
     }
@@ -201,7 +202,7 @@ impl Screen for Repositories {
         self.look(self.in_detail, env);
     }
 
-    fn rested(&mut self, env: &mut Env) {
+    fn cursor_rested(&mut self, env: &mut Env) {
         self.look(false, env);
     }
 
@@ -213,7 +214,7 @@ impl Screen for Repositories {
         self.look(self.in_detail, env);
     }
 
-    fn pace(&self) -> Option<Duration> {
+    fn refresh_interval(&self) -> Option<Duration> {
         Some(if self.is_migrating() { PACE_MIGRATING } else { PACE })
     }
 
@@ -259,7 +260,7 @@ impl Screen for Repositories {
         true
     }
 
-    fn off(&self, action: Action) -> Option<String> {
+    fn unavailable(&self, action: Action) -> Option<String> {
         self.why_off(action)
     }
 
@@ -271,12 +272,12 @@ impl Screen for Repositories {
         if self.on_part() {
             self.detail.filter(text)?;
         } else {
-            let filter = Filter::parse(text, Repo::filters())?;
-            // The daemon looks at names alone, without their owners.
+            let filter = Filter::parse(text, RepositorySummary::filters())?;
+            // The daemon compares names only, without their owners.
             let word = filter.word().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
             self.repos.find(word.filter(|word| !word.is_empty()).map(Ask::FindRepositories), env);
             self.repos.list.set_filter(filter);
-            // Another row may be under the cursor now.
+            // The cursor may be on another row by now.
             self.look(false, env);
         }
         Ok(())
@@ -287,7 +288,7 @@ impl Screen for Repositories {
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.on_part() { self.detail.sortable() } else { sortable::<Repo>() }
+        if self.on_part() { self.detail.sortable() } else { sortable::<RepositorySummary>() }
     }
 
     fn sort(&mut self, column: usize) {
@@ -334,22 +335,22 @@ impl Screen for Repositories {
         if self.in_detail { self.detail.is_failed() } else { self.repos.is_failed() }
     }
 
-    fn lost(&self, ask: &Ask) -> Option<String> {
+    fn missing_target(&self, ask: &Ask) -> Option<String> {
         match ask {
             Ask::DeleteRepository(path) => self.lost_repository(path),
-            Ask::Many(batch) => batch.items.iter().find_map(|(_, ask)| self.lost(ask)),
+            Ask::Many(batch) => batch.items.iter().find_map(|(_, ask)| self.missing_target(ask)),
             Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
             _ => None,
         }
     }
 
-    fn aside(&self, world: &World) -> Option<String> {
+    fn status_note(&self, world: &World) -> Option<String> {
         if self.on_part() { self.detail.news(world) } else { self.repos.list.news(world) }
     }
 
-    fn standing(&self, world: &World) -> String {
+    fn status(&self, world: &World) -> String {
         if self.on_part() || (self.in_detail && !world.split()) {
-            return self.detail.standing();
+            return self.detail.status();
         }
         self.repos.standing()
     }
@@ -364,7 +365,7 @@ impl Screen for Repositories {
             }
             return;
         }
-        let (left, right) = panes::beside(area, 57, buf);
+        let (left, right) = panes::side_by_side(area, 57, buf);
         list::draw(&self.repos, place, world, left, buf);
         repo_pane::draw(self, self.in_detail, world, right, buf);
     }

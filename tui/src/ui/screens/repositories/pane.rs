@@ -1,15 +1,15 @@
-//! One repository in detail.
+//! Draws the details of one repository.
 
 use farrier_common::api::{BackgroundTask, MigrationProgress};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Repositories, detail::Part, rows as repo_rows, task_lines};
+use super::{Repositories, detail::RepositoryTab, rows as repo_rows, task_lines};
 use crate::ui::screens::panes;
 use crate::{
     output::human_bytes,
     ui::{
         net::Facts,
-        repo::Repo,
+        repo::RepositorySummary,
         view::{Role, fit_left, pad, rule, text, width, wrapped},
         words,
         world::World,
@@ -25,22 +25,22 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let visibility = if repo.is_private() { "private" } else { "public" };
     let used = text(buf, row(0), repo.full_name(), Role::Title);
     let rest = Rect { x: area.x + used, width: area.width - used, ..row(0) };
-    // The overview has a line of its own for that.
-    let about = if screen.detail.part == Part::Overview { "" } else { repo.description() };
+    // The overview shows this on a line of its own.
+    let about = if screen.detail.tab == RepositoryTab::Overview { "" } else { repo.description() };
     text(buf, rest, &format!("   id {}   {visibility}   {about}", repo.id), Role::Muted);
-    let shown = Part::ALL.iter().position(|part| *part == screen.detail.part).unwrap_or(0);
-    let at = panes::tabs(Part::ALL.map(Part::word), shown, focused, row(1), buf);
+    let shown = RepositoryTab::ALL.iter().position(|tab| *tab == screen.detail.tab).unwrap_or(0);
+    let at = panes::tabs(RepositoryTab::ALL.map(RepositoryTab::word), shown, focused, row(1), buf);
     let many = screen.detail.many();
-    // Cut off in the middle it would only look broken; the number alone says enough.
+    // A truncated text would look broken; the number alone is enough.
     let number = many.split(' ').next().unwrap_or_default();
     let whole = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
     fit_left(buf, at, whole.unwrap_or_default(), Role::Muted);
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
-    match screen.detail.part {
-        Part::Overview => overview(repo, screen, world, below, buf),
-        // Who looks at branches wants to fetch or push one.
-        Part::Branches if below.height >= ADDRESS_FROM => {
+    match screen.detail.tab {
+        RepositoryTab::Overview => overview(repo, screen, world, below, buf),
+        // On the branches tab, people want to fetch or push a branch.
+        RepositoryTab::Branches if below.height >= ADDRESS_FROM => {
             let list = Rect { height: below.height - 2, ..below };
             screen.detail.draw_list(repo, focused, world, list, buf);
             let line = Rect { y: below.bottom() - 1, height: 1, ..below };
@@ -51,25 +51,25 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     }
 }
 
-/// From so many rows on there is room for more than a migration.
+/// Height from which the pane shows more than the import.
 const MIGRATING_FROM: u16 = 12;
-/// From so many rows on there is room for the address below branches.
+/// Height from which the clone URL is shown below the branches.
 const ADDRESS_FROM: u16 = 10;
-/// Cells for the names of what is told.
+/// Width of the names of details, in cells.
 const NAME: u16 = 10;
 
-fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: &mut Buffer) {
-    let going = repo.migration().filter(|going| going.state != "done");
+fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area: Rect, buf: &mut Buffer) {
+    let import = repo.migration().filter(|import| import.state != "done");
     let mut y = area.y;
-    for (name, value, key) in told(repo, screen.detail.facts(repo), world) {
-        // What there is not yet needs no lines; how far it is needs all that there are.
-        if going.is_some() && (area.height < MIGRATING_FROM || !matches!(name, "https" | "source" | "state")) {
+    for (name, value, key) in details(repo, screen.detail.facts(repo), world) {
+        // A repository that is being imported has no content yet; its progress takes all lines.
+        if import.is_some() && (area.height < MIGRATING_FROM || !matches!(name, "https" | "source" | "state")) {
             continue;
         }
         let room = area.width.saturating_sub(NAME);
-        // What would have to be broken in two for it is worth more than the key.
+        // A value that would otherwise be wrapped is more useful than the key beside it.
         let key = if width(&value) + width(key) + 2 > room { "" } else { key };
-        for (at, part) in wrapped(&value, room).iter().enumerate() {
+        for (at, fragment) in wrapped(&value, room).iter().enumerate() {
             if y >= area.bottom() {
                 return;
             }
@@ -78,14 +78,14 @@ fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: 
                 text(buf, line, name, Role::Muted);
                 fit_left(buf, line, key, Role::Key);
             }
-            text(buf, Rect { x: area.x + NAME.min(area.width), width: room, ..line }, part, Role::Text);
+            text(buf, Rect { x: area.x + NAME.min(area.width), width: room, ..line }, fragment, Role::Text);
             y += 1;
         }
     }
     let top = if y > area.y { y + 1 } else { y };
     let rest = Rect { y: top, height: area.bottom().saturating_sub(top), ..area };
-    if let Some(going) = going {
-        migration(going, screen.task(repo), world, rest, buf);
+    if let Some(import) = import {
+        migration(import, screen.task(repo), world, rest, buf);
     } else if repo.is_empty() {
         first_push(repo, rest, buf);
     } else {
@@ -93,15 +93,19 @@ fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: 
     }
 }
 
-/// Names, values, and the key that copies one.
-fn told(repo: &Repo, facts: Option<&Facts>, world: &World) -> Vec<(&'static str, String, &'static str)> {
+/// Names, values, and the key that copies a value.
+fn details(
+    repo: &RepositorySummary,
+    facts: Option<&Facts>,
+    world: &World,
+) -> Vec<(&'static str, String, &'static str)> {
     let mut lines: Vec<(&str, String, &str)> = Vec::new();
     let mut say = |name: &'static str, value: String, key: &'static str| {
         if !value.is_empty() {
             lines.push((name, value, key));
         }
     };
-    // Always there, like the size: lines that come and go move all the others from row to row.
+    // Always shown, like the size: lines that appear and disappear would move all others.
     say("about", or_dash(repo.description()), "");
     say("https", repo.clone_url(), "y h");
     say("ssh", repo.ssh_url(), "y s");
@@ -131,7 +135,7 @@ fn told(repo: &Repo, facts: Option<&Facts>, world: &World) -> Vec<(&'static str,
     lines
 }
 
-/// The branches that changed last, and how what is there is taken along.
+/// Draws the branches that changed last, and the commands that fetch them.
 fn below(facts: Option<&Facts>, world: &World, area: Rect, buf: &mut Buffer) {
     let mut lines: Vec<(Role, String)> = Vec::new();
     for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
@@ -152,8 +156,8 @@ fn below(facts: Option<&Facts>, world: &World, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How the first commit gets there.
-fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) {
+/// Returns the commands that push the first commit.
+fn first_push(repo: &RepositorySummary, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
@@ -166,11 +170,11 @@ fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) {
     ];
     let mut y = area.y + 1;
     for (at, line) in lines.iter().enumerate() {
-        for part in wrapped(line, area.width) {
+        for fragment in wrapped(line, area.width) {
             if y >= area.bottom() {
                 return;
             }
-            text(buf, Rect { y, height: 1, ..area }, &part, if at < 2 { Role::Accent } else { Role::Muted });
+            text(buf, Rect { y, height: 1, ..area }, &fragment, if at < 2 { Role::Accent } else { Role::Muted });
             y += 1;
         }
     }
@@ -180,26 +184,26 @@ fn or_dash(value: &str) -> String {
     if value.is_empty() { "-".to_owned() } else { value.to_owned() }
 }
 
-fn migration(going: &MigrationProgress, task: Option<&BackgroundTask>, world: &World, area: Rect, buf: &mut Buffer) {
+fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &World, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
     rule(buf, Rect { height: 1, ..area }, "Migration");
-    let began = world.clock.since(words::seconds(&going.started_at));
+    let began = world.clock.since(words::seconds(&import.started_at));
     let mut lines = match task {
         Some(task) => task_lines::phases(task),
         None => vec![
-            (Role::Text, format!("{}  {}", going.state, going.phase)),
-            (Role::Text, format!("{}, began {began} ago", human_bytes(going.bytes_received))),
+            (Role::Text, format!("{}  {}", import.state, import.phase)),
+            (Role::Text, format!("{}, began {began} ago", human_bytes(import.bytes_received))),
         ],
     };
-    if going.state == "failed" {
-        lines.extend(wrapped(&going.error, area.width).into_iter().map(|line| (Role::Error, line)));
+    if import.state == "failed" {
+        lines.extend(wrapped(&import.error, area.width).into_iter().map(|line| (Role::Error, line)));
         lines.push((Role::Muted, "D deletes what is left, M tries again".to_owned()));
     } else {
         lines.push((Role::Muted, "goes on when this program ends; X cancels it".to_owned()));
     }
-    // The end is what matters.
+    // The end of the text is the important tab.
     let before = lines.len().saturating_sub(usize::from(area.height - 1));
     for ((role, line), y) in lines.iter().skip(before).zip(area.y + 1..area.bottom()) {
         text(buf, Rect { y, height: 1, ..area }, line, *role);

@@ -6,15 +6,15 @@ use crate::{
     output::human_bytes,
     ui::{
         list::{Column, Field, Haystack, Row, Shown},
-        repo::Repo,
+        repo::RepositorySummary,
         view::Role,
         words,
     },
 };
 
-/// One word for how a repository is.
-pub(super) fn state(repo: &Repo) -> &'static str {
-    match repo.migration().map(|going| going.state.as_str()) {
+/// Returns the state of a repository in one word.
+pub(super) fn state(repo: &RepositorySummary) -> &'static str {
+    match repo.migration().map(|import| import.state.as_str()) {
         Some("running") => "migrating",
         Some("failed") => "FAILED",
         _ if repo.is_archived() => "archived",
@@ -25,21 +25,21 @@ pub(super) fn state(repo: &Repo) -> &'static str {
 }
 
 /// The API counts in KiB.
-pub(super) fn bytes(repo: &Repo) -> i64 {
+pub(super) fn bytes(repo: &RepositorySummary) -> i64 {
     repo.size.saturating_mul(1_024)
 }
 
-fn by_name(a: &Repo, b: &Repo) -> Ordering {
+fn by_name(a: &RepositorySummary, b: &RepositorySummary) -> Ordering {
     let (a, b) = (a.full_name(), b.full_name());
     if a.is_ascii() && b.is_ascii() {
-        // Copies in small letters would be the main work of sorting a long list.
+        // Lowercase copies would dominate the time to sort a long list.
         let small = |byte: u8| byte.to_ascii_lowercase();
         return a.bytes().map(small).cmp(b.bytes().map(small));
     }
     a.to_lowercase().cmp(&b.to_lowercase())
 }
 
-static REPOSITORY: [Column<Repo>; 9] = [
+static REPOSITORY: [Column<RepositorySummary>; 9] = [
     Column {
         title: "NAME",
         width: 18,
@@ -123,7 +123,7 @@ static REPOSITORY: [Column<Repo>; 9] = [
     },
 ];
 
-impl Haystack for Repo {
+impl Haystack for RepositorySummary {
     fn text(&self) -> Cow<'_, str> {
         self.full_name().into()
     }
@@ -148,7 +148,7 @@ impl Haystack for Repo {
     }
 }
 
-impl Row for Repo {
+impl Row for RepositorySummary {
     type Id = i64;
 
     fn id(&self) -> i64 {

@@ -1,4 +1,4 @@
-//! Background work as lines: the phases of one task, and a bar for each thing that goes on.
+//! Formats background tasks as lines: the phases of one task, and a progress bar per running task.
 
 use farrier_common::api::BackgroundTask;
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -7,22 +7,22 @@ use crate::{
     output::human_bytes,
     progress,
     ui::{
-        transfers::Going,
+        transfers::ProgressLine,
         view::{Role, fit, rule, text, width},
         words,
     },
 };
 
-/// Cells of a bar.
+/// Width of a bar, in cells.
 const BAR: usize = 10;
-/// Cells for the names of phases, and of kinds of work.
+/// Width of the names of phases and of task kinds, in cells.
 const PHASE: usize = 20;
 const KIND: usize = 10;
 
-/// A task as something that goes on.
-pub(crate) fn going(task: &BackgroundTask) -> Going {
+/// Converts a task to a progress line.
+pub(crate) fn progress_line(task: &BackgroundTask) -> ProgressLine {
     let counted = task.total > 0;
-    Going {
+    ProgressLine {
         what: if task.kind == "migration" { "migrate" } else { "task" },
         name: task.repository.clone(),
         share: counted.then_some((task.done, task.total)),
@@ -34,8 +34,8 @@ pub(crate) fn going(task: &BackgroundTask) -> Going {
     }
 }
 
-/// A heading and a line for each thing that goes on. Answers the row below.
-pub(crate) fn bars(all: &[Going], area: Rect, y: u16, buf: &mut Buffer) -> u16 {
+/// Draws a heading and one line per running task. Returns the row below.
+pub(crate) fn draw_progress_lines(all: &[ProgressLine], area: Rect, y: u16, buf: &mut Buffer) -> u16 {
     let row = |y: u16| Rect { y, height: 1, ..area };
     if y >= area.bottom() {
         return y;
@@ -56,10 +56,10 @@ pub(crate) fn bars(all: &[Going], area: Rect, y: u16, buf: &mut Buffer) -> u16 {
     y
 }
 
-/// `migrate   data/lake2       [██████····]  61 %  ETA 00:24`
-fn bar(one: &Going, room: u16) -> String {
-    let share = one.share.map_or_else(String::new, |(part, whole)| {
-        format!("{} {:>3} %  ", words::bar(part, whole, BAR), words::percent(part, whole))
+/// Formats `migrate   data/lake2       [██████····]  61 %  ETA 00:24`.
+fn bar(one: &ProgressLine, room: u16) -> String {
+    let share = one.share.map_or_else(String::new, |(done, total)| {
+        format!("{} {:>3} %  ", words::bar(done, total, BAR), words::percent(done, total))
     });
     let rest = format!("{share}{}", one.note);
     let kind = u16::try_from(KIND).unwrap_or(0);
@@ -68,12 +68,12 @@ fn bar(one: &Going, room: u16) -> String {
     format!(" {:<KIND$}{name}{:gap$}{rest}", one.what, "")
 }
 
-/// `733 120 objects`. An older daemon sends no unit.
+/// Formats `733 120 objects`. An older daemon sends no unit.
 fn counted(number: i64, unit: &str) -> String {
     format!("{} {unit}", words::count(number)).trim_end().to_owned()
 }
 
-/// The phases of a task, and how far the present one is.
+/// Returns the phases of a task and the progress of the current one.
 pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
     let mut lines: Vec<(Role, String)> = Vec::new();
     for phase in &task.phases {
@@ -128,8 +128,12 @@ mod tests {
 
     #[test]
     fn a_bar_keeps_its_share_and_cuts_the_name() {
-        let mut one =
-            Going { what: "migrate", name: "data/lake2".into(), share: Some((61, 100)), note: "ETA 00:24".into() };
+        let mut one = ProgressLine {
+            what: "migrate",
+            name: "data/lake2".into(),
+            share: Some((61, 100)),
+            note: "ETA 00:24".into(),
+        };
         let line = bar(&one, 59);
         assert!(
             line.starts_with(" migrate   data/lake2  ") && line.ends_with("  [██████····]  61 %  ETA 00:24"),

@@ -9,11 +9,11 @@ fn eighty() -> io::Result<Size> {
     Ok(Size::new(80, 24))
 }
 
-fn terminal() -> Terminal<Wire<Vec<u8>>> {
-    Terminal::new(Wire::new(Vec::new(), eighty)).unwrap()
+fn terminal() -> Terminal<AnsiBackend<Vec<u8>>> {
+    Terminal::new(AnsiBackend::new(Vec::new(), eighty)).unwrap()
 }
 
-fn bytes(terminal: &mut Terminal<Wire<Vec<u8>>>) -> Vec<u8> {
+fn bytes(terminal: &mut Terminal<AnsiBackend<Vec<u8>>>) -> Vec<u8> {
     std::mem::take(&mut terminal.backend_mut().out)
 }
 
@@ -99,7 +99,7 @@ fn same(screen: &vt100::Screen, drawn: &Buffer) {
             // Half of a wide character at the edge is nothing that anybody draws.
             if x + width <= 80 && (x + width == 80 || drawn.cell((x + width, y)).is_some()) {
                 assert_eq!(is.contents().trim_end(), wanted.symbol().trim_end(), "at {x},{y}");
-                let look = Look::of(wanted);
+                let look = CellStyle::of(wanted);
                 assert_eq!(is.inverse(), look.modifier.contains(Modifier::REVERSED), "at {x},{y}");
                 assert_eq!(is.underline(), look.modifier.contains(Modifier::UNDERLINED), "at {x},{y}");
                 assert_eq!(is.bgcolor() == vt100::Color::Default, look.bg == Color::Reset, "at {x},{y}");

@@ -2,15 +2,15 @@
 
 use super::*;
 
-fn keys(bytes: &[u8]) -> Vec<Said> {
+fn keys(bytes: &[u8]) -> Vec<InputEvent> {
     let mut decoder = Decoder::default();
     let mut said = decoder.feed(bytes);
     said.extend(decoder.quiet());
     said
 }
 
-fn key(key: Key) -> Said {
-    Said::Key(key)
+fn key(key: Key) -> InputEvent {
+    InputEvent::Key(key)
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_means_nothing_types_nothing() {
 #[test]
 fn an_answer_of_the_terminal_is_no_key_wherever_it_is_torn() {
     for (answer, known) in [("\x1b[?2026;2$y", true), ("\x1b[?2026;1$y", true), ("\x1b[?2026;0$y", false)] {
-        assert_eq!(keys(answer.as_bytes()), [Said::Sync(known)]);
+        assert_eq!(keys(answer.as_bytes()), [InputEvent::Sync(known)]);
         for at in 1..answer.len() {
             let mut decoder = Decoder::default();
             decoder.expect(true);
@@ -86,7 +86,7 @@ fn an_answer_of_the_terminal_is_no_key_wherever_it_is_torn() {
             }
             said.extend(decoder.feed(&answer.as_bytes()[at..]));
             said.retain(|one| *one != key(Key::Esc));
-            assert_eq!(said, [Said::Sync(known)], "torn at {at}");
+            assert_eq!(said, [InputEvent::Sync(known)], "torn at {at}");
             assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
         }
     }
@@ -113,9 +113,9 @@ fn keys_are_keys_while_an_answer_is_expected() {
 
 #[test]
 fn the_mouse_is_told_from_keys() {
-    assert_eq!(keys(b"\x1b[<64;10;5M"), [Said::Mouse(Mouse::Up)]);
-    assert_eq!(keys(b"\x1b[<65;10;5M"), [Said::Mouse(Mouse::Down)]);
-    assert_eq!(keys(b"\x1b[<0;200;5M"), [Said::Mouse(Mouse::Click { x: 199, y: 4 })]);
+    assert_eq!(keys(b"\x1b[<64;10;5M"), [InputEvent::Mouse(Mouse::Up)]);
+    assert_eq!(keys(b"\x1b[<65;10;5M"), [InputEvent::Mouse(Mouse::Down)]);
+    assert_eq!(keys(b"\x1b[<0;200;5M"), [InputEvent::Mouse(Mouse::Click { x: 199, y: 4 })]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn escape_is_a_key_when_nothing_follows() {
 #[test]
 fn a_paste_is_one_wherever_it_is_torn() {
     let bytes = "\x1b[200~D\rq\x03 é \x1b[Ay\n\x1b[201~".as_bytes();
-    let wanted = [Said::Paste("D\rq\x03 é \x1b[Ay\n".into())];
+    let wanted = [InputEvent::Paste("D\rq\x03 é \x1b[Ay\n".into())];
     for at in 0..=bytes.len() {
         let mut decoder = Decoder::default();
         let mut said = decoder.feed(&bytes[..at]);
@@ -143,6 +143,6 @@ fn a_paste_is_one_wherever_it_is_torn() {
     let mut decoder = Decoder::default();
     decoder.feed(b"\x1b[200~");
     decoder.feed(&vec![b'x'; PASTE_MAX + 100]);
-    let [Said::Paste(text)] = &decoder.feed(b"\x1b[201~")[..] else { panic!("no paste") };
+    let [InputEvent::Paste(text)] = &decoder.feed(b"\x1b[201~")[..] else { panic!("no paste") };
     assert!(text.len() <= PASTE_MAX);
 }

@@ -5,7 +5,7 @@ use farrier_common::api::{Artifact, ArtifactJob, ArtifactRun, FoundArtifact, Fou
 use super::super::prelude::*;
 use crate::ui::{
     net::Page,
-    runs::{Part, Slimmer},
+    runs::{RunCompactor, RunsBatch},
 };
 
 /// Two runs of two repositories, with an artifact that expires soon.
@@ -45,7 +45,7 @@ pub(in super::super) fn tree() -> Answer {
         version: 4,
         ..FoundArtifact::default()
     };
-    let mut slimmer = Slimmer::default();
+    let mut compactor = RunCompactor::default();
     let all_runs = [
         run(9, "infra/gateway", "success", vec![job(4, "build-linux"), job(5, "test")]),
         run(8, "web/site", "failure", vec![job(3, "build-linux")]),
@@ -55,9 +55,9 @@ pub(in super::super) fn tree() -> Answer {
         artifact(20, (9, 4), "infra/gateway", "sbom.json", "2027-02-19T11:58:00Z"),
         artifact(7, (8, 3), "web/site", "junit.xml", "2026-11-21T12:41:00Z"),
     ];
-    Answer::Runs(Box::new(Part {
-        runs: all_runs.into_iter().map(|whole| slimmer.run(whole)).collect(),
-        artifacts: artifacts.iter().map(|whole| slimmer.artifact(whole)).collect(),
+    Answer::Runs(Box::new(RunsBatch {
+        runs: all_runs.into_iter().map(|whole| compactor.run(whole)).collect(),
+        artifacts: artifacts.iter().map(|whole| compactor.artifact(whole)).collect(),
         last: true,
         cut: false,
     }))

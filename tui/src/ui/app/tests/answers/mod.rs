@@ -14,7 +14,7 @@ pub(super) use self::{artifacts::*, deleted::*, hooks::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Facts, Kind, Page},
-    repo::Slimmer,
+    repo::RepositoryCompactor,
 };
 
 pub(super) const NAMES: [&str; 6] = ["infra/gateway", "data/lake", "web/site", "infra/auth", "ops/日本語", "tools/cli"];
@@ -43,8 +43,8 @@ pub(super) fn repositories(names: &[&str]) -> Answer {
 
 /// All repositories, as the network tells them.
 pub(super) fn listed(total: Option<i64>, items: Vec<Repository>) -> Answer {
-    let mut slimmer = Slimmer::default();
-    let items = items.into_iter().map(|whole| slimmer.slim(whole)).collect();
+    let mut compactor = RepositoryCompactor::default();
+    let items = items.into_iter().map(|whole| compactor.compact(whole)).collect();
     Answer::Repositories(Page { items, total, last: true })
 }
 

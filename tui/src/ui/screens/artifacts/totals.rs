@@ -1,4 +1,4 @@
-//! What is said of all artifacts together: how many there are, how large, and what expires next.
+//! Totals over all artifacts: number, size, and the artifacts that expire next.
 
 use std::sync::Arc;
 
@@ -6,48 +6,48 @@ use super::tree::expires_soon;
 use crate::{
     output::human_bytes,
     ui::{
-        runs::{Artifact, Tree},
+        runs::{ArtifactSummary, Tree},
         words,
         world::World,
     },
 };
 
-/// Artifacts that are named because they expire next.
+/// Number of artifacts that are named as the next ones to expire.
 const NEXT_MAX: usize = 8;
 
-/// What is said of all artifacts together.
+/// Totals over all artifacts.
 #[derive(Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct ArtifactTotals {
     pub(super) runs: usize,
     pub(super) artifacts: usize,
     bytes: i64,
-    /// Whether there are older ones that are not kept.
+    /// Whether older runs exist that are not kept in memory.
     pub(super) cut: bool,
-    /// Those that expire next, the first one first.
-    pub(super) next: Vec<Arc<Artifact>>,
+    /// The artifacts that expire next, the earliest first.
+    pub(super) next: Vec<Arc<ArtifactSummary>>,
 }
 
-impl Facts {
+impl ArtifactTotals {
     pub(super) fn of(tree: &Tree, cut: bool) -> Self {
-        let mut facts = Self { cut, ..Self::default() };
+        let mut totals = Self { cut, ..Self::default() };
         for entry in tree.entries() {
-            facts.runs += 1;
-            facts.artifacts += entry.artifacts.len();
-            facts.bytes += entry.bytes();
+            totals.runs += 1;
+            totals.artifacts += entry.artifacts.len();
+            totals.bytes += entry.bytes();
             for artifact in entry.artifacts.iter().filter(|one| one.is_ready()) {
-                let at = facts.next.partition_point(|one| one.expires <= artifact.expires);
+                let at = totals.next.partition_point(|one| one.expires <= artifact.expires);
                 if at < NEXT_MAX {
-                    facts.next.insert(at, Arc::clone(artifact));
-                    facts.next.truncate(NEXT_MAX);
+                    totals.next.insert(at, Arc::clone(artifact));
+                    totals.next.truncate(NEXT_MAX);
                 }
             }
         }
-        facts
+        totals
     }
 
-    /// `2 runs, 14 artifacts, 41.7 GiB`. What may be used is a matter of each repository: it is told of
-    /// `one` only.
-    pub(super) fn told(&self, one: bool, world: &World) -> String {
+    /// Formats the totals as `2 runs, 14 artifacts, 41.7 GiB`. Limits apply per repository, so they are shown only
+    /// if the list is limited to `one` repository.
+    pub(super) fn summary(&self, one: bool, world: &World) -> String {
         let many = |count: usize, one: &str| {
             let plural = if count == 1 { "" } else { "s" };
             format!("{} {one}{plural}", words::count(i64::try_from(count).unwrap_or(i64::MAX)))
@@ -59,7 +59,7 @@ impl Facts {
         format!("{newest}{}, {}, {bytes}{quota}", many(self.runs, "run"), many(self.artifacts, "artifact"))
     }
 
-    /// `map.json expires in 41m`, when something expires soon.
+    /// Returns `map.json expires in 41m` if an artifact expires soon.
     pub(super) fn soon(&self, world: &World) -> Option<String> {
         let one = self.next.first().filter(|one| expires_soon(one, world.clock.now.as_second()))?;
         Some(format!("{} expires in {}", one.name(), world.clock.left(one.expires)))

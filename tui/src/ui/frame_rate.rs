@@ -15,7 +15,7 @@ const FAST_FOR: Duration = Duration::from_secs(30);
 
 /// What is known about the line.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct FrameRate {
     slow: bool,
     /// Whether the user said so, which is not doubted.
     told: bool,
@@ -23,7 +23,7 @@ pub(super) struct Pace {
     last_long: Duration,
 }
 
-impl Pace {
+impl FrameRate {
     pub(super) fn new(told: bool) -> Self {
         Self { slow: told, told, long: 0, last_long: Duration::ZERO }
     }
@@ -64,14 +64,17 @@ mod tests {
 
     #[test]
     fn a_line_is_slow_after_three_long_pictures_and_fast_after_half_a_minute() {
-        let mut pace = Pace::new(false);
+        let mut frame_rate = FrameRate::new(false);
         let (long, short) = (Duration::from_millis(80), Duration::from_millis(2));
         let at = Duration::from_secs;
-        assert_eq!([pace.drawn(long, at(1)), pace.drawn(short, at(2)), pace.drawn(long, at(3))], [None; 3]);
-        assert_eq!((pace.drawn(long, at(4)), pace.frame()), (Some(true), SLOW_FRAME));
-        assert_eq!(pace.drawn(short, at(33)), None);
-        assert_eq!((pace.drawn(short, at(34)), pace.frame()), (Some(false), FRAME));
-        let mut told = Pace::new(true);
+        assert_eq!(
+            [frame_rate.drawn(long, at(1)), frame_rate.drawn(short, at(2)), frame_rate.drawn(long, at(3))],
+            [None; 3]
+        );
+        assert_eq!((frame_rate.drawn(long, at(4)), frame_rate.frame()), (Some(true), SLOW_FRAME));
+        assert_eq!(frame_rate.drawn(short, at(33)), None);
+        assert_eq!((frame_rate.drawn(short, at(34)), frame_rate.frame()), (Some(false), FRAME));
+        let mut told = FrameRate::new(true);
         assert_eq!((told.drawn(short, at(99)), told.frame()), (None, SLOW_FRAME));
     }
 }

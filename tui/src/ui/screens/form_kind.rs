@@ -15,7 +15,7 @@ use crate::ui::{
 
 /// What a submitted form wants.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum FormAction {
     Ask(Ask),
     /// Only find out whether it would go well.
     Check(Ask),
@@ -24,7 +24,7 @@ pub(crate) enum Wish {
 
 /// What a form is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum FormKind {
     CreateRepository,
     EditRepository(RepositoryPath),
     Migrate,
@@ -40,16 +40,16 @@ pub(crate) enum Purpose {
     Token,
 }
 
-impl Purpose {
+impl FormKind {
     /// What a form wants, or which field is wrong and why.
-    pub(crate) fn wish(&self, form: &Form) -> Result<Wish, (&'static str, String)> {
-        Ok(Wish::Ask(match self {
+    pub(crate) fn action(&self, form: &Form) -> Result<FormAction, (&'static str, String)> {
+        Ok(FormAction::Ask(match self {
             Self::CreateRepository => repo_form::create_ask(form),
             Self::EditRepository(path) => repo_form::edit_ask(path, form)?,
             Self::Migrate => {
                 let wanted = repo_form::migrate_wanted(form)?;
                 if form.pressed() == repo_form::CHECK {
-                    return Ok(Wish::Check(Ask::CheckMigration(wanted)));
+                    return Ok(FormAction::Check(Ask::CheckMigration(wanted)));
                 }
                 Ask::MigrateRepository(wanted)
             }
@@ -60,7 +60,7 @@ impl Purpose {
             Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
-                return Ok(Wish::Turn(Turn::With(token)));
+                return Ok(FormAction::Turn(Turn::With(token)));
             }
         }))
     }
@@ -73,9 +73,9 @@ impl Purpose {
     }
 
     /// Changes other fields because one was left.
-    pub(crate) fn left(&self, form: &mut Form, name: &str) {
+    pub(crate) fn field_left(&self, form: &mut Form, name: &str) {
         if let Self::Migrate = self {
-            repo_form::left(form, name);
+            repo_form::field_left(form, name);
         }
     }
 
@@ -124,19 +124,19 @@ impl Purpose {
     }
 
     /// What is to be said of a field at once.
-    pub(crate) fn remark(&self, form: &Form, name: &str) -> Option<String> {
+    pub(crate) fn warning(&self, form: &Form, name: &str) -> Option<String> {
         match self {
-            Self::CreateHook(..) | Self::EditHook(..) => hook_form::remark(form, name),
+            Self::CreateHook(..) | Self::EditHook(..) => hook_form::warning(form, name),
             _ => None,
         }
     }
 
     /// What is to be found out about a field that was left.
-    pub(crate) fn wonder(&self, form: &Form, name: &str) -> Option<Ask> {
+    pub(crate) fn lookup(&self, form: &Form, name: &str) -> Option<Ask> {
         match self {
-            Self::CreateRepository | Self::RestoreRepository(..) => repo_form::wonder(form, name, "owner", "name"),
-            Self::Migrate => repo_form::wonder(form, name, "repo_owner", "repo_name"),
-            Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::wonder(place, form, name),
+            Self::CreateRepository | Self::RestoreRepository(..) => repo_form::lookup(form, name, "owner", "name"),
+            Self::Migrate => repo_form::lookup(form, name, "repo_owner", "repo_name"),
+            Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::lookup(place, form, name),
             _ => None,
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 
 /// What a list shows of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
+pub(super) struct ArtifactRow {
     pub(super) id: i64,
     name: String,
     bytes: i64,
@@ -25,7 +25,7 @@ pub(super) struct Stored {
     expired: bool,
 }
 
-impl From<&Artifact> for Stored {
+impl From<&Artifact> for ArtifactRow {
     fn from(whole: &Artifact) -> Self {
         Self {
             id: whole.id,
@@ -39,7 +39,7 @@ impl From<&Artifact> for Stored {
     }
 }
 
-static COLUMNS: [Column<Stored>; 5] = [
+static COLUMNS: [Column<ArtifactRow>; 5] = [
     Column {
         title: "ARTIFACT",
         width: 14,
@@ -88,7 +88,7 @@ static COLUMNS: [Column<Stored>; 5] = [
     },
 ];
 
-impl Haystack for Stored {
+impl Haystack for ArtifactRow {
     fn text(&self) -> Cow<'_, str> {
         (&self.name).into()
     }
@@ -107,7 +107,7 @@ impl Haystack for Stored {
     }
 }
 
-impl Row for Stored {
+impl Row for ArtifactRow {
     type Id = i64;
 
     fn id(&self) -> i64 {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Memory {
+pub(crate) struct SavedState {
     pub(crate) screen: String,
     /// Columns by the names of lists, and whether they are reversed.
     pub(crate) sorts: BTreeMap<String, (String, bool)>,
@@ -35,7 +35,7 @@ pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
     Some(state(variable)?.join("ui.json"))
 }
 
-impl Memory {
+impl SavedState {
     /// What was kept; nothing when it cannot be read: it is only a convenience.
     pub(crate) fn load(path: &Path) -> Self {
         fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
@@ -59,12 +59,12 @@ mod tests {
     fn what_was_kept_comes_back_and_what_is_broken_is_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = path(|name| (name == "HOME").then(|| dir.path().into())).unwrap();
-        assert_eq!(Memory::load(&path), Memory::default());
+        assert_eq!(SavedState::load(&path), SavedState::default());
         let sorts = BTreeMap::from([("hooks".to_owned(), ("URL".to_owned(), true))]);
-        let memory = Memory { screen: "hooks".into(), sorts, wide: true, full_pane: false };
+        let memory = SavedState { screen: "hooks".into(), sorts, wide: true, full_pane: false };
         memory.save(&path).unwrap();
-        assert_eq!(Memory::load(&path), memory);
+        assert_eq!(SavedState::load(&path), memory);
         fs::write(&path, "{\"screen\": 7}").unwrap();
-        assert_eq!(Memory::load(&path), Memory::default());
+        assert_eq!(SavedState::load(&path), SavedState::default());
     }
 }
