@@ -1,4 +1,4 @@
-//! DefaultHookCopies default hooks into a new repository, in the transaction that creates it.
+//! Copies default hooks into a new repository, in the transaction that creates it.
 
 use farrier_proto::store::{Hook, HookScope};
 
@@ -26,7 +26,7 @@ impl DefaultHookCopies {
         Ok(Self { ids, now: app.now_ms() })
     }
 
-    /// DefaultHookCopies all default hooks into `repository`, active or not, with their secrets. Later changes to the
+    /// Copies all default hooks into `repository`, active or not, with their secrets. Later changes to the
     /// default hooks do not affect the copies.
     pub async fn insert(&self, tx: &Tx, repository: u64) -> Result<(), Error> {
         let defaults = hooks::of(tx, HookScope::Default, 0).await?;
