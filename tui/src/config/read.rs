@@ -224,13 +224,13 @@ error = "#ff0000"
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line_and_the_choices() {
+    fn a_problem_has_its_line_and_the_valid_choices() {
         let text = "[ui]\ncolor = \"pink\"\nglyph = 1\nstart = 7\ntitle = true\n[other]\n[keys.hooks]\nx = \"a\"\n";
         let (config, problems) = Reader::read(text);
         let said: Vec<(usize, bool)> = problems.iter().map(|one| (one.line, one.is_warning)).collect();
         assert_eq!(said, [(2, false), (3, true), (4, false), (6, true), (8, false)]);
         assert_eq!(problems[0].text, "color = \"pink\": must be one of never, 16, 256, true, auto");
-        assert!(problems[1].text.contains("there are: theme, color, glyphs"), "{}", problems[1].text);
+        assert!(problems[1].text.contains("known keys: theme, color, glyphs"), "{}", problems[1].text);
         assert!(config.ui.title && config.ui.color.is_none(), "the rest holds");
         let (config, problems) = Reader::read("[ui]\ntheme = \n");
         assert_eq!((config, problems[0].line), (Config::default(), 2));
