@@ -62,7 +62,7 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
                 ),
                 (
                     "history of deliveries",
-                    "bytes are counted",
+                    "the recorded size is",
                     Box::new(|tx| tx.put(keys::history(), &History { bytes: 1 })),
                 ),
                 (
