@@ -14,7 +14,7 @@ pub(crate) enum Artifact {
     /// List artifacts, newest first
     ///
     /// Inside a job, lists those of the run of the job. Elsewhere, lists those of --repo, or of all repositories.
-    List(List),
+    List(ListArtifacts),
     /// Download an artifact; an interrupted download is resumed
     Download(Download),
     /// Set when artifacts expire
@@ -78,7 +78,7 @@ pub(crate) struct Upload {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct ListArtifacts {
     #[command(flatten)]
     pub(crate) place: Where,
     /// Only artifacts with this name

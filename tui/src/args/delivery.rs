@@ -27,10 +27,10 @@ pub(crate) enum Delivery {
     /// skips deliveries that were not attempted yet and deliveries of inactive hooks.
     Redeliver {
         /// UUIDs or IDs of deliveries
-        #[arg(value_name = "DELIVERY", required_unless_present = "Filter", conflicts_with = "Filter")]
+        #[arg(value_name = "DELIVERY", required_unless_present = "FilterArgs", conflicts_with = "FilterArgs")]
         deliveries: Vec<String>,
         #[command(flatten)]
-        filter: Filter,
+        filter: FilterArgs,
         /// Skip the confirmation
         #[arg(long)]
         yes: bool,
@@ -50,7 +50,7 @@ pub(crate) enum Delivery {
 
 /// A filter of deliveries.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filter {
+pub(crate) struct FilterArgs {
     /// Only failed deliveries; the same as --status failure
     #[arg(long, conflicts_with = "status")]
     pub(crate) failed: bool,
@@ -74,7 +74,7 @@ pub(crate) struct Filter {
 #[derive(Args, Debug)]
 pub(crate) struct ListDeliveries {
     #[command(flatten)]
-    pub(crate) filter: Filter,
+    pub(crate) filter: FilterArgs,
     /// Maximum number of deliveries
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::limit)]
     pub(crate) limit: usize,

@@ -21,9 +21,9 @@ use crate::ui::{ColorMode, ScreenId};
 
 pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
-    artifact::{Artifact, Delete, Download, Expire, List, Upload, Where},
+    artifact::{Artifact, Delete, Download, Expire, ListArtifacts, Upload, Where},
     ci::{Ci, Exec, Job},
-    delivery::{Delivery, Filter, ListDeliveries},
+    delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     run::{ListRuns, Run},

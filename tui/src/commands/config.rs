@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     args::{ConfigCommand, Looks},
-    config::{self, Config, Problem},
+    config::{self, Config, ConfigProblem},
     endpoint::variable,
     exit::{self, Failure},
     output::{Output, fields},
@@ -44,10 +44,10 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> Result<u8, Failure
     Ok(exit::OK)
 }
 
-fn check(path: String, mut problems: Vec<Problem>, output: &Output) -> Result<u8, Failure> {
+fn check(path: String, mut problems: Vec<ConfigProblem>, output: &Output) -> Result<u8, Failure> {
     problems.sort_by_key(|problem| problem.line);
     let code = if problems.iter().any(|problem| !problem.is_warning) { exit::FAILED } else { exit::OK };
-    let level = |problem: &Problem| if problem.is_warning { "warning" } else { "error" };
+    let level = |problem: &ConfigProblem| if problem.is_warning { "warning" } else { "error" };
     let problems = problems.into_iter().map(|one| Found { line: one.line, level: level(&one), text: one.text });
     let checked = Checked { path, problems: problems.collect() };
     output.object(&checked, &checked.path, || {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::list::{self, Listed};
 use crate::{
-    args::{Delivery, Filter, ListDeliveries},
+    args::{Delivery, FilterArgs, ListDeliveries},
     clock,
     exit::{self, Failure},
     output::{Output, Table, clean_line, clean_lines, time},
@@ -63,7 +63,7 @@ async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Resu
 }
 
 /// The newest deliveries that match, at most `limit`.
-async fn rows(filter: Filter, limit: usize, client: &Client) -> Result<Listed<Row>, Failure> {
+async fn rows(filter: FilterArgs, limit: usize, client: &Client) -> Result<Listed<Row>, Failure> {
     let since = filter.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
     let failed = filter.failed.then(|| "failure".to_owned());
     let repository = match &filter.repo {

@@ -71,14 +71,14 @@ pub(crate) struct ThemeSetting {
 
 /// Something in a file that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ConfigProblem {
     pub(crate) line: usize,
     pub(crate) text: String,
     /// Whether it only is passed over, as it may be meant for another version.
     pub(crate) is_warning: bool,
 }
 
-impl Problem {
+impl ConfigProblem {
     pub(crate) fn error(line: usize, text: impl Into<String>) -> Self {
         Self { line, text: text.into(), is_warning: false }
     }
@@ -108,7 +108,7 @@ pub(crate) fn text(variable: impl Fn(&str) -> Option<OsString>) -> io::Result<St
 
 impl Config {
     /// Understands a file as far as it can be understood.
-    pub(crate) fn parse(text: &str) -> (Self, Vec<Problem>) {
+    pub(crate) fn parse(text: &str) -> (Self, Vec<ConfigProblem>) {
         Reader::read(text)
     }
 

@@ -5,24 +5,24 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Config, KeySetting, Problem, ThemeSetting};
+use super::{Config, ConfigProblem, KeySetting, ThemeSetting};
 
 type Entry<'a, 'i> = (&'a str, usize, &'a Spanned<DeValue<'i>>);
 
 pub(super) struct Reader<'t> {
     text: &'t str,
-    problems: Vec<Problem>,
+    problems: Vec<ConfigProblem>,
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn read(text: &'t str) -> (Config, Vec<Problem>) {
+    pub(super) fn read(text: &'t str) -> (Config, Vec<ConfigProblem>) {
         let mut reader = Self { text, problems: Vec::new() };
         let mut config = Config::default();
         match DeTable::parse(text) {
             Ok(table) => reader.sections(table.get_ref(), &mut config),
             Err(error) => {
                 let line = error.span().map_or(1, |span| reader.line(span.start));
-                reader.problems.push(Problem::error(line, error.message().to_owned()));
+                reader.problems.push(ConfigProblem::error(line, error.message().to_owned()));
             }
         }
         reader.problems.sort_by_key(|problem| problem.line);
@@ -34,11 +34,12 @@ impl<'t> Reader<'t> {
     }
 
     fn error(&mut self, line: usize, text: impl Into<String>) {
-        self.problems.push(Problem::error(line, text));
+        self.problems.push(ConfigProblem::error(line, text));
     }
 
     fn unknown(&mut self, line: usize, key: &str, known: &[&str]) {
-        self.problems.push(Problem::warning(line, format!("'{key}' is unknown; known keys: {}", known.join(", "))));
+        self.problems
+            .push(ConfigProblem::warning(line, format!("'{key}' is unknown; known keys: {}", known.join(", "))));
     }
 
     /// The entries of a table.

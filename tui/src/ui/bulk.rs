@@ -5,7 +5,7 @@
 //! and one list shows what failed.
 
 use super::{
-    layer::{Confirm, Layer, Reader, TYPED_ABOVE},
+    layer::{Confirm, Layer, TYPED_ABOVE, TextView},
     net::Ask,
     world::{Env, World},
 };
@@ -86,7 +86,7 @@ pub(crate) fn report(count: usize, noun: &str, done: &str, failed: &[(String, St
     env.warn(format!("{} {done}, {} failed and stay marked", counted(good, noun), failed.len()));
     let lines: Vec<String> = failed.iter().map(|(name, why)| format!("{name}\n  {why}")).collect();
     let title = format!("{} failed, {good} {done}", failed.len());
-    env.open(Layer::Reader(Reader::new(title, lines.join("\n"))));
+    env.open(Layer::TextView(TextView::new(title, lines.join("\n"))));
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use super::{
     starter::Starter,
     term, view,
 };
-use crate::{args::Global, clock, config::Problem, endpoint::variable};
+use crate::{args::Global, clock, config::ConfigProblem, endpoint::variable};
 
 /// How long an escape byte waits for the rest of a key, here and over a network.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(40);
@@ -33,7 +33,7 @@ const ESCAPE_TIMEOUT_REMOTE: Duration = Duration::from_millis(100);
 type Screen = Terminal<term::AnsiBackend<std::fs::File>>;
 
 /// Runs the full screen until it is left.
-pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> io::Result<ExitCode> {
+pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem]) -> io::Result<ExitCode> {
     let (sender, inbox) = channel();
     let _held = term::TerminalGuard::acquire()?;
     let (mut input_pause, pause_point) = term::pausable_input()?;
@@ -163,15 +163,15 @@ fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
 fn carry_out(
     effect: Effect,
     options: TerminalOptions,
-    orders: &UnboundedSender<net::Order>,
+    orders: &UnboundedSender<net::NetworkCommand>,
     terminal: &mut Screen,
 ) -> io::Result<()> {
     match effect {
         // The network thread lives as long as the process.
-        Effect::Ask(ticket, ask) => drop(orders.send(net::Order::Ask(ticket, Box::new(ask)))),
-        Effect::Rest => drop(orders.send(net::Order::Rest)),
-        Effect::Turn(turn) => drop(orders.send(net::Order::Turn(turn))),
-        Effect::Cancel(ticket) => drop(orders.send(net::Order::Cancel(ticket))),
+        Effect::Ask(ticket, ask) => drop(orders.send(net::NetworkCommand::Ask(ticket, Box::new(ask)))),
+        Effect::Rest => drop(orders.send(net::NetworkCommand::Rest)),
+        Effect::Reconnect(target) => drop(orders.send(net::NetworkCommand::Reconnect(target))),
+        Effect::Cancel(ticket) => drop(orders.send(net::NetworkCommand::Cancel(ticket))),
         // What was not copied is still to be seen.
         Effect::Copy(text) => {
             drop(copy::copy(&text, options.clipboard, variable("TMUX").is_some(), &mut term::stream()?));
@@ -221,18 +221,18 @@ fn threads(
     global: &Global,
     sender: &Sender<Msg>,
     pause_point: term::PausePoint,
-) -> io::Result<UnboundedSender<net::Order>> {
+) -> io::Result<UnboundedSender<net::NetworkCommand>> {
     let (orders, wanted) = tokio::sync::mpsc::unbounded_channel();
     let (global, tell) = (global.clone(), sender.clone());
     spawn("network", move || {
         let tell = move |told| {
             let msg = match told {
-                net::Told::Answer(ticket, result) => Msg::Answer(ticket, result),
-                net::Told::Place(place, token) => Msg::Place(place, token),
-                net::Told::ExposedToken(place) => Msg::ExposedToken(place),
-                net::Told::Signal(number) => Msg::Signal(number),
-                net::Told::Continued => Msg::Continued,
-                net::Told::Resized => Msg::Resized(term::size().unwrap_or_default()),
+                net::NetworkEvent::Answer(ticket, result) => Msg::Answer(ticket, result),
+                net::NetworkEvent::Endpoint(place, token) => Msg::Endpoint(place, token),
+                net::NetworkEvent::ExposedToken(place) => Msg::ExposedToken(place),
+                net::NetworkEvent::Signal(number) => Msg::Signal(number),
+                net::NetworkEvent::Continued => Msg::Continued,
+                net::NetworkEvent::Resized => Msg::Resized(term::size().unwrap_or_default()),
             };
             tell.send(msg).is_ok()
         };

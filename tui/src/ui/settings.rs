@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     args::Looks,
-    config::{Config, Problem, ThemeSetting},
+    config::{Config, ConfigProblem, ThemeSetting},
 };
 
 /// Settings of the full screen.
@@ -64,12 +64,13 @@ impl Settings {
         looks: &Looks,
         config: &Config,
         variable: impl Fn(&str) -> Option<OsString>,
-    ) -> (Self, Vec<Problem>) {
+    ) -> (Self, Vec<ConfigProblem>) {
         let mut problems = Vec::new();
         let themes = themes(&config.themes, &mut problems);
         let wanted = config.ui.theme.as_deref().unwrap_or("default");
         let theme = named(wanted, &themes).unwrap_or_else(|| {
-            problems.push(Problem::error(1, format!("there is no theme '{wanted}'; there are: {}", all(&themes))));
+            problems
+                .push(ConfigProblem::error(1, format!("there is no theme '{wanted}'; there are: {}", all(&themes))));
             Theme::default()
         });
         let options = AppearanceOptions {
@@ -83,7 +84,7 @@ impl Settings {
             let known = columns_of(list);
             for name in names.iter().filter(|name| !known.contains(name)) {
                 let text = format!("{list} has no column '{name}'; there are: {}", known.join(", "));
-                problems.push(Problem::warning(1, text));
+                problems.push(ConfigProblem::warning(1, text));
             }
         }
         let (keymap, wrong) = Keymap::with(&config.keys);
@@ -125,19 +126,19 @@ impl Default for Settings {
 }
 
 /// The themes of a file. One may build on one before it.
-fn themes(settings: &[ThemeSetting], problems: &mut Vec<Problem>) -> Vec<(String, Theme)> {
+fn themes(settings: &[ThemeSetting], problems: &mut Vec<ConfigProblem>) -> Vec<(String, Theme)> {
     let mut made: Vec<(String, Theme)> = Vec::new();
     for setting in settings {
         let base = setting.base.as_deref().unwrap_or("default");
         let mut theme = named(base, &made).unwrap_or_else(|| {
             let text = format!("there is no theme '{base}' to begin with; there are: {}", all(&made));
-            problems.push(Problem::error(setting.line, text));
+            problems.push(ConfigProblem::error(setting.line, text));
             Theme::default()
         });
         for (line, role, color) in &setting.roles {
             match theme.with(role, color) {
                 Ok(with) => theme = with,
-                Err(text) => problems.push(Problem::error(*line, text)),
+                Err(text) => problems.push(ConfigProblem::error(*line, text)),
             }
         }
         made.push((setting.name.clone(), theme));
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
     use crate::ui::caps::{Colors, Glyphs};
 
-    fn settings(text: &str, looks: &Looks) -> (Settings, Vec<Problem>) {
+    fn settings(text: &str, looks: &Looks) -> (Settings, Vec<ConfigProblem>) {
         let (config, problems) = Config::parse(text);
         assert_eq!(problems, [], "{text}");
         Settings::of(looks, &config, |name| (name == "LANG").then(|| "C.UTF-8".into()))

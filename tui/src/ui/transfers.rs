@@ -8,7 +8,7 @@ use std::{collections::VecDeque, time::Duration};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    net::{Answer, Ask, Kind, Problem},
+    net::{Answer, Ask, Problem, ProblemKind},
     view::{Role, rule, text},
     words,
 };
@@ -99,7 +99,7 @@ impl Transfers {
             }
             Ok(_) => None,
             // Nothing was done: whatever was said of that file before still holds.
-            Err(problem) if problem.kind == Kind::Exists => {
+            Err(problem) if problem.kind == ProblemKind::Exists => {
                 self.0.remove(at);
                 Some(TransferNotice::Exists)
             }
@@ -257,7 +257,7 @@ mod tests {
     fn a_file_that_is_there_is_a_question_and_no_failure() {
         let mut all = Transfers::default();
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
-        let exists = Problem::new(Kind::Exists, "b-main.zip exists");
+        let exists = Problem::new(ProblemKind::Exists, "b-main.zip exists");
         assert_eq!(all.take(&archive(), &Err(exists), Duration::ZERO), Some(TransferNotice::Exists));
         assert!(all.is_empty(), "nothing has failed");
     }
@@ -266,7 +266,7 @@ mod tests {
     fn a_file_that_is_there_already_stays_saved() {
         let mut all = Transfers::default();
         let saved = Ok(Answer::Saved("/d/b-main.zip".into()));
-        let exists = Err(Problem::new(Kind::Exists, "b-main.zip exists"));
+        let exists = Err(Problem::new(ProblemKind::Exists, "b-main.zip exists"));
         let shown = |all: &Transfers| -> Vec<String> {
             all.0.iter().map(|one| one.lines(Duration::ZERO)[0].1.clone()).collect()
         };

@@ -12,7 +12,7 @@ use super::{
     caps::Appearance,
     keymap::Keymap,
     layer::Layer,
-    net::{Ask, Kind, Problem, Turn},
+    net::{Ask, Problem, ProblemKind, Reconnect},
     screens::ScreenId,
     starter::Starter,
     times::Clock,
@@ -93,7 +93,8 @@ pub(crate) struct World {
 impl World {
     /// Whether no daemon answers where daemons usually are, and none has answered before.
     pub(crate) fn is_nowhere(&self) -> bool {
-        self.status.is_none() && matches!(&self.link, Link::Down { problem, .. } if problem.kind == Kind::Nowhere)
+        self.status.is_none()
+            && matches!(&self.link, Link::Down { problem, .. } if problem.kind == ProblemKind::Nowhere)
     }
 
     /// When something was, counted from the start, by the clock.
@@ -193,7 +194,7 @@ pub(crate) enum Cmd {
     /// End the program, now or once nothing is fetched any more.
     Quit { wait: bool },
     /// Speak to another daemon, or as somebody else.
-    Turn(Turn),
+    Reconnect(Reconnect),
     /// Tell the screen when the cursor stands still.
     WhenRested,
     /// Show a text in the user's pager.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::place::{Found, Place};
 use crate::{
-    args::{Global, List},
+    args::{Global, ListArtifacts},
     exit::{self, Failure},
     output::{Output, Table, human_bytes, time},
 };
@@ -28,7 +28,7 @@ fn shown(found: &Found) -> Shown<'_> {
     found.whole.as_deref().map_or(Shown::Alone(&found.artifact), Shown::Whole)
 }
 
-pub(super) async fn run(args: List, global: &Global, output: &Output) -> Result<u8, Failure> {
+pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -> Result<u8, Failure> {
     let place = Place::resolve(&args.place, global).await?;
     let (format, limit) = (output.format(), args.limit.items());
     let mut listing = place.list(args.name.as_deref());

@@ -9,7 +9,7 @@ use farrier_common::{
 use serde::Serialize;
 
 use crate::{
-    args::Filter,
+    args::FilterArgs,
     commands::{
         confirm::Bulk,
         list::{collect, counted},
@@ -33,7 +33,7 @@ struct Outcomes {
 
 pub(super) async fn run(
     named: Vec<String>,
-    filter: Filter,
+    filter: FilterArgs,
     yes: bool,
     client: &Client,
     output: &Output,

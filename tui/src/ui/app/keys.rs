@@ -1,4 +1,4 @@
-//! From keys to actions.
+//! Maps keys to actions and runs them.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use crate::ui::{
     key::Key,
     keymap::{Action, Binding, Scope},
     layer::{
-        Help, Layer, Menu, Reader, Search, Step,
+        Help, Layer, Menu, Search, Step, TextView,
         menu::{Item, Pick},
     },
-    net::{Problem, Turn},
+    net::{Problem, Reconnect},
     screens::{ScreenId, Selection},
     view::{self, page},
     world::{Cmd, Link, Tone},
 };
 
-/// A key that means nothing is spoken of at most so often.
+/// Shortest interval between two notices about the same unknown key.
 const UNKNOWN_EVERY: Duration = Duration::from_secs(1);
-/// How long the cursor stands still before anything is asked about what is under it.
+/// How long the cursor must not move before details of its row are requested.
 const REST: Duration = Duration::from_millis(120);
-/// How long a second wish to quit needs no answer to the question of the first.
+/// How long a second request to quit skips the question.
 const SURE: Duration = Duration::from_secs(5);
 
-/// What finds a request in the daemon's log.
+/// Label of the ID that finds a request in the daemon's log.
 const REQUEST: &str = "request ID";
 
 impl App {
     pub(super) fn key(&mut self, key: Key) {
-        // An error stays until somebody has seen it.
+        // An error is shown until the next key.
         if self.notice.as_ref().is_some_and(|(tone, ..)| *tone == Tone::Error) {
             self.notice = None;
         }
@@ -45,7 +45,7 @@ impl App {
             return;
         }
         if !view::fits(self.world.size) {
-            // Nothing of the screen is visible, so no key may act on it.
+            // The terminal is too small to show the screen, so no key may act on it.
             if key == Key::Char('q') {
                 self.quit();
             }
@@ -63,7 +63,7 @@ impl App {
         }
     }
 
-    /// Says that a key means nothing here, but not for each time that it is held down.
+    /// Reports a key without an action; not again for each repetition of a key that is held down.
     fn unknown(&mut self, key: Key) {
         let text = format!("No action on '{}' here, ? help", key.name());
         let lately = |since: Duration| self.world.now < since + UNKNOWN_EVERY;
@@ -92,9 +92,9 @@ impl App {
                 if let Some(Layer::Search(_)) = self.layers.pop() {
                     self.filter("");
                 }
-                self.carry_out(cmds);
+                self.run_commands(cmds);
             }
-            Step::Do(cmds) => self.carry_out(cmds),
+            Step::Do(cmds) => self.run_commands(cmds),
             Step::Press(binding, selection) => {
                 if let Some(Layer::Palette(palette)) = self.layers.pop() {
                     self.commands.push(palette.typed().to_owned());
@@ -105,7 +105,7 @@ impl App {
                 let at = self.layers.len();
                 match self.run_line(&line) {
                     Ok(()) => {
-                        // What the command opened stays; turning to another daemon closes everything.
+                        // Close only the palette: the command may have opened layers, or `connect` closed all.
                         if self.layers.len() >= at {
                             self.layers.remove(at - 1);
                         }
@@ -120,13 +120,13 @@ impl App {
             }
             Step::Sort(column) => {
                 self.layers.pop();
-                self.with(|screen, _| screen.sort(column));
+                self.with_screen(|screen, _| screen.sort(column));
             }
             Step::Filter(text) => self.filter(&text),
-            Step::Wonder(name, ask) => {
+            Step::CheckField(name, ask) => {
                 let ticket = self.ask(ask.clone());
                 if let Some(Layer::Form(form)) = self.layers.last_mut() {
-                    form.wonders(name, ask, ticket);
+                    form.check_started(name, ask, ticket);
                 }
             }
             Step::Submit(ask) => {
@@ -138,7 +138,7 @@ impl App {
         }
     }
 
-    /// Remembers a filter until the program ends, each once.
+    /// Adds a filter to the history of this run, each once.
     fn keep_filter(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.filters.retain(|earlier| earlier != text);
@@ -147,14 +147,14 @@ impl App {
     }
 
     pub(super) fn filter(&mut self, text: &str) {
-        let outcome = self.with(|screen, env| screen.filter(text, env));
+        let outcome = self.with_screen(|screen, env| screen.filter(text, env));
         self.world.moving_until = Some(self.world.now + REST);
         if let Some(Layer::Search(search)) = self.layers.last_mut() {
             search.error = outcome.err();
         }
     }
 
-    /// Why a binding cannot be used now.
+    /// Returns why a binding cannot be used now.
     fn off(&self, binding: &Binding) -> Option<String> {
         if binding.action == Action::StartDaemon && self.world.starter.is_none() {
             return Some("no farrierd next to this program or in PATH".to_owned());
@@ -163,18 +163,17 @@ impl App {
         changes.or_else(|| self.screen().unavailable(binding.action))
     }
 
-    /// What actions of the visible screen are about; nothing where it is not to be seen.
+    /// Returns the selection that actions of the visible screen use; nothing while its rows are hidden.
     pub(super) fn selection(&self) -> Option<Selection> {
         let is_hidden = self.screen().is_failed() || page::instead(&self.world).is_some();
         self.screen().selection().filter(|_| !is_hidden)
     }
 
-    /// Acts as the key of a binding would, on its own screen. A selection that is not the same any more
-    /// is left alone.
+    /// Runs a binding on its own screen. Does nothing if the selection has changed since it was taken.
     fn press_on(&mut self, binding: &'static Binding, selection: Option<&Selection>) {
         let expected = selection.filter(|_| binding.object.is_some());
         if let Some(before) = expected.filter(|before| self.selection().as_ref() != Some(before)) {
-            return self.say(Tone::Plain, format!("{} is not selected any more; nothing was done", before.name));
+            return self.say(Tone::Plain, format!("{} is no longer selected; nothing was done", before.name));
         }
         if let Some(id) = ScreenId::of(binding.scope).filter(|id| *id != self.current) {
             self.go(id);
@@ -223,7 +222,7 @@ impl App {
             Action::Details => self.details(),
             Action::CopyRequest => {
                 let copied = self.problem().and_then(|problem| problem.request.clone());
-                self.carry_out(copied.into_iter().map(|id| Cmd::Copy(id, REQUEST.to_owned())).collect());
+                self.run_commands(copied.into_iter().map(|id| Cmd::Copy(id, REQUEST.to_owned())).collect());
             }
             Action::Redetect => {
                 self.effects.push(Effect::Redetect);
@@ -233,8 +232,8 @@ impl App {
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::Quit => self.quit(),
             Action::Leave => {
-                // The top level is where there is nothing left to go back from.
-                if !self.with(|screen, env| screen.act(Action::Back, env)) {
+                // Quits from the top level of a screen.
+                if !self.with_screen(|screen, env| screen.act(Action::Back, env)) {
                     self.quit();
                 }
             }
@@ -247,17 +246,17 @@ impl App {
             },
             Action::StartDaemon => self.offer_start(),
             Action::TypeToken => self.ask_token(),
-            Action::SocketIdentity => self.turn(Turn::Bare),
+            Action::SocketIdentity => self.reconnect(Reconnect::WithoutToken),
             action => {
-                // The first step is answered at once, those that follow it when the last one was made.
+                // The first step loads details at once; repeated steps load them when the cursor stops.
                 self.world.moving_until = self.world.moving_until.filter(|_| action.moves());
-                self.with(|screen, env| screen.act(action, env));
+                self.with_screen(|screen, env| screen.act(action, env));
                 self.world.moving_until = action.moves().then(|| self.world.now + REST);
             }
         }
     }
 
-    /// Quits, but asks first when something would be lost. Whoever insists need not answer.
+    /// Quits. Asks first if downloads are running, unless the last question was asked seconds ago.
     fn quit(&mut self) {
         let running = self.world.transfers.losses().filter(|_| self.world.now >= self.sure_until);
         let Some(what) = running else { return self.effects.push(Effect::Quit(0)) };
@@ -281,9 +280,9 @@ impl App {
         match fresh {
             Some((_, cmd)) => match self.world.no_changes() {
                 Some(why) => self.say(Tone::Plain, why),
-                None => self.carry_out(vec![cmd]),
+                None => self.run_commands(vec![cmd]),
             },
-            None if self.with(|screen, env| screen.act(Action::Undo, env)) => {}
+            None if self.with_screen(|screen, env| screen.act(Action::Undo, env)) => {}
             None => self.say(Tone::Plain, "Nothing to undo".to_owned()),
         }
     }
@@ -326,10 +325,10 @@ impl App {
         let lines: Vec<String> =
             self.messages.iter().rev().map(|(wall, text)| format!("{}  {text}", time(wall))).collect();
         let text = if lines.is_empty() { "No messages yet".to_owned() } else { lines.join("\n") };
-        self.layers.push(Layer::Reader(Reader::new("Messages", text)));
+        self.layers.push(Layer::TextView(TextView::new("Messages", text)));
     }
 
-    /// What went wrong last.
+    /// Returns the last error of the connection or of the visible screen.
     pub(super) fn problem(&self) -> Option<&Problem> {
         match &self.world.link {
             Link::Down { problem, .. } | Link::Refused { problem } => Some(problem),
@@ -338,10 +337,10 @@ impl App {
     }
 
     fn details(&mut self) {
-        let reader = match self.problem() {
-            Some(problem) => Reader::new("Error", problem.text.clone()).with_copy(problem.request.clone(), REQUEST),
-            None => Reader::new("Error", "No error on this screen"),
+        let view = match self.problem() {
+            Some(problem) => TextView::new("Error", problem.text.clone()).with_copy(problem.request.clone(), REQUEST),
+            None => TextView::new("Error", "No error on this screen"),
         };
-        self.layers.push(Layer::Reader(reader));
+        self.layers.push(Layer::TextView(view));
     }
 }

@@ -1,7 +1,7 @@
-//! Answers, and the link that they come over.
+//! Handles responses and the state of the connection.
 //!
-//! The program never ends because the daemon is away: it says so, tries again, and asks for what is
-//! seen once it is back.
+//! A lost connection never ends the program: it shows the problem, retries, and refreshes the visible screen
+//! when the daemon responds again.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::ui::{
         Layer, Menu,
         menu::{Item, Pick},
     },
-    net::{Answer, Ask, Existing, Kind, Page, Problem, Ticket},
+    net::{Answer, Ask, Existing, Page, Problem, ProblemKind, Ticket},
     transfers::TransferNotice,
     world::{Cmd, Link, Tone},
 };
 
-/// Waits between tries, milliseconds; the last one repeats.
+/// Delays between connection attempts in milliseconds; the last one repeats.
 const TRIES: [u64; 7] = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
 
-/// Only lists that are too long to be asked for often have such a pace.
+/// Poll interval from which on a list counts as too long to be polled often.
 const LONG: Duration = Duration::from_secs(10);
 
 fn is_part(answer: &Answer) -> bool {
@@ -42,14 +42,14 @@ fn is_part(answer: &Answer) -> bool {
 impl App {
     pub(super) fn answer(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) {
         let more = matches!(result, Ok(answer) if is_part(answer));
-        // An answer to what was cancelled comes too late.
+        // Ignore the response to a cancelled request.
         let one = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
         let Some(ask) = one.map(|one| one.ask) else { return };
         self.heard = self.world.now;
         if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_away()) {
-            self.say(Tone::Plain, "the daemon answers again".to_owned());
+            self.say(Tone::Plain, "The daemon responds again".to_owned());
         }
-        self.judge_link(result);
+        self.update_link(result);
         match result {
             Ok(Answer::Status(now)) => self.world.status = Some(now.0.clone()),
             Ok(Answer::Started(log)) => {
@@ -73,7 +73,7 @@ impl App {
                 question.learn(&ask, result, &self.world.clock);
             }
         }
-        self.hold_rows();
+        self.freeze_rows();
         if let Err(problem) = result
             && !formed
             && ask.changes()
@@ -81,16 +81,16 @@ impl App {
             self.say(Tone::Error, problem.line().to_owned());
         }
         if let Some(news) = self.world.transfers.take(&ask, result, self.world.now) {
-            self.tell_transfer(&ask, news);
+            self.report_transfer(&ask, news);
         }
-        self.with_all(|screens, env| {
+        self.with_screens(|screens, env| {
             for screen in screens.all_mut() {
                 screen.answered(&ask, result, env);
             }
         });
         if !more {
-            self.drop_question();
-            // What came may want to be followed more closely, and a long list less closely.
+            self.close_outdated_question();
+            // The response may change the poll interval: shorter for running work, longer for a long list.
             let pace = self.pace();
             let soon = pace.map(|pace| self.world.now + pace);
             let long = matches!(ask, Ask::Repositories | Ask::Runs(_)) && pace >= Some(LONG);
@@ -98,8 +98,8 @@ impl App {
         }
     }
 
-    /// A question about what is not there any more needs no answer.
-    fn drop_question(&mut self) {
+    /// Closes a question about an object that was removed meanwhile.
+    fn close_outdated_question(&mut self) {
         let Some(Layer::Confirm(question)) = self.layers.last() else { return };
         if let Some(lost) = self.screen().missing_target(question.ask()) {
             let top = self.layers.len() - 1;
@@ -108,11 +108,11 @@ impl App {
         }
     }
 
-    fn tell_transfer(&mut self, ask: &Ask, news: TransferNotice) {
+    fn report_transfer(&mut self, ask: &Ask, news: TransferNotice) {
         let waiting = self.afterwards.iter().position(|(first, _)| first == ask);
         let then = waiting.map(|at| self.afterwards.remove(at).1);
         if then.is_some() {
-            // What was to follow has not happened yet.
+            // The request that follows the download is still to be sent.
             self.quits_later = false;
         }
         self.quit_when_saved(&news);
@@ -120,22 +120,22 @@ impl App {
             self.ask(then.clone());
         }
         if let (Some(then), TransferNotice::Exists) = (&then, &news) {
-            // Whichever file is chosen, it comes first.
+            // The request follows the download that the user chooses in the menu.
             for existing in [Existing::Beside, Existing::Replace] {
-                self.afterwards.push((ask.although(existing), then.clone()));
+                self.afterwards.push((ask.with_existing(existing), then.clone()));
             }
         }
         match news {
             TransferNotice::Saved(text) => self.say(Tone::Plain, text),
             TransferNotice::Failed(text) => self.say(Tone::Error, text),
             TransferNotice::Exists => {
-                // What is still to be decided is not to be lost by ending.
+                // Do not quit before the user has decided about the file.
                 self.quits_later = false;
                 let item = |key: char, title: &str, existing: Existing| Item {
                     key: Some(Key::Char(key)),
                     title: title.to_owned(),
                     off: None,
-                    pick: Pick::Do(Cmd::Ask(ask.although(existing))),
+                    pick: Pick::Do(Cmd::Ask(ask.with_existing(existing))),
                 };
                 let items = vec![
                     item('b', "Save under another name", Existing::Beside),
@@ -147,7 +147,7 @@ impl App {
         }
     }
 
-    /// Ends when that was wanted and nothing is left to wait for; not when something failed.
+    /// Quits if the user asked to quit after the downloads and none is left. A failure cancels this.
     fn quit_when_saved(&mut self, news: &TransferNotice) {
         match news {
             TransferNotice::Failed(_) => self.quits_later = false,
@@ -156,11 +156,11 @@ impl App {
         }
     }
 
-    /// A form that waits for this answer closes, or shows what is wrong.
+    /// Closes the form that waits for this response, or shows the error in it. Returns whether a form waited.
     fn answer_form(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) -> bool {
         for layer in &mut self.layers {
             if let Layer::Form(form) = layer
-                && form.told(ticket, result)
+                && form.check_answered(ticket, result)
             {
                 return true;
             }
@@ -169,8 +169,8 @@ impl App {
         match (result, &mut self.layers[at]) {
             (Err(problem), Layer::Form(form)) => {
                 form.refused(problem);
-                // The other change is loaded and shown; nothing of either is lost.
-                let load = form.kind.load().filter(|_| problem.kind == Kind::Changed);
+                // Load the other change and merge it; the values of both are kept.
+                let load = form.kind.load().filter(|_| problem.kind == ProblemKind::Changed);
                 if let Some(load) = load {
                     form.outdated();
                     self.ask(load);
@@ -183,24 +183,25 @@ impl App {
         true
     }
 
-    fn judge_link(&mut self, result: &Result<Answer, Problem>) {
+    fn update_link(&mut self, result: &Result<Answer, Problem>) {
         let now = self.world.now;
         match result {
-            Err(problem) if problem.is_away() || matches!(problem.kind, Kind::Busy(_)) => {
+            Err(problem) if problem.is_away() || matches!(problem.kind, ProblemKind::Busy(_)) => {
                 let (since, tries) = match &self.world.link {
                     Link::Down { since, tries, again_at, .. } if *again_at > now => (*since, *tries),
                     Link::Down { since, tries, .. } => (*since, tries + 1),
                     _ => (now, 1),
                 };
-                // Who says how long to wait is believed, within reason.
-                let asked = if let Kind::Busy(Some(seconds)) = problem.kind { seconds.min(600) * 1_000 } else { 0 };
+                // Obey Retry-After, up to ten minutes.
+                let retry_after =
+                    if let ProblemKind::Busy(Some(seconds)) = problem.kind { seconds.min(600) * 1_000 } else { 0 };
                 let wait = TRIES[usize::try_from(tries - 1).unwrap_or(0).min(TRIES.len() - 1)];
-                // Programs that lost the daemon together must not come back together.
+                // Jitter, so that clients that lost the connection together do not reconnect together.
                 let jitter = u64::from(now.subsec_micros()) % (wait / 5);
-                let again_at = now + Duration::from_millis(wait.max(asked) + jitter);
+                let again_at = now + Duration::from_millis(wait.max(retry_after) + jitter);
                 self.world.link = Link::Down { since, tries, again_at, problem: problem.clone() };
             }
-            Err(problem) if problem.kind == Kind::Unauthorised => {
+            Err(problem) if problem.kind == ProblemKind::Unauthorised => {
                 self.world.link = Link::Refused { problem: problem.clone() };
             }
             _ => {
@@ -214,7 +215,7 @@ impl App {
         }
     }
 
-    /// Asks again whether somebody is there, when it is time.
+    /// Starts a connection attempt when it is due.
     pub(super) fn try_link(&mut self) {
         let Link::Down { again_at, .. } = &self.world.link else { return };
         if self.world.now >= *again_at && !self.is_asking_for_life() {
@@ -223,7 +224,7 @@ impl App {
         }
     }
 
-    /// Asks at once.
+    /// Starts a connection attempt now.
     pub(super) fn try_link_now(&mut self) {
         if let Link::Down { again_at, .. } = &mut self.world.link {
             *again_at = self.world.now;

@@ -1,58 +1,58 @@
-//! What the model hears and what it answers.
+//! Messages to the model and effects that it returns.
 
 use ratatui::layout::Size;
 
 use super::Mouse;
 use crate::ui::{
     key::Key,
-    net::{Answer, Ask, Problem, Ticket, Turn},
+    net::{Answer, Ask, Problem, Reconnect, Ticket},
 };
 
-/// Something happened.
+/// An input of the model.
 #[derive(Debug)]
 pub(crate) enum Msg {
     Key(Key),
     Paste(String),
     Mouse(Mouse),
-    /// The pager was left, or could not be shown.
+    /// The pager ended, or could not be started.
     Paged(Result<(), String>),
-    /// Whether the terminal can be told where a frame begins and ends.
+    /// Whether the terminal supports synchronized output.
     Sync(bool),
-    /// The line to the terminal has become slow, or fast again.
+    /// The connection to the terminal has become slow, or fast again.
     Slow(bool),
-    /// Something is wrong that was found before the first picture.
+    /// A problem that was found before the first frame.
     Warning(String),
     Resized(Size),
     Answer(Ticket, Result<Answer, Problem>),
-    /// Where the daemon is, and which token it is shown.
-    Place(String, Option<String>),
-    /// The token is sent unencrypted to this address of another machine.
+    /// The address of the daemon and a description of the token.
+    Endpoint(String, Option<String>),
+    /// The token is sent unencrypted to this address on another host.
     ExposedToken(String),
     /// A signal that ends the program.
     Signal(u8),
-    /// The program goes on after it was stopped.
+    /// The program was continued after a stop.
     Continued,
     /// Time has passed.
     Tick,
 }
 
-/// Something is to be done.
+/// An action that the event loop carries out.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     Ask(Ticket, Ask),
     Cancel(Ticket),
-    Turn(Turn),
-    /// Nothing is asked soon.
+    Reconnect(Reconnect),
+    /// Close idle connections: no request follows soon.
     Rest,
     Copy(String),
-    /// Give the terminal to the user's pager, with a text.
+    /// Show a text in the user's pager.
     Page(String),
-    /// Let the terminal tell of the mouse, or not.
+    /// Turn mouse reports of the terminal on or off.
     Mouse(bool),
     Bell,
-    /// Tell the terminal where frames begin and end, or not.
+    /// Turn synchronized output on or off.
     Sync(bool),
-    /// Find out anew what the terminal is.
+    /// Detect the terminal again.
     Redetect,
     Repaint,
     Suspend,

@@ -1,30 +1,30 @@
-//! The model: screens, layers, requests on their way, what was said.
+//! The model of the full screen: screens, layers, pending requests and messages.
 //!
-//! [`App::update`] takes what happened and answers what is to be done; it reads no clock, touches no
-//! terminal and waits for nothing, so that a test is a list of messages.
+//! [`App::update`] takes a message and returns effects. It reads no clock, does not use the terminal and
+//! does not block, so that a test is a list of messages.
 
-mod away;
-mod comfort;
+mod command_line;
+mod commands;
+mod heartbeat;
 mod keys;
 mod link;
 mod message;
+mod navigation;
 mod notices;
-mod places;
-mod pulse;
-mod typed;
+mod preferences;
+mod session;
+mod timers;
 mod typing;
-mod waiting;
-mod wants;
 
 use std::{collections::HashMap, time::Duration};
 
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
-use self::waiting::Pending;
+use self::heartbeat::Pending;
 pub(crate) use self::{
-    comfort::Mouse,
     message::{Effect, Msg},
+    preferences::Mouse,
 };
 use super::{
     layer::Layer,
@@ -37,14 +37,14 @@ use super::{
     world::{Cmd, Link, Tone, World},
 };
 
-/// How long a notice stays.
+/// How long a notice is shown.
 const NOTICE: Duration = Duration::from_secs(4);
 const MESSAGES_MAX: usize = 200;
-/// How long something can be taken back.
+/// How long a switch can be undone.
 const UNDO: Duration = Duration::from_secs(30);
 
-/// Everything.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any combination with the others")]
+/// The state of the program.
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) world: World,
@@ -57,31 +57,31 @@ pub(crate) struct App {
     notice: Option<(Tone, String, Duration)>,
     messages: Vec<(Timestamp, String)>,
     commands: Vec<String>,
-    /// Filters that were kept, the newest last.
+    /// Filters that were applied, the newest last.
     filters: Vec<String>,
-    /// When the visible screen is asked for again.
+    /// When the visible screen is polled again.
     poll_at: Option<Duration>,
-    /// When the daemon last answered.
+    /// When the last response arrived.
     heard: Duration,
-    /// Whether the screen said that no answer comes.
+    /// Whether the screen showed that the daemon does not respond.
     was_silent: bool,
-    /// Changes that were refused since the daemon went away.
+    /// Number of changes that were refused since the connection was lost.
     refused: usize,
-    /// The address that was named in a warning about an unencrypted token.
+    /// The address of the last warning about an unencrypted token.
     warned_of: Option<String>,
-    /// Until when a second wish to quit needs no reason.
+    /// Until when a second request to quit quits without a question.
     sure_until: Duration,
-    /// Whether the visible screen waits for the cursor to stand still.
+    /// Whether the visible screen waits until the cursor stops moving.
     awaits_rest: bool,
-    /// Whether nothing is asked soon, and the network was told.
+    /// Whether the network thread was asked to close idle connections.
     rests: bool,
-    /// Whether it ends once nothing is fetched any more.
+    /// Whether the program quits when all downloads have ended.
     quits_later: bool,
-    /// What is to be asked once a file has been saved.
+    /// Pairs of a download and the request that follows when its file is saved.
     afterwards: Vec<(Ask, Ask)>,
-    /// What takes back the last switch, and since when.
+    /// The command that undoes the last switch, and when the switch was made.
     undo: Option<(Duration, Cmd)>,
-    /// The screen to begin with.
+    /// The first screen, if it is configured or remembered.
     start: Option<ScreenId>,
     themes: Vec<(String, Theme)>,
     typing: typing::Typing,
@@ -143,17 +143,17 @@ impl App {
         }
     }
 
-    /// What is to be done at the very beginning.
+    /// Opens the first screen and returns the first effects.
     pub(crate) fn begin(&mut self) -> Vec<Effect> {
         self.go(self.first_screen());
         self.ask(Ask::Status);
         std::mem::take(&mut self.effects)
     }
 
-    /// Takes what happened at a time. `wall` is the time of day, `now` only ever grows.
+    /// Handles a message. `wall` is the time of day; `now` is monotonic.
     pub(crate) fn update(&mut self, msg: Msg, now: Duration, wall: Timestamp) -> Vec<Effect> {
         (self.world.now, self.world.clock.now) = (now, wall);
-        self.hold_rows();
+        self.freeze_rows();
         match msg {
             Msg::Key(key) => self.key(key),
             Msg::Paste(text) => self.paste(&text),
@@ -177,7 +177,7 @@ impl App {
                 self.suggest();
                 self.typing.by_answer = false;
             }
-            Msg::Place(place, token) => (self.world.place, self.world.token) = (place, token),
+            Msg::Endpoint(place, token) => (self.world.place, self.world.token) = (place, token),
             Msg::ExposedToken(place) => self.warn_of_exposed_token(place),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
@@ -191,15 +191,15 @@ impl App {
         std::mem::take(&mut self.effects)
     }
 
-    /// The name of the server.
+    /// Returns the host name of the server, or `farrier` while it is unknown.
     pub(crate) fn server(&self) -> &str {
         let address = self.world.status.as_ref().map_or("", |status| status.root_url.as_str());
         let host = address.split("://").last().unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
         if host.is_empty() { "farrier" } else { host }
     }
 
-    /// Rows keep their places below whatever may be about them.
-    fn hold_rows(&mut self) {
+    /// Keeps the order of rows while a layer that may be about them is open.
+    fn freeze_rows(&mut self) {
         self.world.still = self.layers.last().is_some_and(Layer::holds_still);
     }
 }

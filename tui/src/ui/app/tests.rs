@@ -2,9 +2,7 @@
 
 mod answers;
 mod artifacts;
-mod away;
 mod budgets;
-mod comfort;
 mod commands;
 mod dashboard;
 mod deleted;
@@ -17,13 +15,15 @@ mod lists;
 mod panes;
 mod parts;
 mod pictures;
+mod preferences;
 mod prelude;
-mod pulse;
 mod questions;
 mod repositories;
 mod scenes;
+mod session;
 mod silence;
 mod sizes;
 mod story;
+mod timers;
 mod transfers;
 mod typing;

@@ -1,8 +1,8 @@
-//! Whether keys are text: the one owner of that question.
+//! Decides whether keys are text.
 //!
-//! While the top layer has a text field, every printable key is text and nothing else. An answer of the
-//! daemon must not change that between two keys: a layer that an answer opens waits below the field, and
-//! when an answer closes the field, what is still being typed is dropped instead of becoming commands.
+//! While the top layer has a text field, every printable key is text. A response must not change that between
+//! two keys: a layer that a response opens waits below the field, and when a response closes the field, keys
+//! that are still being typed are dropped instead of becoming commands.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::ui::{
     world::Tone,
 };
 
-/// Keys that follow each other faster than this belong to one text.
+/// Longest pause between two keys of one text.
 const PAUSE: Duration = Duration::from_millis(600);
-/// Keys that come sooner after a layer opened by itself were not meant for it.
+/// Keys that arrive sooner after a response opened a layer are dropped.
 const DEAF: Duration = Duration::from_millis(250);
 
-/// What is known of the text being typed.
+/// State of text input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Typing {
     /// When a printable key last went into a text field.
     last: Option<Duration>,
     /// Until when keys are dropped.
     drop_until: Option<Duration>,
-    /// Whether layers that open now were not asked for by a key.
+    /// Whether layers that open now are opened by a response, not by a key.
     pub(super) by_answer: bool,
 }
 
@@ -38,7 +38,7 @@ impl App {
         self.layers.last().is_some_and(Layer::takes_text)
     }
 
-    /// Whether a key was meant for something that is not there any more, or not yet.
+    /// Returns whether to drop a key because it was meant for a layer that a response has closed or covered.
     pub(super) fn drops(&mut self, key: Key) -> bool {
         let now = self.world.now;
         let is_late = self.typing.drop_until.is_some_and(|until| now < until);
@@ -51,7 +51,7 @@ impl App {
         false
     }
 
-    /// Puts a layer over the screen, but never over a text field unless a key asked for it.
+    /// Opens a layer; a layer that a response opens goes below a text field.
     pub(super) fn open(&mut self, layer: Layer) {
         if !self.typing.by_answer {
             return self.layers.push(layer);
@@ -64,7 +64,7 @@ impl App {
         self.layers.push(layer);
     }
 
-    /// Takes a layer away that no key closed.
+    /// Closes a layer because of a response.
     pub(super) fn close_by_answer(&mut self, at: usize) -> Layer {
         let was_on_top = at + 1 == self.layers.len();
         let layer = self.layers.remove(at);
@@ -74,14 +74,14 @@ impl App {
         layer
     }
 
-    /// Offers known names for the argument that is being typed.
+    /// Offers known names for the argument in the palette.
     pub(super) fn suggest(&mut self) {
         let Some(Layer::Palette(palette)) = self.layers.last() else { return };
         let offers = match palette.argument() {
             Some((object, typed)) => {
                 let typed = typed.to_owned();
                 if !self.screens.is_known(object) {
-                    self.with_all(|screens, env| screens.load(object, env));
+                    self.with_screens(|screens, env| screens.load(object, env));
                 }
                 self.screens.suggestions(object, &typed)
             }

@@ -1,11 +1,11 @@
-//! How a form looks: one field a row, what is wrong directly below it.
+//! Draws forms: one field per row, its error directly below it.
 
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
 };
 
-use super::{Field, Form, Kind};
+use super::{Field, FieldValue, Form};
 use crate::ui::{
     view::{Role, boxed, text, width, wrapped},
     world::World,
@@ -14,7 +14,7 @@ use crate::ui::{
 const LABEL: u16 = 17;
 
 /// One row of a form.
-enum Row<'a> {
+enum FormRow<'a> {
     Field(usize, &'a Field),
     Note(Role, String),
     Blank,
@@ -26,67 +26,67 @@ impl Form {
         let rows = self.rows(body.width.min(100).saturating_sub(4 + LABEL));
         let high = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, 100, high, &self.title);
-        // A question about the form, or what it waits for, stands where the buttons are.
+        // The discard question and the waiting text replace the buttons.
         let on_buttons = self.discarding || self.ticket.is_some() || self.focus >= self.fields.len();
         let focused = rows.iter().position(|row| match row {
-            Row::Field(at, _) => *at == self.focus && !on_buttons,
-            Row::Buttons => on_buttons,
+            FormRow::Field(at, _) => *at == self.focus && !on_buttons,
+            FormRow::Buttons => on_buttons,
             _ => false,
         });
-        // The row below the focus holds what is wrong with it.
+        // Keep the row below the focus visible: it has the error.
         let top = (focused.unwrap_or(0) + 2).saturating_sub(usize::from(inner.height));
         let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
         let mut cursor = None;
         for (row, y) in rows.iter().skip(top).zip(inner.y..inner.bottom()) {
             let line = Rect { y, height: 1, ..inner };
             match row {
-                Row::Field(at, field) => cursor = self.field_row(*at, field, line, buf).or(cursor),
-                Row::Note(role, note) => {
+                FormRow::Field(at, field) => cursor = self.field_row(*at, field, line, buf).or(cursor),
+                FormRow::Note(role, note) => {
                     let at =
                         Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
                     text(buf, at, note, *role);
                 }
-                Row::Blank => {}
-                Row::Buttons => self.buttons(world, line, buf),
+                FormRow::Blank => {}
+                FormRow::Buttons => self.buttons(world, line, buf),
             }
         }
         cursor
     }
 
-    fn rows(&self, room: u16) -> Vec<Row<'_>> {
+    fn rows(&self, room: u16) -> Vec<FormRow<'_>> {
         let mut rows = Vec::new();
         if let Some(refusal) = &self.refusal {
-            rows.extend(wrapped(refusal, room).into_iter().map(|line| Row::Note(Role::Error, line)));
-            rows.push(Row::Blank);
+            rows.extend(wrapped(refusal, room).into_iter().map(|line| FormRow::Note(Role::Error, line)));
+            rows.push(FormRow::Blank);
         }
         for (at, field) in self.fields.iter().enumerate().filter(|(_, field)| !field.hidden) {
-            rows.push(Row::Field(at, field));
-            if let Kind::Many(many) = &field.kind {
+            rows.push(FormRow::Field(at, field));
+            if let FieldValue::MultiSelect(many) = &field.kind {
                 rows.extend(
                     many.lines()
                         .into_iter()
-                        .map(|(here, line)| Row::Note(if here { Role::Selected } else { Role::Text }, line)),
+                        .map(|(here, line)| FormRow::Note(if here { Role::Selected } else { Role::Text }, line)),
                 );
             }
             if let Some((role, note)) = field.conflict() {
-                rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
+                rows.extend(wrapped(&note, room).into_iter().map(|line| FormRow::Note(role, line)));
             } else if let Some(error) = &field.error {
                 let lines = wrapped(&format!("! {error}"), room);
-                rows.extend(lines.into_iter().map(|line| Row::Note(Role::Error, line)));
+                rows.extend(lines.into_iter().map(|line| FormRow::Note(Role::Error, line)));
             } else if let Some((role, note)) = self.note(field.name) {
-                rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
+                rows.extend(wrapped(&note, room).into_iter().map(|line| FormRow::Note(role, line)));
             } else if at == self.focus {
                 let help = Some(field.help.to_owned()).filter(|help| !help.is_empty());
                 let lines = help.into_iter().chain(field.offers_note());
-                rows.extend(lines.flat_map(|line| wrapped(&line, room)).map(|line| Row::Note(Role::Muted, line)));
+                rows.extend(lines.flat_map(|line| wrapped(&line, room)).map(|line| FormRow::Note(Role::Muted, line)));
             }
         }
         if let Some((role, note)) = self.note("") {
-            rows.push(Row::Blank);
-            rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
+            rows.push(FormRow::Blank);
+            rows.extend(wrapped(&note, room).into_iter().map(|line| FormRow::Note(role, line)));
         }
-        rows.push(Row::Blank);
-        rows.push(Row::Buttons);
+        rows.push(FormRow::Blank);
+        rows.push(FormRow::Buttons);
         rows
     }
 
@@ -99,30 +99,30 @@ impl Form {
         let role = if here { Role::Key } else { Role::Text };
         let room = place.width.saturating_sub(2);
         match &field.kind {
-            Kind::Text(typed) | Kind::Secret(typed, true) => {
+            FieldValue::Text(typed) | FieldValue::Secret(typed, true) => {
                 let (shown, cursor) = typed.window(room.saturating_sub(1));
                 bracketed(buf, place, &shown, role);
                 here.then_some(Position { x: place.x + 1 + cursor, y: place.y })
             }
-            Kind::Secret(typed, false) => {
+            FieldValue::Secret(typed, false) => {
                 let stars = if typed.text().is_empty() { "" } else { "********" };
                 bracketed(buf, place, stars, role);
                 let end = u16::try_from(stars.len()).unwrap_or(0);
                 here.then_some(Position { x: place.x + 1 + end, y: place.y })
             }
-            Kind::Many(many) => {
+            FieldValue::MultiSelect(many) => {
                 text(buf, place, &many.summary(), role);
                 None
             }
-            Kind::Toggle(on) => {
+            FieldValue::Toggle(on) => {
                 text(buf, place, if *on { "[x]" } else { "[ ]" }, role);
                 here.then_some(Position { x: place.x + 1, y: place.y })
             }
-            Kind::Choice(words, chosen) => {
+            FieldValue::Choice(words, chosen) => {
                 let mut rest = place;
                 let cells: u16 = words.iter().map(|word| width(word) + 7).sum();
                 if cells > place.width + 3 {
-                    // What is chosen is read, whatever else there is.
+                    // Without room for all options only the chosen one is shown.
                     let word = words.get(*chosen).copied().unwrap_or_default();
                     text(buf, place, &format!("(o) {word}  {}/{}", chosen + 1, words.len()), role);
                     return None;
@@ -158,13 +158,13 @@ impl Form {
         let role = |at: usize| if self.focus == at { Role::Selected } else { Role::Text };
         let words = || std::iter::once("Cancel").chain(self.verbs.iter().copied());
         let cells: u16 = words().map(|word| width(word) + 6).sum();
-        // Where there is little room the buttons begin at the left.
+        // On narrow terminals the buttons start at the left.
         let before = LABEL.min(line.width.saturating_sub(cells));
         let mut rest = Rect { x: line.x + before, width: line.width - before, ..line };
         let note_role = if self.discarding { Role::Error } else { Role::Warn };
         let is_held = self.discarding || self.ticket.is_some() || world.no_changes().is_some();
         if is_held && cells + width(&note) > rest.width {
-            // What keeps the buttons from being pressed is read to its end.
+            // The reason why the buttons are disabled must be readable in full, so it replaces them.
             text(buf, Rect { x: line.x, width: line.width, ..rest }, &note, note_role);
             return;
         }

@@ -1,55 +1,55 @@
-//! A field of a form.
+//! Fields of a form.
 
-use super::{many::Many, offers::NEXT};
+use super::{multi_select::MultiSelect, offers::NEXT};
 use crate::ui::{key::Key, line::Line};
 
-/// What is in a field.
+/// The value of a field.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum FieldValue {
     Text(Line),
-    /// Never shown, whatever its length.
+    /// A text that is never shown, and whether it is visible.
     Secret(Line, bool),
     Toggle(bool),
-    /// One of several: the words, and which.
+    /// One of several options, and its index.
     Choice(Vec<&'static str>, usize),
-    /// Any of several.
-    Many(Many),
+    /// Any of several options.
+    MultiSelect(MultiSelect),
 }
 
-/// Several names as one text, in an order of their own.
+/// Joins names in sorted order.
 pub(crate) fn joined(names: &[String]) -> String {
     let mut names = names.to_vec();
     names.sort_unstable();
     names.join(", ")
 }
 
-/// Says what is wrong with a text.
+/// Returns the error in a text, if there is one.
 pub(crate) type Check = fn(&str) -> Option<String>;
 
-/// A field.
+/// A field of a form.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// As the API spells it.
+    /// Name in the API.
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FieldValue,
     required: bool,
     check: Option<Check>,
-    /// Below the field while it has the focus.
+    /// Shown below the field while it is focused.
     pub(crate) help: &'static str,
     pub(crate) error: Option<String>,
-    /// Known values, one of which can be chosen with a key.
+    /// Known values that a key puts into the field.
     pub(super) offers: Vec<String>,
-    /// What the object had in it when the form was filled.
+    /// Value of the object when the form was filled.
     pub(super) initial: String,
-    /// What somebody else put there while it was changed here too.
+    /// Value that another client saved while it was changed here too.
     pub(super) theirs: Option<String>,
-    /// Whether it means nothing now and is not shown.
+    /// Whether the field does not apply and is hidden.
     pub(crate) hidden: bool,
 }
 
 impl Field {
-    fn new(name: &'static str, label: &'static str, kind: Kind) -> Self {
+    fn new(name: &'static str, label: &'static str, kind: FieldValue) -> Self {
         Self {
             name,
             label,
@@ -66,29 +66,29 @@ impl Field {
     }
 
     pub(crate) fn line(name: &'static str, label: &'static str, text: &str) -> Self {
-        Self::new(name, label, Kind::Text(Line::new(text)))
+        Self::new(name, label, FieldValue::Text(Line::new(text)))
     }
 
     pub(crate) fn secret(name: &'static str, label: &'static str) -> Self {
-        Self::new(name, label, Kind::Secret(Line::default(), false))
+        Self::new(name, label, FieldValue::Secret(Line::default(), false))
     }
 
     pub(crate) fn toggle(name: &'static str, label: &'static str, on: bool) -> Self {
-        Self::new(name, label, Kind::Toggle(on))
+        Self::new(name, label, FieldValue::Toggle(on))
     }
 
     pub(crate) fn choice(name: &'static str, label: &'static str, words: &[&'static str], at: usize) -> Self {
-        Self::new(name, label, Kind::Choice(words.to_vec(), at))
+        Self::new(name, label, FieldValue::Choice(words.to_vec(), at))
     }
 
-    /// Names with descriptions, those in `chosen` chosen.
+    /// Returns a field for several of `options`, which are names with descriptions; `chosen` are preselected.
     pub(crate) fn many(
         name: &'static str,
         label: &'static str,
         options: Vec<(String, String)>,
         chosen: &[String],
     ) -> Self {
-        Self::new(name, label, Kind::Many(Many::new(options, chosen)))
+        Self::new(name, label, FieldValue::MultiSelect(MultiSelect::new(options, chosen)))
     }
 
     pub(crate) fn required(mut self) -> Self {
@@ -112,53 +112,53 @@ impl Field {
 
     pub(crate) fn text(&self) -> &str {
         match &self.kind {
-            Kind::Text(line) => line.text().trim(),
-            Kind::Secret(line, _) => line.text(),
-            Kind::Toggle(_) | Kind::Many(_) => "",
-            Kind::Choice(words, at) => words.get(*at).copied().unwrap_or_default(),
+            FieldValue::Text(line) => line.text().trim(),
+            FieldValue::Secret(line, _) => line.text(),
+            FieldValue::Toggle(_) | FieldValue::MultiSelect(_) => "",
+            FieldValue::Choice(words, at) => words.get(*at).copied().unwrap_or_default(),
         }
     }
 
-    /// What is typed, where printable keys are text.
+    /// Returns the typed text, if printable keys are text in this field.
     pub(crate) fn typed(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(line) | Kind::Secret(line, _) => Some(line.text()),
-            Kind::Many(many) => many.typed(),
-            Kind::Toggle(_) | Kind::Choice(..) => None,
+            FieldValue::Text(line) | FieldValue::Secret(line, _) => Some(line.text()),
+            FieldValue::MultiSelect(many) => many.typed(),
+            FieldValue::Toggle(_) | FieldValue::Choice(..) => None,
         }
     }
 
     pub(crate) fn is_on(&self) -> bool {
         match &self.kind {
-            Kind::Toggle(on) => *on,
-            Kind::Choice(_, at) => *at > 0,
-            Kind::Many(many) => !many.names(false).is_empty(),
-            Kind::Text(_) | Kind::Secret(..) => !self.text().is_empty(),
+            FieldValue::Toggle(on) => *on,
+            FieldValue::Choice(_, at) => *at > 0,
+            FieldValue::MultiSelect(many) => !many.names(false).is_empty(),
+            FieldValue::Text(_) | FieldValue::Secret(..) => !self.text().is_empty(),
         }
     }
 
-    /// The chosen names of many, or all of them.
+    /// Returns the chosen names of a multi-select, or all of its names.
     pub(crate) fn names(&self, all: bool) -> Vec<String> {
         match &self.kind {
-            Kind::Many(many) => many.names(all),
+            FieldValue::MultiSelect(many) => many.names(all),
             _ => Vec::new(),
         }
     }
 
-    /// Takes a key; false if it means nothing here.
+    /// Handles a key. Returns whether it was used.
     pub(super) fn key(&mut self, key: Key) -> bool {
         if key == Key::Ctrl(NEXT) && self.next_offer() {
             return true;
         }
         match &mut self.kind {
-            Kind::Text(line) | Kind::Secret(line, _) => line.key(key),
-            Kind::Many(many) => many.key(key),
-            Kind::Toggle(on) => {
+            FieldValue::Text(line) | FieldValue::Secret(line, _) => line.key(key),
+            FieldValue::MultiSelect(many) => many.key(key),
+            FieldValue::Toggle(on) => {
                 let switched = matches!(key, Key::Char(' ') | Key::Left | Key::Right);
                 *on ^= switched;
                 switched
             }
-            Kind::Choice(words, at) => {
+            FieldValue::Choice(words, at) => {
                 let many = words.len().max(1);
                 *at = match key {
                     Key::Char(' ') | Key::Right => (*at + 1) % many,
@@ -170,41 +170,41 @@ impl Field {
         }
     }
 
-    /// What is in it, whatever its kind.
+    /// Returns the value as a text.
     pub(super) fn value(&self) -> String {
         match &self.kind {
-            Kind::Toggle(on) => if *on { "on" } else { "off" }.to_owned(),
-            Kind::Many(many) => joined(&many.names(false)),
-            Kind::Text(_) | Kind::Secret(..) | Kind::Choice(..) => self.text().to_owned(),
+            FieldValue::Toggle(on) => if *on { "on" } else { "off" }.to_owned(),
+            FieldValue::MultiSelect(many) => joined(&many.names(false)),
+            FieldValue::Text(_) | FieldValue::Secret(..) | FieldValue::Choice(..) => self.text().to_owned(),
         }
     }
 
-    /// Puts something in, as [`Self::value`] says it.
+    /// Sets the value from a text in the format of [`Self::value`].
     pub(super) fn set_value(&mut self, value: &str) {
         match &mut self.kind {
-            Kind::Toggle(on) => *on = value == "on",
-            Kind::Many(many) => many.choose(&value.split(", ").collect::<Vec<_>>()),
-            Kind::Choice(words, at) => *at = words.iter().position(|word| *word == value).unwrap_or(*at),
-            Kind::Text(_) | Kind::Secret(..) => self.fill(value),
+            FieldValue::Toggle(on) => *on = value == "on",
+            FieldValue::MultiSelect(many) => many.choose(&value.split(", ").collect::<Vec<_>>()),
+            FieldValue::Choice(words, at) => *at = words.iter().position(|word| *word == value).unwrap_or(*at),
+            FieldValue::Text(_) | FieldValue::Secret(..) => self.fill(value),
         }
     }
 
-    /// Types `text` in place of what was typed.
+    /// Replaces the text.
     pub(crate) fn fill(&mut self, text: &str) {
-        if let Kind::Text(line) | Kind::Secret(line, _) = &mut self.kind {
+        if let FieldValue::Text(line) | FieldValue::Secret(line, _) = &mut self.kind {
             *line = Line::new(text);
         }
     }
 
-    /// Whether a secret can be read.
+    /// Shows or hides a secret.
     pub(crate) fn show(&mut self, on: bool) {
-        if let Kind::Secret(_, shown) = &mut self.kind {
+        if let FieldValue::Secret(_, shown) = &mut self.kind {
             *shown = on;
         }
     }
 
     pub(super) fn paste(&mut self, text: &str) {
-        if let Kind::Text(line) | Kind::Secret(line, _) = &mut self.kind {
+        if let FieldValue::Text(line) | FieldValue::Secret(line, _) = &mut self.kind {
             line.paste(text);
         }
     }

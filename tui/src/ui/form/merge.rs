@@ -1,31 +1,31 @@
-//! What happens to a form when the object that it edits is changed by somebody else meanwhile.
+//! Merges changes that another client made to the object of a form.
 //!
-//! A form is filled from a list and then from the daemon, with the version of what it says. Only fields
-//! that differ from that are sent. When the object has another version by then, its new content is merged:
-//! fields that were not touched follow it, and for fields that both sides changed a choice is needed.
+//! A form is filled from a list and then from the daemon, with the version of the object. Only changed fields are
+//! sent. If the object has another version by then, its new content is merged: unchanged fields take the new value,
+//! and for fields that both sides changed the user chooses one.
 
 use farrier_common::client::EntityTag;
 
 use super::{Field, Form};
 use crate::ui::view::Role;
 
-/// Said when a form is submitted too soon.
+/// Shown when a form is submitted before the version is loaded.
 pub(super) const NOT_LOADED: &str = "The current version is not loaded yet; save again in a moment.";
 
-/// Keys that decide about a field which both sides changed.
+/// Keys that resolve a conflict.
 pub(super) const TAKE: char = 't';
 pub(super) const KEEP: char = 'o';
 
-/// The object that a form edits, as far as the form knows it.
+/// The version of the object that a form edits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
-    /// Whether the daemon has said what the object is now.
+    /// Whether the current version is loaded.
     is_loaded: bool,
     tag: Option<EntityTag>,
 }
 
 impl Form {
-    /// Makes it a form about something that is there: what is in its fields now is the content of the object.
+    /// Marks it as a form for an existing object whose content is in the fields.
     #[must_use]
     pub(crate) fn editing(mut self) -> Self {
         self.base = Some(Base::default());
@@ -33,12 +33,12 @@ impl Form {
         self
     }
 
-    /// The version that the fields were filled with.
+    /// Returns the version that the fields were filled with.
     pub(crate) fn tag(&self) -> Option<EntityTag> {
         self.base.as_ref().and_then(|base| base.tag.clone())
     }
 
-    /// Whether it cannot be submitted yet, since the current version is not known.
+    /// Whether it cannot be submitted yet because the current version is not loaded.
     pub(super) fn is_unloaded(&self) -> bool {
         self.base.as_ref().is_some_and(|base| !base.is_loaded)
     }
@@ -48,14 +48,14 @@ impl Form {
         self.field(name).is_some_and(Field::is_changed)
     }
 
-    /// The current version of the object is not known any more.
+    /// Records that the loaded version is outdated.
     pub(crate) fn outdated(&mut self) {
         if let Some(base) = &mut self.base {
             base.is_loaded = false;
         }
     }
 
-    /// Takes in the object as it is now: the content of fields by their names, and its version.
+    /// Merges the current object: values by field name, and the version.
     pub(crate) fn merge(&mut self, now: &[(&'static str, String)], tag: Option<EntityTag>) {
         let Some(base) = &mut self.base else { return };
         (base.is_loaded, base.tag) = (true, tag);
@@ -71,12 +71,12 @@ impl Form {
         }
     }
 
-    /// The first field that needs a choice.
+    /// Returns the first field with a conflict.
     pub(super) fn undecided(&self) -> Option<usize> {
         self.fields.iter().position(|field| field.theirs.is_some())
     }
 
-    /// Decides about the focused field; false if there is nothing to decide.
+    /// Resolves the conflict of the focused field. Returns whether there was one.
     pub(super) fn decide(&mut self, takes_theirs: bool) -> bool {
         let Some(field) = self.fields.get_mut(self.focus) else { return false };
         let Some(theirs) = field.theirs.take() else { return false };
@@ -91,7 +91,7 @@ impl Form {
 }
 
 impl Field {
-    /// What is in it counts as unchanged.
+    /// Takes the value as the initial one.
     fn settle(&mut self) {
         self.initial = self.value();
     }
@@ -100,7 +100,7 @@ impl Field {
         self.value() != self.initial
     }
 
-    /// The object has `theirs` in this field now.
+    /// Merges the current value of the object.
     fn merge(&mut self, theirs: &str) {
         let (mine, before) = (self.value(), std::mem::replace(&mut self.initial, theirs.to_owned()));
         if theirs == before || theirs == mine {
@@ -113,7 +113,7 @@ impl Field {
         }
     }
 
-    /// What is said below a field that both sides changed.
+    /// Returns the text below a field with a conflict.
     pub(super) fn conflict(&self) -> Option<(Role, String)> {
         let theirs = self.theirs.as_ref()?;
         let shown = if theirs.is_empty() { "(empty)" } else { theirs };

@@ -1,18 +1,18 @@
-//! The one form that everything is made and changed with.
+//! The form for creating and changing objects.
 //!
-//! Owns fields, focus, checks and buttons; what is asked when it is submitted is the business of
-//! whoever made it. What was typed is never lost to an error, and secrets are never shown.
+//! Owns fields, focus, checks and buttons; its [`Purpose`] defines the request that submits it. Typed values survive
+//! every error, and secrets are never shown.
 
 mod draw;
 mod field;
-mod many;
 mod merge;
+mod multi_select;
 mod notes;
 mod offers;
 
 use std::time::Duration;
 
-pub(crate) use self::field::{Field, Kind, joined};
+pub(crate) use self::field::{Field, FieldValue, joined};
 use self::{merge::Base, notes::Note};
 use super::{
     key::Key,
@@ -28,25 +28,25 @@ pub(crate) struct Form {
     pub(crate) title: String,
     pub(crate) kind: FormKind,
     pub(crate) fields: Vec<Field>,
-    /// Words on the buttons behind Cancel; the last one is what most people want.
+    /// Labels of the buttons after Cancel; the last one is the default.
     verbs: Vec<&'static str>,
-    /// A field, or, from the number of fields on, Cancel and the other buttons.
+    /// Index of the focused field; higher indexes are Cancel and the other buttons.
     focus: usize,
     /// The button that was pressed last.
     pressed: &'static str,
     notes: Vec<Note>,
-    /// Whether an answer was lost: what was asked for may have been done.
+    /// Whether a response was lost, so that the request may have been carried out.
     lost: bool,
-    /// The object that is edited; nothing in a form for something new.
+    /// The edited object; `None` in a form for a new one.
     base: Option<Base>,
-    /// What the daemon said.
+    /// The error above the fields.
     refusal: Option<String>,
-    /// The request that it waits for.
+    /// The pending request.
     pub(crate) ticket: Option<Ticket>,
-    /// When that was sent.
+    /// When the request was sent.
     waits_since: Duration,
     changed: bool,
-    /// Whether closing is being asked about.
+    /// Whether the question about discarding changes is open.
     discarding: bool,
 }
 
@@ -72,34 +72,34 @@ impl Form {
         form
     }
 
-    /// Another button before the one that most people want.
+    /// Adds a button before the default one.
     #[must_use]
     pub(crate) fn also(mut self, verb: &'static str) -> Self {
         self.verbs.insert(self.verbs.len() - 1, verb);
         self
     }
 
-    /// The button that was pressed.
+    /// Returns the label of the pressed button.
     pub(crate) fn pressed(&self) -> &'static str {
         self.pressed
     }
 
-    /// Whether what it asks for may have been done already.
+    /// Whether the request may have been carried out already.
     pub(crate) fn may_be_done(&self) -> bool {
         self.lost
     }
 
-    /// A field, to be changed because another one was.
+    /// Returns a field to change.
     pub(crate) fn field_mut(&mut self, name: &str) -> Option<&mut Field> {
         self.fields.iter_mut().find(|field| field.name == name)
     }
 
-    /// The text of a field.
+    /// Returns the text of a field.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.field(name).map_or("", |field| field.text())
     }
 
-    /// Whether a switch is on, or a choice is not its first.
+    /// Whether a toggle is on, or a choice is not the first option.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.field(name).is_some_and(Field::is_on)
     }
@@ -108,7 +108,7 @@ impl Form {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// What is in the text field that has the focus.
+    /// Returns the content of the focused text field.
     pub(crate) fn typed(&self) -> Option<&str> {
         let is_open = self.ticket.is_none() && !self.discarding;
         self.fields.get(self.focus).filter(|_| is_open)?.typed()
@@ -116,7 +116,7 @@ impl Form {
 
     pub(crate) fn key(&mut self, key: Key, world: &World) -> Step {
         if self.ticket.is_some() && !matches!(key, Key::Esc) && !self.discarding {
-            // What was sent is not changed while the daemon works on it.
+            // Fields do not change while a request is pending.
             return Step::Stay;
         }
         if self.discarding {
@@ -170,17 +170,17 @@ impl Form {
         }
     }
 
-    /// The next place for the focus in steps of `step`, which is not a hidden field.
+    /// Returns the next focus index in steps of `step`, skipping hidden fields.
     fn next(&self, step: usize) -> usize {
-        let places = self.fields.len() + self.verbs.len() + 1;
-        let mut at = (self.focus + step) % places;
+        let count = self.fields.len() + self.verbs.len() + 1;
+        let mut at = (self.focus + step) % count;
         while self.fields.get(at).is_some_and(|field| field.hidden) {
-            at = (at + step) % places;
+            at = (at + step) % count;
         }
         at
     }
 
-    /// Hides the fields that mean nothing with what is in the others.
+    /// Hides the fields that do not apply to the values of the others.
     pub(super) fn show_fields(&mut self) {
         let kind = self.kind.clone();
         let hidden: Vec<bool> = self.fields.iter().map(|field| kind.hides(self, field.name)).collect();
@@ -189,7 +189,7 @@ impl Form {
         }
     }
 
-    /// Moves the focus; a field is checked when it is left, never while it is first typed.
+    /// Moves the focus. A field is checked when it is left, not during the first input.
     fn go(&mut self, to: usize) -> Step {
         let from = std::mem::replace(&mut self.focus, to);
         let Some(field) = self.fields.get_mut(from) else { return Step::Stay };
@@ -224,7 +224,7 @@ impl Form {
         }
         if let Some(first) = self.undecided() {
             self.focus = first;
-            self.refusal = Some("Somebody else changed this field too: choose one of the two values.".to_owned());
+            self.refusal = Some("Another client changed this field too: choose one of the two values.".to_owned());
             return Step::Stay;
         }
         if let Some(load) = self.kind.load().filter(|_| self.is_unloaded()) {
@@ -236,16 +236,16 @@ impl Form {
                 self.refusal = None;
                 Step::Submit(ask)
             }
-            Ok(FormAction::Check(ask)) => Step::Wonder("", ask),
-            Ok(FormAction::Turn(turn)) => Step::Then(vec![Cmd::Turn(turn)]),
+            Ok(FormAction::Check(ask)) => Step::CheckField("", ask),
+            Ok(FormAction::Reconnect(target)) => Step::Then(vec![Cmd::Reconnect(target)]),
             Err((name, why)) => {
-                self.complain(name, why);
+                self.show_error(name, why);
                 Step::Stay
             }
         }
     }
 
-    fn complain(&mut self, name: &str, why: String) {
+    fn show_error(&mut self, name: &str, why: String) {
         match self.fields.iter().position(|field| field.name == name) {
             Some(at) => {
                 self.fields[at].error = Some(why);
@@ -255,40 +255,39 @@ impl Form {
         }
     }
 
-    /// A request was sent whose answer closes the form.
+    /// Records the request whose success closes the form.
     pub(crate) fn waits_for(&mut self, ticket: Ticket, now: Duration) {
         (self.ticket, self.waits_since) = (Some(ticket), now);
     }
 
-    /// The user does not wait for the answer any longer. What was asked for may have been done.
+    /// Records that the user cancelled the wait. The request may have been carried out.
     pub(crate) fn cancelled(&mut self) {
         self.ticket = None;
         self.lost = true;
         self.refusal = Some(
-            "Cancelled while waiting. The daemon may have carried it out: check before you submit again.".to_owned(),
+            "Cancelled while waiting. The daemon may have made the change: check before you submit again.".to_owned(),
         );
     }
 
-    /// The daemon refused: beside the field that it names, or on top.
+    /// Shows an error of the daemon at the field that it names, or above the fields.
     pub(crate) fn refused(&mut self, problem: &Problem) {
         self.ticket = None;
         self.lost |= problem.is_away();
-        if problem.kind == crate::ui::net::Kind::Changed {
-            self.refusal = Some(
-                "Somebody else changed it meanwhile. Your changes are kept here; check them and save again.".to_owned(),
-            );
+        if problem.kind == crate::ui::net::ProblemKind::Changed {
+            self.refusal =
+                Some("Another client changed the object. Your changes are kept; check them and save again.".to_owned());
             return;
         }
         let plain = |text: &str| text.replace(['_', ' '], "").to_lowercase();
         let text = plain(&problem.text);
         let named = self.fields.iter().find(|field| text.contains(&format!("[{}]", plain(field.name))));
         match named.map(|field| field.name) {
-            Some(name) => self.complain(name, problem.text.clone()),
+            Some(name) => self.show_error(name, problem.text.clone()),
             None => self.refusal = Some(problem.text.clone()),
         }
     }
 
-    /// Errors that are shown now.
+    /// Returns the number of fields with errors.
     fn errors(&self) -> usize {
         self.fields.iter().filter(|field| field.error.is_some()).count()
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::{Action, BINDINGS, Binding, Keymap, Scope};
 use crate::{
-    config::{KeySetting, Problem},
+    config::{ConfigProblem, KeySetting},
     ui::key::Key,
 };
 
@@ -65,7 +65,7 @@ pub(crate) fn manual() -> Vec<crate::KeysOfPlace> {
 
 impl Keymap {
     /// The keys with what a file says, and what is wrong with that.
-    pub(crate) fn with(settings: &[KeySetting]) -> (Self, Vec<Problem>) {
+    pub(crate) fn with(settings: &[KeySetting]) -> (Self, Vec<ConfigProblem>) {
         if settings.is_empty() {
             return (Self::default(), Vec::new());
         }
@@ -75,7 +75,7 @@ impl Keymap {
         let (taken, added): (Vec<_>, Vec<_>) = settings.iter().partition(|setting| setting.action == UNBIND);
         for setting in taken.into_iter().chain(added) {
             if let Err(text) = change(&mut bindings, setting) {
-                problems.push(Problem::error(setting.line, text));
+                problems.push(ConfigProblem::error(setting.line, text));
             }
         }
         for (scope, key, titles) in conflicts(&bindings) {
@@ -85,7 +85,7 @@ impl Keymap {
                 key.name(),
                 scope_name(scope)
             );
-            problems.push(Problem::error(line.map_or(1, |setting| setting.line), text));
+            problems.push(ConfigProblem::error(line.map_or(1, |setting| setting.line), text));
             for (binding, usual) in bindings.iter_mut().zip(BINDINGS).filter(|(binding, _)| binding.scope == scope) {
                 *binding = *usual;
             }

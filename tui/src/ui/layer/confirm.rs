@@ -1,7 +1,7 @@
-//! Questions before something is changed for many or lost.
+//! Confirmation of changes that are large or cannot be undone.
 //!
-//! Enter alone never means yes: the focus is on Cancel, and what cannot be undone wants its name or
-//! number typed. Keys pressed before the question could be read are dropped.
+//! Enter alone never confirms: the focus is on Cancel, and for irreversible changes the name or the number of objects
+//! must be typed. Keys that are pressed before the user can read the question are dropped.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ use crate::ui::{
     world::{Cmd, World},
 };
 
-/// Keys that come sooner than this were not meant for the question.
+/// Keys are dropped for this long after the question opened.
 const DEAF: Duration = Duration::from_millis(250);
-/// More objects than this want their number typed, whatever is done with them.
+/// Above this number of objects the number must be typed.
 pub(crate) const TYPED_ABOVE: i64 = 10;
 
 /// A question.
@@ -31,40 +31,40 @@ pub(crate) struct Confirm {
     title: String,
     lines: Vec<String>,
     verb: &'static str,
-    /// What must be typed, and what was.
+    /// The text that must be typed, and the input.
     typed: Option<(String, Line)>,
     on_verb: bool,
     opened: Duration,
     ask: Ask,
-    /// Whether it changes something on the daemon, which must be there then.
+    /// Whether the request needs a connection to the daemon.
     remote: bool,
-    /// A file that can be written before something is deleted.
+    /// A copy that can be saved before a deletion.
     copy: Option<Box<SafetyCopy>>,
     counting: Option<Box<Counting>>,
-    /// Why it cannot be answered with yes.
+    /// Why it cannot be confirmed.
     off: Option<String>,
 }
 
-/// A file that can be written first.
+/// A copy that can be saved first.
 #[derive(Clone, Debug)]
 struct SafetyCopy {
     ask: Ask,
-    wanted: bool,
+    chosen: bool,
     focused: bool,
 }
 
-/// What the daemon is asked to count.
+/// A count that is loaded while the question is open.
 #[derive(Clone, Debug)]
 struct Counting {
     ask: Ask,
     /// The line that shows the result.
     line: usize,
-    /// Whether yes needs the result first.
+    /// Whether the question cannot be confirmed before the result is known.
     needed: bool,
 }
 
 impl Confirm {
-    /// A question that `y` answers.
+    /// Returns a question that `y` confirms.
     pub(crate) fn simple(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
         Self {
             title,
@@ -81,12 +81,12 @@ impl Confirm {
         }
     }
 
-    /// A question that `y` answers, about something on this machine.
+    /// Returns a question that `y` confirms, for a local action.
     pub(crate) fn local(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
         Self { remote: false, ..Self::simple(title, lines, verb, ask, world) }
     }
 
-    /// A question that only `word` answers.
+    /// Returns a question that is confirmed by typing `word`.
     pub(crate) fn typed(
         title: String,
         lines: Vec<String>,
@@ -98,20 +98,20 @@ impl Confirm {
         Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, ask, world) }
     }
 
-    /// Offers to write a file first; the rest is done only when that has been saved.
+    /// Offers to save a copy first; the request is sent only after the copy is saved.
     #[must_use]
     pub(crate) fn with_copy(mut self, ask: Ask) -> Self {
-        self.copy = Some(Box::new(SafetyCopy { ask, wanted: false, focused: false }));
+        self.copy = Some(Box::new(SafetyCopy { ask, chosen: false, focused: false }));
         self
     }
 
-    /// Adds a line for what `ask` counts, as soon as that is known.
+    /// Adds a line for the result of `ask`.
     #[must_use]
     pub(crate) fn counting(self, ask: Ask) -> Self {
         self.count(ask, false)
     }
 
-    /// The same, and the answer cannot be yes before the number is known.
+    /// Adds a line for the result of `ask`, which must be known before the question can be confirmed.
     #[must_use]
     pub(crate) fn after_counting(self, ask: Ask) -> Self {
         self.count(ask, true)
@@ -124,12 +124,12 @@ impl Confirm {
         self
     }
 
-    /// Takes in what was counted.
+    /// Shows the result of a count.
     pub(crate) fn learn(&mut self, ask: &Ask, result: &Result<Answer, Problem>, clock: &Clock) {
         let Some(counting) = self.counting.take_if(|counting| counting.ask == *ask) else { return };
         let line = counting.line;
-        let told = match result {
-            Ok(Answer::Facts(facts)) => vec![facts.counts(), facts.last(clock)],
+        let texts = match result {
+            Ok(Answer::RepositoryCounts(facts)) => vec![facts.counts(), facts.last(clock)],
             Ok(Answer::Recoverable(count)) => self.learn_count(*count),
             Ok(_) => return,
             Err(problem) => {
@@ -139,33 +139,33 @@ impl Confirm {
                 vec![problem.line().to_owned()]
             }
         };
-        self.lines.splice(line..=line, told.into_iter().filter(|line| !line.is_empty()));
+        self.lines.splice(line..=line, texts.into_iter().filter(|line| !line.is_empty()));
     }
 
-    /// A large number must be typed; nothing needs no answer.
+    /// Requires a large number to be typed; disables the question if the count is zero.
     fn learn_count(&mut self, count: i64) -> Vec<String> {
         match count {
             0 => {
                 self.off = Some("nothing to do".to_owned());
                 vec!["There are no failed deliveries.".to_owned()]
             }
-            1 => vec!["1 failed delivery is sent again.".to_owned()],
+            1 => vec!["1 failed delivery is redelivered.".to_owned()],
             _ => {
                 if count > TYPED_ABOVE {
                     self.typed = Some((count.to_string(), Line::default()));
                     self.on_verb = false;
                 }
-                vec![format!("{count} failed deliveries are sent again.")]
+                vec![format!("{count} failed deliveries are redelivered.")]
             }
         }
     }
 
-    /// What is asked of the daemon when the answer is yes.
+    /// Returns the request that is sent after confirmation.
     pub(crate) fn ask(&self) -> &Ask {
         &self.ask
     }
 
-    /// What was typed, where printable keys are text.
+    /// Returns the typed text, if printable keys are text.
     pub(super) fn typed_text(&self) -> Option<&str> {
         let on_copy = self.copy.as_ref().is_some_and(|copy| copy.focused);
         self.typed.as_ref().filter(|_| !on_copy).map(|(_, line)| line.text())
@@ -187,7 +187,7 @@ impl Confirm {
                     return Step::Stay;
                 }
                 Key::Char(' ') if copy.focused => {
-                    copy.wanted = !copy.wanted;
+                    copy.chosen = !copy.chosen;
                     return Step::Stay;
                 }
                 Key::Esc => {}
@@ -218,7 +218,7 @@ impl Confirm {
 
     fn done(&self, world: &World) -> Step {
         if self.ready() && self.off(world).is_none() {
-            let first = self.copy.as_ref().filter(|copy| copy.wanted).map(|copy| copy.ask.clone());
+            let first = self.copy.as_ref().filter(|copy| copy.chosen).map(|copy| copy.ask.clone());
             Step::Then(vec![match first {
                 Some(first) => Cmd::After(first, self.ask.clone()),
                 None => Cmd::Ask(self.ask.clone()),
@@ -241,13 +241,13 @@ impl Confirm {
     pub(super) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
         let room = 60.min(body.width).saturating_sub(4);
         let mut lines: Vec<String> = self.lines.iter().flat_map(|line| wrapped(line, room)).collect();
-        // The word to type, the field and the buttons must be seen, whatever else is not.
+        // Keep the word to type, its field and the buttons visible; cut the text above them.
         let copied = u16::from(self.copy.is_some());
         let extra: u16 = if self.typed.is_some() { 6 + copied } else { 4 };
         lines.truncate(usize::from(body.height.saturating_sub(extra)));
         let extra = extra - u16::from(self.typed.is_some()) - copied;
         if let Some(copy) = &self.copy {
-            let sign = if copy.wanted { "[x]" } else { "[ ]" };
+            let sign = if copy.chosen { "[x]" } else { "[ ]" };
             let cursor = if copy.focused { ">" } else { " " };
             lines.push(format!("{cursor}{sign} Save {} first", copy.ask.file().unwrap_or_default()));
         }

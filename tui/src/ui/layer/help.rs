@@ -1,6 +1,6 @@
-//! Help: the keys of this place, all commands, and what other screens can do, with a search.
+//! The help: keys of the current screen, all commands, and keys of other screens, with a search.
 //!
-//! Everything comes from the table of keys. Every printable key is part of the search.
+//! The content comes from the key table. Every printable key is part of the search.
 
 use ratatui::{
     buffer::Buffer,
@@ -16,23 +16,23 @@ use crate::ui::{
     view::{NARROW, Role, boxed, text},
 };
 
-/// Headings, in their order. Other screens follow with their names.
+/// Headings in order; the names of other screens follow.
 const HERE: &str = "Here";
 const EVERYWHERE: &str = "Everywhere";
 const COMMAND: &str = "Commands without a key";
 
 /// One line of help.
 #[derive(Clone, Debug)]
-struct Row {
+struct HelpRow {
     heading: &'static str,
-    /// Keys, or the words of a command.
+    /// Keys, or the text of a command.
     keys: String,
     title: &'static str,
-    /// Everything that a search looks at, in lower case.
+    /// The searched text in lower case.
     found_by: String,
 }
 
-impl Row {
+impl HelpRow {
     fn new(heading: &'static str, keys: String, title: &'static str, words: &str, also: &str) -> Self {
         let found_by = format!("{keys} {title} {words} {also}").to_lowercase();
         Self { heading, keys, title, found_by }
@@ -44,12 +44,12 @@ impl Row {
     }
 }
 
-/// Help for one place.
+/// Help for one screen.
 #[derive(Clone, Debug)]
 pub(crate) struct Help {
     title: String,
-    rows: Vec<Row>,
-    /// The screens whose keys are listed only when a search finds them.
+    rows: Vec<HelpRow>,
+    /// Screens whose keys are listed only as search results.
     elsewhere: Vec<&'static str>,
     search: Line,
     top: usize,
@@ -63,21 +63,23 @@ impl Help {
     pub(crate) fn new(title: &str, scopes: &[Scope], keymap: Keymap) -> Self {
         let with_key = |binding: &&Binding| !binding.keys.is_empty();
         let here = keymap.of(scopes).filter(with_key);
-        let here = here.map(|one| Row::of(if is_general(one.scope) { EVERYWHERE } else { HERE }, one));
+        let here = here.map(|one| HelpRow::of(if is_general(one.scope) { EVERYWHERE } else { HERE }, one));
         let without_key = keymap.all().iter().filter(|one| one.keys.is_empty() && !one.words.is_empty());
         let without_key = without_key.map(|one| {
             let argument = one.object.map_or_else(String::new, |object| format!(" {}", object.argument()));
-            Row::new(COMMAND, format!(":{}{argument}", one.words), one.title, "", one.also)
+            HelpRow::new(COMMAND, format!(":{}{argument}", one.words), one.title, "", one.also)
         });
         let typed = COMMANDS
             .iter()
-            .map(|one| Row::new(COMMAND, format!(":{} {}", one.words, one.argument), one.title, "", one.also));
-        let mut rows: Vec<Row> = here.chain(without_key).chain(typed).collect();
+            .map(|one| HelpRow::new(COMMAND, format!(":{} {}", one.words, one.argument), one.title, "", one.also));
+        let mut rows: Vec<HelpRow> = here.chain(without_key).chain(typed).collect();
         let mut elsewhere = Vec::new();
         for screen in ScreenId::ALL {
             let of_screen = |one: &&Binding| ScreenId::of(one.scope) == Some(*screen) && !scopes.contains(&one.scope);
             let before = rows.len();
-            rows.extend(keymap.all().iter().filter(with_key).filter(of_screen).map(|one| Row::of(screen.name(), one)));
+            rows.extend(
+                keymap.all().iter().filter(with_key).filter(of_screen).map(|one| HelpRow::of(screen.name(), one)),
+            );
             if rows.len() > before {
                 elsewhere.push(screen.name());
             }
@@ -85,7 +87,7 @@ impl Help {
         Self { title: format!("Help: {title}"), rows, elsewhere, search: Line::default(), top: 0 }
     }
 
-    /// What was typed to search for.
+    /// Returns the search text.
     pub(crate) fn typed(&self) -> &str {
         self.search.text()
     }
@@ -113,14 +115,14 @@ impl Help {
         self.top = 0;
     }
 
-    /// Headings and rows that the search finds; other screens only when something is searched for.
+    /// Returns headings and rows that match the search; other screens only with a search text.
     fn lines(&self) -> Vec<(Role, &str, &'static str)> {
-        let wanted = self.search.text().to_lowercase();
-        let found = |row: &Row| wanted.split_whitespace().all(|word| row.found_by.contains(word));
-        let others: &[&'static str] = if wanted.trim().is_empty() { &[] } else { &self.elsewhere };
+        let query = self.search.text().to_lowercase();
+        let found = |row: &HelpRow| query.split_whitespace().all(|word| row.found_by.contains(word));
+        let others: &[&'static str] = if query.trim().is_empty() { &[] } else { &self.elsewhere };
         let mut lines = Vec::new();
         for heading in [HERE, EVERYWHERE, COMMAND].iter().chain(others) {
-            let rows: Vec<&Row> = self.rows.iter().filter(|row| row.heading == *heading && found(row)).collect();
+            let rows: Vec<&HelpRow> = self.rows.iter().filter(|row| row.heading == *heading && found(row)).collect();
             if !rows.is_empty() {
                 lines.push((Role::Title, *heading, ""));
                 lines.extend(rows.into_iter().map(|row| (Role::Key, row.keys.as_str(), row.title)));
@@ -135,7 +137,7 @@ impl Help {
         let field = Rect { x: inner.x + used.min(inner.width), width: inner.width.saturating_sub(used), ..inner };
         let (shown, cursor) = self.search.window(field.width.saturating_sub(1));
         text(buf, field, &shown, Role::Text);
-        // Where titles would be cut off, they begin where the keys end.
+        // On narrow terminals titles start right after the keys, so that they are not cut off.
         let column = if inner.width < NARROW { 8 } else { 23 };
         let lines = self.lines();
         let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };

@@ -1,4 +1,4 @@
-//! A short list of things to choose from: all actions, columns to sort by, texts to copy.
+//! Menus: actions, sort columns, texts to copy.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -11,21 +11,21 @@ use crate::ui::{
     world::Cmd,
 };
 
-/// What a choice does.
+/// The effect of a menu item.
 #[derive(Clone, Debug)]
 pub(crate) enum Pick {
-    /// What the key of a binding does.
+    /// Run a binding.
     Press(&'static Binding),
     Sort(usize),
     Do(Cmd),
 }
 
-/// A choice.
+/// A menu item.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) key: Option<Key>,
     pub(crate) title: String,
-    /// Why it cannot be chosen now.
+    /// Why it is disabled.
     pub(crate) off: Option<String>,
     pub(crate) pick: Pick,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Item {
 #[derive(Clone, Debug)]
 pub(crate) struct Menu {
     title: String,
-    /// The object that its bindings act on: they do nothing when another one is selected meanwhile.
+    /// The object that its bindings act on; they do nothing if the selection changes.
     about: Option<Selection>,
     items: Vec<Item>,
     at: usize,
@@ -45,24 +45,24 @@ impl Menu {
         Self { title: title.into(), about: None, items, at: 0 }
     }
 
-    /// Names the object that its bindings act on.
+    /// Sets the object that its bindings act on.
     pub(crate) fn about(mut self, selection: Option<Selection>) -> Self {
         self.about = selection;
         self
     }
 
-    /// Texts that can be copied: a letter, what it is, the text.
+    /// Returns a menu of texts to copy, given as key, label and text.
     pub(crate) fn copies(title: impl Into<String>, texts: Vec<(char, &str, String)>) -> Self {
         let item = |(letter, what, text): (char, &str, String)| Item {
             key: Some(Key::Char(letter)),
             title: format!("{what:<10} {text}"),
-            off: text.is_empty().then(|| "there is none".to_owned()),
+            off: text.is_empty().then(|| "not set".to_owned()),
             pick: Pick::Do(Cmd::Copy(text, what.to_owned())),
         };
         Self::new(title, texts.into_iter().map(item).collect())
     }
 
-    /// One more choice at the end.
+    /// Appends an item.
     pub(crate) fn add(&mut self, item: Item) {
         self.items.push(item);
     }
@@ -121,7 +121,7 @@ impl Menu {
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
             text(buf, at(2), &name(item), if here { role } else { Role::Key });
             let title = at(keys + 4);
-            // The reason is read to its end, whatever becomes of the title.
+            // Show the reason in full and cut the title.
             let why =
                 item.off.as_ref().map_or(0, |off| fit_left(buf, title, off, if here { role } else { Role::Warn }));
             let room = title.width.saturating_sub(if why > 0 { why + 2 } else { 0 });

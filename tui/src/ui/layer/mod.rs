@@ -1,13 +1,13 @@
-//! What lies over a screen: help, palette, menus, questions, forms.
+//! Layers over a screen: help, palette, menus, questions and forms.
 //!
-//! The top layer gets every key first. A layer changes only itself; what it wants is a [`Step`].
+//! The top layer gets every key first. A layer changes only itself and returns a [`Step`] for everything else.
 
 mod confirm;
 mod help;
 pub(crate) mod menu;
 mod palette;
-mod reader;
 mod search;
+mod text_view;
 
 use ratatui::{
     buffer::Buffer,
@@ -19,8 +19,8 @@ pub(crate) use self::{
     help::Help,
     menu::Menu,
     palette::{Offer, Palette},
-    reader::Reader,
     search::Search,
+    text_view::TextView,
 };
 use super::{
     form::Form,
@@ -31,30 +31,30 @@ use super::{
     world::{Cmd, World},
 };
 
-/// What a layer wants.
+/// The result of a key in a layer.
 #[derive(Debug)]
 pub(crate) enum Step {
     Stay,
     Close,
-    /// Close, then do.
+    /// Close, then run commands.
     Then(Vec<Cmd>),
-    /// Do, and stay open.
+    /// Run commands and stay open.
     Do(Vec<Cmd>),
-    /// Close, then act as the key would; only on the selected object if one is given.
+    /// Close, then run a binding; with a selection, only while it is unchanged.
     Press(&'static Binding, Option<Selection>),
-    /// Carry out the line that was typed, and close if that can be done.
+    /// Run the typed line, and close on success.
     Run(String),
     /// Close, then sort by a column.
     Sort(usize),
-    /// Filter while it is typed.
+    /// Apply a filter and stay open.
     Filter(String),
-    /// Ask about a field of the form, and stay.
-    Wonder(&'static str, Ask),
-    /// Ask, and stay until the answer is there.
+    /// Start a background check of a field and stay open.
+    CheckField(&'static str, Ask),
+    /// Send a request and stay open until the response arrives.
     Submit(Ask),
 }
 
-/// Something over the screen.
+/// A layer over the screen.
 #[derive(Clone, Debug)]
 pub(crate) enum Layer {
     Help(Help),
@@ -63,7 +63,7 @@ pub(crate) enum Layer {
     Confirm(Confirm),
     Form(Box<Form>),
     Search(Search),
-    Reader(Reader),
+    TextView(TextView),
 }
 
 impl Layer {
@@ -75,16 +75,16 @@ impl Layer {
             Self::Confirm(layer) => layer.key(key, world),
             Self::Form(form) => form.key(key, world),
             Self::Search(layer) => layer.key(key),
-            Self::Reader(layer) => layer.key(key),
+            Self::TextView(layer) => layer.key(key),
         }
     }
 
-    /// Whether printable keys are text here. While this is so they must not mean anything else.
+    /// Whether printable keys are text. Then they must not have another meaning.
     pub(crate) fn takes_text(&self) -> bool {
         self.typed().is_some()
     }
 
-    /// What is in the text field that has the focus.
+    /// Returns the content of the focused text field.
     pub(crate) fn typed(&self) -> Option<&str> {
         match self {
             Self::Help(layer) => Some(layer.typed()),
@@ -92,24 +92,23 @@ impl Layer {
             Self::Search(layer) => Some(layer.typed()),
             Self::Confirm(layer) => layer.typed_text(),
             Self::Form(form) => form.typed(),
-            Self::Menu(_) | Self::Reader(_) => None,
+            Self::Menu(_) | Self::TextView(_) => None,
         }
     }
 
-    /// Pasted text is typed where text is typed, and means nothing elsewhere: least of all an answer
-    /// to a question.
+    /// Pastes into a text field. Elsewhere pasted text is dropped: it must never answer a question.
     pub(crate) fn paste(&mut self, text: &str) -> Step {
         match self {
             Self::Form(form) => form.paste(text),
             Self::Search(layer) => return layer.paste(text),
             Self::Palette(layer) => layer.paste(text),
             Self::Help(layer) => layer.paste(text),
-            Self::Menu(_) | Self::Confirm(_) | Self::Reader(_) => {}
+            Self::Menu(_) | Self::Confirm(_) | Self::TextView(_) => {}
         }
         Step::Stay
     }
 
-    /// Draws it over `body`. Answers where the cursor is, if somebody types.
+    /// Draws it over `body`. Returns the position of the text cursor, if there is one.
     pub(crate) fn draw(&self, world: &World, body: Rect, status: Rect, buf: &mut Buffer) -> Option<Position> {
         match self {
             Self::Help(layer) => return Some(layer.draw(body, buf)),
@@ -118,7 +117,7 @@ impl Layer {
             Self::Confirm(layer) => return layer.draw(world, body, buf),
             Self::Form(form) => return form.draw(world, body, buf),
             Self::Search(layer) => return Some(layer.draw(status, buf)),
-            Self::Reader(layer) => layer.draw(body, buf),
+            Self::TextView(layer) => layer.draw(body, buf),
         }
         None
     }
@@ -128,7 +127,7 @@ impl Layer {
         matches!(self, Self::Search(_))
     }
 
-    /// Whether rows must not move below it: not while a filter is typed, which is about them all.
+    /// Whether rows must keep their order below it. A filter is the exception, because it changes the rows.
     pub(crate) fn holds_still(&self) -> bool {
         !matches!(self, Self::Search(_))
     }
@@ -137,18 +136,18 @@ impl Layer {
         let list: &[(&str, &str)] = match self {
             Self::Help(_) => &[("type", "to search"), ("arrows", "scroll"), ("Esc", "close")],
             Self::Palette(_) => &[("Enter", "run"), ("Tab", "complete"), ("Up Down", "choose"), ("Esc", "close")],
-            Self::Menu(_) => &[("letter", "runs it"), ("j k", "move"), ("Enter", "run"), ("Esc", "close")],
+            Self::Menu(_) => &[("letter", "run"), ("j k", "move"), ("Enter", "run"), ("Esc", "close")],
             Self::Confirm(layer) => layer.hints(),
             Self::Form(form) => form.hints(),
             Self::Search(_) => {
-                &[("Enter", "keep"), ("Up", "earlier"), ("!x ^x x$ ~x column:x", "grammar"), ("Esc", "clear")]
+                &[("Enter", "keep"), ("Up", "earlier"), ("!x ^x x$ ~x column:x", "syntax"), ("Esc", "clear")]
             }
-            Self::Reader(layer) => return layer.hints(),
+            Self::TextView(layer) => return layer.hints(),
         };
         list.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect()
     }
 
-    /// The request whose answer it waits for.
+    /// Returns the request that it waits for.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         match self {
             Self::Form(form) => form.ticket,

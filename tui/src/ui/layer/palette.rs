@@ -1,7 +1,7 @@
-//! The command line: the words of the shell, with commands and known names offered below it.
+//! The command palette: a command line with suggestions for commands and known names.
 //!
-//! A command acts on the object that is typed behind it, or on the one that is visibly selected on the
-//! screen below; otherwise the palette asks which one. Every printable key is text.
+//! A command acts on the object in its argument, or on the selected object of the screen below; otherwise the
+//! palette asks for one. Every printable key is text.
 
 use ratatui::{
     buffer::Buffer,
@@ -17,24 +17,24 @@ use crate::ui::{
     view::{NARROW, Role, boxed, text, wrapped},
 };
 
-/// A name that can be put behind a command, and what it is.
+/// A suggested argument with a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) value: String,
     pub(crate) about: String,
 }
 
-/// A command line.
+/// The command palette.
 #[derive(Clone, Debug)]
 pub(crate) struct Palette {
     line: Line,
-    /// The highlighted row. Offered names have none until one is chosen: Enter alone picks no object.
+    /// The highlighted row. Suggested names have none until one is chosen, so that Enter alone picks no object.
     at: Option<usize>,
     history: Vec<String>,
     /// How far back in the history the line is.
     back: usize,
     keymap: Keymap,
-    /// What is selected on the screen below.
+    /// The selection of the screen below.
     selected: Option<Selection>,
     offers: Vec<Offer>,
     error: Option<String>,
@@ -47,7 +47,7 @@ struct Entry {
     title: &'static str,
     argument: &'static str,
     object: Option<Object>,
-    /// The key that does the same; nothing for a command that only exists with an argument.
+    /// The key binding of the command; `None` for a command that needs an argument.
     binding: Option<&'static Binding>,
 }
 
@@ -81,12 +81,12 @@ impl Palette {
         self.line.text()
     }
 
-    /// The line was not carried out; it stays, with the reason.
+    /// Shows why the line could not be run.
     pub(crate) fn refuse(&mut self, why: String) {
         self.error = Some(why);
     }
 
-    /// Names for the argument that is being typed.
+    /// Sets the suggestions for the current argument.
     pub(crate) fn offer(&mut self, offers: Vec<Offer>) {
         if offers.len() < self.offers.len() {
             self.at = self.at.filter(|_| self.argument().is_none());
@@ -111,7 +111,7 @@ impl Palette {
         entries(self.keymap).any(|entry| entry.words.len() > known && entry.words.starts_with(line))
     }
 
-    /// The kind of object that is being named, and what is typed of it.
+    /// Returns the object type of the current argument and its typed part.
     pub(crate) fn argument(&self) -> Option<(Object, &str)> {
         let (entry, rest) = self.command().filter(|_| !self.is_begun())?;
         let typed = rest.strip_prefix(' ')?;
@@ -119,13 +119,13 @@ impl Palette {
         if before.ends_with("--repo") {
             return Some((Object::Repository, last));
         }
-        // Several deliveries and artifacts can be named; of the others one.
+        // Deliveries and artifacts can be named several times, others once.
         let many = matches!(entry.object, Some(Object::Delivery | Object::Artifact));
-        let wanted = before.is_empty() || (many && !before.contains("--"));
-        entry.object.filter(|_| wanted && !last.starts_with('-')).map(|object| (object, last))
+        let expects_name = before.is_empty() || (many && !before.contains("--"));
+        entry.object.filter(|_| expects_name && !last.starts_with('-')).map(|object| (object, last))
     }
 
-    /// The commands that have what was typed; first those that begin with it.
+    /// Returns the commands that match the line; first those that start with it.
     fn found(&self) -> Vec<Entry> {
         let typed = self.line.text().to_lowercase();
         let has = |entry: &Entry| {
@@ -180,7 +180,7 @@ impl Palette {
 
     fn enter(&mut self) -> Step {
         if self.argument().is_some() && self.at.is_some() {
-            // What runs is what is read in the line: a chosen name is put there first.
+            // Only the visible line is run, so a chosen name is completed first.
             self.complete();
             return Step::Stay;
         }
@@ -191,13 +191,13 @@ impl Palette {
             }
             _ => match self.found().get(self.at.unwrap_or(0)).copied() {
                 Some(entry) => self.choose(entry),
-                // What only the shell can do is said by whoever reads the line.
+                // The parser of the line reports commands that run only in the shell.
                 None => Step::Run(self.line.text().trim().to_owned()),
             },
         }
     }
 
-    /// Runs a command without an argument, or asks for the object that it needs.
+    /// Runs a command without an argument, or asks for its object.
     fn choose(&mut self, entry: Entry) -> Step {
         let selected = self.selected.as_ref().filter(|selected| entry.object == Some(selected.object));
         match (entry.binding, entry.object) {
@@ -208,7 +208,7 @@ impl Palette {
                 let which = entry.object.map_or(entry.argument, Object::name);
                 self.error = Some(format!("Which {which}? Type {} or choose with Down.", entry.argument));
                 if entry.object.is_none() {
-                    self.error = Some(format!("Type {} behind it.", entry.argument));
+                    self.error = Some(format!("Add {} to the command.", entry.argument));
                 }
                 Step::Stay
             }
@@ -220,7 +220,7 @@ impl Palette {
         self.edited();
     }
 
-    /// Completes the command, or the name behind it.
+    /// Completes the command or its argument.
     fn complete(&mut self) {
         if let Some((_, typed)) = self.argument() {
             let keep = self.line.text().len() - typed.len();
@@ -274,7 +274,7 @@ impl Palette {
         Position { x: inner.x + 2 + cursor, y: inner.y }
     }
 
-    /// What is offered: names for the argument that is being typed, or commands.
+    /// Returns the suggestions: names for the current argument, or commands.
     fn lines(&self) -> Vec<(String, String)> {
         if self.argument().is_some() {
             return self.offers.iter().map(|offer| (offer.value.clone(), offer.about.clone())).collect();
@@ -294,7 +294,7 @@ impl Palette {
     fn hint(&self) -> String {
         match self.command() {
             Some((entry, _)) => format!("  {} {}   {}", entry.words, entry.argument, entry.title),
-            None if self.line.text().contains(' ') => "  Enter runs it as the shell would".to_owned(),
+            None if self.line.text().contains(' ') => "  Enter runs the line".to_owned(),
             None => "  No such command; Esc closes".to_owned(),
         }
     }

@@ -1,4 +1,4 @@
-//! The filter, typed in the status line; every letter filters at once.
+//! The filter input in the status line. Every key applies the filter.
 
 use ratatui::{
     buffer::Buffer,
@@ -14,15 +14,15 @@ use crate::ui::{
     view::{Role, fit_left, text, width},
 };
 
-/// A filter being typed.
+/// The filter input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
     line: Line,
-    /// What was kept before, the newest last.
+    /// Earlier filters, newest last.
     history: Vec<String>,
     /// How far back in the history the line is.
     back: usize,
-    /// What is wrong with it; the list stays as the last good filter left it.
+    /// The syntax error; the list keeps the last valid filter.
     pub(crate) error: Option<BadFilter>,
 }
 
@@ -35,7 +35,7 @@ impl Search {
         self.line.text()
     }
 
-    /// Shows what was kept `back` filters ago; nothing is what is typed anew.
+    /// Recalls the filter `back` entries ago; 0 is an empty line.
     fn recall(&mut self, back: usize) -> Step {
         let earlier = back.checked_sub(1).map(|at| self.history.iter().rev().nth(at).cloned());
         let text = match earlier {
@@ -51,7 +51,7 @@ impl Search {
         match key {
             Key::Up => return self.recall(self.back + 1),
             Key::Down if self.back > 0 => return self.recall(self.back - 1),
-            // A filter that is wrong is not applied, so it is not kept either.
+            // An invalid filter is not applied, so it is not kept either.
             Key::Enter | Key::Down if self.error.is_some() => return Step::Stay,
             Key::Enter | Key::Down => return Step::Close,
             Key::Esc => {
@@ -79,13 +79,13 @@ impl Search {
         let (shown, cursor) = self.line.window(rest.width.saturating_sub(1));
         text(buf, rest, &shown, Role::Text);
         if let Some(error) = &self.error {
-            // What the line shows ends where the text ends.
+            // The visible part is the end of the text.
             let hidden = self.line.text().len().saturating_sub(shown.len());
             let word = error.at.start.saturating_sub(hidden)..error.at.end.saturating_sub(hidden);
             if let (Some(before), Some(word)) = (shown.get(..word.start), shown.get(word)) {
                 let x = rest.x.saturating_add(width(before));
-                let place = Rect { x, width: rest.right().saturating_sub(x).min(width(word)), ..rest };
-                buf.set_style(place, Role::Error.style().add_modifier(Modifier::UNDERLINED));
+                let error_area = Rect { x, width: rest.right().saturating_sub(x).min(width(word)), ..rest };
+                buf.set_style(error_area, Role::Error.style().add_modifier(Modifier::UNDERLINED));
             }
             let room = rest.width.saturating_sub(width(&shown) + 2);
             fit_left(buf, Rect { x: rest.right() - room, width: room, ..rest }, &error.text, Role::Error);

@@ -1,4 +1,4 @@
-//! Tables: only the rows in the window are looked at.
+//! Draws tables. Only the rows in the window are formatted.
 
 use std::time::Duration;
 
@@ -8,71 +8,71 @@ use ratatui::{
     style::{Modifier, Style},
 };
 
-use super::{Column, Feed, Filter, List, Row, Shown, feed::Load};
+use super::{CellText, Column, Feed, Filter, List, Row, feed::Load};
 use crate::ui::{
-    net::{Kind, Problem},
+    net::{Problem, ProblemKind},
     times::Clock,
     view::{Role, centred, fit_left, text, width, wrapped},
     words,
     world::{Link, World},
 };
 
-/// What comes sooner needs no announcement.
-const ANNOUNCED: Duration = Duration::from_millis(150);
+/// Loading is shown only after this time.
+const LOADING_AFTER: Duration = Duration::from_millis(150);
 /// Cells for the cursor, the mark and a blank.
 const SIGNS: u16 = 3;
 const GAP: u16 = 2;
 
-/// What a list says when it has no rows.
+/// How to draw a table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
-    /// What the rows are.
+pub(crate) struct TableOptions<'a> {
+    /// Plural noun of the rows.
     pub(crate) what: &'a str,
-    /// Lines for a list that is empty.
+    /// Lines for an empty list.
     pub(crate) empty: &'a [&'a str],
     pub(crate) focused: bool,
 }
 
-/// Draws a list with its header, or what there is in place of rows.
-pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf: &mut Buffer) {
+/// Draws a list with its header; without rows, the state of loading.
+pub(crate) fn draw<T: Row>(feed: &Feed<T>, options: TableOptions, world: &World, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let columns = layout::<T>(area.width, place.what, world);
+    let columns = layout::<T>(area.width, options.what, world);
     header(&feed.list, &columns, area, buf);
     let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
     if let Load::Failed(problem) = &feed.load
         && !feed.list.rows().is_empty()
     {
-        // Rows that are there stay in sight.
-        let lines = trouble(feed, problem, world);
+        // Loaded rows stay visible.
+        let lines = refresh_error(feed, problem, world);
         below.height = below.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(0));
         for ((role, line), y) in lines.iter().zip(below.bottom()..area.bottom()) {
             text(buf, Rect { y, height: 1, ..area }, line, *role);
         }
     }
     if feed.list.shown_count() == 0 {
-        if let Load::Asked(since) = &feed.load
+        if let Load::Loading(since) = &feed.load
             && feed.list.rows().is_empty()
-            && world.now.saturating_sub(*since) >= ANNOUNCED
+            && world.now.saturating_sub(*since) >= LOADING_AFTER
         {
             skeleton(&columns, below, buf);
         }
-        return nothing(feed, place, world, below, buf);
+        return placeholder(feed, options, world, below, buf);
     }
-    rows(&feed.list, &columns, place.focused, &world.clock, below, buf);
+    rows(&feed.list, &columns, options.focused, &world.clock, below, buf);
 }
 
-/// What stands below rows that could not be asked for again.
-fn trouble<T: Row>(feed: &Feed<T>, problem: &Problem, world: &World) -> Vec<(Role, String)> {
+/// Returns the lines below rows that could not be refreshed.
+fn refresh_error<T: Row>(feed: &Feed<T>, problem: &Problem, world: &World) -> Vec<(Role, String)> {
     let many = |n: i64| words::count(n);
     let rows = i64::try_from(feed.list.rows().len()).unwrap_or(i64::MAX);
     let of = feed.total.filter(|total| *total > rows).map_or_else(String::new, |total| format!(" of {}", many(total)));
     if let Link::Down { problem, .. } = &world.link {
         let at = feed.filled.map_or_else(String::new, |at| format!("rows are from {}, ", world.clock_at(at)));
         let mut lines = vec![(Role::Text, format!("  {at}changes are switched off until it is back"))];
-        // Who only asks to wait needs no help.
-        if !matches!(problem.kind, Kind::Busy(_)) {
+        // An overloaded daemon needs no advice.
+        if !matches!(problem.kind, ProblemKind::Busy(_)) {
             lines.push((Role::Text, "  systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()));
         }
         return lines;
@@ -80,13 +80,20 @@ fn trouble<T: Row>(feed: &Feed<T>, problem: &Problem, world: &World) -> Vec<(Rol
     let at = feed.filled.map_or_else(String::new, |at| format!(", as of {}", world.clock_at(at)));
     vec![
         (Role::Error, format!("! {}", problem.line())),
-        (Role::Text, format!("  shown: {}{of} rows{at}    r asks again, i shows details", many(rows))),
+        (Role::Text, format!("  shown: {}{of} rows{at}    r refreshes, i shows details", many(rows))),
     ]
 }
 
-fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, clock: &Clock, area: Rect, buf: &mut Buffer) {
+fn rows<T: Row>(
+    list: &List<T>,
+    columns: &[PlacedColumn<T>],
+    focused: bool,
+    clock: &Clock,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     let top = list.windowed(usize::from(area.height));
-    list.place.set(area);
+    list.area.set(area);
     for (y, row) in (area.y..area.bottom()).zip(list.shown().skip(top)) {
         let line = Rect { y, height: 1, ..area };
         let here = list.current().is_some_and(|current| current.id() == row.id());
@@ -98,7 +105,7 @@ fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, clock: &Cloc
         } else {
             " "
         };
-        // Within the cursor's row no cell has a colour of its own.
+        // Cells of the cursor's row have no colour of their own.
         let role = |role: Role| match (here, focused) {
             (true, true) => Role::Selected,
             (true, false) => Role::Resting,
@@ -110,40 +117,40 @@ fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, clock: &Cloc
         text(buf, line, if here { ">" } else { " " }, role(Role::Title));
         let sign_role = if marked { Role::Accent } else { Role::Error };
         text(buf, Rect { x: line.x + 1, width: line.width.saturating_sub(1), ..line }, sign, role(sign_role));
-        let cells: Vec<Shown> = columns.iter().map(|spot| (spot.column.cell)(row, clock)).collect();
+        let cells: Vec<CellText> = columns.iter().map(|spot| (spot.column.cell)(row, clock)).collect();
         for (at, (spot, shown)) in columns.iter().zip(&cells).enumerate() {
             let indent = if at == 0 { row.indent().min(spot.width) } else { 0 };
             let cell = Rect { x: line.x + spot.x + indent, width: spot.width - indent, ..line };
             let used = if spot.column.right {
                 fit_left(buf, cell, &shown.text, role(shown.role))
             } else {
-                // What does not fit goes on over empty cells.
+                // Long text continues over empty cells.
                 let empty = cells[at + 1..].iter().take_while(|next| next.text.is_empty()).count();
                 let over = columns[at + 1..at + 1 + empty].iter().map(|next| next.width + GAP).sum::<u16>();
                 text(buf, Rect { width: cell.width + over, ..cell }, &shown.text, role(shown.role))
             };
             if !list.filter.text().is_empty() {
                 let x = if spot.column.right { cell.right() - used } else { cell.x };
-                let place = Rect { x, width: used, ..cell };
-                underline(list.filter(), row, (&shown.text, spot.column.title), place, buf);
+                let shown_area = Rect { x, width: used, ..cell };
+                underline(list.filter(), row, (&shown.text, spot.column.title), shown_area, buf);
             }
         }
     }
 }
 
-/// Shows what of a cell is looked for.
+/// Underlines the parts of a cell that the filter matches.
 fn underline<T: Row>(filter: &Filter, row: &T, (cell, title): (&str, &str), area: Rect, buf: &mut Buffer) {
-    // Plain words are looked for in a text that is made of the texts of some cells.
+    // Words without a column match in a text that consists of some cells.
     let named = format!(" {} ", row.text()).contains(&format!(" {cell} "));
     for found in filter.places(cell, title, named) {
         let begin = area.x.saturating_add(width(&cell[..found.start]));
-        let place = Rect { x: begin, width: width(&cell[found]), ..area }.intersection(area);
-        buf.set_style(place, Style::new().add_modifier(Modifier::UNDERLINED));
+        let match_area = Rect { x: begin, width: width(&cell[found]), ..area }.intersection(area);
+        buf.set_style(match_area, Style::new().add_modifier(Modifier::UNDERLINED));
     }
 }
 
-/// A column and where it is.
-struct Spot<T: 'static> {
+/// A column with its position.
+struct PlacedColumn<T: 'static> {
     column: &'static Column<T>,
     index: usize,
     x: u16,
@@ -153,13 +160,13 @@ struct Spot<T: 'static> {
 /// Columns of this rank and above are shown on wide terminals and on request.
 const MORE: u8 = 10;
 
-/// The columns that fit; one of them takes what is left.
-fn layout<T: Row>(room: u16, list: &str, world: &World) -> Vec<Spot<T>> {
-    let place = |name: &String| T::columns().iter().position(|column| column.title.eq_ignore_ascii_case(name));
-    let wished = world.columns.get(list).map(|names| names.iter().filter_map(place).collect::<Vec<_>>());
+/// Returns the columns that fit; the flexible one takes the remaining width.
+fn layout<T: Row>(room: u16, list: &str, world: &World) -> Vec<PlacedColumn<T>> {
+    let index = |name: &String| T::columns().iter().position(|column| column.title.eq_ignore_ascii_case(name));
+    let configured = world.columns.get(list).map(|names| names.iter().filter_map(index).collect::<Vec<_>>());
     let more = |at: &usize| world.shows_more() || T::columns()[*at].rank < MORE;
     let usual = || (0..T::columns().len()).filter(more).collect();
-    let mut kept: Vec<usize> = wished.filter(|wished| !wished.is_empty()).unwrap_or_else(usual);
+    let mut kept: Vec<usize> = configured.filter(|columns| !columns.is_empty()).unwrap_or_else(usual);
     let wide = |at: usize| {
         let ages = if T::ages().contains(&T::columns()[at].title) { world.clock.style.cells() } else { 0 };
         T::columns()[at].width.max(ages)
@@ -179,13 +186,13 @@ fn layout<T: Row>(room: u16, list: &str, world: &World) -> Vec<Spot<T>> {
         let column = &T::columns()[index];
         let width = wide(index) + if index == T::flexible() { spare } else { 0 };
         let width = width.min(room.saturating_sub(x));
-        spots.push(Spot { column, index, x, width });
+        spots.push(PlacedColumn { column, index, x, width });
         x = x.saturating_add(width + GAP);
     }
     spots
 }
 
-fn header<T: Row>(list: &List<T>, columns: &[Spot<T>], area: Rect, buf: &mut Buffer) {
+fn header<T: Row>(list: &List<T>, columns: &[PlacedColumn<T>], area: Rect, buf: &mut Buffer) {
     for spot in columns {
         let arrow = match list.sort {
             Some((column, reversed)) if column == spot.index => {
@@ -199,7 +206,7 @@ fn header<T: Row>(list: &List<T>, columns: &[Spot<T>], area: Rect, buf: &mut Buf
         };
         let mut title = format!("{}{arrow}", spot.column.title);
         if width(&title) > spot.width {
-            // The arrow says more than the last letters.
+            // Without room for both, the arrow replaces the end of the title.
             title = title.replace(' ', "");
         }
         let cell = Rect { x: area.x + spot.x, width: spot.width, height: 1, ..area };
@@ -211,8 +218,8 @@ fn header<T: Row>(list: &List<T>, columns: &[Spot<T>], area: Rect, buf: &mut Buf
     }
 }
 
-/// Strokes where rows will be.
-fn skeleton<T: Row>(columns: &[Spot<T>], area: Rect, buf: &mut Buffer) {
+/// Draws lines in place of rows that are being loaded.
+fn skeleton<T: Row>(columns: &[PlacedColumn<T>], area: Rect, buf: &mut Buffer) {
     for (row, y) in (area.y..area.bottom()).take(3).enumerate() {
         for spot in columns {
             let cells = spot.width.saturating_sub(u16::try_from(row).unwrap_or(0) * 2 % 5).max(1).min(spot.width);
@@ -222,8 +229,8 @@ fn skeleton<T: Row>(columns: &[Spot<T>], area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// What stands in place of rows.
-fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf: &mut Buffer) {
+/// Draws the text in place of rows.
+fn placeholder<T: Row>(feed: &Feed<T>, options: TableOptions, world: &World, area: Rect, buf: &mut Buffer) {
     let mut lines: Vec<(Role, String)> = Vec::new();
     let plain = |text: &str| (Role::Text, text.to_owned());
     let filtered = !feed.list.rows().is_empty();
@@ -232,8 +239,10 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
             lines.push((
                 Role::Error,
                 match problem.kind {
-                    Kind::Forbidden => format!("403 - you may not see {}; other screens stay usable.", place.what),
-                    _ => format!("Could not show {}.", place.what),
+                    ProblemKind::Forbidden => {
+                        format!("403 - you may not see {}; other screens stay usable.", options.what)
+                    }
+                    _ => format!("Could not show {}.", options.what),
                 },
             ));
             lines.push(plain(""));
@@ -242,17 +251,17 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
             let helps = wrapped(problem.helps(), area.width.saturating_sub(4));
             lines.extend(helps.into_iter().map(|line| (Role::Muted, line)));
         }
-        Load::Asked(since) if !filtered => {
+        Load::Loading(since) if !filtered => {
             let waited = world.now.saturating_sub(*since);
-            if waited >= ANNOUNCED {
+            if waited >= LOADING_AFTER {
                 let tenths = waited.as_millis() / 100;
                 let slow = if waited.as_secs() >= 10 { "slow, " } else { "" };
                 let time =
                     if waited.as_secs() >= 1 { format!("  {}.{} s", tenths / 10, tenths % 10) } else { String::new() };
-                lines.push(plain(&format!("loading {} …{time}   {slow}Esc stops", place.what)));
+                lines.push(plain(&format!("loading {} …{time}   {slow}Esc stops", options.what)));
             }
         }
-        Load::Stopped => lines.push(plain("stopped; r asks again")),
+        Load::Stopped => lines.push(plain("stopped; r refreshes")),
         Load::Never => {}
         _ if !feed.list.filter().text().is_empty() => {
             lines.push(plain(&format!("nothing matches {} - Esc clears", feed.list.filter().text())));
@@ -262,7 +271,7 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
             let broken = |line: &&str| {
                 if width(line) > area.width { wrapped(line, area.width) } else { vec![(*line).to_owned()] }
             };
-            lines.extend(place.empty.iter().flat_map(broken).map(|line| plain(&line)));
+            lines.extend(options.empty.iter().flat_map(broken).map(|line| plain(&line)));
         }
     }
     let top = area.y + area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX)) / 3;

@@ -1,49 +1,49 @@
-//! A list that is filled by the daemon.
+//! A list that is loaded from the daemon.
 //!
-//! Owns what is known about how it was filled: never, on its way, complete, or broken off. Old rows
-//! stay until new ones are complete; only the first time rows appear as they come.
+//! Owns the state of loading. During a refresh the old rows stay until the new ones are complete; only during the
+//! first load rows appear page by page.
 
 use std::time::Duration;
 
-use super::{List, Row, coming::Coming};
+use super::{List, Row, pending_rows::PendingRows};
 use crate::ui::{
     net::{Ask, Page, Problem},
     world::{Env, World},
 };
 
-/// How far the rows are.
+/// State of loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Load {
     #[default]
     Never,
-    /// Asked for at a time.
-    Asked(Duration),
-    /// Complete at a time.
+    /// Requested at this time.
+    Loading(Duration),
+    /// Completed at this time.
     Done(Duration),
-    /// Broken off.
+    /// The last load failed.
     Failed(Problem),
     /// Stopped by the user.
     Stopped,
 }
 
-/// A list and where its rows come from.
+/// A list and the state of loading its rows.
 #[derive(Debug)]
 pub(crate) struct Feed<T: Row> {
     pub(crate) list: List<T>,
-    /// What is on its way.
+    /// The request without a complete response.
     pending: Option<Ask>,
-    /// New rows that are not complete yet.
-    coming: Coming<T>,
+    /// New rows while they are incomplete.
+    pending_rows: PendingRows<T>,
     complete_once: bool,
-    /// Whether rows of what is on its way are in the list already.
-    begun: bool,
+    /// Whether rows of the pending request are already in the list.
+    has_first_page: bool,
     pub(crate) load: Load,
     pub(crate) total: Option<i64>,
-    /// When rows last came.
+    /// When rows last arrived.
     pub(super) filled: Option<Duration>,
-    /// What the daemon is asked in place of all rows, since it has more than are kept.
-    finding: Option<Ask>,
-    /// How many of the rows, at the end, are its answer.
+    /// The search request while a filter is active and the daemon has more rows than are loaded.
+    search: Option<Ask>,
+    /// Number of rows at the end that are search results.
     found: usize,
 }
 
@@ -52,64 +52,64 @@ impl<T: Row> Feed<T> {
         Self {
             list,
             pending: None,
-            coming: Coming::default(),
+            pending_rows: PendingRows::default(),
             complete_once: false,
-            begun: false,
+            has_first_page: false,
             load: Load::Never,
             total: None,
             filled: None,
-            finding: None,
+            search: None,
             found: 0,
         }
     }
 
-    /// Whether there is nothing to be seen but what went wrong.
+    /// Whether only an error is shown.
     pub(crate) fn is_failed(&self) -> bool {
         matches!(self.load, Load::Failed(_)) && self.list.rows().is_empty()
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     pub(crate) fn empty(&mut self) {
         self.list.replace(Vec::new());
         (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
-        self.coming = Coming::default();
-        (self.finding, self.found, self.filled) = (None, 0, None);
+        self.pending_rows = PendingRows::default();
+        (self.search, self.found, self.filled) = (None, 0, None);
     }
 
-    /// Asks for all rows, or again for those that were found.
+    /// Requests all rows, or repeats the active search.
     pub(crate) fn ask_all(&mut self, all: Ask, env: &mut Env) {
-        let ask = self.finding.clone().unwrap_or(all);
+        let ask = self.search.clone().unwrap_or(all);
         self.ask(ask, env);
     }
 
-    /// Whether the daemon has more rows than are kept.
+    /// Whether the daemon has more rows than are loaded.
     pub(crate) fn is_cut(&self) -> bool {
-        let kept = self.list.rows().len() - self.found;
-        self.complete_once && self.total.is_some_and(|total| total > i64::try_from(kept).unwrap_or(i64::MAX))
+        let loaded = self.list.rows().len() - self.found;
+        self.complete_once && self.total.is_some_and(|total| total > i64::try_from(loaded).unwrap_or(i64::MAX))
     }
 
-    /// Asks the daemon what else fits a filter, or forgets what it found. Where all rows are kept there
-    /// is nothing to ask.
+    /// Searches on the daemon for rows that match a filter, or drops the results. Does nothing if all rows are
+    /// loaded.
     pub(crate) fn find(&mut self, ask: Option<Ask>, env: &mut Env) {
-        if ask == self.finding || !self.is_cut() {
+        if ask == self.search || !self.is_cut() {
             return;
         }
         self.stop(env);
-        self.finding.clone_from(&ask);
+        self.search.clone_from(&ask);
         match ask {
             Some(ask) => self.ask(ask, env),
-            None => self.put_found(Vec::new()),
+            None => self.set_found(Vec::new()),
         }
     }
 
-    /// Takes what the daemon found.
-    fn put_found(&mut self, rows: Vec<T>) {
-        let kept = self.list.rows().len() - self.found;
-        self.list.extend_from(kept, rows);
-        self.found = self.list.rows().len() - kept;
+    /// Replaces the search results.
+    fn set_found(&mut self, rows: Vec<T>) {
+        let loaded = self.list.rows().len() - self.found;
+        self.list.extend_from(loaded, rows);
+        self.found = self.list.rows().len() - loaded;
     }
 
-    /// Takes away one thing that hides or marks rows.
+    /// Clears the marks, else the filter, else the restriction to problems. Returns whether there was one.
     pub(crate) fn clear_one(&mut self, env: &mut Env) -> bool {
         let cleared = self.list.clear_one();
         if self.list.filter().text().is_empty() {
@@ -118,71 +118,71 @@ impl<T: Row> Feed<T> {
         cleared
     }
 
-    /// The left half of the status line.
-    pub(crate) fn standing(&self) -> String {
-        let text = self.list.standing(self.total);
-        match (self.is_cut(), &self.finding) {
+    /// Returns the left half of the status line.
+    pub(crate) fn status_text(&self) -> String {
+        let text = self.list.status_text(self.total);
+        match (self.is_cut(), &self.search) {
             (false, _) => text,
-            (true, None) => format!("{text}  / asks the daemon"),
-            (true, Some(_)) if self.pending.is_some() => format!("{text}  asking the daemon"),
+            (true, None) => format!("{text}  / searches on the daemon"),
+            (true, Some(_)) if self.pending.is_some() => format!("{text}  searching on the daemon"),
             (true, Some(_)) => format!("{text}  {} more from the daemon", self.found),
         }
     }
 
-    /// Asks, unless the same is on its way.
+    /// Sends a request, unless it is pending.
     pub(crate) fn ask(&mut self, ask: Ask, env: &mut Env) {
         if self.pending.as_ref() == Some(&ask) {
             return;
         }
-        self.coming = Coming::default();
-        self.begun = false;
-        self.load = Load::Asked(env.world.now);
+        self.pending_rows = PendingRows::default();
+        self.has_first_page = false;
+        self.load = Load::Loading(env.world.now);
         self.pending = Some(ask.clone());
         env.ask(ask);
     }
 
-    /// Whether something is on its way.
+    /// Whether a request is pending.
     pub(crate) fn is_waiting(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Whether rows were complete at some time.
+    /// Whether all rows were loaded once.
     pub(crate) fn has_all(&self) -> bool {
         self.complete_once
     }
 
-    /// Whether rows come for the first time.
+    /// Whether rows are loaded for the first time.
     pub(crate) fn is_loading(&self) -> bool {
         self.is_waiting() && !self.has_all()
     }
 
-    /// What went wrong last.
+    /// Returns the error of the last load.
     pub(crate) fn problem(&self) -> Option<&Problem> {
         if let Load::Failed(problem) = &self.load { Some(problem) } else { None }
     }
 
-    /// Whether an answer to `ask` is for this list.
+    /// Whether a response to `ask` belongs to this list.
     pub(crate) fn awaits(&self, ask: &Ask) -> bool {
         self.pending.as_ref() == Some(ask)
     }
 
-    /// Takes rows. Answers what was under the cursor and is gone.
+    /// Adds a page of rows. Returns the row under the cursor if it is gone.
     pub(crate) fn take(&mut self, page: Page<T>, world: &World) -> Option<T> {
-        if self.finding.is_some() && self.pending == self.finding {
+        if self.search.is_some() && self.pending == self.search {
             (self.pending, self.load) = (None, Load::Done(world.now));
-            self.put_found(page.items);
+            self.set_found(page.items);
             return None;
         }
         self.filled = Some(world.now);
         self.total = page.total.or(self.total);
         if self.complete_once {
             for row in page.items {
-                self.coming.add(row, self.list.rows());
+                self.pending_rows.add(row, self.list.rows());
             }
-        } else if std::mem::replace(&mut self.begun, true) {
+        } else if std::mem::replace(&mut self.has_first_page, true) {
             self.list.append(page.items);
         } else {
-            // What an earlier try left is asked for again from its beginning.
+            // Replaces rows of an earlier load that failed.
             self.list.replace(page.items);
         }
         if !page.last {
@@ -194,7 +194,7 @@ impl<T: Row> Feed<T> {
         if !std::mem::replace(&mut self.complete_once, true) {
             return None;
         }
-        match std::mem::take(&mut self.coming).rows(self.list.rows()) {
+        match std::mem::take(&mut self.pending_rows).rows(self.list.rows()) {
             Some(rows) => self.list.update(rows, world.still),
             None if world.still => None,
             None => {
@@ -204,9 +204,9 @@ impl<T: Row> Feed<T> {
         }
     }
 
-    /// Takes those rows that have changed last, between two looks at all of them.
+    /// Adds the rows that changed last, between two loads of all rows.
     pub(crate) fn renew(&mut self, page: Page<T>, world: &World) {
-        // What was found stands behind all others, and what is on its way is newer.
+        // Search results must stay at the end, and a pending response is newer.
         if self.complete_once && self.pending.is_none() && self.found == 0 {
             self.total = page.total.or(self.total);
             self.list.renew(page.items, world.still);
@@ -215,15 +215,15 @@ impl<T: Row> Feed<T> {
 
     pub(crate) fn fail(&mut self, problem: Problem) {
         self.pending = None;
-        self.coming = Coming::default();
+        self.pending_rows = PendingRows::default();
         self.load = Load::Failed(problem);
     }
 
-    /// Stops what is on its way.
+    /// Cancels the pending request. Returns whether there was one.
     pub(crate) fn stop(&mut self, env: &mut Env) -> bool {
         let Some(ask) = self.pending.take() else { return false };
         env.want(crate::ui::world::Cmd::Cancel(ask));
-        self.coming = Coming::default();
+        self.pending_rows = PendingRows::default();
         self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
         true
     }

@@ -1,4 +1,4 @@
-//! What a typed filter means.
+//! Parses filters and matches rows.
 //!
 //! A row must match every word; letter case matters only for words with a capital. `!w` excludes, `^w` matches the
 //! beginning, `w$` the end, `~w` the letters in this order. `column:word` looks at one column. Ages, sizes and
@@ -6,13 +6,13 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::units::{Field, Unit};
+use super::units::{FilterColumn, Unit};
 
-/// One word.
+/// One word of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Atom {
     not: bool,
-    /// Looks at one column in place of the name.
+    /// The column to match; `None` for the text of the row.
     column: Option<String>,
     test: Test,
 }
@@ -25,39 +25,39 @@ enum Test {
     Letters(String),
     More(i64),
     Less(i64),
-    /// A number that the screen prints like this one.
-    Same(Field, i64),
+    /// A number that the screen prints the same way.
+    Same(FilterColumn, i64),
 }
 
-/// What is wrong with a filter.
+/// A syntax error in a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadFilter {
-    /// The word, as bytes of the text.
+    /// Byte range of the word.
     pub(crate) at: Range<usize>,
-    /// What is wrong with it, and what is allowed.
+    /// The error and the allowed values.
     pub(crate) text: String,
 }
 
-/// A filter, understood.
+/// A parsed filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     text: String,
     atoms: Vec<Atom>,
 }
 
-/// What a row tells a filter.
+/// The content of a row that filters match.
 pub(crate) trait Haystack {
-    /// The text that plain words are looked for in.
+    /// Returns the text that words without a column match.
     fn text(&self) -> Cow<'_, str>;
-    /// The text of a column.
+    /// Returns the text of a column.
     fn column(&self, name: &str) -> Option<String>;
-    /// The size of a column in bytes, its age in seconds, or its number.
+    /// Returns the value of a column: a size in bytes, an age in seconds or a number.
     fn number(&self, name: &str) -> Option<i64>;
 }
 
 impl Filter {
-    /// Reads `text`, whose words may name the columns of `known`.
-    pub(crate) fn parse(text: &str, known: &[Field]) -> Result<Self, BadFilter> {
+    /// Parses `text`, whose words may name the columns `known`.
+    pub(crate) fn parse(text: &str, known: &[FilterColumn]) -> Result<Self, BadFilter> {
         let mut atoms = Vec::new();
         let mut end = 0;
         for word in text.split_whitespace() {
@@ -72,7 +72,7 @@ impl Filter {
         &self.text
     }
 
-    /// The longest word that must be in a name, if there is one.
+    /// Returns the longest word that every match contains. The daemon can search for it.
     pub(crate) fn word(&self) -> Option<&str> {
         let plain = self.atoms.iter().filter(|atom| !atom.not && atom.column.is_none());
         let words = plain.filter_map(|atom| match &atom.test {
@@ -82,7 +82,7 @@ impl Filter {
         words.max_by_key(|word| word.len()).filter(|word| !word.is_empty())
     }
 
-    /// The text that a column must hold, where exactly one is asked for.
+    /// Returns the text that a column must contain, if the filter has exactly one word for it.
     pub(crate) fn must_hold(&self, column: &str) -> Option<&str> {
         let mut of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
         match (of_column.next().map(|atom| &atom.test), of_column.next()) {
@@ -91,7 +91,7 @@ impl Filter {
         }
     }
 
-    /// The number that a column must have, or the one that it must be below (`<`).
+    /// Returns the number that a column must equal, and the one that it must be below (`<`).
     pub(crate) fn must_be(&self, column: &str) -> (Option<i64>, Option<i64>) {
         let of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
         let mut found = (None, None);
@@ -105,12 +105,12 @@ impl Filter {
         found
     }
 
-    /// Where in a cell of `column` it is what is looked for, as places of bytes. `named` says whether
-    /// plain words are looked for in that cell.
+    /// Returns the byte ranges of a cell of `column` that the filter matches. `named` is whether words without a
+    /// column match in this cell.
     pub(crate) fn places(&self, cell: &str, column: &str, named: bool) -> Vec<Range<usize>> {
         let small = cell.to_lowercase();
         if small.len() != cell.len() {
-            // Where small letters are longer than capitals, places cannot be compared.
+            // Lower case has another length here, so ranges cannot be mapped.
             return Vec::new();
         }
         let own = |atom: &&Atom| match &atom.column {
@@ -121,7 +121,7 @@ impl Filter {
         atoms.flat_map(|atom| atom.test.places(cell, &small)).collect()
     }
 
-    /// Whether it certainly takes no row that `before` does not take.
+    /// Whether every row that matches also matches `before`; false if unsure.
     pub(crate) fn narrows(&self, before: &Self) -> bool {
         self.atoms.len() >= before.atoms.len()
             && self.atoms.iter().zip(&before.atoms).all(|(new, old)| new == old || new.narrows(old))
@@ -132,14 +132,14 @@ impl Filter {
             return true;
         }
         let all = row.text();
-        // A list may have a hundred thousand rows, and most names are small already.
+        // Lists have up to a hundred thousand rows, and most names are lower case already.
         let is_small = !all.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii());
         let small = if is_small { Cow::Borrowed(&*all) } else { Cow::Owned(all.to_lowercase()) };
         self.atoms.iter().all(|atom| atom.takes(row, &all, &small) != atom.not)
     }
 }
 
-fn atom(word: &str, known: &[Field]) -> Result<Atom, String> {
+fn atom(word: &str, known: &[FilterColumn]) -> Result<Atom, String> {
     let (not, word) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
     let Some((name, value)) = word.split_once(':').filter(|(name, _)| is_name(name)) else {
         return Ok(Atom { not, column: None, test: plain(word) });
@@ -153,7 +153,7 @@ fn atom(word: &str, known: &[Field]) -> Result<Atom, String> {
     } else if let Some(bound) = value.strip_prefix('<') {
         Test::Less(field.number(bound)?)
     } else if field.unit == Unit::Text || value.is_empty() {
-        // A number that is not typed yet restricts nothing.
+        // `column:` without a value matches all rows.
         if value.is_empty() { Test::Part(String::new()) } else { plain(value) }
     } else {
         Test::Same(*field, field.number(value)?)
@@ -161,7 +161,7 @@ fn atom(word: &str, known: &[Field]) -> Result<Atom, String> {
     Ok(Atom { not, column: Some(name.to_owned()), test })
 }
 
-/// Whether this can be the name of a column: `10:30` holds none.
+/// Whether the text can be the name of a column; false for the `10` of `10:30`.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase())
 }
@@ -179,13 +179,13 @@ fn plain(word: &str) -> Test {
 }
 
 impl Atom {
-    /// Whether it is `old` with more letters.
+    /// Whether it is `old` with more letters, so that it matches fewer rows.
     fn narrows(&self, old: &Self) -> bool {
         let longer = match (&self.test, &old.test) {
             (Test::Part(new), Test::Part(old))
             | (Test::Begins(new), Test::Begins(old))
             | (Test::Letters(new), Test::Letters(old)) => {
-                // A capital changes where all of the word is looked for.
+                // A capital makes the whole word case-sensitive.
                 new.starts_with(old.as_str()) && !new.chars().any(char::is_uppercase)
             }
             _ => false,
@@ -198,9 +198,7 @@ impl Atom {
         match &self.test {
             Test::More(bound) => own.and_then(|name| row.number(name)).is_some_and(|number| number > *bound),
             Test::Less(bound) => own.and_then(|name| row.number(name)).is_some_and(|number| number < *bound),
-            Test::Same(field, wanted) => {
-                row.number(field.name).is_some_and(|number| field.prints_alike(number, *wanted))
-            }
+            Test::Same(field, value) => row.number(field.name).is_some_and(|number| field.prints_alike(number, *value)),
             Test::Part(word) if word.is_empty() => true,
             test => match own {
                 None => test.text(all, small),
@@ -211,39 +209,40 @@ impl Atom {
 }
 
 impl Test {
-    /// The places of a text that are what is looked for.
+    /// Returns the matching byte ranges of a text.
     fn places(&self, all: &str, small: &str) -> Vec<Range<usize>> {
-        let place = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
+        let source = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
         match self {
             Self::Part(word) | Self::Begins(word) | Self::Ends(word) | Self::Letters(word) if word.is_empty() => {
                 Vec::new()
             }
-            Self::Part(word) => place(word).match_indices(word.as_str()).map(|(at, w)| at..at + w.len()).collect(),
-            Self::Begins(word) => place(word).starts_with(word.as_str()).then_some(0..word.len()).into_iter().collect(),
+            Self::Part(word) => source(word).match_indices(word.as_str()).map(|(at, w)| at..at + w.len()).collect(),
+            Self::Begins(word) => {
+                source(word).starts_with(word.as_str()).then_some(0..word.len()).into_iter().collect()
+            }
             Self::Ends(word) => {
                 let begin = all.len().saturating_sub(word.len());
-                place(word).ends_with(word.as_str()).then_some(begin..all.len()).into_iter().collect()
+                source(word).ends_with(word.as_str()).then_some(begin..all.len()).into_iter().collect()
             }
             Self::Letters(word) => {
-                let mut rest = place(word).char_indices();
-                let letter = |wanted: char| rest.find(|(_, c)| *c == wanted).map(|(at, c)| at..at + c.len_utf8());
+                let mut rest = source(word).char_indices();
+                let letter = |letter: char| rest.find(|(_, c)| *c == letter).map(|(at, c)| at..at + c.len_utf8());
                 word.chars().map_while(letter).collect()
             }
             Self::More(_) | Self::Less(_) | Self::Same(..) => Vec::new(),
         }
     }
 
-    /// A word with a capital means it.
+    /// Whether a text matches; a word with a capital is case-sensitive.
     fn text(&self, all: &str, small: &str) -> bool {
-        let place = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
+        let source = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
         match self {
-            Self::Part(word) => place(word).contains(word.as_str()),
-            Self::Begins(word) => place(word).starts_with(word.as_str()),
-            Self::Ends(word) => place(word).ends_with(word.as_str()),
+            Self::Part(word) => source(word).contains(word.as_str()),
+            Self::Begins(word) => source(word).starts_with(word.as_str()),
+            Self::Ends(word) => source(word).ends_with(word.as_str()),
             Self::Letters(word) => {
-                let place = place(word);
-                let mut rest = place.chars();
-                word.chars().all(|wanted| rest.any(|c| c == wanted))
+                let mut rest = source(word).chars();
+                word.chars().all(|letter| rest.any(|c| c == letter))
             }
             Self::More(_) | Self::Less(_) | Self::Same(..) => false,
         }
@@ -256,7 +255,12 @@ mod tests {
 
     struct Row;
 
-    const KNOWN: &[Field] = &[Field::text("state"), Field::size("size"), Field::age("age"), Field::count("code")];
+    const KNOWN: &[FilterColumn] = &[
+        FilterColumn::text("state"),
+        FilterColumn::size("size"),
+        FilterColumn::age("age"),
+        FilterColumn::count("code"),
+    ];
 
     impl Haystack for Row {
         fn text(&self) -> Cow<'_, str> {
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_parts_that_all_must_be_there() {
+    fn a_row_must_match_every_word() {
         let numbers = ["age:>5m", "age:12m", "age:<13m", "!age:>1h", "code:500", "code:>499", "size:2G", "size:2.0GiB"];
         let words = ["", "gate infra", "!mobile", "^infra", "way$", "~ifgw", "Gate", "state:fail size:>1g", "size:<3g"];
         for good in words.into_iter().chain(numbers).chain(["state:", "age:", "size: infra"]) {
@@ -299,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn more_letters_narrow_and_nothing_else_does() {
+    fn only_more_letters_narrow_a_filter() {
         let parse = |text| Filter::parse(text, KNOWN).unwrap();
         for (new, old) in [
             ("g", ""),
@@ -329,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_for_is_found_in_a_cell() {
+    fn matching_ranges_of_a_cell_are_returned() {
         let places = |text: &str, cell: &str, column: &str, named: bool| {
             let filter = Filter::parse(text, KNOWN).unwrap();
             filter.places(cell, column, named).into_iter().map(|at| cell[at].to_owned()).collect::<Vec<_>>()
@@ -344,15 +348,15 @@ mod tests {
     }
 
     #[test]
-    fn the_word_that_the_daemon_can_look_for_is_the_longest_that_must_be_there() {
-        let word = |text: &str| Filter::parse(text, &[Field::size("size")]).unwrap().word().map(str::to_owned);
+    fn the_daemon_searches_for_the_longest_required_word() {
+        let word = |text: &str| Filter::parse(text, &[FilterColumn::size("size")]).unwrap().word().map(str::to_owned);
         assert_eq!(word("a gate !longest size:>1g ~letters"), Some("gate".to_owned()));
         assert_eq!(word("!gate size:<2k"), None);
         assert_eq!(word("^"), None);
     }
 
     #[test]
-    fn the_word_that_is_wrong_is_named_with_what_is_allowed() {
+    fn an_error_names_the_word_and_the_allowed_values() {
         let wrong = |text: &str| {
             let bad = Filter::parse(text, KNOWN).unwrap_err();
             (text[bad.at].to_owned(), bad.text)

@@ -1,7 +1,7 @@
-//! Marks: rows that were chosen one by one, in ranges or all together.
+//! Marks: rows that are selected one by one, in ranges or all at once.
 //!
-//! They are identities and survive filters and sorting. Actions are about the marked rows that are
-//! shown when any are marked, else about the row under the cursor: never about a row that a filter hides.
+//! Marks are row IDs and survive filters and sorting. Actions apply to the shown marked rows if any row is marked,
+//! else to the row under the cursor. They never apply to a row that a filter hides.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::{List, Row};
 use crate::ui::{keymap::Object, screens::Selection};
 
 impl<T: Row> List<T> {
-    /// The marked rows that are shown, or the one under the cursor if none is marked.
+    /// Returns the shown marked rows, or the row under the cursor if none is marked.
     pub(crate) fn targets(&self) -> Vec<&T> {
         if self.marks.is_empty() {
             return self.current().into_iter().collect();
@@ -21,12 +21,12 @@ impl<T: Row> List<T> {
         !self.marks.is_empty()
     }
 
-    /// Marked rows that a filter hides.
+    /// Returns the number of marked rows that a filter hides.
     pub(crate) fn hidden_marks(&self) -> usize {
         if self.marks.is_empty() { 0 } else { self.marks.len() - self.targets().len() }
     }
 
-    /// Says that hidden rows are left out.
+    /// Returns a note that hidden rows are left out.
     pub(crate) fn hidden_note(&self) -> Option<String> {
         match self.hidden_marks() {
             0 => None,
@@ -35,7 +35,7 @@ impl<T: Row> List<T> {
         }
     }
 
-    /// The one row that an action is about: the marked one, or the one under the cursor.
+    /// Returns the single row of an action: the marked one, or the one under the cursor. Fails with several marks.
     pub(crate) fn target(&self) -> Result<Option<&T>, String> {
         match (self.targets().as_slice(), self.hidden_note()) {
             ([], Some(note)) => Err(note),
@@ -45,13 +45,13 @@ impl<T: Row> List<T> {
         }
     }
 
-    /// What actions are about, with the identities of the rows.
+    /// Returns the selection of actions, with the IDs of the rows.
     pub(crate) fn selection(&self, object: Object, name: String) -> Option<Selection> {
         let ids: Vec<T::Id> = self.targets().into_iter().map(Row::id).collect();
         (!ids.is_empty()).then(|| Selection { object, name, rows: format!("{ids:?}") })
     }
 
-    /// What actions are about, in words: one thing by its name, or how many.
+    /// Describes the rows of actions: one row by its name, several by their number.
     pub(crate) fn subject(&self, name: impl Fn(&T) -> String, many: &str) -> Option<String> {
         match self.targets().as_slice() {
             [] => None,
@@ -60,13 +60,14 @@ impl<T: Row> List<T> {
         }
     }
 
+    /// Clears all marks.
     pub(crate) fn unmark(&mut self) {
         self.marks_before = Some(self.marks.clone());
         self.marks.clear();
         self.anchor = None;
     }
 
-    /// Marks exactly these.
+    /// Marks exactly these rows.
     pub(crate) fn mark_only(&mut self, ids: impl IntoIterator<Item = T::Id>) {
         self.marks = ids.into_iter().collect();
     }
@@ -83,8 +84,8 @@ impl<T: Row> List<T> {
     pub(super) fn mark_range(&mut self) {
         let from = self.anchor.as_ref().and_then(|id| self.shown.iter().position(|at| self.rows[*at].id() == *id));
         let from = from.unwrap_or(self.at);
-        for place in from.min(self.at)..=from.max(self.at) {
-            if let Some(at) = self.shown.get(place) {
+        for index in from.min(self.at)..=from.max(self.at) {
+            if let Some(at) = self.shown.get(index) {
                 self.marks.insert(self.rows[*at].id());
             }
         }

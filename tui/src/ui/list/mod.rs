@@ -1,15 +1,15 @@
-//! The one list that every table is.
+//! The list behind every table.
 //!
-//! Owns which rows are shown and in which order, the cursor, marks and the window. The cursor and
-//! the marks are identities, not places: rows may come, go and move below them.
+//! Owns which rows are shown and in which order, the cursor, the marks and the window. The cursor and the marks
+//! are row IDs, not indexes, so that rows can be added, removed and moved.
 
-mod coming;
 mod draw;
 pub(crate) mod feed;
 pub(crate) mod filter;
 mod marks;
+mod pending_rows;
 mod row;
-mod standing;
+mod status_text;
 mod units;
 mod window;
 
@@ -22,11 +22,11 @@ use std::{
 use ratatui::layout::{Position, Rect};
 
 pub(crate) use self::{
-    draw::{Place, draw},
+    draw::{TableOptions, draw},
     feed::Feed,
     filter::{BadFilter, Filter, Haystack},
-    row::{Column, Row, Shown},
-    units::Field,
+    row::{CellText, Column, Row},
+    units::FilterColumn,
 };
 use super::keymap::Action;
 
@@ -34,29 +34,29 @@ use super::keymap::Action;
 #[derive(Debug)]
 pub(crate) struct List<T: Row> {
     rows: Vec<T>,
-    /// Places of the shown rows, in order.
+    /// Indexes of the shown rows, in display order.
     shown: Vec<usize>,
     cursor: Option<T::Id>,
-    /// Where the cursor is to go as soon as that row is there.
-    wanted: Option<T::Id>,
-    /// The cursor's place among the shown rows.
+    /// The row that the cursor moves to as soon as it is loaded.
+    pending_cursor: Option<T::Id>,
+    /// Index of the cursor among the shown rows.
     at: usize,
     marks: HashSet<T::Id>,
-    /// The marks before they were changed together.
+    /// The marks before the last change of several marks.
     marks_before: Option<HashSet<T::Id>>,
-    /// Where a range of marks begins.
+    /// The row where a range of marks starts.
     anchor: Option<T::Id>,
     filter: Filter,
     pub(crate) only_problems: bool,
-    /// Column and whether it is reversed; none: as the rows came.
+    /// Sort column and whether it is reversed; `None` for the order of the daemon.
     sort: Option<(usize, bool)>,
     /// The first row in the window and the window's height, as they were last drawn.
     window: Cell<(usize, usize)>,
-    /// Where rows were last drawn.
-    place: Cell<Rect>,
-    /// Rows that came above the window and were not looked at.
+    /// The area in which rows were last drawn.
+    area: Cell<Rect>,
+    /// Number of rows that were added above the window and not seen yet.
     above: Cell<usize>,
-    /// Whether the order is not decided anew since rows changed.
+    /// Whether rows changed and were not sorted and filtered again yet.
     unsettled: bool,
 }
 
@@ -66,7 +66,7 @@ impl<T: Row> Default for List<T> {
             rows: Vec::new(),
             shown: Vec::new(),
             cursor: None,
-            wanted: None,
+            pending_cursor: None,
             at: 0,
             marks: HashSet::new(),
             marks_before: None,
@@ -75,7 +75,7 @@ impl<T: Row> Default for List<T> {
             only_problems: false,
             sort: None,
             window: Cell::new((0, 1)),
-            place: Cell::new(Rect::ZERO),
+            area: Cell::new(Rect::ZERO),
             above: Cell::new(0),
             unsettled: false,
         }
@@ -83,7 +83,7 @@ impl<T: Row> Default for List<T> {
 }
 
 impl<T: Row> List<T> {
-    /// A list that is sorted by a column.
+    /// Returns an empty list that is sorted by a column.
     pub(crate) fn sorted(column: usize) -> Self {
         Self { sort: Some((column, false)), ..Self::default() }
     }
@@ -108,26 +108,25 @@ impl<T: Row> List<T> {
         self.shown.get(self.at).map(|at| &self.rows[*at])
     }
 
-    /// Other rows. Says what was under the cursor if that is gone.
+    /// Replaces all rows. Returns the row under the cursor if it is gone.
     pub(crate) fn replace(&mut self, rows: Vec<T>) -> Option<T> {
         self.exchange(rows, false).1
     }
 
-    /// The rows as they are now: what is to be seen stays where it is, and with `hold` nothing changes
-    /// its place at all. Says what was under the cursor if that is gone.
+    /// Replaces all rows and keeps the scroll position; with `hold` also the order. Returns the row under the
+    /// cursor if it is gone.
     pub(crate) fn update(&mut self, rows: Vec<T>, hold: bool) -> Option<T> {
-        let before = self.stand();
+        let before = self.scroll_anchor();
         let (old, gone) = self.exchange(rows, hold);
-        self.stand_still(&before, &old);
+        self.restore_scroll(&before, &old);
         gone
     }
 
-    /// Puts rows in the place of what they were before, and new ones behind all; what is to be seen stays
-    /// where it is, and with `hold` nothing changes its place at all.
+    /// Updates existing rows and appends new ones. Keeps the scroll position; with `hold` also the order.
     pub(crate) fn renew(&mut self, rows: Vec<T>, hold: bool) {
         let mut newer: HashMap<T::Id, usize> = rows.iter().map(Row::id).zip(0..).collect();
         let mut rows: Vec<Option<T>> = rows.into_iter().map(Some).collect();
-        let before = self.stand();
+        let before = self.scroll_anchor();
         let mut changed = false;
         for row in &mut self.rows {
             let new = newer.remove(&row.id()).and_then(|at| rows[at].take());
@@ -137,7 +136,7 @@ impl<T: Row> List<T> {
             }
         }
         let old = self.rows.len();
-        // In the order in which the daemon listed them.
+        // Append new rows in the order of the daemon.
         self.rows.extend(rows.into_iter().enumerate().filter_map(|(at, row)| {
             let row = row?;
             (newer.get(&row.id()) == Some(&at)).then_some(row)
@@ -147,38 +146,37 @@ impl<T: Row> List<T> {
             self.unsettled = true;
         } else if changed {
             self.arrange();
-            self.stand_still(&before, &self.rows[..old]);
+            self.restore_scroll(&before, &self.rows[..old]);
         }
     }
 
-    /// Decides about the order that was held.
+    /// Sorts and filters rows that were held.
     pub(crate) fn settle(&mut self) {
         if self.unsettled {
-            let before = self.stand();
+            let before = self.scroll_anchor();
             self.arrange();
-            self.stand_still(&before, &self.rows);
+            self.restore_scroll(&before, &self.rows);
         }
     }
 
-    /// Puts other rows in the place of all. Answers the old ones, and what was under the cursor and is
-    /// gone.
+    /// Replaces all rows. Returns the old ones, and the row under the cursor if it is gone.
     fn exchange(&mut self, rows: Vec<T>, hold: bool) -> (Vec<T>, Option<T>) {
         let before = self.current().cloned();
         let order: Vec<T::Id> = if hold { self.shown().map(Row::id).collect() } else { Vec::new() };
-        let places: HashMap<T::Id, usize> = rows.iter().map(Row::id).zip(0..).collect();
+        let indexes: HashMap<T::Id, usize> = rows.iter().map(Row::id).zip(0..).collect();
         let old = std::mem::replace(&mut self.rows, rows);
-        self.marks.retain(|id| places.contains_key(id));
+        self.marks.retain(|id| indexes.contains_key(id));
         if hold {
-            self.shown = order.iter().filter_map(|id| places.get(id).copied()).collect();
+            self.shown = order.iter().filter_map(|id| indexes.get(id).copied()).collect();
             self.unsettled = true;
             self.find_cursor();
         } else {
             self.arrange();
         }
-        (old, before.filter(|row| !places.contains_key(&row.id())))
+        (old, before.filter(|row| !indexes.contains_key(&row.id())))
     }
 
-    /// Keeps the first `keep` rows, and puts those of `more` behind them that are not there yet.
+    /// Keeps the first `keep` rows and appends the rows of `more` that are not among them.
     pub(crate) fn extend_from(&mut self, keep: usize, more: Vec<T>) {
         self.rows.truncate(keep);
         let known: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
@@ -188,18 +186,18 @@ impl<T: Row> List<T> {
         self.arrange();
     }
 
-    /// More rows.
+    /// Appends rows.
     pub(crate) fn append(&mut self, rows: Vec<T>) {
         let from = self.rows.len();
         self.rows.extend(rows);
         let mut new: Vec<usize> = (from..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
         new.sort_by(|a, b| self.order(*a, *b));
-        // Pages mostly come in order; to look at all rows for each of two thousand would take seconds.
-        let behind = match (self.shown.last(), new.first()) {
+        // Pages mostly arrive in order; sorting all rows for each of two thousand pages would take seconds.
+        let in_order = match (self.shown.last(), new.first()) {
             (Some(last), Some(first)) => self.order(*last, *first).is_le(),
             _ => true,
         };
-        if !behind || self.wanted.is_some() {
+        if !in_order || self.pending_cursor.is_some() {
             return self.arrange();
         }
         self.shown.append(&mut new);
@@ -210,7 +208,7 @@ impl<T: Row> List<T> {
         (!self.only_problems || row.is_problem()) && self.filter.takes(row)
     }
 
-    /// How rows at two places are sorted.
+    /// Compares two rows by the sort column.
     fn order(&self, a: usize, b: usize) -> Ordering {
         let Some((column, reversed)) = self.sort else { return Ordering::Equal };
         let Some(order) = T::columns().get(column).and_then(|column| column.order) else { return Ordering::Equal };
@@ -218,9 +216,9 @@ impl<T: Row> List<T> {
         if reversed { by.reverse() } else { by }
     }
 
-    /// Puts the cursor on a row, now or when it comes.
+    /// Moves the cursor to a row, now or when it is loaded.
     pub(crate) fn select(&mut self, id: T::Id) {
-        self.wanted = Some(id);
+        self.pending_cursor = Some(id);
         self.arrange();
     }
 
@@ -231,7 +229,7 @@ impl<T: Row> List<T> {
         if !is_narrower {
             return self.arrange();
         }
-        // What was not shown will not be now, and the rest is sorted: a letter costs no look at all rows.
+        // A narrower filter only removes shown rows, which are sorted: there is no need to test all rows.
         let mut shown = std::mem::take(&mut self.shown);
         shown.retain(|at| self.takes(&self.rows[*at]));
         self.shown = shown;
@@ -243,12 +241,12 @@ impl<T: Row> List<T> {
         self.arrange();
     }
 
-    /// The column that rows are sorted by, and whether they are reversed.
+    /// Returns the sort column and whether it is reversed.
     pub(crate) fn sorted_by(&self) -> Option<(&'static str, bool)> {
         self.sort.map(|(column, reversed)| (T::columns()[column].title, reversed))
     }
 
-    /// Sorts by the column of this name.
+    /// Sorts by the column with this title.
     pub(crate) fn sort_by(&mut self, title: &str, reversed: bool) {
         let column = T::columns().iter().position(|column| column.title == title && column.order.is_some());
         if let Some(column) = column {
@@ -257,13 +255,13 @@ impl<T: Row> List<T> {
         }
     }
 
-    /// Puts the cursor on the row that is drawn at a cell. Says whether there is one.
+    /// Moves the cursor to the row that is drawn at a cell. Returns whether there is a row.
     pub(crate) fn click(&mut self, x: u16, y: u16) -> bool {
-        let place = self.place.get();
-        if !place.contains(Position { x, y }) {
+        let area = self.area.get();
+        if !area.contains(Position { x, y }) {
             return false;
         }
-        let row = self.window.get().0 + usize::from(y - place.y);
+        let row = self.window.get().0 + usize::from(y - area.y);
         let hit = row < self.shown.len();
         if hit {
             self.go(row);
@@ -271,7 +269,7 @@ impl<T: Row> List<T> {
         hit
     }
 
-    /// Decides anew which rows are shown where.
+    /// Filters and sorts all rows.
     fn arrange(&mut self) {
         let mut shown: Vec<usize> = (0..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
         shown.sort_by(|a, b| self.order(*a, *b));
@@ -281,14 +279,14 @@ impl<T: Row> List<T> {
         self.find_cursor();
     }
 
-    /// Where the cursor's row is now, or its neighbour.
+    /// Finds the row of the cursor, or its neighbour if it is gone.
     fn find_cursor(&mut self) {
-        let place = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
-        let wished = self.wanted.as_ref().and_then(place);
-        if wished.is_some() {
-            self.cursor = self.wanted.take();
+        let index = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
+        let pending = self.pending_cursor.as_ref().and_then(index);
+        if pending.is_some() {
+            self.cursor = self.pending_cursor.take();
         }
-        let found = wished.or_else(|| self.cursor.as_ref().and_then(place));
+        let found = pending.or_else(|| self.cursor.as_ref().and_then(index));
         self.at = found.unwrap_or(self.at).min(self.shown.len().saturating_sub(1));
         if found.is_none() {
             self.cursor = self.current().map(Row::id);
@@ -296,12 +294,12 @@ impl<T: Row> List<T> {
     }
 
     fn go(&mut self, to: usize) {
-        self.wanted = None;
+        self.pending_cursor = None;
         self.at = to.min(self.shown.len().saturating_sub(1));
         self.cursor = self.current().map(Row::id);
     }
 
-    /// Carries out what every list can do. Says whether it could.
+    /// Runs an action of lists. Returns whether it was one.
     pub(crate) fn act(&mut self, action: Action) -> bool {
         let page = self.window.get().1.max(1);
         match action {
@@ -333,7 +331,7 @@ impl<T: Row> List<T> {
         true
     }
 
-    /// Takes away one thing that hides or marks rows: marks first, then the filter.
+    /// Clears the marks, else the filter, else the restriction to problems. Returns whether there was one.
     pub(crate) fn clear_one(&mut self) -> bool {
         if !self.marks.is_empty() {
             self.unmark();

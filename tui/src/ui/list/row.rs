@@ -1,18 +1,18 @@
-//! What a table is made of: rows that have columns, and what their cells show.
+//! Rows, columns and cells of a table.
 
 use std::{cmp::Ordering, fmt::Debug, hash::Hash};
 
-use super::{Field, Haystack};
+use super::{FilterColumn, Haystack};
 use crate::ui::{times::Clock, view::Role};
 
-/// What a cell shows.
+/// Text and role of a cell.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct CellText {
     pub(crate) text: String,
     pub(crate) role: Role,
 }
 
-impl Shown {
+impl CellText {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), role: Role::Text }
     }
@@ -25,12 +25,12 @@ impl Shown {
 /// A column of a table.
 pub(crate) struct Column<T: 'static> {
     pub(crate) title: &'static str,
-    /// Cells that it needs at least; the first column takes what is left.
+    /// Minimum width in cells; the flexible column takes the rest.
     pub(crate) width: u16,
     pub(crate) right: bool,
-    /// Columns with the highest number go first when there is no room.
+    /// Columns with the highest rank are dropped first on narrow terminals.
     pub(crate) rank: u8,
-    pub(crate) cell: fn(&T, &Clock) -> Shown,
+    pub(crate) cell: fn(&T, &Clock) -> CellText,
     pub(crate) order: Option<fn(&T, &T) -> Ordering>,
 }
 
@@ -46,22 +46,22 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
 
     fn id(&self) -> Self::Id;
     fn columns() -> &'static [Column<Self>];
-    /// Names that filters may use.
-    fn filters() -> &'static [Field];
+    /// Columns that filters can name.
+    fn filters() -> &'static [FilterColumn];
     fn is_problem(&self) -> bool;
-    /// Bytes that it stands for, which marks add up.
+    /// Size in bytes; the status line shows the sum of the marked rows.
     fn weight(&self) -> i64 {
         0
     }
-    /// The column that takes the cells that are left.
+    /// Index of the column that takes the remaining width.
     fn flexible() -> usize {
         0
     }
-    /// Columns of ages, which need more room where times are written in full.
+    /// Columns of ages, which are wider when times are shown in full.
     fn ages() -> &'static [&'static str] {
         &[]
     }
-    /// Cells by which the first column is moved to the right.
+    /// Indentation of the first column in cells.
     fn indent(&self) -> u16 {
         0
     }

@@ -29,7 +29,7 @@ static COLUMNS: [Column<Thing>; 1] = [Column {
     rank: 0,
     cell: |thing, _| {
         ASKED.set(ASKED.get() + 1);
-        Shown::plain(thing.1)
+        CellText::plain(thing.1)
     },
     order: Some(|a, b| a.1.cmp(b.1)),
 }];
@@ -45,7 +45,7 @@ impl Row for Thing {
         &COLUMNS
     }
 
-    fn filters() -> &'static [Field] {
+    fn filters() -> &'static [FilterColumn] {
         &[]
     }
 
@@ -92,7 +92,7 @@ fn a_row_that_went_away_leaves_the_cursor_on_its_neighbour() {
     assert_eq!(list.replace(vec![Thing(1, "d"), Thing(4, "c")]), Some(Thing(2, "b")));
     assert_eq!(list.current(), Some(&Thing(1, "d")));
     assert_eq!(list.replace(Vec::new()), Some(Thing(1, "d")));
-    assert_eq!((list.current(), list.standing(None).as_str()), (None, "0/0  sort name"));
+    assert_eq!((list.current(), list.status_text(None).as_str()), (None, "0/0  sort name"));
     list.act(Action::Last);
     list.act(Action::Mark);
     assert_eq!(list.marks.len(), 0);
@@ -104,10 +104,10 @@ fn marks_survive_filters_and_add_up() {
     list.act(Action::Mark);
     list.act(Action::Down);
     list.act(Action::MarkRange);
-    assert_eq!(list.standing(None), "3/4  sort name  marked 3 of 3.0 KiB");
+    assert_eq!(list.status_text(None), "3/4  sort name  marked 3 of 3.0 KiB");
     list.set_filter(Filter::parse("d", &[]).unwrap());
     assert_eq!((list.shown_count(), list.targets().len(), list.hidden_marks()), (1, 0, 3));
-    assert!(list.standing(None).ends_with("marked 3 of 3.0 KiB, 3 hidden"), "{}", list.standing(None));
+    assert!(list.status_text(None).ends_with("marked 3 of 3.0 KiB, 3 hidden"), "{}", list.status_text(None));
     list.act(Action::MarkAll);
     assert_eq!(list.marks.len(), 4);
     list.act(Action::MarkAll);
@@ -236,7 +236,7 @@ fn only_the_rows_in_the_window_are_looked_at() {
     let mut feed: Feed<Thing> = Feed::new(List::sorted(0));
     feed.list.replace((0..100_000).map(|n| Thing(n, "x")).collect());
     let mut buffer = ratatui::buffer::Buffer::empty((Position::ORIGIN, size).into());
-    let place = Place { what: "things", empty: &[], focused: true };
+    let place = TableOptions { what: "things", empty: &[], focused: true };
     for action in [Action::First, Action::PageDown, Action::Last] {
         feed.list.act(action);
         ASKED.set(0);

@@ -1,8 +1,8 @@
-//! Numbers in filters, written the way the screen prints them.
+//! Numbers in filters, in the format of the screen.
 
 use crate::{output::human_bytes, ui::words};
 
-/// What a column that a filter names holds.
+/// The type of a filter column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Text,
@@ -15,12 +15,12 @@ pub(super) enum Unit {
 
 /// A column that a filter can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
+pub(crate) struct FilterColumn {
     pub(super) name: &'static str,
     pub(super) unit: Unit,
 }
 
-impl Field {
+impl FilterColumn {
     pub(crate) const fn text(name: &'static str) -> Self {
         Self { name, unit: Unit::Text }
     }
@@ -55,17 +55,17 @@ impl Field {
         })
     }
 
-    /// Whether the screen prints both numbers alike.
-    pub(super) fn prints_alike(self, number: i64, wanted: i64) -> bool {
+    /// Whether the screen prints both numbers the same way.
+    pub(super) fn prints_alike(self, number: i64, other: i64) -> bool {
         match self.unit {
-            Unit::Age => words::span(number) == words::span(wanted),
-            Unit::Size => human_bytes(number) == human_bytes(wanted),
-            Unit::Text | Unit::Count => number == wanted,
+            Unit::Age => words::span(number) == words::span(other),
+            Unit::Size => human_bytes(number) == human_bytes(other),
+            Unit::Text | Unit::Count => number == other,
         }
     }
 }
 
-/// `12m`, `2h10m`, `now`
+/// Parses a time span such as `12m`, `2h10m` or `now`.
 fn seconds(text: &str) -> Option<i64> {
     if text == "now" {
         return Some(0);
@@ -85,15 +85,15 @@ fn seconds(text: &str) -> Option<i64> {
     let mut sum: i64 = 0;
     while !rest.is_empty() {
         let unit_at = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        let (digits, behind) = rest.split_at(unit_at);
-        let unit_end = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
-        sum = sum.saturating_add(scaled(digits, factor(&behind[..unit_end])?)?);
-        rest = &behind[unit_end..];
+        let (digits, tail) = rest.split_at(unit_at);
+        let unit_end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        sum = sum.saturating_add(scaled(digits, factor(&tail[..unit_end])?)?);
+        rest = &tail[unit_end..];
     }
     (!text.is_empty()).then_some(sum)
 }
 
-/// `512`, `25KiB`, `1.5M`
+/// Parses a size such as `512`, `25KiB` or `1.5M`.
 fn bytes(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -107,15 +107,15 @@ fn bytes(text: &str) -> Option<i64> {
     scaled(digits, factor)
 }
 
-/// A decimal number times `factor`.
+/// Parses a decimal number and multiplies it by `factor`.
 fn scaled(digits: &str, factor: i64) -> Option<i64> {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
-    // More digits than these make no difference to what is printed.
+    // Further digits do not change the printed value.
     let part = part.get(..6).unwrap_or(part);
     let power = 10_i64.checked_pow(u32::try_from(part.len()).ok()?)?;
     let unsigned =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten();
-    // What is printed was rounded down, so what is read is rounded up.
+    // The screen rounds down, so parsing rounds up.
     let fraction = (i128::from(unsigned(part)?) * i128::from(factor) + i128::from(power) - 1) / i128::from(power);
     unsigned(whole)?.checked_mul(factor)?.checked_add(i64::try_from(fraction).ok()?)
 }
@@ -125,8 +125,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_the_screen_prints_can_be_read_back() {
-        let (age, size) = (Field::age("age"), Field::size("size"));
+    fn every_printed_number_can_be_parsed() {
+        let (age, size) = (FilterColumn::age("age"), FilterColumn::size("size"));
         for seconds in [0, 1, 59, 60, 719, 3_600, 100_000, 172_800, 5_000_000, 100_000_000] {
             let printed = words::span(seconds);
             let read = age.number(&printed).unwrap();
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn m_means_minutes_in_ages_and_mebibytes_in_sizes() {
-        let (age, size, id) = (Field::age("age"), Field::size("size"), Field::count("id"));
+        let (age, size, id) = (FilterColumn::age("age"), FilterColumn::size("size"), FilterColumn::count("id"));
         for (text, seconds) in [("5m", 300), ("5min", 300), ("2h10m", 7_800), ("1.5h", 5_400), ("2w", 1_209_600)] {
             assert_eq!(age.number(text), Ok(seconds), "{text}");
         }

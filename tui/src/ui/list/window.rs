@@ -1,19 +1,18 @@
-//! The rows that are to be seen, and what came above them.
+//! The visible window of a list.
 //!
-//! Whoever reads must not lose the line: when rows come above the window, it stays where it is and
-//! says how many they are.
+//! When rows are added above the window, it keeps showing the same rows and counts the new ones.
 
 use std::collections::HashSet;
 
 use super::{List, Row};
 use crate::ui::{words, world::World};
 
-/// From so many columns on there is room for a few more words.
-const ROOMY: u16 = 110;
+/// Terminal width from which on the count of new rows has a key hint.
+const HINT_WIDTH: u16 = 110;
 
-/// Where a list stood before its rows changed.
+/// The scroll position of a list before its rows changed.
 #[derive(Debug)]
-pub(super) struct Stand<T: Row> {
+pub(super) struct ScrollAnchor<T: Row> {
     /// The first row in the window.
     first: Option<T::Id>,
     /// The cursor's line in the window.
@@ -22,7 +21,7 @@ pub(super) struct Stand<T: Row> {
 }
 
 impl<T: Row> List<T> {
-    /// The rows in a window of `height`, from which one on.
+    /// Moves the window of `height` rows so that it holds the cursor. Returns the index of its first row.
     pub(super) fn windowed(&self, height: usize) -> usize {
         let (mut top, _) = self.window.get();
         let height = height.max(1);
@@ -33,36 +32,37 @@ impl<T: Row> List<T> {
         }
         top = top.min(self.shown.len().saturating_sub(height));
         self.window.set((top, height));
-        // Who goes up has seen them.
+        // Rows that were scrolled into the window are seen.
         self.above.set(self.above.get().min(top));
         top
     }
 
-    /// How many shown rows are below the cursor.
+    /// Returns the number of shown rows below the cursor.
     pub(crate) fn below(&self) -> usize {
         self.shown.len().saturating_sub(self.at + 1)
     }
 
-    /// How many rows came above the window and were not looked at.
-    pub(crate) fn news(&self, world: &World) -> Option<String> {
+    /// Formats the number of new rows above the window.
+    pub(crate) fn new_above(&self, world: &World) -> Option<String> {
         let above = self.above.get();
         let many = words::count(i64::try_from(above).unwrap_or(i64::MAX));
-        let how = if world.size.width < ROOMY { "" } else { " above - g" };
+        let how = if world.size.width < HINT_WIDTH { "" } else { " above - g" };
         (above > 0).then(|| format!("^ {many} new{how}"))
     }
 
-    pub(super) fn stand(&self) -> Stand<T> {
+    /// Returns the scroll position.
+    pub(super) fn scroll_anchor(&self) -> ScrollAnchor<T> {
         let (top, _) = self.window.get();
         let first = self.shown.get(top).map(|at| self.rows[*at].id());
-        Stand { first, line: self.at.saturating_sub(top), above: self.above.get() }
+        ScrollAnchor { first, line: self.at.saturating_sub(top), above: self.above.get() }
     }
 
-    /// Moves the window to where the same rows are: its first one, or the cursor's when that would be
-    /// out of sight. `old` are the rows from before.
-    pub(super) fn stand_still(&self, before: &Stand<T>, old: &[T]) {
+    /// Scrolls to the same first row as before, or keeps the cursor on its line if it would be out of the window.
+    /// `old` are the rows before the change.
+    pub(super) fn restore_scroll(&self, before: &ScrollAnchor<T>, old: &[T]) {
         let (top, height) = self.window.get();
-        let place = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
-        let mut now = before.first.as_ref().and_then(place).unwrap_or(top);
+        let index = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
+        let mut now = before.first.as_ref().and_then(index).unwrap_or(top);
         if !(now..now + height).contains(&self.at) {
             now = self.at.saturating_sub(before.line);
         }

@@ -1,4 +1,4 @@
-//! What the daemon answered, typed.
+//! Typed responses.
 
 use std::path::PathBuf;
 
@@ -9,43 +9,43 @@ use farrier_common::api::{
 
 use farrier_common::client::Tagged;
 
-use super::Facts;
+use super::RepositoryCounts;
 use crate::ui::{repo::RepositorySummary, runs::RunsBatch};
 
-/// A part of a list.
+/// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
-    /// How many there are in all, as far as the daemon says.
+    /// The total count, if the daemon reports it.
     pub(crate) total: Option<i64>,
-    /// Whether nothing follows.
+    /// Whether this is the last page.
     pub(crate) last: bool,
 }
 
-/// An answer, or a part of one.
+/// A response, or one page of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Status(Box<(Status, Health)>),
     Series(Box<MetricsSeries>),
-    /// A daemon answers now; the path is its log.
+    /// The daemon was started; with the path of its log.
     Started(PathBuf),
     Repositories(Page<RepositorySummary>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),
-    Facts(Box<Facts>),
+    RepositoryCounts(Box<RepositoryCounts>),
     ArtifactsOf(Page<Artifact>),
-    /// Names of the organisations that the caller belongs to.
+    /// Names of the caller's organizations.
     Organizations(Vec<String>),
     DeletedRepositories(Page<RestorableRepository>),
     DeletedArtifacts(Page<RestorableArtifact>),
-    /// The youngest first.
+    /// Newest first.
     Tasks(Vec<BackgroundTask>),
     Hooks(Vec<Hook>),
     HookEvents(Vec<HookEvent>),
     Hook(Box<Hook>),
     LoadedHook(Box<Tagged<Hook>>),
     LoadedRepository(Box<Tagged<Repository>>),
-    /// How many repositories have a copy now, and how many were passed over.
+    /// Number of repositories that got a copy of the hook, and that were skipped.
     Applied {
         copied: i64,
         skipped: i64,
@@ -53,40 +53,40 @@ pub(crate) enum Answer {
     Deliveries(Page<Delivery>),
     LastDeliveries(Vec<Delivery>),
     Delivery(Box<DeliveryDetail>),
-    /// How many deliveries are in line again.
+    /// Number of deliveries that were queued again.
     Recovered(i64),
-    /// How many deliveries could be put in line again.
+    /// Number of deliveries that can be queued again.
     Recoverable(i64),
-    /// What came of each of several wishes, in their order: nothing, or why not.
-    Many(Vec<Option<String>>),
+    /// The result of each request of a batch, in order: nothing, or the error.
+    Batch(Vec<Option<String>>),
     Event(Box<Event>),
-    /// Runs and artifacts, or a part of them.
+    /// One page of runs and artifacts.
     Runs(Box<RunsBatch>),
-    /// Path and query of a signed address.
+    /// Path and query of a signed URL.
     Signed(String),
-    /// Lines about what is inside of something.
+    /// One line per file of a zip archive.
     Content(Vec<String>),
-    /// How far a download is.
+    /// Progress of a download in bytes.
     Progress {
         have: u64,
-        /// Unknown for what is made while it is sent.
+        /// Unknown for content that is generated while it is sent.
         size: Option<u64>,
     },
-    /// A download that is complete and checked.
+    /// A complete and verified download.
     Saved(PathBuf),
-    /// What came of each of several things, in their order: nothing, or why not.
+    /// The result for each ID, in order: nothing, or the error.
     Each(Vec<(i64, Option<String>)>),
-    /// The same, for things that have identifiers.
+    /// The same for objects with text IDs.
     EachOf(Vec<(String, Option<String>)>),
-    /// When each of several artifacts expires now, in seconds since 1970, or why that was not set.
+    /// The new expiry of each artifact in Unix seconds, or the error.
     Expiring(Vec<(i64, Result<i64, String>)>),
-    /// A hook was made or is there, and was tested: the delivery, or why there is none.
+    /// A hook was tested: the ID of the delivery, or the error.
     Tested {
         hook: i64,
         delivery: Result<String, String>,
     },
-    /// Whether something that was asked about is good, and what is to be said of it.
+    /// The result of a check: whether the value is valid, and the text to show.
     Verdict(bool, String),
-    /// It is done.
+    /// Success without content.
     Done,
 }

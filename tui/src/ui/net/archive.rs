@@ -1,4 +1,4 @@
-//! Files that are saved: archives and bundles of repositories, and what becomes of a file in the way.
+//! Downloads archives and bundles of repositories, and gives downloaded files their names.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Fetches an archive or a bundle and saves it.
+/// Downloads an archive or a bundle and saves it.
 pub(super) async fn fetch(
     client: &Client,
     repo: &RepositoryPath,
@@ -26,14 +26,15 @@ pub(super) async fn fetch(
     let directory = super::download_directory();
     let doing = format!("fetching {name}");
     let chunks = content.begin(client, repo).await.map_err(Failure::call(doing.clone()))?;
-    let place = directory.join(format!("{name}.part"));
-    let told = |have| part(Answer::Progress { have, size: None });
-    let received = copy::receive(chunks, place, &doing, told).await?;
+    let path = directory.join(format!("{name}.part"));
+    let progress = |have| part(Answer::Progress { have, size: None });
+    let received = copy::receive(chunks, path, &doing, progress).await?;
     let target = directory.join(name);
     blocking::run(move || received.put(|part| finish(part, &target, existing))).await.map(Answer::Saved)
 }
 
-/// Gives a whole file its name, or another one where somebody may want what is there.
+/// Renames a complete file to `target`. If that exists, `existing` decides whether to keep it, replace it or use
+/// another name.
 pub(super) fn finish(file: Part, target: &Path, existing: Existing) -> Result<PathBuf, Failure> {
     let target = if existing == Existing::Beside { free(target) } else { target.to_path_buf() };
     file.finish(&target, existing == Existing::Replace).map_err(|source| match source.kind() {
@@ -43,7 +44,7 @@ pub(super) fn finish(file: Part, target: &Path, existing: Existing) -> Result<Pa
     Ok(target)
 }
 
-/// `name-2.zip` and so on, the first that is free.
+/// Returns the first free name of `name-2.zip`, `name-3.zip` and so on.
 fn free(target: &Path) -> PathBuf {
     let stem = target.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let end = target.extension().map_or_else(String::new, |end| format!(".{}", end.to_string_lossy()));
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_kept_replaced_or_left_beside() {
+    fn an_existing_file_is_kept_or_replaced_or_another_name_is_used() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("a.zip");
         let part = || {

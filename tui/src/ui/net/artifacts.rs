@@ -1,4 +1,4 @@
-//! Runs and artifacts: listed, downloaded, looked into, kept for longer or shorter, deleted.
+//! Requests about runs and artifacts: list, download, show content, set expiry, delete.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use indicatif::ProgressBar;
 
-use super::{Answer, Ask, Existing, archive, fetch::ROWS_MAX, inside};
+use super::{Answer, Ask, Existing, archive, fetch::ROWS_MAX, zip_listing};
 use crate::{
     blocking,
     exit::Failure,
@@ -22,10 +22,10 @@ use crate::{
     },
 };
 
-/// How often a download says how far it is.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+/// Interval of progress reports of a download.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
-/// Answers what is asked about artifacts; `part` hears what comes before the end.
+/// Handles a request about artifacts. `part` receives pages and progress before the final response.
 pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
     let doing = ask.doing();
     let failed = || Failure::call(doing.clone());
@@ -40,7 +40,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
             let size = u64::try_from(artifact.size_in_bytes).unwrap_or_default();
             let url = client.artifact_location(&repo, id).await.map_err(failed())?;
-            Answer::Content(inside::list(client, &url, size).await?)
+            Answer::Content(zip_listing::list(client, &url, size).await?)
         }
         Ask::Download { repo, id, existing, .. } => {
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
@@ -50,15 +50,15 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
     })
 }
 
-/// All runs and all artifacts that the caller may read, or those of one repository. A page of both in
-/// turn, so that what is newest is there first.
+/// Lists all runs and artifacts that the caller may read, or those of one repository. Alternates between the
+/// pages of each list, so that the newest rows arrive first.
 async fn list(client: &Client, of: Option<RepositoryPath>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     let mut compactor = RunCompactor::default();
     let mut rows = 0;
     let all = ArtifactFilter { repository: of.clone(), ..ArtifactFilter::default() };
-    let coming = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
+    let uploading = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
     let mut runs = client.all_runs(of.as_ref());
-    let mut lists = [client.all_artifacts(&all), client.all_artifacts(&coming)];
+    let mut lists = [client.all_artifacts(&all), client.all_artifacts(&uploading)];
     loop {
         let mut some = RunsBatch { runs: next_runs(&mut runs, &mut compactor).await?, ..RunsBatch::default() };
         let mut left = runs.more();
@@ -82,7 +82,7 @@ async fn next_runs(runs: &mut Pages<'_>, compactor: &mut RunCompactor) -> Result
     Ok(items.into_iter().flatten().map(|whole| compactor.run(whole)).collect())
 }
 
-/// One after the other; one that fails does not stop the rest.
+/// Changes the artifacts one after the other; a refusal does not stop the rest.
 async fn edit(client: &Client, wanted: Vec<(i64, EditArtifact)>) -> Result<Answer, ClientError> {
     let mut each = Vec::with_capacity(wanted.len());
     for (id, wanted) in wanted {
@@ -99,7 +99,7 @@ async fn delete(client: &Client, ids: &[i64]) -> Result<Answer, ClientError> {
     let mut each = Vec::with_capacity(ids.len());
     for some in ids.chunks(DELETE_MAX) {
         let done = client.delete_artifacts(some).await?;
-        let why = |error: Option<String>| error.unwrap_or_else(|| "it was not deleted".to_owned());
+        let why = |error: Option<String>| error.unwrap_or_else(|| "not deleted".to_owned());
         each.extend(done.results.into_iter().map(|one| (one.id, (!one.deleted).then(|| why(one.error)))));
     }
     Ok(Answer::Each(each))
@@ -121,7 +121,7 @@ async fn download(
     let bar = ProgressBar::hidden();
     let fetching = fetch::fetch(client, &wanted, async || client.artifact_location(repo, artifact.id).await, &bar);
     tokio::pin!(fetching);
-    let mut ticks = tokio::time::interval(TELL_EVERY);
+    let mut ticks = tokio::time::interval(PROGRESS_EVERY);
     let fetched = loop {
         tokio::select! {
             fetched = &mut fetching => break fetched?,

@@ -1,5 +1,4 @@
-//! What can be asked of the daemon, as values: tests compare them, and nothing happens until the
-//! network gets one.
+//! Requests to the daemon as values. Tests compare them; the network thread sends them.
 
 use farrier_common::{
     api::{
@@ -11,17 +10,17 @@ use farrier_common::{
 
 use crate::{transfer::copy::Content, ui::starter::Starter};
 
-/// A hook to be made.
+/// A hook to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NewHook {
     pub(crate) place: HookPlace,
     pub(crate) wanted: CreateHook,
-    /// Whether it is tested at once.
+    /// Whether to test it after it is created.
     pub(crate) test: bool,
-    /// Set when the answer to an earlier try was lost: a hook like this one with a higher number is
-    /// the one that was to be made.
+    /// Set when the response to an earlier attempt was lost: a hook like this one with a higher ID is the
+    /// result of that attempt.
     pub(crate) unless_above: Option<i64>,
-    /// A secret that was generated here and is shown once when the hook exists.
+    /// A generated secret that is shown once when the hook is created.
     pub(crate) shown_once: Option<String>,
 }
 
@@ -31,9 +30,9 @@ pub(crate) struct SaveHook {
     pub(crate) place: HookPlace,
     pub(crate) id: i64,
     pub(crate) wanted: EditHook,
-    /// The version that the form was filled with; the daemon refuses the change of another one.
+    /// The version that the form was filled with; the daemon refuses the change if it has another one.
     pub(crate) tag: Option<EntityTag>,
-    /// A secret that was generated here and is shown once when the hook is saved.
+    /// A generated secret that is shown once when the hook is saved.
     pub(crate) shown_once: Option<String>,
 }
 
@@ -42,107 +41,107 @@ pub(crate) struct SaveHook {
 pub(crate) struct SaveRepository {
     pub(crate) path: RepositoryPath,
     pub(crate) wanted: EditRepository,
-    /// The version that the form was filled with; the daemon refuses the change of another one.
+    /// The version that the form was filled with; the daemon refuses the change if it has another one.
     pub(crate) tag: Option<EntityTag>,
 }
 
-/// Several wishes of one kind, carried out one after the other: one that fails does not stop the rest.
+/// Several requests of one kind, sent one after the other: a failure does not stop the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Batch {
-    /// What it is about, one of it: `hook`.
+    /// Singular noun of the objects: `hook`.
     pub(crate) noun: &'static str,
-    /// What is done: `deleting`.
+    /// Present participle of the action: `deleting`.
     pub(crate) doing: &'static str,
-    /// What was done then: `deleted`.
+    /// Past participle of the action: `deleted`.
     pub(crate) done: &'static str,
-    /// Each object by its name.
+    /// The name of each object and its request.
     pub(crate) items: Vec<(String, Ask)>,
 }
 
-/// One question or one wish.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// What the daemon says of itself, and what is wrong with it.
+    /// Status and health of the daemon.
     Status,
-    /// The last minute of the daemon.
+    /// Metrics of the last minute.
     Series,
-    /// A daemon for this user, when there is none.
+    /// Starts a daemon for this user.
     StartDaemon(Box<Starter>),
-    /// All repositories that the caller sees.
+    /// All repositories that the caller may read.
     Repositories,
-    /// Those of them whose names hold a text, for a list that is too long to be kept.
+    /// Repositories whose names contain a text, for a list that is too long to load.
     FindRepositories(String),
-    /// Those that changed last.
+    /// The repositories that changed last.
     ChangedRepositories,
-    /// All that the daemon says of one.
+    /// One repository.
     Repository(RepositoryPath),
     CreateRepository {
         owner: String,
         wanted: Box<CreateRepository>,
     },
     EditRepository(RepositoryPath, Box<EditRepository>),
-    /// The same from a form, unless somebody else changed the repository meanwhile.
+    /// The same from a form; refused if the repository was changed meanwhile.
     SaveRepository(Box<SaveRepository>),
-    /// A repository as it is now, with its version.
+    /// The current repository with its version.
     LoadRepository(RepositoryPath),
     MigrateRepository(Box<MigrateRepository>),
     DeleteRepository(RepositoryPath),
-    /// How much belongs to a repository.
-    Facts(RepositoryPath),
+    /// Object counts of a repository.
+    RepositoryCounts(RepositoryPath),
     Branches(RepositoryPath),
     CreateBranch(RepositoryPath, Box<CreateBranch>),
     DeleteBranch(RepositoryPath, String),
-    /// Hooks of a place; administrators' hooks of both kinds.
+    /// Hooks of an owner; for administrators, system and default hooks.
     Hooks(HookPlace),
-    /// Hooks of all places whose deliveries fail.
+    /// Hooks of all owners whose deliveries fail.
     FailingHooks,
-    /// What hooks can hear of.
+    /// The events that hooks can subscribe to.
     HookEvents,
     CreateHook(Box<NewHook>),
     EditHook(HookPlace, i64, Box<EditHook>),
-    /// The same from a form, unless somebody else changed the hook meanwhile.
+    /// The same from a form; refused if the hook was changed meanwhile.
     SaveHook(Box<SaveHook>),
-    /// A hook as it is now, with its version.
+    /// The current hook with its version.
     LoadHook(HookPlace, i64),
     DeleteHook(HookPlace, i64),
     TestHook(HookPlace, i64),
     /// Copies a default hook into all repositories that have no copy.
     ApplyHook(i64),
-    /// Sends everything that failed for a hook again.
+    /// Queues all failed deliveries of a hook again.
     Recover(i64),
-    /// How many deliveries that would be.
+    /// Counts the failed deliveries of hooks.
     Recoverable(Vec<i64>),
-    /// Several wishes of one kind.
-    Many(Box<Batch>),
-    /// What hooks were sent, the newest first.
+    /// Several requests of one kind.
+    Batch(Box<Batch>),
+    /// Deliveries, newest first.
     Deliveries {
         status: &'static str,
         hook: Option<u64>,
-        /// Empty: of all.
+        /// Empty for all events.
         event: String,
-        /// Created then or later, RFC 3339; empty: at any time.
+        /// Earliest creation time, RFC 3339; empty for any.
         since: String,
-        /// How many rows are wanted.
+        /// Maximum number of rows.
         rows: usize,
     },
-    /// The few that a hook was sent last.
+    /// The newest deliveries of a hook.
     LastDeliveries(u64),
-    /// One delivery, by its identifier.
+    /// One delivery by its ID.
     Delivery(String),
     Redeliver(Vec<String>),
-    /// What happens from now on, or after an event; goes on until the daemon ends it.
+    /// The event stream from now on, or after an event, until the daemon ends it.
     Events {
         after: Option<i64>,
     },
     /// Whether a name is free.
     CheckName(RepositoryPath),
-    /// What a branch filter does.
+    /// Which of the last pushed branches a filter matches.
     CheckBranchFilter(Box<CheckBranchFilter>),
-    /// Whether a source answers, and what it has.
+    /// Whether the source of an import responds, and its size.
     CheckMigration(Box<MigrateRepository>),
-    /// Artifacts of a repository, whatever run they are of.
+    /// Artifacts of all runs of a repository.
     ArtifactsOf(RepositoryPath),
-    /// What the daemon does in the background.
+    /// Background tasks of the daemon.
     Tasks,
     CancelTask(i64),
     /// Runs, their jobs and their artifacts, of one repository or of all.
@@ -152,9 +151,9 @@ pub(crate) enum Ask {
     /// Sets when artifacts expire.
     EditArtifacts(Vec<(i64, EditArtifact)>),
     DeleteArtifacts(Vec<i64>),
-    /// An address of an artifact's bytes that needs no credentials.
+    /// The signed URL of an artifact, which needs no credentials.
     SignedAddress(RepositoryPath, i64),
-    /// What is inside of an artifact that is a zip file.
+    /// The files of an artifact that is a zip archive.
     ZipContent {
         repo: RepositoryPath,
         id: i64,
@@ -166,7 +165,7 @@ pub(crate) enum Ask {
         name: String,
         existing: Existing,
     },
-    /// The organisations that the caller belongs to.
+    /// The caller's organizations.
     OwnOrganizations,
     /// Deleted repositories that can be restored.
     DeletedRepositories,
@@ -191,7 +190,7 @@ pub(crate) enum Ask {
         id: i64,
         name: String,
     },
-    /// What a branch, a tag or a commit holds, or the whole repository, as one file.
+    /// Downloads a branch, tag or commit as an archive, or the whole repository as a bundle.
     Archive {
         repo: RepositoryPath,
         content: Content,
@@ -199,19 +198,19 @@ pub(crate) enum Ask {
     },
 }
 
-/// What becomes of a file that has the name of one to be saved.
+/// What to do if a file with the name of the download exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Existing {
-    /// It stays, and it is said that it is there.
+    /// Keep it and report the conflict.
     #[default]
     Keep,
     Replace,
-    /// It stays, and the other one gets another name.
+    /// Keep it and save the download under another name.
     Beside,
 }
 
 impl Ask {
-    /// The name of the file that it makes, if it makes one.
+    /// Returns the name of the file that it saves, if it saves one.
     pub(crate) fn file(&self) -> Option<String> {
         match self {
             Self::Download { name, .. } => Some(name.clone()),
@@ -220,17 +219,17 @@ impl Ask {
         }
     }
 
-    /// The same with another answer to a file that is there.
-    pub(crate) fn although(&self, wanted: Existing) -> Self {
+    /// Returns the same request with another rule for an existing file.
+    pub(crate) fn with_existing(&self, rule: Existing) -> Self {
         let mut other = self.clone();
         if let Self::Download { existing, .. } | Self::Archive { existing, .. } = &mut other {
-            *existing = wanted;
+            *existing = rule;
         }
         other
     }
 
-    /// Whether it changes something on the daemon. Such a failure is always reported; others are shown where
-    /// the answer would be.
+    /// Whether it changes something on the daemon. A failure of such a request is always reported; others are
+    /// shown in place of the response.
     pub(crate) fn changes(&self) -> bool {
         !matches!(
             self,
@@ -252,7 +251,7 @@ impl Ask {
                 | Self::LastDeliveries(_)
                 | Self::Delivery(_)
                 | Self::Branches(_)
-                | Self::Facts(_)
+                | Self::RepositoryCounts(_)
                 | Self::ArtifactsOf(_)
                 | Self::Tasks
                 | Self::OwnOrganizations
@@ -264,35 +263,35 @@ impl Ask {
         )
     }
 
-    /// What it is, to follow "while" or "could not".
+    /// Describes the request, to follow "while" or "could not".
     pub(crate) fn doing(&self) -> String {
         match self {
-            Self::Status => "asking for the status".to_owned(),
-            Self::Series => "asking for the last minute".to_owned(),
+            Self::Status => "loading the status".to_owned(),
+            Self::Series => "loading the metrics".to_owned(),
             Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
-            Self::ChangedRepositories => "looking for changed repositories".to_owned(),
-            Self::FindRepositories(text) => format!("looking for repositories with {text}"),
-            Self::Repository(path) => format!("asking for {path}"),
-            Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),
+            Self::ChangedRepositories => "listing changed repositories".to_owned(),
+            Self::FindRepositories(text) => format!("searching for repositories with {text}"),
+            Self::Repository(path) => format!("loading {path}"),
+            Self::CreateRepository { owner, wanted } => format!("creating {owner}/{}", wanted.name),
             Self::EditRepository(path, _) => format!("changing {path}"),
             Self::SaveRepository(save) => format!("changing {}", save.path),
             Self::LoadRepository(path) => format!("loading {path}"),
-            Self::MigrateRepository(wanted) => format!("fetching {}/{}", wanted.repo_owner, wanted.repo_name),
+            Self::MigrateRepository(wanted) => format!("importing {}/{}", wanted.repo_owner, wanted.repo_name),
             Self::DeleteRepository(path) => format!("deleting {path}"),
-            Self::Facts(path) => format!("counting what belongs to {path}"),
+            Self::RepositoryCounts(path) => format!("counting objects of {path}"),
             Self::ArtifactsOf(path) => format!("listing artifacts of {path}"),
             Self::Tasks => "listing tasks".to_owned(),
             Self::CancelTask(id) => format!("cancelling task {id}"),
             Self::Branches(path) => format!("listing branches of {path}"),
-            Self::CreateBranch(path, wanted) => format!("making {} in {path}", wanted.new_branch_name),
+            Self::CreateBranch(path, wanted) => format!("creating {} in {path}", wanted.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
             Self::Hooks(_) | Self::FailingHooks => "listing hooks".to_owned(),
-            Self::HookEvents => "asking for the events of hooks".to_owned(),
-            Self::CreateHook(_) => "making the hook".to_owned(),
-            Self::CheckName(path) => format!("looking whether {path} is free"),
-            Self::CheckBranchFilter(_) => "trying the branch filter".to_owned(),
-            Self::CheckMigration(wanted) => format!("asking {}", wanted.clone_addr),
+            Self::HookEvents => "listing hook events".to_owned(),
+            Self::CreateHook(_) => "creating the hook".to_owned(),
+            Self::CheckName(path) => format!("checking the name {path}"),
+            Self::CheckBranchFilter(_) => "checking the branch filter".to_owned(),
+            Self::CheckMigration(wanted) => format!("checking {}", wanted.clone_addr),
             Self::LoadHook(_, id) => format!("loading hook {id}"),
             Self::SaveHook(save) => format!("changing hook {}", save.id),
             Self::EditHook(_, id, _) => format!("changing hook {id}"),
@@ -300,16 +299,16 @@ impl Ask {
             Self::TestHook(_, id) => format!("testing hook {id}"),
             Self::ApplyHook(id) => format!("copying hook {id}"),
             Self::Recoverable(_) => "counting failed deliveries".to_owned(),
-            Self::Many(batch) => {
+            Self::Batch(batch) => {
                 format!("{} {}", batch.doing, crate::ui::bulk::counted(batch.items.len(), batch.noun))
             }
-            Self::Recover(id) => format!("sending failed deliveries of hook {id} again"),
+            Self::Recover(id) => format!("redelivering failed deliveries of hook {id}"),
             Self::Deliveries { .. } => "listing deliveries".to_owned(),
-            Self::LastDeliveries(hook) => format!("listing what hook {hook} was sent"),
-            Self::Delivery(id) => format!("asking for delivery {id}"),
-            Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
+            Self::LastDeliveries(hook) => format!("listing deliveries of hook {hook}"),
+            Self::Delivery(id) => format!("loading delivery {id}"),
+            Self::Redeliver(ids) => format!("redelivering {}", ids.len()),
             Self::Events { .. } => "following events".to_owned(),
-            Self::OwnOrganizations => "listing your organisations".to_owned(),
+            Self::OwnOrganizations => "listing your organizations".to_owned(),
             Self::DeletedRepositories => "listing deleted repositories".to_owned(),
             Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
             Self::RestoreRepository { name, .. } | Self::RestoreArtifact { name, .. } => format!("restoring {name}"),
@@ -319,15 +318,15 @@ impl Ask {
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
             Self::Runs(None) => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
-            Self::EditArtifacts(wanted) => format!("setting when {} expire", artifacts(wanted.len())),
-            Self::SignedAddress(_, id) => format!("asking for the address of artifact {id}"),
-            Self::ZipContent { name, .. } => format!("looking into {name}"),
+            Self::EditArtifacts(wanted) => format!("setting the expiry of {}", artifacts(wanted.len())),
+            Self::SignedAddress(_, id) => format!("signing the URL of artifact {id}"),
+            Self::ZipContent { name, .. } => format!("listing the content of {name}"),
             Self::DeleteArtifacts(ids) => format!("deleting {}", artifacts(ids.len())),
             Self::Download { name, .. } => format!("downloading {name}"),
             Self::Archive { repo, content: Content::Of { reference, format }, .. } => {
-                format!("fetching {reference} of {repo} as {format}")
+                format!("downloading {reference} of {repo} as {format}")
             }
-            Self::Archive { repo, content: Content::All, .. } => format!("fetching all of {repo}"),
+            Self::Archive { repo, content: Content::All, .. } => format!("downloading all of {repo}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Carrying out questions that forms have.
+//! Background checks of forms.
 
 use farrier_common::{
     api::{CheckBranchFilter, CheckedMigration, MigrateRepository, Organization},
@@ -8,7 +8,7 @@ use farrier_common::{
 use super::{Answer, Ask};
 use crate::output::human_bytes;
 
-/// Answers `ask`, which is a question of a form.
+/// Handles a check of a form.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     match ask {
         Ask::CheckName(path) => name(client, &path).await,
@@ -19,7 +19,7 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
     }
 }
 
-/// The first organisations of the caller: a form offers no more.
+/// Lists the first page of the caller's organizations; a form does not offer more.
 async fn organizations(client: &Client) -> Result<Answer, ClientError> {
     let own: Vec<Organization> = client.get("/api/v1/user/orgs?limit=50").await?;
     Ok(Answer::Organizations(own.into_iter().map(|org| org.username).collect()))
@@ -31,7 +31,7 @@ async fn name(client: &Client, path: &RepositoryPath) -> Result<Answer, ClientEr
         Err(error) if is_missing(&error) => Ok(if is_owner(client, &path.owner).await? {
             Answer::Verdict(true, format!("{path} is free"))
         } else {
-            Answer::Verdict(false, format!("there is no user or organisation {}", path.owner))
+            Answer::Verdict(false, format!("user or organization {} does not exist", path.owner))
         }),
         Err(error) => Err(error),
     }
@@ -41,7 +41,7 @@ fn is_missing(error: &ClientError) -> bool {
     error.status() == Some(http::StatusCode::NOT_FOUND)
 }
 
-/// Whether a name belongs to a user or an organisation that the caller sees.
+/// Whether a user or an organization with this name exists and is visible to the caller.
 async fn is_owner(client: &Client, name: &str) -> Result<bool, ClientError> {
     match client.user(name).await {
         Ok(_) => return Ok(true),
@@ -59,7 +59,7 @@ async fn branch_filter(client: &Client, wanted: &CheckBranchFilter) -> Result<An
     let checked = client.check_branch_filter(wanted).await?;
     let all = checked.branches.len();
     if all == 0 {
-        return Ok(Answer::Verdict(true, "nothing was pushed yet that it could be tried on".to_owned()));
+        return Ok(Answer::Verdict(true, "not tested: no branch was pushed yet".to_owned()));
     }
     let passing = checked.branches.iter().filter(|branch| branch.passes).count();
     let text = format!("matches {passing} of the last {all} pushed branches");
@@ -68,14 +68,14 @@ async fn branch_filter(client: &Client, wanted: &CheckBranchFilter) -> Result<An
 
 async fn migration(client: &Client, wanted: &MigrateRepository) -> Result<Answer, ClientError> {
     let found = client.check_migration(wanted).await?;
-    Ok(Answer::Verdict(found.branches > 0, words(&found)))
+    Ok(Answer::Verdict(found.branches > 0, migration_text(&found)))
 }
 
-fn words(found: &CheckedMigration) -> String {
+fn migration_text(found: &CheckedMigration) -> String {
     let head = if found.head.is_empty() { "none" } else { &found.head };
-    let let_in = if found.signed_in { "credentials accepted" } else { "no credentials needed" };
+    let credentials = if found.signed_in { "credentials accepted" } else { "no credentials needed" };
     format!(
-        "the address answers: {} branches, {} tags, HEAD {head}, {}; {let_in}. How large it is only fetching shows: at most {}, and {} are free here.",
+        "the source responds: {} branches, {} tags, HEAD {head}, {}; {credentials}. Its size is unknown; the limit is {}, and {} are free.",
         found.branches,
         found.tags,
         found.object_format_name,

@@ -7,7 +7,7 @@ use farrier_common::{
 
 use super::{Answer, Ask, fetch::pages};
 
-/// Answers `ask`, which is about deleted objects; `part` gets the pages before the last one.
+/// Handles a request about deleted objects. `part` receives the pages before the last one.
 pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::DeletedRepositories => {

@@ -1,4 +1,4 @@
-//! Carrying out what is asked about deliveries.
+//! Requests about deliveries.
 
 use farrier_common::{
     api::Delivery,
@@ -7,13 +7,13 @@ use farrier_common::{
 
 use super::{Answer, Ask, Page};
 
-/// Rows that are loaded at once: the newest first, and as many more when somebody goes on.
+/// Number of rows that are loaded at once, newest first, and each time the user loads more.
 pub(crate) const ROWS_STEP: usize = 500;
 
-/// What is looked at to say how a hook does.
+/// Number of deliveries in the summary of a hook.
 const LAST: usize = 50;
 
-/// Answers `ask`, which is about deliveries.
+/// Handles a request about deliveries.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Deliveries { status, hook, event, since, rows } => {
@@ -47,7 +47,7 @@ async fn list(client: &Client, filter: &DeliveryFilter, rows: usize) -> Result<A
     Ok(Answer::Deliveries(Page { items, total: pages.total(), last: true }))
 }
 
-/// What a hook was sent last, for a look beside it.
+/// Loads the newest deliveries of a hook for its summary.
 async fn last(client: &Client, hook: u64) -> Result<Answer, ClientError> {
     let filter = DeliveryFilter { hook: Some(hook), ..DeliveryFilter::default() };
     let page = client.deliveries(&filter).next(|page: Vec<Delivery>| (0, page), |one| one.id).await?;
@@ -56,7 +56,7 @@ async fn last(client: &Client, hook: u64) -> Result<Answer, ClientError> {
     Ok(Answer::LastDeliveries(rows))
 }
 
-/// One after the other; one that is refused does not stop the rest.
+/// Redelivers one after the other; a refusal does not stop the rest.
 async fn redeliver(client: &Client, ids: Vec<String>) -> Result<Answer, ClientError> {
     let mut each = Vec::with_capacity(ids.len());
     for id in ids {

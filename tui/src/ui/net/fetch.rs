@@ -1,4 +1,4 @@
-//! Carrying out what is asked, with the typed client.
+//! Sends requests with the typed client.
 
 use std::hash::Hash;
 
@@ -8,18 +8,18 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, deleted, deliveries, facts, hooks, tasks};
+use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, counts, deleted, deliveries, hooks, tasks};
 use crate::{
     exit::Failure,
     ui::repo::{RepositoryCompactor, RepositorySummary},
 };
 
-/// Longer lists are filtered by the daemon, not by a screen.
+/// Lists load up to this many rows; beyond that the daemon filters.
 pub(super) const ROWS_MAX: usize = 100_000;
-/// Who finds more than these types another letter.
+/// Largest number of search results; the user refines the search to see others.
 const FOUND_MAX: usize = 1_000;
 
-/// Answers `ask`; `part` hears what comes before the end.
+/// Handles a request. `part` receives pages and progress before the final response.
 pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
     let doing = ask.doing();
     let failed = || Failure::call(doing.clone());
@@ -29,7 +29,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
         }
         Ask::Series => Answer::Series(Box::new(client.metrics_series().await.map_err(failed())?)),
-        // What starts a daemon does not need one.
+        // Handled before a connection is needed.
         Ask::StartDaemon(_) => Answer::Done,
         Ask::Repositories => {
             let mut compactor = RepositoryCompactor::default();
@@ -38,8 +38,10 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
-        Ask::FindRepositories(text) => some(client.find_repositories(&text), FOUND_MAX).await.map_err(failed())?,
-        Ask::ChangedRepositories => some(client.changed_repositories(), 1).await.map_err(failed())?,
+        Ask::FindRepositories(text) => {
+            first_repositories(client.find_repositories(&text), FOUND_MAX).await.map_err(failed())?
+        }
+        Ask::ChangedRepositories => first_repositories(client.changed_repositories(), 1).await.map_err(failed())?,
         ask @ (Ask::Repository(_)
         | Ask::CreateRepository { .. }
         | Ask::EditRepository(..)
@@ -53,7 +55,9 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
-        Ask::Facts(path) => Answer::Facts(Box::new(facts::count(client, &path).await.map_err(failed())?)),
+        Ask::RepositoryCounts(path) => {
+            Answer::RepositoryCounts(Box::new(counts::count(client, &path).await.map_err(failed())?))
+        }
         Ask::ArtifactsOf(path) => {
             let open = |found: Artifacts| found.artifacts;
             pages(client.artifacts(&path, None, None), open, |one: &Artifact| one.id, part, Answer::ArtifactsOf)
@@ -75,7 +79,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::DeleteHook(..)
         | Ask::TestHook(..)
         | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
-        Ask::Many(batch) => many(client, *batch, part).await,
+        Ask::Batch(batch) => run_batch(client, *batch, part).await,
         ask @ (Ask::Recover(_)
         | Ask::Recoverable(_)
         | Ask::Deliveries { .. }
@@ -102,7 +106,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
     })
 }
 
-/// Loads, creates, imports or changes one repository and answers with it.
+/// Loads, creates, imports or changes one repository and returns it.
 async fn repository(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await?)),
@@ -122,8 +126,8 @@ async fn repository(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     })
 }
 
-/// One after the other. When nobody answers any more, the rest is not tried, and said not to be done.
-async fn many(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Answer {
+/// Sends the requests of a batch one after the other. When the connection is lost, the rest is reported as not tried.
+async fn run_batch(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Answer {
     let mut each = Vec::with_capacity(batch.items.len());
     let mut lost: Option<String> = None;
     for (_, ask) in batch.items {
@@ -136,14 +140,14 @@ async fn many(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Answer {
         lost = problem.as_ref().filter(|problem| problem.is_away()).map(|problem| problem.line().to_owned());
         each.push(problem.map(|problem| problem.text));
     }
-    Answer::Many(each)
+    Answer::Batch(each)
 }
 
 fn done((): ()) -> Answer {
     Answer::Done
 }
 
-/// Every page as soon as it is there; the answer is the last one.
+/// Passes each page to `part` as it arrives and returns the last one.
 pub(super) async fn pages<B: DeserializeOwned, T, K: Hash>(
     mut pages: Pages<'_>,
     mut open: impl FnMut(B) -> Vec<T>,
@@ -163,8 +167,8 @@ pub(super) async fn pages<B: DeserializeOwned, T, K: Hash>(
     Ok(wrap(Page { items: Vec::new(), total: pages.total(), last: true }))
 }
 
-/// The first repositories: as many as there are on the pages that `least` of them need.
-async fn some(mut pages: Pages<'_>, least: usize) -> Result<Answer, ClientError> {
+/// Loads whole pages of repositories until at least `least` are loaded.
+async fn first_repositories(mut pages: Pages<'_>, least: usize) -> Result<Answer, ClientError> {
     let mut compactor = RepositoryCompactor::default();
     let mut items: Vec<RepositorySummary> = Vec::new();
     while let Some(found) = pages.next(|found: RepositorySearch| (0, found.data), |repo| repo.id).await? {
@@ -176,15 +180,15 @@ async fn some(mut pages: Pages<'_>, least: usize) -> Result<Answer, ClientError>
     Ok(Answer::Repositories(Page { items, total: pages.total(), last: true }))
 }
 
-/// Events that a stream begins with: what happened before somebody looked.
-const EVENTS_SEEN: u32 = 50;
+/// Number of past events at the start of a stream.
+const PAST_EVENTS: u32 = 50;
 
-/// Tells what happens until the daemon ends the stream, which it does after a while.
+/// Passes events to `part` until the daemon ends the stream, which it does after some time.
 async fn follow(client: &Client, after: Option<i64>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
-    let filter = EventFilter { after, last: Some(EVENTS_SEEN), ..EventFilter::default() };
+    let filter = EventFilter { after, last: Some(PAST_EVENTS), ..EventFilter::default() };
     let mut stream = client.follow(&filter).await?;
     while let Some(followed) = stream.next().await? {
-        // What was forgotten meanwhile is not on the screen either.
+        // A gap is ignored: the missing events have expired and are not shown.
         if let Followed::Event(event) = followed {
             part(Answer::Event(event));
         }

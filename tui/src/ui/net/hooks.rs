@@ -1,4 +1,4 @@
-//! Carrying out what is asked about hooks.
+//! Requests about hooks.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use farrier_common::{
 
 use super::{Answer, Ask, NewHook};
 
-/// Answers `ask`, which is about hooks.
+/// Handles a request about hooks.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Hooks(place) => Answer::Hooks(list(client, &place).await?),
         Ask::FailingHooks => {
             let states = vec!["failing".to_owned(), "disabled".to_owned()];
             let query = HookQuery { states, ..HookQuery::default() };
-            Answer::Hooks(whole(client.managed_hooks(&query)).await?)
+            Answer::Hooks(all_pages(client.managed_hooks(&query)).await?)
         }
         Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
         Ask::CreateHook(new) => create(client, &new).await?,
@@ -36,20 +36,21 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
     })
 }
 
-/// Makes a hook once, however often it is asked for it.
+/// Creates a hook. With `unless_above` it first looks for the hook of an earlier attempt, so that a retry creates no
+/// second one.
 async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
-    let made = match new.unless_above {
+    let existing = match new.unless_above {
         Some(above) => list(client, &new.place).await?.into_iter().find(|hook| hook.id > above && is_like(hook, new)),
         None => None,
     };
-    let hook = match made {
+    let hook = match existing {
         Some(hook) => hook,
         None => client.create_hook(&new.place, &new.wanted).await?,
     };
     if !new.test {
         return Ok(Answer::Hook(Box::new(hook)));
     }
-    // The hook is there, whatever becomes of its test.
+    // The hook exists even if its test fails.
     let delivery = client.test_hook(&new.place, hook.id).await.map_err(|error| error.to_string());
     Ok(Answer::Tested { hook: hook.id, delivery })
 }
@@ -64,15 +65,15 @@ fn is_like(hook: &Hook, new: &NewHook) -> bool {
 }
 
 async fn list(client: &Client, place: &HookPlace) -> Result<Vec<Hook>, ClientError> {
-    whole(match place {
+    all_pages(match place {
         HookPlace::Any => client.managed_hooks(&HookQuery::default()),
         place => client.hooks(place, "all"),
     })
     .await
 }
 
-/// The hooks of all pages.
-async fn whole(mut pages: Pages<'_>) -> Result<Vec<Hook>, ClientError> {
+/// Loads all pages.
+async fn all_pages(mut pages: Pages<'_>) -> Result<Vec<Hook>, ClientError> {
     let mut all = Vec::new();
     while let Some(mut items) = pages.next(|items: Vec<Hook>| (0, items), |hook| hook.id).await? {
         all.append(&mut items);
@@ -80,7 +81,7 @@ async fn whole(mut pages: Pages<'_>) -> Result<Vec<Hook>, ClientError> {
     Ok(all)
 }
 
-/// Batch after batch, until the daemon says that all is done.
+/// Copies a default hook into repositories, batch by batch, until the daemon reports the end.
 async fn apply(client: &Client, id: i64) -> Result<Answer, ClientError> {
     let (mut copied, mut skipped, mut after) = (0, 0, 0);
     loop {

@@ -1,22 +1,21 @@
-//! Talking to the daemon, away from the screen.
+//! The network thread: requests to the daemon and signals of the process.
 //!
-//! Owns one thread with a runtime of its own: requests, signals and their time limits never wait for
-//! a terminal that nobody reads, and drawing never waits for the network. What comes back is told
-//! through a channel; every request can be dropped at any time.
+//! It has its own runtime, so that requests, signals and timeouts never wait for a blocked terminal, and
+//! drawing never waits for the network. Responses go through a channel; every request can be cancelled.
 
 mod answer;
 mod archive;
 mod artifacts;
 mod ask;
 mod checks;
+mod connection;
+mod counts;
 mod deleted;
 mod deliveries;
-mod facts;
 mod fetch;
 mod hooks;
-mod inside;
-mod lane;
 mod tasks;
+mod zip_listing;
 
 use std::{
     collections::HashMap,
@@ -33,72 +32,72 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use self::lane::Lane;
+use self::connection::Connection;
 pub(crate) use self::{
     answer::{Answer, Page},
     ask::{Ask, Batch, Existing, NewHook, SaveHook, SaveRepository},
+    counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
-    facts::Facts,
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 
-/// A request, by the order in which they were made.
+/// The ID of a request; later requests have higher numbers.
 pub(crate) type Ticket = u64;
 
-/// What the loop wants of the network.
+/// A command of the event loop to the network thread.
 #[derive(Debug)]
-pub(crate) enum Order {
+pub(crate) enum NetworkCommand {
     Ask(Ticket, Box<Ask>),
     Cancel(Ticket),
-    /// Speak to another daemon, or as somebody else, from now on.
-    Turn(Turn),
-    /// Keep no connection that is not used: nothing is asked soon.
+    /// Use another daemon or other credentials from now on.
+    Reconnect(Reconnect),
+    /// Close idle connections: no request follows soon.
     Rest,
 }
 
-/// Another daemon, or another caller.
+/// A change of the daemon or of the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// A path of a socket, or an address.
+pub(crate) enum Reconnect {
+    /// The path of a socket, or a URL.
     To(String),
-    /// The caller that this token is for.
-    With(Token),
-    /// The caller that the socket sees.
-    Bare,
+    /// Use this token.
+    WithToken(Token),
+    /// Use no token: the daemon identifies the caller by the socket.
+    WithoutToken,
 }
 
-/// What the network tells.
+/// A message of the network thread to the event loop.
 #[derive(Debug)]
-pub(crate) enum Told {
-    /// An answer, or a part of one.
+pub(crate) enum NetworkEvent {
+    /// A response, or one page of it.
     Answer(Ticket, Result<Answer, Problem>),
-    /// Where the daemon is, and which token it is shown, in words.
-    Place(String, Option<String>),
-    /// The token is sent unencrypted to this address of another machine.
+    /// The address of the daemon and a description of the token.
+    Endpoint(String, Option<String>),
+    /// The token is sent unencrypted to this address on another host.
     ExposedToken(String),
     /// A signal, by its number.
     Signal(u8),
-    /// The program goes on after it was stopped.
+    /// The program was continued after a stop.
     Continued,
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resized,
 }
 
-/// How a request failed, for a screen.
+/// How a request failed, as far as screens distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// None of the usual sockets has a daemon behind it.
+pub(crate) enum ProblemKind {
+    /// No daemon listens on any of the default sockets.
     Nowhere,
     Unreachable,
-    /// The daemon asks to wait, so many seconds when it says how long.
+    /// The daemon is overloaded; with the seconds of `Retry-After` if it sends them.
     Busy(Option<u64>),
     Unauthorised,
     Forbidden,
     NotFound,
-    /// A file of that name is there.
+    /// A file with that name exists.
     Exists,
     Invalid,
-    /// Somebody else changed the object meanwhile.
+    /// Another client changed the object after it was loaded.
     Changed,
     Other,
 }
@@ -106,46 +105,46 @@ pub(crate) enum Kind {
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    pub(crate) kind: Kind,
-    /// One line or several, what may help at the end.
+    pub(crate) kind: ProblemKind,
+    /// One or more lines; advice is at the end.
     pub(crate) text: String,
-    /// Finds the request in the daemon's log.
+    /// The request ID in the daemon's log.
     pub(crate) request: Option<String>,
 }
 
 impl Problem {
-    /// One that the daemon did not tell of itself.
+    /// Returns a problem without a request ID.
     #[cfg(test)]
-    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ProblemKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), request: None }
     }
 
-    /// The first line.
+    /// Returns the first line.
     pub(crate) fn line(&self) -> &str {
         self.text.lines().next().unwrap_or_default()
     }
 
-    /// What can be done where it stands in place of everything.
+    /// Returns the key hints for a screen that shows only this problem.
     pub(crate) fn helps(&self) -> &'static str {
         match self.request {
-            Some(_) => "r asks again   Enter shows details   y copies the request id",
-            None => "r asks again   Enter shows details",
+            Some(_) => "r refreshes   Enter shows details   y copies the request id",
+            None => "r refreshes   Enter shows details",
         }
     }
 
-    /// Whether nobody answered.
+    /// Whether the daemon could not be reached.
     pub(crate) fn is_away(&self) -> bool {
-        matches!(self.kind, Kind::Nowhere | Kind::Unreachable)
+        matches!(self.kind, ProblemKind::Nowhere | ProblemKind::Unreachable)
     }
 }
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let kind = match &failure {
-            Failure::Nowhere(_) => Kind::Nowhere,
-            Failure::Conflict(_) => Kind::Exists,
+            Failure::Nowhere(_) => ProblemKind::Nowhere,
+            Failure::Conflict(_) => ProblemKind::Exists,
             Failure::Call { source, .. } => kind(source),
-            _ => Kind::Other,
+            _ => ProblemKind::Other,
         };
         let request = match &failure {
             Failure::Call { source: ClientError::Status { request_id, .. }, .. } => request_id.clone(),
@@ -155,73 +154,75 @@ impl From<Failure> for Problem {
     }
 }
 
-fn kind(error: &ClientError) -> Kind {
+fn kind(error: &ClientError) -> ProblemKind {
     match error {
         ClientError::Unreachable { .. }
         | ClientError::Tls { .. }
         | ClientError::Lost { .. }
-        | ClientError::Silent { .. } => Kind::Unreachable,
+        | ClientError::Silent { .. } => ProblemKind::Unreachable,
         ClientError::Status { status, retry_after_secs, .. } => match status.as_u16() {
-            429 | 503 => Kind::Busy(*retry_after_secs),
-            401 => Kind::Unauthorised,
-            403 => Kind::Forbidden,
-            404 => Kind::NotFound,
-            400 | 409 | 422 => Kind::Invalid,
-            412 => Kind::Changed,
-            _ => Kind::Other,
+            429 | 503 => ProblemKind::Busy(*retry_after_secs),
+            401 => ProblemKind::Unauthorised,
+            403 => ProblemKind::Forbidden,
+            404 => ProblemKind::NotFound,
+            400 | 409 | 422 => ProblemKind::Invalid,
+            412 => ProblemKind::Changed,
+            _ => ProblemKind::Other,
         },
-        _ => Kind::Other,
+        _ => ProblemKind::Other,
     }
 }
 
-/// How long an orderly end may take after a signal.
+/// How long a clean exit may take after a signal.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Serves orders until there are no more, and signals as long as the process lives. `tell` says whether anybody still listens.
+/// Runs the network thread: handles commands until the channel closes, and signals as long as the process lives.
+/// `send` returns false when the receiver is gone.
 pub(crate) fn serve(
     global: &Global,
-    orders: mpsc::UnboundedReceiver<Order>,
-    tell: impl Fn(Told) -> bool + Clone + 'static,
+    orders: mpsc::UnboundedReceiver<NetworkCommand>,
+    send: impl Fn(NetworkEvent) -> bool + Clone + 'static,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Signals are heeded to the very end: giving back a terminal that nobody reads may take for ever.
-    let ((), heeded) = runtime.block_on(async { tokio::join!(requests(global, orders, &tell), signals(tell.clone())) });
+    // Signals are handled to the end, because restoring a blocked terminal may never return.
+    let requests = requests(global, orders, &send);
+    let ((), handled) = runtime.block_on(async { tokio::join!(requests, signals(send.clone())) });
     runtime.shutdown_background();
-    heeded
+    handled
 }
 
 async fn requests(
     global: &Global,
-    mut orders: mpsc::UnboundedReceiver<Order>,
-    tell: &(impl Fn(Told) -> bool + Clone + 'static),
+    mut orders: mpsc::UnboundedReceiver<NetworkCommand>,
+    send: &(impl Fn(NetworkEvent) -> bool + Clone + 'static),
 ) {
-    let lane = Lane::new(global);
+    let connection = Connection::new(global);
     let mut running = FuturesUnordered::new();
     let mut handles: HashMap<Ticket, AbortHandle> = HashMap::new();
     loop {
         tokio::select! {
             order = orders.recv() => match order {
                 None => return,
-                Some(Order::Cancel(ticket)) => {
+                Some(NetworkCommand::Cancel(ticket)) => {
                     if let Some(handle) = handles.remove(&ticket) {
                         handle.abort();
                     }
                 }
-                Some(Order::Turn(turn)) => lane.turn(turn),
-                Some(Order::Rest) => lane.rest(),
-                Some(Order::Ask(ticket, ask)) => {
+                Some(NetworkCommand::Reconnect(target)) => connection.reconnect(target),
+                Some(NetworkCommand::Rest) => connection.rest(),
+                Some(NetworkCommand::Ask(ticket, ask)) => {
                     let (handle, registration) = AbortHandle::new_pair();
                     handles.insert(ticket, handle);
-                    let lane = &lane;
+                    let connection = &connection;
                     running.push(async move {
-                        let answered = Abortable::new(lane.answer(ticket, *ask, tell), registration).await;
+                        let answered = Abortable::new(connection.answer(ticket, *ask, send), registration).await;
                         (ticket, answered)
                     });
                 }
             },
             Some((ticket, answered)) = running.next() => {
                 handles.remove(&ticket);
-                if let Ok(result) = answered && !tell(Told::Answer(ticket, result)) {
+                if let Ok(result) = answered && !send(NetworkEvent::Answer(ticket, result)) {
                     return;
                 }
             }
@@ -229,15 +230,15 @@ async fn requests(
     }
 }
 
-/// Another program has the terminal, and with it the keys that interrupt: until then, as far as known.
+/// Until when another program, such as a pager, probably has the terminal and receives the interrupt keys.
 static ELSEWHERE: Mutex<Option<Instant>> = Mutex::new(None);
-/// A key that ended the other program is heard here later, on a busy machine much later. Nothing is lost
-/// meanwhile: while this program has the terminal, no key is a signal.
+/// The signal of a key that ended the other program may arrive late on a busy machine. It is safe to ignore such
+/// signals for this long: while this program has the terminal, no key sends a signal.
 const LATE: Duration = Duration::from_secs(2);
-/// No program is read in for so long.
+/// Longer than any other program has the terminal.
 const LONG: Duration = Duration::from_secs(100 * 86_400);
 
-/// Does `work`, during which interrupting is not meant for this program.
+/// Runs `work`; ignores the signals of interrupt keys while it runs and shortly after.
 pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     let elsewhere =
         |time: Duration| *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time);
@@ -247,14 +248,14 @@ pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Whether keys that interrupt are meant for another program.
+/// Whether interrupt keys are meant for another program.
 fn is_elsewhere() -> bool {
     ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
 }
 
-/// Tells of signals. After one that ends the program the end comes in any case, whether or not the
-/// screen can still be written to.
-async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
+/// Forwards signals. After a terminating signal and a grace period it ends the process, even if the terminal is
+/// blocked.
+async fn signals(send: impl Fn(NetworkEvent) -> bool) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut ends = Signals::caught()?;
     let mut resized = signal(SignalKind::window_change())?;
@@ -270,23 +271,23 @@ async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
                 if ended == rustix::process::Signal::HUP {
                     super::exit_for_signal(number);
                 }
-                tell(Told::Signal(number));
+                send(NetworkEvent::Signal(number));
                 tokio::time::sleep(GRACE).await;
                 super::exit_for_signal(number);
             }
             _ = continued.recv() => {
-                tell(Told::Continued);
-                // Nobody tells a stopped program of another size.
-                tell(Told::Resized);
+                send(NetworkEvent::Continued);
+                // A stopped program receives no resize signal.
+                send(NetworkEvent::Resized);
             }
             _ = resized.recv() => {
-                tell(Told::Resized);
+                send(NetworkEvent::Resized);
             }
         }
     }
 }
 
-/// Where a download goes.
+/// Returns the directory for downloads: the current one.
 pub(crate) fn download_directory() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."))
 }

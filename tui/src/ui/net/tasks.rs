@@ -1,10 +1,10 @@
-//! Background tasks of the daemon, and runs that can be cancelled.
+//! Requests about background tasks, and the cancellation of runs.
 
 use farrier_common::client::{Client, ClientError};
 
 use super::{Answer, Ask};
 
-/// Answers `ask`, which is about tasks or about cancelling a run.
+/// Handles a request about tasks, or the cancellation of a run.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Tasks => Answer::Tasks(client.tasks().await?),

@@ -7,7 +7,7 @@ use farrier_common::api::Artifact;
 use crate::{
     output::human_bytes,
     ui::{
-        list::{Column, Field, Haystack, Row, Shown},
+        list::{CellText, Column, FilterColumn, Haystack, Row},
         view::Role,
         words,
     },
@@ -45,7 +45,7 @@ static COLUMNS: [Column<ArtifactRow>; 5] = [
         width: 14,
         right: false,
         rank: 0,
-        cell: |a, _| Shown::of(if a.expired { Role::Muted } else { Role::Text }, &*a.name),
+        cell: |a, _| CellText::of(if a.expired { Role::Muted } else { Role::Text }, &*a.name),
         order: Some(|a, b| a.name.cmp(&b.name)),
     },
     Column {
@@ -53,7 +53,7 @@ static COLUMNS: [Column<ArtifactRow>; 5] = [
         width: 10,
         right: true,
         rank: 1,
-        cell: |a, _| Shown::plain(human_bytes(a.bytes)),
+        cell: |a, _| CellText::plain(human_bytes(a.bytes)),
         order: Some(|a, b| b.bytes.cmp(&a.bytes)),
     },
     Column {
@@ -61,7 +61,7 @@ static COLUMNS: [Column<ArtifactRow>; 5] = [
         width: 5,
         right: true,
         rank: 3,
-        cell: |a, _| Shown::plain(a.run.to_string()),
+        cell: |a, _| CellText::plain(a.run.to_string()),
         order: Some(|a, b| b.run.cmp(&a.run)),
     },
     Column {
@@ -69,7 +69,7 @@ static COLUMNS: [Column<ArtifactRow>; 5] = [
         width: 4,
         right: true,
         rank: 2,
-        cell: |a, clock| Shown::plain(clock.age(&a.created_at)),
+        cell: |a, clock| CellText::plain(clock.age(&a.created_at)),
         order: Some(|a, b| b.created_at.cmp(&a.created_at)),
     },
     Column {
@@ -79,9 +79,9 @@ static COLUMNS: [Column<ArtifactRow>; 5] = [
         rank: 4,
         cell: |a, clock| {
             if a.expired {
-                Shown::of(Role::Muted, "expired")
+                CellText::of(Role::Muted, "expired")
             } else {
-                Shown::plain(clock.until(words::seconds(&a.expires_at)))
+                CellText::plain(clock.until(words::seconds(&a.expires_at)))
             }
         },
         order: Some(|a, b| a.expires_at.cmp(&b.expires_at)),
@@ -118,8 +118,15 @@ impl Row for ArtifactRow {
         &COLUMNS
     }
 
-    fn filters() -> &'static [Field] {
-        const { &[Field::text("run"), Field::size("size"), Field::age("age"), Field::count("id")] }
+    fn filters() -> &'static [FilterColumn] {
+        const {
+            &[
+                FilterColumn::text("run"),
+                FilterColumn::size("size"),
+                FilterColumn::age("age"),
+                FilterColumn::count("id"),
+            ]
+        }
     }
 
     fn ages() -> &'static [&'static str] {

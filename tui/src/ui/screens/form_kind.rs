@@ -10,7 +10,7 @@ use super::{
 };
 use crate::ui::{
     form::Form,
-    net::{Answer, Ask, Turn},
+    net::{Answer, Ask, Reconnect},
 };
 
 /// What a submitted form wants.
@@ -19,7 +19,7 @@ pub(crate) enum FormAction {
     Ask(Ask),
     /// Only find out whether it would go well.
     Check(Ask),
-    Turn(Turn),
+    Reconnect(Reconnect),
 }
 
 /// What a form is for.
@@ -60,7 +60,7 @@ impl FormKind {
             Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
-                return Ok(FormAction::Turn(Turn::With(token)));
+                return Ok(FormAction::Reconnect(Reconnect::WithToken(token)));
             }
         }))
     }

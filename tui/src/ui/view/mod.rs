@@ -17,7 +17,7 @@ use super::{
     app::App,
     keymap::Binding,
     layer::Layer,
-    net::Kind,
+    net::ProblemKind,
     screens::ScreenId,
     world::{Link, Tone, World},
 };
@@ -136,7 +136,7 @@ fn banner(world: &World) -> Option<String> {
         return None;
     }
     let again = format!("retry {tries} in {wait} s  r now");
-    let (before, after) = if let Kind::Busy(_) = problem.kind {
+    let (before, after) = if let ProblemKind::Busy(_) = problem.kind {
         ("!! ", format!(" asks to wait - {again}"))
     } else {
         ("!! No connection to ", format!(" for {:02}:{:02} - {again}", gone / 60, gone % 60))

@@ -1,7 +1,7 @@
 //! Commands that are typed, and where they are told of.
 
 use super::{super::*, story::*};
-use crate::ui::{key::Key, net::Turn, times::Times};
+use crate::ui::{key::Key, net::Reconnect, times::Times};
 
 #[test]
 fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
@@ -14,7 +14,8 @@ fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
     story.keys("/run/other.sock");
     story.effects.clear();
     story.press(Key::Enter);
-    let turned = |effect: &Effect| matches!(effect, Effect::Turn(Turn::To(place)) if place == "/run/other.sock");
+    let turned =
+        |effect: &Effect| matches!(effect, Effect::Reconnect(Reconnect::To(place)) if place == "/run/other.sock");
     assert!(story.effects.iter().any(turned), "{:?}", story.effects);
     story.keys(":");
     story.press(Key::Up);

@@ -1,7 +1,7 @@
 //! The daemon at a glance: what is wrong, what happens, who may see it.
 
 use super::prelude::*;
-use crate::ui::net::Kind;
+use crate::ui::net::ProblemKind;
 
 #[test]
 fn what_is_wrong_is_opened_from_the_dashboard() {
@@ -24,7 +24,7 @@ fn who_may_not_see_figures_sees_the_rest() {
     let mut story = Story::settled(80, 24);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
-    let forbidden = Problem::new(Kind::Forbidden, "asking: user should be the site admin (403)");
+    let forbidden = Problem::new(ProblemKind::Forbidden, "asking: user should be the site admin (403)");
     story.answer(|ask| *ask == Ask::Series, Err(forbidden));
     let text = story.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
@@ -118,7 +118,7 @@ fn one_reason_for_what_was_not_checked_is_shown_once() {
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     for ask in [Ask::Series, Ask::Tasks, Ask::FailingHooks] {
         let text = format!("{}: token needs the scope read:admin (403)", ask.doing());
-        story.answer(|one| *one == ask, Err(Problem::new(Kind::Forbidden, text)));
+        story.answer(|one| *one == ask, Err(Problem::new(ProblemKind::Forbidden, text)));
     }
     let text = story.text();
     assert!(text.contains("? figures, hooks, tasks not checked: token needs the scope read:admin (403)"), "{text}");

@@ -3,7 +3,7 @@
 use farrier_common::api::RestoreRepository;
 
 use super::prelude::*;
-use crate::ui::net::Kind;
+use crate::ui::net::ProblemKind;
 
 fn settled_confirm(story: &mut Story) {
     story.pass(Duration::from_millis(300));
@@ -48,7 +48,7 @@ fn a_deleted_repository_is_restored_under_another_name_if_its_name_is_taken() {
         target: Box::new(target),
     };
     assert_eq!(story.asked(), [restore(RestoreRepository::default())], "nothing is sent that was not changed");
-    let taken = Problem::new(Kind::Invalid, "restoring infra/relay: infra/relay exists already (409)");
+    let taken = Problem::new(ProblemKind::Invalid, "restoring infra/relay: infra/relay exists already (409)");
     story.answer_last(Err(taken));
     assert!(story.text().contains("infra/relay exists already"), "the form stays: {}", story.text());
     story.keys("\t-2");
@@ -81,8 +81,8 @@ fn marked_repositories_are_restored_together_and_those_that_failed_stay_marked()
     assert!(story.text().contains("Restore 2 repositories (53.3 MiB)"), "{}", story.text());
     settled_confirm(&mut story);
     story.keys("y");
-    assert!(matches!(story.asked().as_slice(), [Ask::Many(batch)] if batch.items.len() == 2));
-    story.answer_last(Ok(Answer::Many(vec![Some("the name is taken (409)".into()), None])));
+    assert!(matches!(story.asked().as_slice(), [Ask::Batch(batch)] if batch.items.len() == 2));
+    story.answer_last(Ok(Answer::Batch(vec![Some("the name is taken (409)".into()), None])));
     let text = story.text();
     assert!(
         text.contains("1 repository restored, 1 failed and stay marked") && text.contains("the name is taken"),
@@ -169,7 +169,7 @@ fn a_deleted_artifact_is_restored_unless_its_repository_is_deleted() {
 fn callers_who_are_no_administrators_see_the_refusal() {
     let mut story = Story::settled(80, 24);
     story.keys("u");
-    let problem = Problem::new(Kind::Forbidden, "listing deleted repositories: only administrators (403)");
+    let problem = Problem::new(ProblemKind::Forbidden, "listing deleted repositories: only administrators (403)");
     story.answer(|ask| *ask == Ask::DeletedRepositories, Err(problem));
     let text = story.text();
     assert!(

@@ -1,14 +1,14 @@
 //! What could not be shown, in place of it.
 
 use super::prelude::*;
-use crate::ui::net::Kind;
+use crate::ui::net::ProblemKind;
 
 #[test]
 fn a_page_that_failed_tells_more_and_gives_the_id_of_its_request() {
     let mut story = stage(80, 24).started();
     let text = "listing repositories: internal error (500, request 7d1e)";
     let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text == "7d1e");
-    let problem = Problem { request: Some("7d1e".into()), ..Problem::new(Kind::Other, text) };
+    let problem = Problem { request: Some("7d1e".into()), ..Problem::new(ProblemKind::Other, text) };
     story.answer(|ask| *ask == Ask::Repositories, Err(problem));
     let shown = story.text();
     assert!(shown.contains("Enter shows details   y copies the request id"), "{shown}");
@@ -32,7 +32,7 @@ fn a_page_that_failed_tells_more_and_gives_the_id_of_its_request() {
 #[test]
 fn a_failure_without_an_id_has_none_to_copy() {
     let mut story = stage(80, 24).started();
-    let problem = Problem::new(Kind::Other, "listing repositories: internal error (500)");
+    let problem = Problem::new(ProblemKind::Other, "listing repositories: internal error (500)");
     story.answer(|ask| *ask == Ask::Repositories, Err(problem));
     assert!(!story.text().contains("y copies"), "{}", story.text());
     assert!(!story.text().contains("request id"), "{}", story.text());

@@ -88,9 +88,9 @@ fn what_two_people_change_at_once_is_decided_field_by_field() {
         let mut story = editing();
         story.keys("/v2");
         assert_eq!(saved(&mut story).len(), 1);
-        let problem = Problem::new(crate::ui::net::Kind::Changed, "changing hook 12: changed meanwhile (412)");
+        let problem = Problem::new(crate::ui::net::ProblemKind::Changed, "changing hook 12: changed meanwhile (412)");
         story.tell(Msg::Answer(story.app.tickets, Err(problem)));
-        assert!(story.text().contains("Somebody else changed it meanwhile"), "{}", story.text());
+        assert!(story.text().contains("Another client changed the object"), "{}", story.text());
         let theirs = |hook: &mut farrier_common::api::Hook| {
             hook.url = "https://elsewhere.lan/hook".into();
             hook.active = false;

@@ -6,7 +6,7 @@ use super::prelude::*;
 fn counts(story: &mut Story) -> Vec<String> {
     let effects = std::mem::take(&mut story.effects);
     let paths = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Ask(_, Ask::Facts(path)) => Some(path.to_string()),
+        Effect::Ask(_, Ask::RepositoryCounts(path)) => Some(path.to_string()),
         _ => None,
     });
     paths.collect()
@@ -90,7 +90,7 @@ fn a_question_about_a_repository_says_what_goes_with_it_or_why_that_is_not_known
         let mut story = Story::settled(80, 24);
         story.keys("D");
         assert!(story.text().contains("Counting …"), "{}", story.text());
-        story.answer(|ask| matches!(ask, Ask::Facts(_)), answer);
+        story.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), answer);
         assert!(story.text().contains(told), "{}", story.text());
         assert!(!story.text().contains("Counting …"), "{}", story.text());
     }

@@ -34,7 +34,7 @@ fn the_header_counts_how_long_no_answer_came_and_rows_are_stale() {
     story.tell(Msg::Answer(rows, Ok(repositories(&NAMES))));
     assert!(header(&story).ends_with("forge01.lan ok"), "{}", story.text());
     assert!(!story.text().contains("stale"), "{}", story.text());
-    assert!(story.text().contains("the daemon answers again"), "{}", story.text());
+    assert!(story.text().contains("The daemon responds again"), "{}", story.text());
 }
 
 #[test]

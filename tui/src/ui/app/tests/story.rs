@@ -149,8 +149,9 @@ impl Story {
     pub(super) fn asked(&mut self) -> Vec<Ask> {
         let effects = std::mem::take(&mut self.effects);
         let asked = effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None });
-        let is_aside =
-            |ask: &Ask| matches!(ask, Ask::LastDeliveries(_) | Ask::Facts(_) | Ask::Tasks | Ask::OwnOrganizations);
+        let is_aside = |ask: &Ask| {
+            matches!(ask, Ask::LastDeliveries(_) | Ask::RepositoryCounts(_) | Ask::Tasks | Ask::OwnOrganizations)
+        };
         asked.filter(|ask| !is_aside(ask)).collect()
     }
 

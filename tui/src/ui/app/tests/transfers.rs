@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     transfer::copy::Content,
-    ui::net::{Existing, Kind},
+    ui::net::{Existing, ProblemKind},
 };
 
 fn archive(story: &mut Story) -> Ask {
@@ -72,20 +72,20 @@ fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
 fn a_file_that_is_there_is_asked_about_and_never_lost() {
     let mut story = Story::settled(80, 24);
     let ask = archive(&mut story);
-    let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
+    let exists = Problem::new(ProblemKind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(story.text().contains("Overwrite the file"), "{}", story.text());
     story.press(Key::Esc);
     assert_eq!(story.asked(), [], "it is skipped");
     let again = archive(&mut story);
     assert_eq!(again, ask);
-    let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
+    let exists = Problem::new(ProblemKind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     story.keys("o");
     assert_eq!(story.asked(), [], "a key on its way to the screen answers no menu");
     story.pass(Duration::from_secs(1));
     story.keys("b");
-    assert_eq!(story.asked(), [ask.although(Existing::Beside)]);
+    assert_eq!(story.asked(), [ask.with_existing(Existing::Beside)]);
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/lake-main.tar-2.gz".into()))));
     assert!(story.text().contains("saved: /tmp/lake-main.tar-2.gz"), "{}", story.text());
 }
@@ -110,7 +110,7 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
     story.tell(Msg::Answer(story.app.tickets, Err(refusal("fetching: no room on the disk"))));
     assert!(!deleted(&mut story), "a copy that failed deletes nothing");
     bundle(&mut story);
-    let exists = Problem::new(Kind::Exists, "data-lake.bundle exists");
+    let exists = Problem::new(ProblemKind::Exists, "data-lake.bundle exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(!deleted(&mut story));
     story.pass(Duration::from_secs(1));

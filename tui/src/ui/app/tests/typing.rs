@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::prelude::*;
-use crate::ui::{keymap::BINDINGS, layer::Layer, net::Kind};
+use crate::ui::{keymap::BINDINGS, layer::Layer, net::ProblemKind};
 
 /// A place where text is typed.
 type Context = (&'static str, fn() -> Story);
@@ -72,7 +72,7 @@ fn is_only_text(story: &mut Story, name: &str, what: &str, layers: usize, screen
     assert_eq!(story.app.layers.len(), layers, "{name}: {what} opened or closed something");
     assert_eq!(story.app.current, screen, "{name}: {what} changed the screen");
     let acts = |effect: &Effect| {
-        matches!(effect, Effect::Quit(_) | Effect::Copy(_) | Effect::Page(_) | Effect::Turn(_) | Effect::Suspend)
+        matches!(effect, Effect::Quit(_) | Effect::Copy(_) | Effect::Page(_) | Effect::Reconnect(_) | Effect::Suspend)
     };
     assert!(!story.effects.iter().any(acts), "{name}: {what} led to {:?}", story.effects);
     let asked = story.asked();
@@ -147,7 +147,7 @@ fn a_menu_that_an_answer_opens_waits_below_a_form() {
     let mut story = Story::settled(80, 24);
     on_artifacts(&mut story);
     story.keys("jjd2n");
-    let exists = Problem::new(Kind::Exists, "fetching: dist-linux.zip exists");
+    let exists = Problem::new(ProblemKind::Exists, "fetching: dist-linux.zip exists");
     story.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
     story.asked();
     story.keys("\to");
@@ -187,7 +187,7 @@ fn objects_of(ask: &Ask) -> Vec<String> {
         | Ask::PurgeRepository { name, .. }
         | Ask::PurgeArtifact { name, .. } => vec![name.clone()],
         Ask::Redeliver(ids) => ids.iter().map(|id| id.get(..8).unwrap_or(id).to_owned()).collect(),
-        Ask::Many(batch) => batch.items.iter().flat_map(|(_, ask)| objects_of(ask)).collect(),
+        Ask::Batch(batch) => batch.items.iter().flat_map(|(_, ask)| objects_of(ask)).collect(),
         _ => Vec::new(),
     }
 }
@@ -298,7 +298,7 @@ fn lines_have_the_words_and_flags_of_the_shell() {
     assert!(story.asked().is_empty() && story.app.layers.len() == 1, "{}", story.text());
     assert!(story.text().contains("invalid value 'nonsense'"), "{}", story.text());
     story.keys("\x1b:user list\n");
-    assert!(story.text().contains("runs in the shell only: farrier user list"), "{}", story.text());
+    assert!(story.text().contains("runs only in the shell: farrier user list"), "{}", story.text());
     story.keys("\x1b:repo delete web/site --yes\n");
     assert!(story.text().contains("Type web/site to confirm"), "{}", story.text());
     story.press(Key::Esc);

@@ -17,7 +17,7 @@ use crate::{
         key::Key,
         keymap::Action,
         layer::{
-            Confirm, Layer, Menu, Reader,
+            Confirm, Layer, Menu, TextView,
             menu::{Item, Pick},
         },
         net::{Ask, Existing},
@@ -236,7 +236,7 @@ impl Artifacts {
             .into_iter()
             .map(|(name, value)| format!("{name:<8}  {value}"))
             .collect();
-        env.open(Layer::Reader(Reader::new(artifact_pane::title(node), lines.join("\n"))));
+        env.open(Layer::TextView(TextView::new(artifact_pane::title(node), lines.join("\n"))));
     }
 
     /// Reports the result of a deletion.
@@ -291,6 +291,6 @@ impl Artifacts {
             ends.map_or_else(String::new, |ends| format!(" for {},\nuntil {}", clock.left(ends), clock.stamp_of(ends)));
         let text = format!("Anyone with this URL can read the artifact{until}.\n\n{address}");
         env.want(Cmd::Copy(address, "signed URL".to_owned()));
-        env.open(Layer::Reader(Reader::new("Copied: signed URL", text)));
+        env.open(Layer::TextView(TextView::new("Copied: signed URL", text)));
     }
 }

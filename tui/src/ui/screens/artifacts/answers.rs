@@ -9,7 +9,7 @@ use super::{
 };
 use crate::ui::screens::Screen as _;
 use crate::ui::{
-    layer::{Layer, Reader},
+    layer::{Layer, TextView},
     net::{Answer, Ask, Page, Problem},
     runs::{RunsBatch, Tree},
     world::Env,
@@ -27,7 +27,7 @@ impl Artifacts {
             (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
             (Ask::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
                 let text = if lines.is_empty() { "there is nothing in it".to_owned() } else { lines.join("\n") };
-                env.open(Layer::Reader(Reader::new(format!("Inside of {name}"), text)));
+                env.open(Layer::TextView(TextView::new(format!("Inside of {name}"), text)));
             }
             (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),

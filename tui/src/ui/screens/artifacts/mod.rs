@@ -22,7 +22,7 @@ use self::{
 use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions},
     net::{Answer, Ask, Problem},
     runs::Tree,
     view::rule,
@@ -212,7 +212,7 @@ impl Screen for Artifacts {
     }
 
     fn status_note(&self, world: &World) -> Option<String> {
-        self.rows.list.news(world).or_else(|| self.totals.soon(world))
+        self.rows.list.new_above(world).or_else(|| self.totals.soon(world))
     }
 
     fn status(&self, world: &World) -> String {
@@ -222,7 +222,11 @@ impl Screen for Artifacts {
             order => format!("  sort {}", order.name()),
         };
         let below = self.marked_below().map_or_else(String::new, |text| format!(" {text}"));
-        format!("{of}{}{below}{sort}  {}", self.rows.list.standing(None), self.totals.summary(self.of.is_some(), world))
+        format!(
+            "{of}{}{below}{sort}  {}",
+            self.rows.list.status_text(None),
+            self.totals.summary(self.of.is_some(), world)
+        )
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -231,7 +235,7 @@ impl Screen for Artifacts {
             self.of.as_ref().map_or_else(|| "OWNER/NAME".to_owned(), ToString::to_string)
         );
         let empty: &[&str] = &["No runs yet. A CI agent creates one with:", "", &name];
-        let place = Place { what: "runs", empty, focused: true };
+        let place = TableOptions { what: "runs", empty, focused: true };
         let here = self.rows.list.current();
         if world.split() {
             let (left, right) = panes::side_by_side(area, 63, buf);

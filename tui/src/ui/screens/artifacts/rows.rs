@@ -6,28 +6,28 @@ use super::tree::{Node, NodeId};
 use crate::{
     output::human_bytes,
     ui::{
-        list::{Column, Field, Haystack, Row, Shown},
+        list::{CellText, Column, FilterColumn, Haystack, Row},
         runs::{ArtifactSummary, Outcome, RunSummary, State},
         view::Role,
         words,
     },
 };
 
-pub(super) fn outcome(outcome: Outcome) -> Shown {
+pub(super) fn outcome(outcome: Outcome) -> CellText {
     match outcome {
-        Outcome::Running => Shown::of(Role::Warn, "running"),
-        Outcome::Success => Shown::of(Role::Ok, "success"),
-        Outcome::Failure => Shown::of(Role::Error, "FAILURE"),
-        Outcome::Cancelled => Shown::of(Role::Muted, "cancelled"),
-        Outcome::Skipped => Shown::of(Role::Muted, "skipped"),
+        Outcome::Running => CellText::of(Role::Warn, "running"),
+        Outcome::Success => CellText::of(Role::Ok, "success"),
+        Outcome::Failure => CellText::of(Role::Error, "FAILURE"),
+        Outcome::Cancelled => CellText::of(Role::Muted, "cancelled"),
+        Outcome::Skipped => CellText::of(Role::Muted, "skipped"),
     }
 }
 
-pub(super) fn state(artifact: &ArtifactSummary) -> Shown {
+pub(super) fn state(artifact: &ArtifactSummary) -> CellText {
     match artifact.state {
-        State::Uploading => Shown::of(Role::Warn, "uploading"),
-        State::Ready => Shown::of(Role::Ok, "ready"),
-        State::Expired => Shown::of(Role::Muted, "expired"),
+        State::Uploading => CellText::of(Role::Warn, "uploading"),
+        State::Ready => CellText::of(Role::Ok, "ready"),
+        State::Expired => CellText::of(Role::Muted, "expired"),
     }
 }
 
@@ -76,7 +76,7 @@ impl Node {
         }
     }
 
-    fn shown_state(&self) -> Shown {
+    fn shown_state(&self) -> CellText {
         match self {
             Self::Run { run, .. } => outcome(run.outcome),
             Self::Job { .. } => outcome(self.job().map(|job| job.outcome).unwrap_or_default()),
@@ -107,9 +107,9 @@ static COLUMNS: [Column<Node>; 6] = [
         right: false,
         rank: 0,
         cell: |n, _| match n {
-            Node::Run { .. } => Shown::of(Role::Title, n.title()),
-            Node::Job { .. } => Shown::of(Role::Muted, n.title()),
-            Node::Artifact { .. } => Shown::plain(n.title()),
+            Node::Run { .. } => CellText::of(Role::Title, n.title()),
+            Node::Job { .. } => CellText::of(Role::Muted, n.title()),
+            Node::Artifact { .. } => CellText::plain(n.title()),
         },
         order: None,
     },
@@ -119,12 +119,12 @@ static COLUMNS: [Column<Node>; 6] = [
         right: true,
         rank: 1,
         cell: |n, _| match n {
-            Node::Artifact { artifact, .. } if artifact.is_uploading() => Shown::of(Role::Muted, "-"),
-            Node::Artifact { artifact, .. } => Shown::plain(human_bytes(artifact.size)),
+            Node::Artifact { artifact, .. } if artifact.is_uploading() => CellText::of(Role::Muted, "-"),
+            Node::Artifact { artifact, .. } => CellText::plain(human_bytes(artifact.size)),
             Node::Run { folded: true, .. } | Node::Job { folded: true, .. } => {
-                Shown::of(Role::Muted, human_bytes(n.size()))
+                CellText::of(Role::Muted, human_bytes(n.size()))
             }
-            Node::Run { .. } | Node::Job { .. } => Shown::plain(""),
+            Node::Run { .. } | Node::Job { .. } => CellText::plain(""),
         },
         order: None,
     },
@@ -134,8 +134,10 @@ static COLUMNS: [Column<Node>; 6] = [
         right: true,
         rank: 5,
         cell: |n, _| match n {
-            Node::Artifact { artifact, .. } if artifact.version > 0 => Shown::plain(format!("v{}", artifact.version)),
-            _ => Shown::plain(""),
+            Node::Artifact { artifact, .. } if artifact.version > 0 => {
+                CellText::plain(format!("v{}", artifact.version))
+            }
+            _ => CellText::plain(""),
         },
         order: None,
     },
@@ -145,8 +147,8 @@ static COLUMNS: [Column<Node>; 6] = [
         right: true,
         rank: 4,
         cell: |n, clock| match n {
-            Node::Job { .. } => Shown::plain(""),
-            _ => Shown::plain(clock.day(n.created())),
+            Node::Job { .. } => CellText::plain(""),
+            _ => CellText::plain(clock.day(n.created())),
         },
         order: None,
     },
@@ -159,10 +161,10 @@ static COLUMNS: [Column<Node>; 6] = [
         cell: |n, clock| match n {
             Node::Artifact { artifact, soon, .. } if artifact.is_ready() => {
                 let left = clock.until(artifact.expires);
-                if *soon { Shown::of(Role::Warn, left) } else { Shown::plain(left) }
+                if *soon { CellText::of(Role::Warn, left) } else { CellText::plain(left) }
             }
-            Node::Artifact { .. } => Shown::of(Role::Muted, "-"),
-            _ => Shown::plain(""),
+            Node::Artifact { .. } => CellText::of(Role::Muted, "-"),
+            _ => CellText::plain(""),
         },
         order: None,
     },
@@ -221,17 +223,17 @@ impl Row for Node {
         &["CREATED", "EXPIRES IN"]
     }
 
-    fn filters() -> &'static [Field] {
+    fn filters() -> &'static [FilterColumn] {
         const {
             &[
-                Field::text("name"),
-                Field::text("state"),
-                Field::text("run"),
-                Field::text("job"),
-                Field::text("repo"),
-                Field::size("size"),
-                Field::age("age"),
-                Field::age("expires"),
+                FilterColumn::text("name"),
+                FilterColumn::text("state"),
+                FilterColumn::text("run"),
+                FilterColumn::text("job"),
+                FilterColumn::text("repo"),
+                FilterColumn::size("size"),
+                FilterColumn::age("age"),
+                FilterColumn::age("expires"),
             ]
         }
     }

@@ -209,7 +209,7 @@ impl Screen for Dashboard {
 
     fn refresh(&mut self, env: &mut Env) {
         if self.now.is_none() {
-            self.load = Load::Asked(env.world.now);
+            self.load = Load::Loading(env.world.now);
         }
         env.ask(Ask::Status);
         env.ask(Ask::Series);

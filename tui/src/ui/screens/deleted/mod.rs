@@ -17,7 +17,7 @@ use crate::{
         bulk::{self, BulkAction},
         keymap::{Action, Object, Scope},
         layer::{Confirm, Layer},
-        list::{self, BadFilter, Feed, Filter, List, Place, Row},
+        list::{self, BadFilter, Feed, Filter, List, Row, TableOptions},
         net::{Answer, Ask, Batch, Page, Problem},
         times::Clock,
         view::{Role, rule, text, wrapped},
@@ -91,7 +91,7 @@ fn is_about<T: Restorable>(ask: &Ask) -> bool {
     match ask {
         Ask::RestoreRepository { .. } | Ask::PurgeRepository { .. } => T::OBJECT == Object::DeletedRepository,
         Ask::RestoreArtifact { .. } | Ask::PurgeArtifact { .. } => T::OBJECT == Object::DeletedArtifact,
-        Ask::Many(batch) => !batch.items.is_empty() && batch.items.iter().all(|(_, ask)| is_about::<T>(ask)),
+        Ask::Batch(batch) => !batch.items.is_empty() && batch.items.iter().all(|(_, ask)| is_about::<T>(ask)),
         _ => false,
     }
 }
@@ -137,7 +137,7 @@ impl<T: Restorable> Deleted<T> {
                 let batch = batch(many, "deleting", "deleted permanently", T::purge_ask);
                 let effect = "They are deleted permanently. This cannot be undone.";
                 let bulk = BulkAction { verb: "Delete", effect, permanent: true, ..self.bulk(many) };
-                Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
+                Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), env.world))
             }
         };
         env.open(layer);
@@ -157,7 +157,7 @@ impl<T: Restorable> Deleted<T> {
         let (blocked, ready): (Vec<&T>, Vec<&T>) = targets.into_iter().partition(|row| row.obstacle().is_some());
         let ask = match ready.as_slice() {
             [one] => T::restore_ask(one.id(), one.name()),
-            many => Ask::Many(Box::new(batch(many, "restoring", "restored", T::restore_ask))),
+            many => Ask::Batch(Box::new(batch(many, "restoring", "restored", T::restore_ask))),
         };
         let mut bulk = BulkAction { verb: "Restore", effect: "They get their former names back.", ..self.bulk(&ready) };
         if let Some(why) = blocked.first().and_then(|row| row.obstacle()) {
@@ -180,7 +180,7 @@ impl<T: Restorable> Deleted<T> {
 
     fn took(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
         match (ask, answer) {
-            (Ask::Many(batch), Answer::Many(each)) => self.took_many(batch, each, env),
+            (Ask::Batch(batch), Answer::Batch(each)) => self.took_many(batch, each, env),
             (_, Answer::Repository(repo)) => env.tell(format!("Restored {}", repo.full_name)),
             _ => match named(ask) {
                 Some((true, _, name)) => env.tell(format!("Restored {name}")),
@@ -336,7 +336,7 @@ impl<T: Restorable> Screen for Deleted<T> {
     }
 
     fn missing_target(&self, ask: &Ask) -> Option<String> {
-        if let Ask::Many(batch) = ask {
+        if let Ask::Batch(batch) = ask {
             return batch.items.iter().find_map(|(_, ask)| self.missing_target(ask));
         }
         let (_, id, name) = named(ask).filter(|_| is_about::<T>(ask))?;
@@ -345,17 +345,17 @@ impl<T: Restorable> Screen for Deleted<T> {
     }
 
     fn status_note(&self, world: &World) -> Option<String> {
-        self.rows.list.news(world)
+        self.rows.list.new_above(world)
     }
 
     fn status(&self, _: &World) -> String {
-        format!("{}  {}", T::WHAT, self.rows.standing())
+        format!("{}  {}", T::WHAT, self.rows.status_text())
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let lines = Self::empty_lines(world);
         let empty = lines.each_ref().map(String::as_str);
-        let place = Place { what: T::WHAT, empty: &empty, focused: true };
+        let place = TableOptions { what: T::WHAT, empty: &empty, focused: true };
         let Some(row) = self.rows.list.current().filter(|_| area.height >= ROOMY) else {
             return list::draw(&self.rows, place, world, area, buf);
         };

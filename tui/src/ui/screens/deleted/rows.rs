@@ -11,7 +11,7 @@ use crate::{
     ui::{
         keymap::{Object, Scope},
         layer::Layer,
-        list::{Column, Field, Haystack, Row, Shown},
+        list::{CellText, Column, FilterColumn, Haystack, Row},
         net::{Answer, Ask, Page},
         times::Clock,
         view::Role,
@@ -40,7 +40,7 @@ macro_rules! columns {
                 width: 9,
                 right: true,
                 rank: 2,
-                cell: |row: &$row, _| Shown::plain(human_bytes(row.$size)),
+                cell: |row: &$row, _| CellText::plain(human_bytes(row.$size)),
                 order: Some(|a, b| b.$size.cmp(&a.$size)),
             },
             Column {
@@ -48,7 +48,7 @@ macro_rules! columns {
                 width: 7,
                 right: true,
                 rank: 1,
-                cell: |row: &$row, clock| Shown::plain(clock.age(&row.deleted_at)),
+                cell: |row: &$row, clock| CellText::plain(clock.age(&row.deleted_at)),
                 order: Some(|a, b| latest_first(&a.deleted_at, &b.deleted_at)),
             },
             Column {
@@ -56,7 +56,7 @@ macro_rules! columns {
                 width: 8,
                 right: false,
                 rank: 3,
-                cell: |row: &$row, _| Shown::plain(by(&row.deleted_by)),
+                cell: |row: &$row, _| CellText::plain(by(&row.deleted_by)),
                 order: Some(|a, b| a.deleted_by.cmp(&b.deleted_by)),
             },
             Column {
@@ -64,7 +64,7 @@ macro_rules! columns {
                 width: 16,
                 right: false,
                 rank: 0,
-                cell: |row: &$row, clock| Shown::plain(clock.minute(&row.restorable_until)),
+                cell: |row: &$row, clock| CellText::plain(clock.minute(&row.restorable_until)),
                 order: Some(|a, b| latest_first(&b.restorable_until, &a.restorable_until)),
             },
         ]
@@ -79,7 +79,7 @@ static REPOSITORIES: [Column<RestorableRepository>; 5] = columns!(
         width: 20,
         right: false,
         rank: 0,
-        cell: |row, _| Shown::plain(&*row.repository),
+        cell: |row, _| CellText::plain(&*row.repository),
         order: Some(|a, b| a.repository.cmp(&b.repository)),
     }]
 );
@@ -93,7 +93,7 @@ static ARTIFACTS: [Column<RestorableArtifact>; 6] = columns!(
             width: 16,
             right: false,
             rank: 0,
-            cell: |row, _| Shown::plain(&*row.name),
+            cell: |row, _| CellText::plain(&*row.name),
             order: Some(|a, b| a.name.cmp(&b.name)),
         },
         Column {
@@ -103,9 +103,9 @@ static ARTIFACTS: [Column<RestorableArtifact>; 6] = columns!(
             rank: 4,
             cell: |row, _| {
                 if row.repository_deleted {
-                    Shown::of(Role::Warn, format!("{} (deleted)", row.repository))
+                    CellText::of(Role::Warn, format!("{} (deleted)", row.repository))
                 } else {
-                    Shown::plain(&*row.repository)
+                    CellText::plain(&*row.repository)
                 }
             },
             order: Some(|a, b| a.repository.cmp(&b.repository)),
@@ -147,8 +147,8 @@ impl Row for RestorableRepository {
         &["DELETED", "RESTORABLE UNTIL"]
     }
 
-    fn filters() -> &'static [Field] {
-        const { &[Field::text("by"), Field::count("id"), Field::size("size"), Field::age("age")] }
+    fn filters() -> &'static [FilterColumn] {
+        const { &[FilterColumn::text("by"), FilterColumn::count("id"), FilterColumn::size("size"), FilterColumn::age("age")] }
     }
 
     fn is_problem(&self) -> bool {
@@ -200,16 +200,16 @@ impl Row for RestorableArtifact {
         &["DELETED", "RESTORABLE UNTIL"]
     }
 
-    fn filters() -> &'static [Field] {
+    fn filters() -> &'static [FilterColumn] {
         const {
             &[
-                Field::text("name"),
-                Field::text("repo"),
-                Field::text("by"),
-                Field::count("id"),
-                Field::count("run"),
-                Field::size("size"),
-                Field::age("age"),
+                FilterColumn::text("name"),
+                FilterColumn::text("repo"),
+                FilterColumn::text("by"),
+                FilterColumn::count("id"),
+                FilterColumn::count("run"),
+                FilterColumn::size("size"),
+                FilterColumn::age("age"),
             ]
         }
     }

@@ -14,7 +14,7 @@ use self::inspector::Inspector;
 use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions},
     net::{Answer, Ask, DELIVERIES_STEP, Problem},
     view::{Role, text},
     words,
@@ -398,14 +398,14 @@ impl Screen for Deliveries {
     }
 
     fn status_note(&self, world: &World) -> Option<String> {
-        if self.reading { self.inspector.next_try(&world.clock) } else { self.rows.list.news(world) }
+        if self.reading { self.inspector.next_try(&world.clock) } else { self.rows.list.new_above(world) }
     }
 
     fn status(&self, world: &World) -> String {
         if self.reading {
             return self.inspector.status(&world.clock);
         }
-        let status = self.rows.list.standing(None);
+        let status = self.rows.list.status_text(None);
         if !self.is_cut() {
             return status;
         }
@@ -423,7 +423,7 @@ impl Screen for Deliveries {
         self.parts(area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook.", "3   hooks"];
-        let place = Place { what: "deliveries", empty, focused: !self.reading };
+        let place = TableOptions { what: "deliveries", empty, focused: !self.reading };
         if !world.split() {
             return list::draw(&self.rows, place, world, body, buf);
         }

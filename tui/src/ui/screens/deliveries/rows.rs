@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::Delivery;
 
 use crate::ui::{
-    list::{Column, Field, Haystack, Row, Shown},
+    list::{CellText, Column, FilterColumn, Haystack, Row},
     times::Clock,
     view::Role,
     words,
@@ -20,12 +20,12 @@ pub(crate) fn event(delivery: &Delivery) -> String {
 }
 
 /// Returns the status of the response, or a mark for no response.
-pub(crate) fn code(delivery: &Delivery) -> Shown {
+pub(crate) fn code(delivery: &Delivery) -> CellText {
     match delivery.status_code {
-        0 if delivery.delivered_at.is_none() => Shown::of(Role::Muted, "-"),
-        0 => Shown::of(Role::Error, "FAIL"),
-        code @ 200..300 => Shown::of(Role::Ok, code.to_string()),
-        code => Shown::of(Role::Error, code.to_string()),
+        0 if delivery.delivered_at.is_none() => CellText::of(Role::Muted, "-"),
+        0 => CellText::of(Role::Error, "FAIL"),
+        code @ 200..300 => CellText::of(Role::Ok, code.to_string()),
+        code => CellText::of(Role::Error, code.to_string()),
     }
 }
 
@@ -40,20 +40,20 @@ fn word(delivery: &Delivery) -> &str {
 }
 
 /// Returns the state in one or two words.
-pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
+pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> CellText {
     match (delivery.state.as_str(), &delivery.next_attempt_at) {
-        ("success", _) => Shown::of(Role::Ok, "ok"),
+        ("success", _) => CellText::of(Role::Ok, "ok"),
         ("pending", Some(next)) if delivery.attempts > 0 => {
-            Shown::of(Role::Warn, format!("retry {}", clock.time(next)))
+            CellText::of(Role::Warn, format!("retry {}", clock.time(next)))
         }
         // Its hook fails and is only probed.
-        ("pending", Some(next)) => Shown::of(Role::Warn, format!("waits {}", clock.time(next))),
-        ("pending", _) => Shown::of(Role::Warn, "waits"),
-        ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
+        ("pending", Some(next)) => CellText::of(Role::Warn, format!("waits {}", clock.time(next))),
+        ("pending", _) => CellText::of(Role::Warn, "waits"),
+        ("failed", _) => CellText::of(Role::Error, format!("FAILED {}", delivery.status)),
         ("cancelled", _) if !matches!(delivery.status.as_str(), "" | "OK") => {
-            Shown::of(Role::Muted, format!("cancelled: {}", delivery.status))
+            CellText::of(Role::Muted, format!("cancelled: {}", delivery.status))
         }
-        (other, _) => Shown::of(Role::Muted, other),
+        (other, _) => CellText::of(Role::Muted, other),
     }
 }
 
@@ -78,7 +78,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
         right: false,
         rank: 0,
         // The list is in the order of creation; the last attempt is one of the details.
-        cell: |d, clock| Shown::plain(clock.moment(&d.created_at)),
+        cell: |d, clock| CellText::plain(clock.moment(&d.created_at)),
         order: None,
     },
     Column {
@@ -86,16 +86,16 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 4,
         right: true,
         rank: 3,
-        cell: |d, _| Shown::plain(d.hook_id.to_string()),
+        cell: |d, _| CellText::plain(d.hook_id.to_string()),
         order: None,
     },
-    Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
+    Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| CellText::plain(event(d)), order: None },
     Column {
         title: "REPO",
         width: 14,
         right: false,
         rank: 4,
-        cell: |d, _| Shown::plain(d.repository.as_deref().unwrap_or("-")),
+        cell: |d, _| CellText::plain(d.repository.as_deref().unwrap_or("-")),
         order: None,
     },
     Column { title: "CODE", width: 4, right: true, rank: 2, cell: |d, _| code(d), order: None },
@@ -105,19 +105,19 @@ static COLUMNS: [Column<Delivery>; 9] = [
         right: true,
         rank: 6,
         cell: |d, _| match d.delivered_at {
-            None => Shown::of(Role::Muted, "-"),
-            Some(_) => Shown::plain(millis(d.duration).to_string()),
+            None => CellText::of(Role::Muted, "-"),
+            Some(_) => CellText::plain(millis(d.duration).to_string()),
         },
         order: None,
     },
-    Column { title: "TRY", width: 3, right: true, rank: 5, cell: |d, _| Shown::plain(tries(d)), order: None },
+    Column { title: "TRY", width: 3, right: true, rank: 5, cell: |d, _| CellText::plain(tries(d)), order: None },
     Column { title: "RESULT", width: 14, right: false, rank: 1, cell: |d, clock| result(d, clock), order: None },
     Column {
         title: "ID",
         width: 36,
         right: false,
         rank: 10,
-        cell: |d, _| Shown::of(Role::Muted, &*d.guid),
+        cell: |d, _| CellText::of(Role::Muted, &*d.guid),
         order: None,
     },
 ];
@@ -158,15 +158,15 @@ impl Row for Delivery {
         &COLUMNS
     }
 
-    fn filters() -> &'static [Field] {
+    fn filters() -> &'static [FilterColumn] {
         const {
             &[
-                Field::text("event"),
-                Field::text("repo"),
-                Field::text("state"),
-                Field::count("hook"),
-                Field::count("code"),
-                Field::age("age"),
+                FilterColumn::text("event"),
+                FilterColumn::text("repo"),
+                FilterColumn::text("state"),
+                FilterColumn::count("hook"),
+                FilterColumn::count("code"),
+                FilterColumn::age("age"),
             ]
         }
     }

@@ -56,7 +56,7 @@ impl Hooks {
         ask: impl Fn(HookPlace, i64) -> Ask,
     ) -> Ask {
         let item = |hook: &&Hook| (format!("hook {}", hook.id), ask(self.place_or_here(hook.id), hook.id));
-        Ask::Many(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
+        Ask::Batch(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
     }
 
     /// Removes the hooks for which `why` returns a reason.
@@ -196,7 +196,7 @@ impl Hooks {
             skipped: self.feed.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
+        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), env.world))
     }
 
     pub(super) fn recover(&self, env: &mut Env) {
@@ -231,7 +231,7 @@ impl Hooks {
             many => {
                 let items = many.iter().map(|id| (format!("hook {id}"), Ask::Recover(*id))).collect();
                 let (doing, done) = ("redelivering failed deliveries of", "redelivering");
-                Ask::Many(Box::new(Batch { noun: NOUN, doing, done, items }))
+                Ask::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
             }
         };
         let count = Ask::Recoverable(left);

@@ -5,7 +5,7 @@ use farrier_common::{api::EditHook, client::HookPlace};
 use super::Hooks;
 use crate::ui::{
     bulk,
-    layer::{Layer, Reader},
+    layer::{Layer, TextView},
     net::{Answer, Ask, Batch, Page, Problem},
     world::{Cmd, Env},
 };
@@ -41,7 +41,7 @@ fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
          verify signatures. Esc closes."
     );
     let copy = (secret.to_owned(), "secret");
-    env.open(Layer::Reader(Reader::once(format!("Secret of hook {hook}"), text, copy)));
+    env.open(Layer::TextView(TextView::once(format!("Secret of hook {hook}"), text, copy)));
 }
 
 impl Hooks {
@@ -98,7 +98,7 @@ impl Hooks {
             .collect();
         if !back.is_empty() {
             let undo = Batch { noun: batch.noun, doing: "restoring", done: "restored", items: back };
-            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::Many(Box::new(undo))))));
+            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::Batch(Box::new(undo))))));
         }
         bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
     }
@@ -146,7 +146,7 @@ impl Hooks {
                 let count = bulk::counted(usize::try_from(*count).unwrap_or_default(), "delivery");
                 env.tell(format!("Redelivering {count} of hook {id}"));
             }
-            (Ask::Many(batch), Answer::Many(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
+            (Ask::Batch(batch), Answer::Batch(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
             _ => return,
         }
         self.again(env);

@@ -19,7 +19,7 @@ use super::{Screen, ScreenId, Selection, panes, sortable};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
-    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions},
     net::{Answer, Ask, Problem},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
@@ -284,11 +284,11 @@ impl Screen for Hooks {
     }
 
     fn status_note(&self, world: &World) -> Option<String> {
-        self.feed.list.news(world)
+        self.feed.list.new_above(world)
     }
 
     fn status(&self, _: &World) -> String {
-        self.feed.list.standing(None)
+        self.feed.list.status_text(None)
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -302,7 +302,7 @@ impl Screen for Hooks {
             "",
             "n   new hook",
         ];
-        let place = Place { what: "hooks", empty, focused: true };
+        let place = TableOptions { what: "hooks", empty, focused: true };
         if world.split() {
             let (left, right) = panes::side_by_side(body, 58, buf);
             list::draw(&self.feed, place, world, left, buf);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::Hook;
 
 use crate::ui::{
-    list::{Column, Field, Haystack, Row, Shown},
+    list::{CellText, Column, FilterColumn, Haystack, Row},
     view::Role,
     words,
 };
@@ -45,13 +45,13 @@ pub(crate) fn owner(hook: &Hook) -> &str {
 }
 
 /// Returns the result of the last attempt.
-fn last(hook: &Hook) -> Shown {
+fn last(hook: &Hook) -> CellText {
     match (&hook.last_delivery_at, hook.last_status) {
-        _ if hook.scope == "default" => Shown::of(Role::Muted, "n/a"),
-        (None, _) => Shown::of(Role::Muted, "-"),
-        (Some(_), 0) => Shown::of(Role::Error, "FAIL"),
-        (Some(_), status @ 200..300) => Shown::of(Role::Ok, status.to_string()),
-        (Some(_), status) => Shown::of(Role::Error, status.to_string()),
+        _ if hook.scope == "default" => CellText::of(Role::Muted, "n/a"),
+        (None, _) => CellText::of(Role::Muted, "-"),
+        (Some(_), 0) => CellText::of(Role::Error, "FAIL"),
+        (Some(_), status @ 200..300) => CellText::of(Role::Ok, status.to_string()),
+        (Some(_), status) => CellText::of(Role::Error, status.to_string()),
     }
 }
 
@@ -67,7 +67,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 5,
         right: true,
         rank: 0,
-        cell: |h, _| Shown::plain(h.id.to_string()),
+        cell: |h, _| CellText::plain(h.id.to_string()),
         order: Some(|a, b| a.id.cmp(&b.id)),
     },
     Column {
@@ -75,7 +75,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 7,
         right: false,
         rank: 4,
-        cell: |h, _| Shown::plain(kind(h)),
+        cell: |h, _| CellText::plain(kind(h)),
         order: Some(|a, b| a.scope.cmp(&b.scope)),
     },
     Column {
@@ -83,7 +83,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 14,
         right: false,
         rank: 3,
-        cell: |h, _| Shown::plain(owner(h)),
+        cell: |h, _| CellText::plain(owner(h)),
         order: Some(|a, b| owner(a).cmp(owner(b))),
     },
     Column {
@@ -91,7 +91,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 3,
         right: false,
         rank: 1,
-        cell: |h, _| if h.active { Shown::of(Role::Ok, "on") } else { Shown::of(Role::Muted, "off") },
+        cell: |h, _| if h.active { CellText::of(Role::Ok, "on") } else { CellText::of(Role::Muted, "off") },
         order: Some(|a, b| b.active.cmp(&a.active)),
     },
     Column {
@@ -99,7 +99,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 20,
         right: false,
         rank: 0,
-        cell: |h, _| Shown::plain(&*h.url),
+        cell: |h, _| CellText::plain(&*h.url),
         order: Some(|a, b| a.url.cmp(&b.url)),
     },
     Column {
@@ -107,7 +107,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 16,
         right: false,
         rank: 5,
-        cell: |h, _| Shown::of(Role::Muted, events(h)),
+        cell: |h, _| CellText::of(Role::Muted, events(h)),
         order: None,
     },
     Column { title: "LAST", width: 4, right: true, rank: 2, cell: |h, _| last(h), order: None },
@@ -117,8 +117,8 @@ static COLUMNS: [Column<Hook>; 10] = [
         right: true,
         rank: 3,
         cell: |h, _| match h.failures {
-            0 => Shown::of(Role::Muted, "-"),
-            n => Shown::of(Role::Error, words::count(n)),
+            0 => CellText::of(Role::Muted, "-"),
+            n => CellText::of(Role::Error, words::count(n)),
         },
         order: Some(|a, b| b.failures.cmp(&a.failures)),
     },
@@ -127,7 +127,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 8,
         right: false,
         rank: 10,
-        cell: |h, _| Shown::of(Role::Muted, &*h.r#type),
+        cell: |h, _| CellText::of(Role::Muted, &*h.r#type),
         order: Some(|a, b| a.r#type.cmp(&b.r#type)),
     },
     Column {
@@ -135,7 +135,7 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 7,
         right: false,
         rank: 11,
-        cell: |h, _| Shown::of(Role::Muted, &*h.content_type),
+        cell: |h, _| CellText::of(Role::Muted, &*h.content_type),
         order: None,
     },
 ];
@@ -176,16 +176,16 @@ impl Row for Hook {
         &COLUMNS
     }
 
-    fn filters() -> &'static [Field] {
+    fn filters() -> &'static [FilterColumn] {
         const {
             &[
-                Field::text("kind"),
-                Field::text("owner"),
-                Field::text("event"),
-                Field::text("type"),
-                Field::text("state"),
-                Field::count("id"),
-                Field::count("fails"),
+                FilterColumn::text("kind"),
+                FilterColumn::text("owner"),
+                FilterColumn::text("event"),
+                FilterColumn::text("type"),
+                FilterColumn::text("state"),
+                FilterColumn::count("id"),
+                FilterColumn::count("fails"),
             ]
         }
     }

@@ -132,7 +132,7 @@ impl Repositories {
             skipped: self.repos.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
+        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), env.world))
     }
 
     fn delete_one_question(&self, path: &RepositoryPath, env: &mut Env) -> Confirm {
@@ -151,7 +151,7 @@ impl Repositories {
         lines.push(env.world.after_deletion());
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
-        let counts = Ask::Facts(path.clone());
+        let counts = Ask::RepositoryCounts(path.clone());
         env.ask(counts.clone());
         let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world).counting(counts);
         let has_content =

@@ -57,7 +57,7 @@ impl Repositories {
 
     /// Reports the result of deleting several repositories. Repositories that still exist stay marked.
     fn deleted_many(&mut self, batch: &Batch, answer: &Answer, env: &mut Env) {
-        let Answer::Many(each) = answer else { return };
+        let Answer::Batch(each) = answer else { return };
         let outcomes = batch.items.iter().zip(each);
         let failed: Vec<(String, String)> =
             outcomes.filter_map(|((name, _), why)| Some((name.clone(), why.clone()?))).collect();
@@ -81,12 +81,12 @@ impl Repositories {
             Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
             Ask::SaveRepository(save) => env.tell(format!("{} saved", save.path)),
             Ask::DeleteRepository(path) => env.tell(format!("Deleted {path}")),
-            Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
+            Ask::Batch(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
                 self.deleted_many(batch, answer, env);
             }
             // The list of deleted repositories reports the result.
             Ask::RestoreRepository { .. } => {}
-            Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) => {}
+            Ask::Batch(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) => {}
             Ask::CancelTask(_) => env.tell("Import cancelled"),
             Ask::CreateBranch(_, wanted) => {
                 env.tell(format!("Branch {} created", wanted.new_branch_name));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::Branch;
 
 use crate::ui::{
-    list::{Column, Field, Haystack, Row, Shown},
+    list::{CellText, Column, FilterColumn, Haystack, Row},
     view::Role,
     words,
 };
@@ -24,7 +24,7 @@ static BRANCH: [Column<BranchRow>; 5] = [
         width: 16,
         right: false,
         rank: 0,
-        cell: |b, _| Shown::plain(&*b.branch.name),
+        cell: |b, _| CellText::plain(&*b.branch.name),
         order: Some(|a, b| a.branch.name.cmp(&b.branch.name)),
     },
     Column {
@@ -32,7 +32,7 @@ static BRANCH: [Column<BranchRow>; 5] = [
         width: 7,
         right: false,
         rank: 4,
-        cell: |b, _| Shown::of(Role::Ok, if b.is_default { "default" } else { "" }),
+        cell: |b, _| CellText::of(Role::Ok, if b.is_default { "default" } else { "" }),
         order: Some(|a, b| b.is_default.cmp(&a.is_default)),
     },
     Column {
@@ -40,7 +40,7 @@ static BRANCH: [Column<BranchRow>; 5] = [
         width: 7,
         right: false,
         rank: 1,
-        cell: |b, _| Shown::of(Role::Accent, b.branch.commit.id.chars().take(7).collect::<String>()),
+        cell: |b, _| CellText::of(Role::Accent, b.branch.commit.id.chars().take(7).collect::<String>()),
         order: None,
     },
     Column {
@@ -48,7 +48,7 @@ static BRANCH: [Column<BranchRow>; 5] = [
         width: 4,
         right: true,
         rank: 2,
-        cell: |b, clock| Shown::plain(clock.age(&b.branch.commit.timestamp)),
+        cell: |b, clock| CellText::plain(clock.age(&b.branch.commit.timestamp)),
         order: Some(|a, b| b.branch.commit.timestamp.cmp(&a.branch.commit.timestamp)),
     },
     Column {
@@ -56,7 +56,7 @@ static BRANCH: [Column<BranchRow>; 5] = [
         width: 12,
         right: false,
         rank: 3,
-        cell: |b, _| Shown::plain(&*b.branch.commit.author.name),
+        cell: |b, _| CellText::plain(&*b.branch.commit.author.name),
         order: Some(|a, b| a.branch.commit.author.name.cmp(&b.branch.commit.author.name)),
     },
 ];
@@ -90,8 +90,8 @@ impl Row for BranchRow {
         &BRANCH
     }
 
-    fn filters() -> &'static [Field] {
-        const { &[Field::text("tip"), Field::text("by"), Field::age("age")] }
+    fn filters() -> &'static [FilterColumn] {
+        const { &[FilterColumn::text("tip"), FilterColumn::text("by"), FilterColumn::age("age")] }
     }
 
     fn ages() -> &'static [&'static str] {

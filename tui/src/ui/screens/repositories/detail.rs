@@ -15,8 +15,8 @@ use super::branch_rows::BranchRow;
 use crate::ui::screens::{artifact_rows::ArtifactRow, sortable};
 use crate::ui::{
     keymap::Action,
-    list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
-    net::{Answer, Ask, Facts, Page, Problem},
+    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions, feed::Load},
+    net::{Answer, Ask, Page, Problem, RepositoryCounts},
     repo::RepositorySummary,
     world::{Cmd, Env, World},
 };
@@ -57,7 +57,7 @@ struct Counted {
     of: RepositoryPath,
     updated: i64,
     at: Duration,
-    facts: Facts,
+    facts: RepositoryCounts,
 }
 
 #[derive(Debug)]
@@ -140,12 +140,12 @@ impl Detail {
         });
         if !good && self.counting.is_none() {
             self.counting = Some((path.clone(), repo.updated));
-            env.ask(Ask::Facts(path));
+            env.ask(Ask::RepositoryCounts(path));
         }
     }
 
     /// Returns the counts of a repository.
-    pub(super) fn facts(&self, repo: &RepositorySummary) -> Option<&Facts> {
+    pub(super) fn facts(&self, repo: &RepositorySummary) -> Option<&RepositoryCounts> {
         let name = repo.full_name();
         self.counted.as_ref().filter(|counted| counted.of.to_string() == name).map(|counted| &counted.facts)
     }
@@ -185,9 +185,9 @@ impl Detail {
     /// Handles a response for one of the tabs. Returns whether the next request may be sent.
     pub(super) fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, world: &World) -> bool {
         match (ask, result) {
-            (Ask::Facts(path), result) => {
+            (Ask::RepositoryCounts(path), result) => {
                 let before = self.counting.take_if(|(counting, _)| counting == path);
-                if let (Some((of, updated)), Ok(Answer::Facts(facts))) = (before, result) {
+                if let (Some((of, updated)), Ok(Answer::RepositoryCounts(facts))) = (before, result) {
                     self.counted = Some(Counted { of, updated, at: world.now, facts: (**facts).clone() });
                     return true;
                 }
@@ -252,7 +252,7 @@ impl Detail {
 
     /// Returns the note about rows outside the window.
     pub(super) fn news(&self, world: &World) -> Option<String> {
-        shown!([&] self, feed => feed.list.news(world), else None)
+        shown!([&] self, feed => feed.list.new_above(world), else None)
     }
 
     /// Returns the last problem of the shown list.
@@ -267,7 +267,7 @@ impl Detail {
 
     /// Returns the left half of the status line.
     pub(super) fn status(&self) -> String {
-        shown!([&] self, feed => feed.standing(), else self.of.as_ref().map(ToString::to_string).unwrap_or_default())
+        shown!([&] self, feed => feed.status_text(), else self.of.as_ref().map(ToString::to_string).unwrap_or_default())
     }
 
     /// Returns the number of rows: `14 branches`.
@@ -310,7 +310,7 @@ impl Detail {
             RepositoryTab::Hooks => ("hooks", &["No hooks of its own.", "", "w   its hooks, where n makes one"]),
             RepositoryTab::Artifacts => ("artifacts", &["No artifacts of its runs.", "", "o   its runs"]),
         };
-        shown!([&] self, feed => list::draw(feed, Place { what, empty, focused }, world, area, buf), else ());
+        shown!([&] self, feed => list::draw(feed, TableOptions { what, empty, focused }, world, area, buf), else ());
     }
 }
 

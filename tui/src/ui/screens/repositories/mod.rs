@@ -25,7 +25,7 @@ use self::{
 use super::{Screen, ScreenId, Selection, panes, sortable};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
+    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions, feed::Load},
     net::{Answer, Ask, Problem},
     repo::RepositorySummary,
     world::{Cmd, Env, World},
@@ -338,25 +338,25 @@ impl Screen for Repositories {
     fn missing_target(&self, ask: &Ask) -> Option<String> {
         match ask {
             Ask::DeleteRepository(path) => self.lost_repository(path),
-            Ask::Many(batch) => batch.items.iter().find_map(|(_, ask)| self.missing_target(ask)),
+            Ask::Batch(batch) => batch.items.iter().find_map(|(_, ask)| self.missing_target(ask)),
             Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
             _ => None,
         }
     }
 
     fn status_note(&self, world: &World) -> Option<String> {
-        if self.on_part() { self.detail.news(world) } else { self.repos.list.news(world) }
+        if self.on_part() { self.detail.news(world) } else { self.repos.list.new_above(world) }
     }
 
     fn status(&self, world: &World) -> String {
         if self.on_part() || (self.in_detail && !world.split()) {
             return self.detail.status();
         }
-        self.repos.standing()
+        self.repos.status_text()
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let place = Place { what: "repositories", empty: FIRST_STEPS, focused: !self.in_detail };
+        let place = TableOptions { what: "repositories", empty: FIRST_STEPS, focused: !self.in_detail };
         if !world.split() {
             if self.in_detail {
                 repo_pane::draw(self, true, world, area, buf);

@@ -8,7 +8,7 @@ use crate::ui::screens::panes;
 use crate::{
     output::human_bytes,
     ui::{
-        net::Facts,
+        net::RepositoryCounts,
         repo::RepositorySummary,
         view::{Role, fit_left, pad, rule, text, width, wrapped},
         words,
@@ -96,7 +96,7 @@ fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area
 /// Names, values, and the key that copies a value.
 fn details(
     repo: &RepositorySummary,
-    facts: Option<&Facts>,
+    facts: Option<&RepositoryCounts>,
     world: &World,
 ) -> Vec<(&'static str, String, &'static str)> {
     let mut lines: Vec<(&str, String, &str)> = Vec::new();
@@ -136,7 +136,7 @@ fn details(
 }
 
 /// Draws the branches that changed last, and the commands that fetch them.
-fn below(facts: Option<&Facts>, world: &World, area: Rect, buf: &mut Buffer) {
+fn below(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut Buffer) {
     let mut lines: Vec<(Role, String)> = Vec::new();
     for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
         let commit = &branch.commit;

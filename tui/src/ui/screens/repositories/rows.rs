@@ -5,7 +5,7 @@ use std::{borrow::Cow, cmp::Ordering};
 use crate::{
     output::human_bytes,
     ui::{
-        list::{Column, Field, Haystack, Row, Shown},
+        list::{CellText, Column, FilterColumn, Haystack, Row},
         repo::RepositorySummary,
         view::Role,
         words,
@@ -45,7 +45,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 18,
         right: false,
         rank: 0,
-        cell: |r, _| Shown::plain(r.full_name()),
+        cell: |r, _| CellText::plain(r.full_name()),
         order: Some(by_name),
     },
     Column {
@@ -53,7 +53,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 3,
         right: false,
         rank: 3,
-        cell: |r, _| if r.is_private() { Shown::plain("prv") } else { Shown::of(Role::Accent, "pub") },
+        cell: |r, _| if r.is_private() { CellText::plain("prv") } else { CellText::of(Role::Accent, "pub") },
         order: Some(|a, b| a.is_private().cmp(&b.is_private())),
     },
     Column {
@@ -61,7 +61,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 10,
         right: false,
         rank: 5,
-        cell: |r, _| Shown::plain(r.default_branch()),
+        cell: |r, _| CellText::plain(r.default_branch()),
         order: Some(|a, b| a.default_branch().cmp(b.default_branch())),
     },
     Column {
@@ -69,7 +69,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 10,
         right: true,
         rank: 2,
-        cell: |r, _| if r.size == 0 { Shown::of(Role::Muted, "-") } else { Shown::plain(human_bytes(bytes(r))) },
+        cell: |r, _| if r.size == 0 { CellText::of(Role::Muted, "-") } else { CellText::plain(human_bytes(bytes(r))) },
         order: Some(|a, b| a.size.cmp(&b.size)),
     },
     Column {
@@ -77,7 +77,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 7,
         right: true,
         rank: 4,
-        cell: |r, clock| Shown::plain(clock.age_from(r.updated)),
+        cell: |r, clock| CellText::plain(clock.age_from(r.updated)),
         order: Some(|a, b| b.updated.cmp(&a.updated)),
     },
     Column {
@@ -93,7 +93,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
                 "migrating" => Role::Warn,
                 _ => Role::Muted,
             };
-            Shown::of(role, state)
+            CellText::of(role, state)
         },
         order: Some(|a, b| state(a).cmp(state(b))),
     },
@@ -102,7 +102,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 7,
         right: true,
         rank: 10,
-        cell: |r, _| Shown::of(Role::Muted, r.id.to_string()),
+        cell: |r, _| CellText::of(Role::Muted, r.id.to_string()),
         order: Some(|a, b| a.id.cmp(&b.id)),
     },
     Column {
@@ -110,7 +110,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 19,
         right: false,
         rank: 11,
-        cell: |r, clock| Shown::of(Role::Muted, clock.stamp_of(r.created)),
+        cell: |r, clock| CellText::of(Role::Muted, clock.stamp_of(r.created)),
         order: Some(|a, b| b.created.cmp(&a.created)),
     },
     Column {
@@ -118,7 +118,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 24,
         right: false,
         rank: 12,
-        cell: |r, _| Shown::of(Role::Muted, r.description()),
+        cell: |r, _| CellText::of(Role::Muted, r.description()),
         order: None,
     },
 ];
@@ -159,16 +159,16 @@ impl Row for RepositorySummary {
         &REPOSITORY
     }
 
-    fn filters() -> &'static [Field] {
+    fn filters() -> &'static [FilterColumn] {
         const {
             &[
-                Field::text("state"),
-                Field::text("branch"),
-                Field::text("vis"),
-                Field::text("about"),
-                Field::size("size"),
-                Field::age("age"),
-                Field::count("id"),
+                FilterColumn::text("state"),
+                FilterColumn::text("branch"),
+                FilterColumn::text("vis"),
+                FilterColumn::text("about"),
+                FilterColumn::size("size"),
+                FilterColumn::age("age"),
+                FilterColumn::count("id"),
             ]
         }
     }

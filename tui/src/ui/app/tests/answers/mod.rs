@@ -13,7 +13,7 @@ use farrier_common::api::{
 pub(super) use self::{artifacts::*, deleted::*, hooks::*};
 use super::prelude::*;
 use crate::ui::{
-    net::{Facts, Kind, Page},
+    net::{Page, ProblemKind, RepositoryCounts},
     repo::RepositoryCompactor,
 };
 
@@ -89,11 +89,11 @@ pub(super) fn series() -> Answer {
 pub(super) fn unreachable() -> Problem {
     let text =
         "no farrier daemon answers; looked at:\n  /run/farrier/farrier.sock: No such file or directory\nstart one";
-    Problem::new(Kind::Unreachable, text)
+    Problem::new(ProblemKind::Unreachable, text)
 }
 
 pub(super) fn refusal(text: &str) -> Problem {
-    Problem::new(Kind::Invalid, text)
+    Problem::new(ProblemKind::Invalid, text)
 }
 
 /// A migration that is on its way, and one that has ended.
@@ -136,7 +136,7 @@ pub(super) fn facts() -> Answer {
         },
         ..Branch::default()
     };
-    Answer::Facts(Box::new(Facts {
+    Answer::RepositoryCounts(Box::new(RepositoryCounts {
         branches: Some(14),
         tags: Some(61),
         hooks: Some(3),
@@ -150,7 +150,7 @@ pub(super) fn facts() -> Answer {
 }
 
 pub(super) fn branches() -> Answer {
-    let Answer::Facts(facts) = facts() else { unreachable!() };
+    let Answer::RepositoryCounts(facts) = facts() else { unreachable!() };
     Answer::Branches(Page { total: Some(2), items: facts.newest, last: true })
 }
 
@@ -161,14 +161,14 @@ pub(super) fn migrating(progress: MigrationProgress) -> Answer {
 }
 
 pub(super) fn nowhere() -> Problem {
-    Problem { kind: Kind::Nowhere, ..unreachable() }
+    Problem { kind: ProblemKind::Nowhere, ..unreachable() }
 }
 
 pub(super) fn refused() -> Problem {
-    Problem::new(Kind::Unauthorised, "asking for the status: token expired (401)")
+    Problem::new(ProblemKind::Unauthorised, "asking for the status: token expired (401)")
 }
 
 pub(super) fn broken() -> Problem {
     let text = "listing repositories: internal error (500), request 7d1e44b0\nthe daemon's log tells more";
-    Problem { request: Some("7d1e44b0".into()), ..Problem::new(Kind::Other, text) }
+    Problem { request: Some("7d1e44b0".into()), ..Problem::new(ProblemKind::Other, text) }
 }

@@ -1,7 +1,7 @@
 //! What lies over screens: menus, questions, and what is typed into the last row.
 
 use super::{super::prelude::*, Scene, counted, on};
-use crate::ui::net::Kind;
+use crate::ui::net::ProblemKind;
 
 pub(super) const LAYERS: &[Scene] = &[
     on("menu", |story| story.keys("x")),
@@ -42,7 +42,7 @@ pub(super) const LAYERS: &[Scene] = &[
     on("file-exists", |story| {
         on_artifacts(story);
         story.keys("jjd");
-        let exists = Problem::new(Kind::Exists, "fetching: dist-linux.zip exists");
+        let exists = Problem::new(ProblemKind::Exists, "fetching: dist-linux.zip exists");
         story.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
     }),
 ];

@@ -52,6 +52,6 @@ pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
 /// What belongs to the repository under the cursor: one is asked about after the other.
 fn counted(story: &mut Story) {
     for _ in 0..2 {
-        story.answer(|ask| matches!(ask, Ask::Facts(_)), Ok(facts()));
+        story.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), Ok(facts()));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::{
     super::{
-        away::{alone, unknown},
         prelude::*,
+        session::{alone, unknown},
     },
     Scene, on,
 };
-use crate::ui::net::{Kind, Page};
+use crate::ui::net::{Page, ProblemKind};
 
 pub(super) const STATES: &[Scene] = &[
     Scene::new("silence", Stage::started, |story| story.pass(Duration::from_millis(100))),
@@ -60,12 +60,12 @@ pub(super) const STATES: &[Scene] = &[
     on("forbidden", |story| {
         story.keys("3");
         let text = "listing hooks: token needs the scope read:admin; it has read:repository (403)";
-        let problem = Problem::new(Kind::Forbidden, text);
+        let problem = Problem::new(ProblemKind::Forbidden, text);
         story.answer(|ask| matches!(ask, Ask::Hooks(_)), Err(problem));
     }),
     on("busy", |story| {
         story.pass(Duration::from_secs(6));
-        let problem = Problem::new(Kind::Busy(Some(30)), "listing repositories: too many requests (429)");
+        let problem = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many requests (429)");
         story.answer(|ask| *ask == Ask::Repositories, Err(problem));
     }),
     on("lost", |story| {

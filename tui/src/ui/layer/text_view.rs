@@ -1,4 +1,4 @@
-//! A text to read: what was said lately, what went wrong.
+//! A scrollable text, such as messages and error details.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -11,28 +11,28 @@ use crate::ui::{
 
 /// A text in a box.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader {
+pub(crate) struct TextView {
     title: String,
     text: String,
     top: usize,
-    /// What `y` copies, and what it is called.
+    /// The text that `y` copies, and its label.
     copy: Option<(String, &'static str)>,
-    /// Whether only Esc closes it: what it shows is shown once.
+    /// Whether only Esc closes it, because the text is shown once.
     keeps: bool,
 }
 
-impl Reader {
+impl TextView {
     pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
         Self { title: title.into(), text: text.into(), top: 0, copy: None, keeps: false }
     }
 
-    /// With something that can be copied, if there is any.
+    /// Adds a text to copy, if there is one.
     pub(crate) fn with_copy(mut self, text: Option<String>, what: &'static str) -> Self {
         self.copy = text.map(|text| (text, what));
         self
     }
 
-    /// Shows something that is shown only once: it stays until Esc closes it.
+    /// Returns a view of a text that is shown only once: only Esc closes it.
     pub(crate) fn once(title: impl Into<String>, text: impl Into<String>, copy: (String, &'static str)) -> Self {
         Self { copy: Some(copy), keeps: true, ..Self::new(title, text) }
     }

@@ -1,7 +1,7 @@
-//! What time does: what is asked again, what goes away by itself, and when nothing happens at all.
+//! Timers: polling, expiry of notices, connection attempts and the next wake-up.
 //!
-//! Nothing wakes the program when nothing is live: [`App::wake_at`] says when the loop must come back,
-//! and answers nothing when it need not.
+//! Nothing wakes the program when no timer is active: [`App::wake_at`] returns when the event loop must send
+//! the next tick, or nothing.
 
 use std::time::Duration;
 
@@ -12,18 +12,19 @@ use crate::ui::{
     world::{Env, Link, Tone},
 };
 
-/// How often figures are asked for over a slow line.
+/// Shortest poll interval on a slow connection to the terminal.
 const SLOW_PACE: Duration = Duration::from_secs(5);
-/// How often counted time is drawn.
+/// How often a running time is drawn.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 
 impl App {
-    /// How often the visible screen is asked for; more seldom where each picture takes its time.
+    /// Returns the poll interval of the visible screen; longer on a slow terminal.
     pub(super) fn pace(&self) -> Option<Duration> {
         let pace = self.screen().refresh_interval()?;
         Some(if self.world.slow { pace.max(SLOW_PACE) } else { pace })
     }
 
+    /// Starts the poll interval again.
     pub(super) fn poll_again(&mut self) {
         self.poll_at = self.pace().map(|pace| self.world.now + pace);
     }
@@ -37,20 +38,20 @@ impl App {
         }
         if self.awaits_rest && self.world.moving_until.is_none_or(|until| now >= until) {
             self.awaits_rest = false;
-            self.with(|screen, env| screen.cursor_rested(env));
+            self.with_screen(|screen, env| screen.cursor_rested(env));
         }
         self.try_link();
         self.world.waits_since = self.waits_since();
         self.was_silent |= self.world.silence().is_some();
         let live = self.world.link == Link::Up && !self.world.paused && !self.is_in_doubt();
         if live && self.poll_at.is_some_and(|at| now >= at) {
-            self.with(|screen, env| screen.poll(env));
+            self.with_screen(|screen, env| screen.poll(env));
             self.poll_again();
         }
-        self.beat();
+        self.send_heartbeat();
     }
 
-    /// When time must have passed for something to change by itself.
+    /// Returns when the next timer is due.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
         let notice = self.notice.as_ref().filter(|(tone, ..)| *tone == Tone::Plain).map(|(.., since)| *since + NOTICE);
         let counting = self.screen().is_loading().then_some(self.world.now + COUNT_EVERY);
@@ -64,12 +65,12 @@ impl App {
             Link::Up if !self.world.paused => (self.heartbeat_at(), self.poll_at),
             _ => (self.heartbeat_at(), None),
         };
-        // Where nobody waits for it, a picture would show nothing new.
+        // A frame when the cursor stops is needed only if the screen waits for that.
         let rest = self.world.moving_until.filter(|_| self.awaits_rest);
         [notice, counting, link, poll, rest, self.count_at()].into_iter().flatten().min()
     }
 
-    /// Lets the network rest while live data stand still and nothing is on its way.
+    /// Closes idle connections while live data are paused and no request is pending.
     pub(super) fn rest(&mut self) {
         let rests = self.world.paused && self.pending.is_empty();
         if rests && !self.rests {
@@ -78,7 +79,7 @@ impl App {
         self.rests = rests;
     }
 
-    /// Live data stand still, or go on where they were.
+    /// Pauses or continues live data.
     pub(super) fn pause(&mut self) {
         self.world.paused = !self.world.paused;
         if self.world.paused {

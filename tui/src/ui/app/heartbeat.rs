@@ -1,7 +1,7 @@
-//! How long the daemon has not answered, and what waits for it.
+//! Pending requests and the heartbeat.
 //!
-//! Owns the heartbeat: the daemon is asked for its status while a request waits or nothing was heard for a
-//! while, so that a daemon that hangs is noticed even though its socket accepts connections.
+//! The heartbeat requests the status of the daemon while a request waits or no response has arrived for a
+//! while. So a daemon that hangs is noticed even though its socket accepts connections.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use crate::ui::{
     world::{Link, Tone},
 };
 
-/// Nothing was asked and nothing was heard for this long: ask for a sign of life.
+/// Time without a request or response after which a heartbeat is sent.
 const HEARTBEAT: Duration = Duration::from_secs(3);
-/// A request has waited this long: ask for a sign of life, because the request itself may be slow.
+/// Age of a waiting request at which a heartbeat is sent, because the request itself may be slow.
 const DOUBT: Duration = Duration::from_secs(2);
-/// A request for a sign of life got no answer for this long: try again on another connection.
+/// Age of a heartbeat without a response at which another one is sent on another connection.
 const RETRY: Duration = Duration::from_secs(10);
-/// An action that waits this long is shown with its age and can be cancelled.
+/// Age at which a waiting action is shown with its age and can be cancelled.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Waiting times are shown in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A request without an answer.
+/// A request without a response.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) ask: Ask,
@@ -32,42 +32,42 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Whether a daemon that works answers soon: not a stream, not a transfer, not a daemon that only starts.
+    /// Whether a working daemon responds soon: not a stream, a transfer or the start of a daemon.
     fn is_prompt(&self) -> bool {
         !matches!(self.ask, Ask::Events { .. } | Ask::Download { .. } | Ask::Archive { .. } | Ask::StartDaemon(_))
     }
 }
 
 impl App {
-    /// Since when an answer is due: the last sign of life, or the oldest waiting request if that is later.
+    /// Returns since when a response is due: the last response, or the oldest waiting request if that is later.
     pub(super) fn waits_since(&self) -> Option<Duration> {
         if !matches!(self.world.link, Link::Up | Link::Connecting) {
-            // The banner says more.
+            // The banner shows the state in this case.
             return None;
         }
         let oldest = self.pending.values().filter(|one| one.is_prompt()).map(|one| one.since).min()?;
         Some(oldest.max(self.heard))
     }
 
-    /// When the daemon is asked for a sign of life, if nothing else happens before.
+    /// Returns when the next heartbeat is due.
     pub(super) fn heartbeat_at(&self) -> Option<Duration> {
         if let Some(since) = self.waits_since() {
-            let asked = self.pending.values().filter(|one| one.ask == Ask::Status).map(|one| one.since).max();
-            return Some(asked.map_or(since + DOUBT, |asked| asked + RETRY));
+            let sent = self.pending.values().filter(|one| one.ask == Ask::Status).map(|one| one.since).max();
+            return Some(sent.map_or(since + DOUBT, |sent| sent + RETRY));
         }
         let live = self.world.link == Link::Up && !self.world.paused && self.poll_at.is_some();
         live.then_some(self.heard + HEARTBEAT)
     }
 
-    /// Asks for a sign of life when it is time, in place of an earlier request that got no answer.
-    pub(super) fn beat(&mut self) {
+    /// Sends a heartbeat when it is due. It replaces an earlier one without a response.
+    pub(super) fn send_heartbeat(&mut self) {
         if self.heartbeat_at().is_some_and(|at| self.world.now >= at) {
             self.cancel(&Ask::Status);
             self.ask(Ask::Status);
         }
     }
 
-    /// Whether a sign of life was asked for that may still come, or a daemon is being started.
+    /// Whether a heartbeat may still be answered, or a daemon is being started.
     pub(super) fn is_asking_for_life(&self) -> bool {
         let now = self.world.now;
         self.pending.values().any(|one| match one.ask {
@@ -77,21 +77,21 @@ impl App {
         })
     }
 
-    /// When the age of what waits changes on the screen.
+    /// Returns when the displayed waiting time changes.
     pub(super) fn count_at(&self) -> Option<Duration> {
         let since = self.waits_since()?;
         let seconds = u32::try_from(self.world.now.saturating_sub(since).as_secs()).unwrap_or(u32::MAX - 1);
         Some(since + SECOND.saturating_mul(seconds + 1))
     }
 
-    /// Whether a sign of life is late, so that asking for more would only pile up requests.
+    /// Whether a heartbeat is late, so that more requests would only pile up.
     pub(super) fn is_in_doubt(&self) -> bool {
         let late = |one: &Pending| one.ask == Ask::Status && self.world.now >= one.since + SECOND;
         let since = self.waits_since().filter(|since| self.world.now >= *since + DOUBT);
         since.is_some() && self.pending.values().any(late)
     }
 
-    /// The oldest action that waits outside of a form, and since when.
+    /// Returns the oldest action that waits and does not belong to a form.
     fn waiting_action(&self) -> Option<(Ticket, &Pending)> {
         let forms: Vec<Ticket> = self.layers.iter().filter_map(Layer::ticket).collect();
         let actions = self.pending.iter().filter(|(ticket, one)| one.ask.changes() && !forms.contains(ticket));
@@ -99,14 +99,14 @@ impl App {
         late.map(|(ticket, one)| (*ticket, one)).min_by_key(|(ticket, _)| *ticket)
     }
 
-    /// `deleting hook 7: waiting for 4 s, Esc cancels`
+    /// Formats the waiting action, for example `deleting hook 7: waiting for 4 s, Esc cancels`.
     pub(crate) fn waiting(&self) -> Option<String> {
         let (_, one) = self.waiting_action()?;
         let age = self.world.now.saturating_sub(one.since).as_secs();
         Some(format!("{}: waiting for {age} s, Esc cancels", one.ask.doing()))
     }
 
-    /// Stops waiting for the form on top, or for the oldest action. Says whether something waited.
+    /// Cancels the request of the form on top, or the oldest action. Returns whether there was one.
     pub(super) fn cancel_waiting(&mut self) -> bool {
         if let Some(Layer::Form(form)) = self.layers.last_mut() {
             let Some(ticket) = form.ticket else { return false };

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::ui::{
-    net::{Kind, Turn},
+    net::{ProblemKind, Reconnect},
     starter::Starter,
 };
 
@@ -21,7 +21,10 @@ pub(super) fn alone(stage: Stage) -> Story {
 
 pub(super) fn unknown(stage: Stage) -> Story {
     let mut story = stage.started();
-    story.tell(Msg::Place("http://forge01.lan:3000".into(), Some("from /home/ops/token  (ends with ...9f2c)".into())));
+    story.tell(Msg::Endpoint(
+        "http://forge01.lan:3000".into(),
+        Some("from /home/ops/token  (ends with ...9f2c)".into()),
+    ));
     story.answer(|ask| *ask == Ask::Repositories, Err(refused()));
     story
 }
@@ -81,7 +84,7 @@ fn what_was_seen_of_one_daemon_is_not_shown_for_another() {
     let mut story = Story::settled(80, 24);
     story.asked();
     story.keys(":connect /tmp/other.sock\n");
-    assert!(story.effects.iter().any(|e| matches!(e, Effect::Turn(Turn::To(to)) if to == "/tmp/other.sock")));
+    assert!(story.effects.iter().any(|e| matches!(e, Effect::Reconnect(Reconnect::To(to)) if to == "/tmp/other.sock")));
     assert!(!story.text().contains("infra/gateway"), "{}", story.text());
     assert_eq!(story.asked(), [Ask::Status, Ask::Repositories]);
     story.keys(":conn");
@@ -98,11 +101,11 @@ fn who_is_refused_can_show_another_token_or_none() {
     assert!(!story.text().contains("s3cret"), "{}", story.text());
     story.press(Key::Ctrl('s'));
     let token = farrier_common::client::Token::new("s3cret-token").unwrap();
-    assert!(story.effects.iter().any(|e| matches!(e, Effect::Turn(Turn::With(with)) if *with == token)));
+    assert!(story.effects.iter().any(|e| matches!(e, Effect::Reconnect(Reconnect::WithToken(with)) if *with == token)));
     assert!(!format!("{:?}", story.effects).contains("s3cret"));
     story.answer(|ask| *ask == Ask::Status, Err(refused()));
     story.keys("i");
-    assert!(story.effects.iter().any(|e| matches!(e, Effect::Turn(Turn::Bare))));
+    assert!(story.effects.iter().any(|e| matches!(e, Effect::Reconnect(Reconnect::WithoutToken))));
 }
 
 #[test]
@@ -172,7 +175,7 @@ fn waits_between_tries_grow_to_ten_seconds_and_what_is_refused_is_counted() {
 #[test]
 fn a_long_path_does_not_hide_how_long_it_lasts() {
     let mut story = Story::settled(80, 24);
-    story.tell(Msg::Place(format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
+    story.tell(Msg::Endpoint(format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
     let text = story.text();
@@ -187,12 +190,12 @@ fn a_list_that_broke_off_says_how_much_is_shown() {
     story.pass(Duration::from_secs(6));
     let problem = Problem {
         request: Some("7d1e".into()),
-        ..Problem::new(Kind::Other, "listing repositories: internal error (500, request 7d1e)")
+        ..Problem::new(ProblemKind::Other, "listing repositories: internal error (500, request 7d1e)")
     };
     story.answer(|ask| *ask == Ask::Repositories, Err(problem));
     let text = story.text();
     assert!(text.contains("! listing repositories: internal error (500, request 7d1e)"), "{text}");
-    assert!(text.contains("shown: 6 rows, as of 12:00:00    r asks again, i shows details"), "{text}");
+    assert!(text.contains("shown: 6 rows, as of 12:00:00    r refreshes, i shows details"), "{text}");
     assert!(text.contains("infra/gateway"), "{text}");
 }
 
@@ -200,7 +203,7 @@ fn a_list_that_broke_off_says_how_much_is_shown() {
 fn who_is_asked_to_wait_waits_as_long() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
-    let busy = Problem::new(Kind::Busy(Some(30)), "listing repositories: too many (503)");
+    let busy = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many (503)");
     story.answer(|ask| *ask == Ask::Repositories, Err(busy));
     assert!(story.text().contains("asks to wait - retry 1 in 30 s"), "{}", story.text());
     story.asked();
@@ -216,7 +219,7 @@ fn who_is_asked_to_wait_waits_as_long() {
 fn who_is_asked_to_wait_and_not_how_long_waits_a_little_longer_each_time() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
-    let busy = Problem::new(Kind::Busy(None), "listing repositories: too many (429)");
+    let busy = Problem::new(ProblemKind::Busy(None), "listing repositories: too many (429)");
     story.answer(|ask| *ask == Ask::Repositories, Err(busy.clone()));
     let text = story.text();
     assert!(text.contains("asks to wait - retry 1 in 0 s") && !text.contains("No connection"), "{text}");

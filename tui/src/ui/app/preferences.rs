@@ -1,4 +1,4 @@
-//! What makes the screen one's own: what is remembered, themes, the mouse, the title.
+//! Preferences of the user: remembered state, theme, time style, mouse and window title.
 
 use super::{App, Effect};
 use crate::ui::{
@@ -10,7 +10,7 @@ use crate::ui::{
     world::{Env, Link, Tone},
 };
 
-/// What the mouse did, in cells.
+/// A mouse event; positions are in cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mouse {
     Up,
@@ -18,11 +18,11 @@ pub(crate) enum Mouse {
     Click { x: u16, y: u16 },
 }
 
-/// Rows that one notch of the wheel moves.
+/// Number of rows per step of the wheel.
 const NOTCH: usize = 3;
 
 impl App {
-    /// Goes on as it was left.
+    /// Restores the remembered state.
     pub(crate) fn recall(&mut self, memory: &SavedState) {
         (self.world.wide, self.world.full_pane) = (memory.wide, memory.full_pane);
         for (list, (column, reversed)) in &memory.sorts {
@@ -34,7 +34,7 @@ impl App {
         }
     }
 
-    /// What is to be remembered.
+    /// Returns the state to remember.
     pub(crate) fn saved_state(&self) -> SavedState {
         let sorts = [self.screens.repositories.sorted(), self.screens.hooks.sorted()].into_iter().flatten();
         SavedState {
@@ -45,33 +45,30 @@ impl App {
         }
     }
 
-    /// Shows everything in another theme until the program ends.
-    pub(super) fn wear(&mut self, name: &str) {
+    /// Changes the theme until the program ends.
+    pub(super) fn set_theme(&mut self, name: &str) {
         if let Some(theme) = settings::named(name, &self.themes) {
             self.world.look.theme = theme;
             self.effects.push(Effect::Repaint);
             return;
         }
         let names = settings::all(&self.themes);
-        self.say(Tone::Plain, format!("there is no theme '{name}'; there are: {names}"));
+        self.say(Tone::Plain, format!("unknown theme '{name}'; themes: {names}"));
     }
 
-    /// Writes times in another way until the program ends.
-    pub(super) fn write_times(&mut self, style: &str) {
+    /// Changes the style of times until the program ends.
+    pub(super) fn set_time_style(&mut self, style: &str) {
         match Times::named(style) {
             Some(style) => self.world.clock.style = style,
-            None => self.say(Tone::Plain, format!("times are written as one of: {}", Times::NAMES.join(", "))),
+            None => self.say(Tone::Plain, format!("unknown time style '{style}'; styles: {}", Times::NAMES.join(", "))),
         }
     }
 
     pub(super) fn toggle_mouse(&mut self) {
         self.world.mouse = !self.world.mouse;
         self.effects.push(Effect::Mouse(self.world.mouse));
-        let text = if self.world.mouse {
-            "the mouse is used here; selecting text needs Shift in most terminals"
-        } else {
-            "the mouse belongs to the terminal again"
-        };
+        let text =
+            if self.world.mouse { "Mouse on; to select text, hold Shift in most terminals" } else { "Mouse off" };
         self.say(Tone::Plain, text.to_owned());
     }
 
@@ -83,7 +80,7 @@ impl App {
             Mouse::Up | Mouse::Down => {
                 let action = if mouse == Mouse::Up { Action::Up } else { Action::Down };
                 for _ in 0..NOTCH {
-                    self.with(|screen, env| screen.act(action, env));
+                    self.with_screen(|screen, env| screen.act(action, env));
                 }
             }
             Mouse::Click { x, y: 0 } => {
@@ -92,18 +89,18 @@ impl App {
                 }
             }
             Mouse::Click { x, y } => {
-                self.with(|screen, env: &mut Env| screen.click(x, y, env));
+                self.with_screen(|screen, env: &mut Env| screen.click(x, y, env));
             }
         }
     }
 
-    /// What stands in the title of the terminal's window.
+    /// Returns the title of the terminal window.
     pub(crate) fn title(&self) -> String {
         let mark = if matches!(self.world.link, Link::Up | Link::Connecting) { "" } else { " (no answer)" };
         format!("farrier {}: {}{mark}", self.server(), self.current.name())
     }
 
-    /// The screen to begin with.
+    /// Returns the first screen.
     pub(super) fn first_screen(&self) -> ScreenId {
         self.start.unwrap_or(ScreenId::Repositories)
     }

@@ -100,7 +100,7 @@ fn a_theme_is_tried_on_by_its_name() {
         |story: &Story| story.picture().content.iter().any(|cell| matches!(cell.fg, ratatui::style::Color::Indexed(_)));
     assert!(indexed(&story));
     story.keys(":theme pink\n");
-    assert!(story.text().contains("there is no theme 'pink'; there are: default, mono"), "{}", story.text());
+    assert!(story.text().contains("unknown theme 'pink'; themes: default, mono"), "{}", story.text());
 }
 
 #[test]

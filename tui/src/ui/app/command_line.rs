@@ -1,6 +1,6 @@
-//! Command lines that were typed, with the words and flags of the shell.
+//! Runs command lines of the palette, with the commands and flags of the shell.
 //!
-//! The shell's own definitions read them. A line names what it acts on; nothing here looks at a cursor.
+//! The clap definitions of the shell parse them. A line names the object that it acts on; the cursor is not used.
 
 use std::fmt::Display;
 
@@ -15,30 +15,30 @@ use crate::{
     args::{self, Cli, Command},
     ui::{
         layer::Layer,
-        net::{Ask, Existing, NewHook, Turn},
+        net::{Ask, Existing, NewHook, Reconnect},
         screens::{ScreenId, Screens, generated_secret},
         world::{Cmd, Env},
     },
 };
 
-/// What a line wants, or why it cannot be carried out.
-type Wants = Result<Vec<Cmd>, String>;
+/// The commands of a line, or why it cannot be run.
+type CommandResult = Result<Vec<Cmd>, String>;
 
 impl App {
-    /// Carries out a line; says why not, and then nothing was done.
+    /// Runs a line. After an error nothing was done.
     pub(super) fn run_line(&mut self, line: &str) -> Result<(), String> {
         let words = shlex::split(line).ok_or_else(|| "a quote is not closed".to_owned())?;
-        let wants = self.wants_of(&words)?;
-        self.carry_out(wants);
+        let commands = self.commands_for(&words)?;
+        self.run_commands(commands);
         Ok(())
     }
 
-    fn wants_of(&mut self, words: &[String]) -> Wants {
+    fn commands_for(&mut self, words: &[String]) -> CommandResult {
         let plain: Vec<&str> = words.iter().map(String::as_str).collect();
         match plain.as_slice() {
-            ["time", style] => self.write_times(style),
-            ["theme", name] => self.wear(name),
-            ["connect", place] => self.turn(Turn::To((*place).to_owned())),
+            ["time", style] => self.set_time_style(style),
+            ["theme", name] => self.set_theme(name),
+            ["connect", place] => self.reconnect(Reconnect::To((*place).to_owned())),
             ["artifact" | "run", id] if id.parse::<i64>().is_ok() => {
                 self.show_artifacts(None, None);
                 let id = id.parse().unwrap_or_default();
@@ -54,12 +54,12 @@ impl App {
         Ok(Vec::new())
     }
 
-    fn shell_line(&mut self, words: &[String]) -> Wants {
+    fn shell_line(&mut self, words: &[String]) -> CommandResult {
         let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
-        let only_shell = || Err(format!("runs in the shell only: farrier {}", words.join(" ")));
+        let only_shell = || Err(format!("runs only in the shell: farrier {}", words.join(" ")));
         if cli.global.socket.is_some() || cli.global.url.is_some() || cli.global.token_file.is_some() {
-            return Err("this screen keeps its daemon; `connect PATH|URL` changes it".to_owned());
+            return Err("the connection cannot be changed per command; use `connect PATH|URL`".to_owned());
         }
         match cli.command {
             Some(Command::Status { .. }) => self.go(ScreenId::Dashboard),
@@ -75,24 +75,24 @@ impl App {
         Ok(Vec::new())
     }
 
-    /// Why nothing can be changed now, as an error.
+    /// Returns an error while changes are not possible.
     fn may_change(&self) -> Result<(), String> {
         self.world.no_changes().map_or(Ok(()), Err)
     }
 
-    /// A question before something is done.
+    /// Opens a question before a change.
     fn question(&mut self, build: impl FnOnce(&Screens, &mut Env) -> Layer) -> Result<Cmd, String> {
         self.may_change()?;
-        let layer = self.with_all(|screens, env| build(screens, env));
+        let layer = self.with_screens(|screens, env| build(screens, env));
         Ok(Cmd::Open(Box::new(layer)))
     }
 
-    fn change(&self, ask: Ask) -> Wants {
+    fn change(&self, ask: Ask) -> CommandResult {
         self.may_change()?;
         Ok(vec![Cmd::Ask(ask)])
     }
 
-    fn repo_line(&mut self, command: args::Repo) -> Option<Wants> {
+    fn repo_line(&mut self, command: args::Repo) -> Option<CommandResult> {
         Some(match command {
             args::Repo::List { deleted: true, owner, .. } => {
                 self.go(ScreenId::DeletedRepositories);
@@ -122,7 +122,8 @@ impl App {
                 let path = args.repo.clone();
                 let wanted = args.wanted();
                 if wanted == api::EditRepository::default() {
-                    Err("say what to change, for example --description TEXT; `e` opens a form".to_owned())
+                    Err("nothing to change; add a flag such as --description TEXT, or press `e` for the form"
+                        .to_owned())
                 } else {
                     self.change(Ask::EditRepository(path, Box::new(wanted)))
                 }
@@ -133,11 +134,11 @@ impl App {
             args::Repo::Migrate(args) if !args.password_stdin => {
                 self.change(Ask::MigrateRepository(Box::new(args.wanted(String::new()))))
             }
-            args::Repo::Migrate(_) => Err("a password is typed into the form: M on the screen Repositories".to_owned()),
+            args::Repo::Migrate(_) => Err("type the password into the form: M on the screen Repositories".to_owned()),
             args::Repo::Archive(args) if args.output.is_none() => {
                 let branch = self.screens.repositories.default_branch(&args.repo).unwrap_or_default();
                 if branch.is_empty() && args.reference.is_none() {
-                    Err(format!("say which branch, tag or commit of {} with --ref", args.repo))
+                    Err(format!("name a branch, tag or commit of {} with --ref", args.repo))
                 } else {
                     let content = args.content(&branch);
                     Ok(vec![Cmd::Ask(Ask::Archive { repo: args.repo, content, existing: Existing::Keep })])
@@ -147,8 +148,8 @@ impl App {
         })
     }
 
-    /// Restores the deleted repository that `word` means: an ID, or the name that exactly one had.
-    fn restore_repository(&self, word: &str, target: Option<RepositoryPath>) -> Wants {
+    /// Restores the deleted repository `word`: an ID, or a name that only one of them had.
+    fn restore_repository(&self, word: &str, target: Option<RepositoryPath>) -> CommandResult {
         let (id, name) = self.screens.deleted_repositories.find(word)?;
         let target = target.map_or_else(api::RestoreRepository::default, |path| api::RestoreRepository {
             owner: Some(path.owner),
@@ -157,7 +158,7 @@ impl App {
         self.change(Ask::RestoreRepository { id, name, target: Box::new(target) })
     }
 
-    fn show_repository(&mut self, path: &RepositoryPath) -> Wants {
+    fn show_repository(&mut self, path: &RepositoryPath) -> CommandResult {
         if !self.screens.repositories.show_named(&path.to_string()) {
             return Err(format!("{path} is not in the list of repositories; r refreshes it"));
         }
@@ -165,15 +166,15 @@ impl App {
         Ok(Vec::new())
     }
 
-    /// Where a hook belongs: where the line says, else where it was listed.
-    fn place(&self, place: &args::Place, id: i64) -> HookPlace {
-        match place.api() {
+    /// Returns the owner of a hook: the one in the line, else the one in the list.
+    fn owner(&self, owner: &args::Place, id: i64) -> HookPlace {
+        match owner.api() {
             HookPlace::Admin => self.screens.hooks.place_of(id).unwrap_or(HookPlace::Any),
-            said => said,
+            owner => owner,
         }
     }
 
-    fn hook_line(&mut self, command: args::Hook) -> Option<Wants> {
+    fn hook_line(&mut self, command: args::Hook) -> Option<CommandResult> {
         Some(match command {
             args::Hook::List { place, .. } => {
                 match place.api() {
@@ -184,7 +185,7 @@ impl App {
                 Ok(Vec::new())
             }
             args::Hook::Show { id, place } => {
-                if let HookPlace::Repository(path) = self.place(&place, id) {
+                if let HookPlace::Repository(path) = self.owner(&place, id) {
                     self.show_hooks(path, Some(id));
                 } else {
                     self.go(ScreenId::Hooks);
@@ -195,12 +196,12 @@ impl App {
             args::Hook::On { id, place } => self.switch_hook(&place, id, true),
             args::Hook::Off { id, place } => self.switch_hook(&place, id, false),
             args::Hook::Test { id, place } => {
-                let place = self.place(&place, id);
+                let place = self.owner(&place, id);
                 self.change(Ask::TestHook(place, id))
             }
             args::Hook::Apply { id } => self.change(Ask::ApplyHook(id)),
             args::Hook::Delete { id, place, .. } => {
-                let place = self.place(&place, id);
+                let place = self.owner(&place, id);
                 self.question(|screens, env| screens.hooks.delete_question(&[(place, id)], env)).map(|one| vec![one])
             }
             args::Hook::Create(args) => self.create_hook(args),
@@ -209,12 +210,12 @@ impl App {
         })
     }
 
-    fn switch_hook(&self, place: &args::Place, id: i64, on: bool) -> Wants {
+    fn switch_hook(&self, place: &args::Place, id: i64, on: bool) -> CommandResult {
         let wanted = EditHook { active: Some(on), ..EditHook::default() };
-        self.change(Ask::EditHook(self.place(place, id), id, Box::new(wanted)))
+        self.change(Ask::EditHook(self.owner(place, id), id, Box::new(wanted)))
     }
 
-    fn create_hook(&self, args: args::CreateHook) -> Wants {
+    fn create_hook(&self, args: args::CreateHook) -> CommandResult {
         secrets_are_for_forms(&args.change)?;
         let secret = if args.change.generate_secret { Some(generated_secret()?) } else { None };
         let place = args.place.api();
@@ -228,23 +229,23 @@ impl App {
         })))
     }
 
-    fn edit_hook(&self, args: args::EditHook) -> Wants {
+    fn edit_hook(&self, args: args::EditHook) -> CommandResult {
         secrets_are_for_forms(&args.change)?;
         if args.change.generate_secret {
             return Err("a secret is generated in the form: e on the screen Hooks".to_owned());
         }
-        let (id, place) = (args.id, self.place(&args.place, args.id));
+        let (id, place) = (args.id, self.owner(&args.place, args.id));
         let wanted = args.wanted(None, None);
         if wanted == EditHook::default() {
-            return Err("say what to change, for example --events push; `e` opens a form".to_owned());
+            return Err("nothing to change; add a flag such as --events push, or press `e` for the form".to_owned());
         }
         self.change(Ask::EditHook(place, id, Box::new(wanted)))
     }
 
-    fn delivery_line(&mut self, command: args::Delivery) -> Option<Wants> {
+    fn delivery_line(&mut self, command: args::Delivery) -> Option<CommandResult> {
         Some(match command {
             args::Delivery::List(list) => {
-                let args::Filter { failed, status, hook, event, repo: None, since: None } = list.filter else {
+                let args::FilterArgs { failed, status, hook, event, repo: None, since: None } = list.filter else {
                     return None;
                 };
                 let state = if failed { "failure".to_owned() } else { status.unwrap_or_default() };
@@ -262,7 +263,7 @@ impl App {
         })
     }
 
-    fn artifact_line(&mut self, command: args::Artifact) -> Option<Wants> {
+    fn artifact_line(&mut self, command: args::Artifact) -> Option<CommandResult> {
         let ids = |words: &[String]| -> Result<Vec<i64>, String> {
             words.iter().map(|word| word.parse().map_err(|_| format!("{word} is not an ID; type the number"))).collect()
         };
@@ -309,7 +310,7 @@ impl App {
     }
 }
 
-/// The first line of what clap says, which names the problem.
+/// Returns the first paragraph of a clap error, which names the problem.
 fn usage(error: &clap::Error) -> String {
     let text = error.to_string();
     let problem: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
@@ -324,10 +325,10 @@ where
     text.parse().map_err(|error: T::Err| error.to_string())
 }
 
-/// Standard input is this screen's keyboard.
+/// Rejects flags that read standard input, because it is the keyboard of the full screen.
 fn secrets_are_for_forms(change: &args::Change) -> Result<(), String> {
     if change.secret_stdin || change.authorization_stdin {
-        return Err("secrets are typed into the form: n or e on the screen Hooks".to_owned());
+        return Err("type secrets into the form: n or e on the screen Hooks".to_owned());
     }
     Ok(())
 }

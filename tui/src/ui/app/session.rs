@@ -1,16 +1,16 @@
-//! Other daemons, other callers, and a daemon where there is none.
+//! Connects to another daemon, changes credentials and starts a daemon.
 
 use super::{App, Effect};
 use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
-    net::{Ask, Turn},
+    net::{Ask, Reconnect},
     screens::{FormKind, Screens},
     world::Link,
 };
 
 impl App {
-    /// Offers to start a daemon: what it is, where its data and its log are.
+    /// Opens the question whether to start a daemon. It shows the program, its data directory and its log.
     pub(super) fn offer_start(&mut self) {
         let Some(starter) = self.world.starter.clone() else { return };
         let lines = vec![
@@ -25,18 +25,18 @@ impl App {
         self.layers.push(Layer::Confirm(question));
     }
 
-    /// Asks for a token, which is shown to nobody.
+    /// Opens the form for a token. The field is never shown.
     pub(super) fn ask_token(&mut self) {
         let field = Field::secret("token", "Token").required().help("used until this program ends; not saved");
         let form = Form::new("Use another token", "Use", FormKind::Token, vec![field]);
         self.layers.push(Layer::Form(Box::new(form)));
     }
 
-    /// Speaks to another daemon or as another caller. What was seen belongs to the one before.
-    pub(super) fn turn(&mut self, turn: Turn) {
+    /// Connects to another daemon or with other credentials. Drops everything that was loaded before.
+    pub(super) fn reconnect(&mut self, target: Reconnect) {
         let pending: Vec<_> = self.pending.drain().map(|(ticket, _)| ticket).collect();
         self.effects.extend(pending.into_iter().map(Effect::Cancel));
-        self.effects.push(Effect::Turn(turn));
+        self.effects.push(Effect::Reconnect(target));
         self.layers.clear();
         (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
         self.screens = Screens::default();

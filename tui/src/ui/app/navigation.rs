@@ -1,6 +1,6 @@
-//! Which screen is visible, and the ways from one to another.
+//! The visible screen and the switch from one screen to another.
 //!
-//! Screens act only in here: what they want is carried out as soon as they have acted.
+//! Screens are called only here: the commands that they return are run as soon as the call ends.
 
 use farrier_common::client::{HookPlace, RepositoryPath};
 
@@ -16,38 +16,39 @@ impl App {
         self.screens.get(self.current)
     }
 
-    /// Lets the visible screen do something and carries out what it wants.
-    pub(super) fn with<T>(&mut self, act: impl FnOnce(&mut dyn Screen, &mut Env) -> T) -> T {
+    /// Calls the visible screen and runs the commands that it returns.
+    pub(super) fn with_screen<T>(&mut self, act: impl FnOnce(&mut dyn Screen, &mut Env) -> T) -> T {
         let current = self.current;
-        self.with_all(|screens, env| act(screens.get_mut(current), env))
+        self.with_screens(|screens, env| act(screens.get_mut(current), env))
     }
 
-    /// Lets screens do something, visible or not, and carries out what they want.
-    pub(super) fn with_all<T>(&mut self, act: impl FnOnce(&mut Screens, &mut Env) -> T) -> T {
+    /// Calls screens, visible or not, and runs the commands that they return.
+    pub(super) fn with_screens<T>(&mut self, act: impl FnOnce(&mut Screens, &mut Env) -> T) -> T {
         let mut env = Env::new(&self.world);
         let acted = act(&mut self.screens, &mut env);
-        let wants = env.wants;
-        self.carry_out(wants);
+        let commands = env.wants;
+        self.run_commands(commands);
         acted
     }
 
+    /// Switches to a screen.
     pub(super) fn go(&mut self, id: ScreenId) {
         if id != self.current {
             (self.last, self.current) = (self.current, id);
         }
-        self.with(|screen, env| screen.entered(env));
+        self.with_screen(|screen, env| screen.entered(env));
         self.poll_again();
     }
 
     pub(super) fn refresh(&mut self) {
-        self.with(|screen, env| screen.refresh(env));
+        self.with_screen(|screen, env| screen.refresh(env));
         self.poll_again();
     }
 
-    /// Shows the artifacts of a repository, or of all, with the cursor on one of them.
+    /// Shows the artifacts of one repository or of all, and puts the cursor on the artifact `at`.
     pub(super) fn show_artifacts(&mut self, of: Option<RepositoryPath>, at: Option<i64>) {
-        // Before it is entered: that asks for whatever is not asked for yet.
-        self.with_all(|screens, env| {
+        // Choose before the screen is entered, because entering sends the missing requests.
+        self.with_screens(|screens, env| {
             screens.artifacts.choose(of, env);
             if let Some(id) = at {
                 screens.artifacts.show_artifact(id);
@@ -58,7 +59,7 @@ impl App {
 
     pub(super) fn show_hooks(&mut self, path: RepositoryPath, at: Option<i64>) {
         self.go(ScreenId::Hooks);
-        self.with_all(|screens, env| {
+        self.with_screens(|screens, env| {
             screens.hooks.choose(HookPlace::Repository(path), env);
             if let Some(id) = at {
                 screens.hooks.show(id);
@@ -67,12 +68,12 @@ impl App {
     }
 
     pub(super) fn show_deliveries(&mut self, show: impl FnOnce(&mut Deliveries, &mut Env)) {
-        // Before it is entered: that asks for whatever is not asked for yet.
-        self.with_all(|screens, env| show(&mut screens.deliveries, env));
+        // Choose before the screen is entered, because entering sends the missing requests.
+        self.with_screens(|screens, env| show(&mut screens.deliveries, env));
         self.go(ScreenId::Deliveries);
     }
 
-    /// Where keys are looked for, the particular first.
+    /// Returns the scopes in which keys are looked up, the most specific first.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let mut scopes = self.screen().scopes(&self.world);
         if self.screen().is_failed() {

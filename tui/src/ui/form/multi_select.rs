@@ -1,16 +1,16 @@
-//! Any of several things, chosen from a list that opens below its field.
+//! A field for any of several options, chosen from a list that opens below it.
 
 use std::collections::BTreeSet;
 
 use crate::ui::key::Key;
 
-/// Options that are seen at once.
-const SEEN: usize = 6;
+/// Number of visible options.
+const VISIBLE: usize = 6;
 
-/// Options, those that are chosen, and the list while it is open.
+/// The options, the chosen ones, and the state of the open list.
 #[derive(Clone, Debug)]
-pub(crate) struct Many {
-    /// Names and what they mean.
+pub(crate) struct MultiSelect {
+    /// Names and descriptions.
     options: Vec<(String, String)>,
     chosen: BTreeSet<usize>,
     open: Option<Open>,
@@ -22,7 +22,7 @@ struct Open {
     at: usize,
 }
 
-impl Many {
+impl MultiSelect {
     pub(super) fn new(options: Vec<(String, String)>, chosen: &[String]) -> Self {
         let chosen = (0..options.len()).filter(|at| chosen.contains(&options[*at].0)).collect();
         Self { options, chosen, open: None }
@@ -33,24 +33,24 @@ impl Many {
         self.chosen = (0..self.options.len()).filter(|at| names.contains(&self.options[*at].0.as_str())).collect();
     }
 
-    /// What the open list is searched for.
+    /// Returns the search text of the open list.
     pub(super) fn typed(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.typed.as_str())
     }
 
-    /// The names that are chosen, or all.
+    /// Returns the chosen names, or all names.
     pub(super) fn names(&self, all: bool) -> Vec<String> {
-        let places = (0..self.options.len()).filter(|at| all || self.chosen.contains(at));
-        places.map(|at| self.options[at].0.clone()).collect()
+        let indexes = (0..self.options.len()).filter(|at| all || self.chosen.contains(at));
+        indexes.map(|at| self.options[at].0.clone()).collect()
     }
 
-    /// Places of the options that are shown.
+    /// Returns the indexes of the shown options.
     fn shown(&self) -> Vec<usize> {
         let typed = self.open.as_ref().map_or("", |open| open.typed.as_str());
         (0..self.options.len()).filter(|at| self.options[*at].0.contains(typed)).collect()
     }
 
-    /// Takes a key; an open list takes all but those that leave the field.
+    /// Handles a key. Returns whether it was used; an open list uses all keys except those that leave the field.
     pub(super) fn key(&mut self, key: Key) -> bool {
         let shown = self.shown();
         let Some(open) = &mut self.open else {
@@ -94,7 +94,7 @@ impl Many {
         true
     }
 
-    /// `push, create   2 of 24   Enter opens`
+    /// Formats the chosen names, for example `push, create   2 of 24   Enter opens`.
     pub(super) fn summary(&self) -> String {
         let count = format!("{} of {}", self.chosen.len(), self.options.len());
         match &self.open {
@@ -104,18 +104,18 @@ impl Many {
         }
     }
 
-    /// The lines of the open list, and whether each is the one under the cursor.
+    /// Returns the lines of the open list, and whether each has the cursor.
     pub(super) fn lines(&self) -> Vec<(bool, String)> {
         let Some(open) = &self.open else { return Vec::new() };
         let shown = self.shown();
-        let top = open.at.saturating_sub(SEEN - 1);
-        let line = |(place, at): (usize, &usize)| {
+        let top = open.at.saturating_sub(VISIBLE - 1);
+        let line = |(row, at): (usize, &usize)| {
             let sign = if self.chosen.contains(at) { "[x]" } else { "[ ]" };
             let (name, meaning) = &self.options[*at];
-            let cursor = if place == open.at { ">" } else { " " };
-            (place == open.at, format!("{cursor}{sign} {name:<24} {meaning}"))
+            let cursor = if row == open.at { ">" } else { " " };
+            (row == open.at, format!("{cursor}{sign} {name:<24} {meaning}"))
         };
-        shown.iter().enumerate().skip(top).take(SEEN).map(line).collect()
+        shown.iter().enumerate().skip(top).take(VISIBLE).map(line).collect()
     }
 }
 
@@ -123,9 +123,9 @@ impl Many {
 mod tests {
     use super::*;
 
-    fn many() -> Many {
+    fn many() -> MultiSelect {
         let option = |name: &str| (name.to_owned(), String::new());
-        Many::new(["push", "create", "pull_request"].map(option).to_vec(), &["create".to_owned()])
+        MultiSelect::new(["push", "create", "pull_request"].map(option).to_vec(), &["create".to_owned()])
     }
 
     #[test]
@@ -143,6 +143,6 @@ mod tests {
         assert_eq!(many.names(false).len(), 3);
         many.key(Key::Char('*'));
         assert!(many.names(false).is_empty() && many.names(true).len() == 3);
-        assert!(!many.key(Key::Tab), "leaving is the form's business");
+        assert!(!many.key(Key::Tab), "the form handles keys that leave the field");
     }
 }

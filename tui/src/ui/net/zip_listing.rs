@@ -1,7 +1,7 @@
-//! What is inside of a zip file, found out from its end: nothing else of it is fetched.
+//! Lists the files of a remote zip archive. Only its end is downloaded.
 //!
-//! The list of a zip's files stands at its end, and says where it begins. Only that list is read
-//! here; unpacking is the business of who downloads.
+//! The central directory is at the end of a zip file, in front of the end record that has its size. Only these
+//! records are read; the archive is not unpacked.
 
 use bytes::BytesMut;
 use farrier_common::client::{Client, SignedUrl};
@@ -11,29 +11,29 @@ use crate::{
     output::{clean_line, human_bytes},
 };
 
-/// Bytes from the end of a file that hold the list of most.
+/// Number of bytes that are downloaded from the end; enough for the directory of most archives.
 const TAIL_BYTES: u64 = 256 << 10;
-/// Files that are listed.
+/// Number of files that are listed.
 const FILES_MAX: usize = 2_000;
-/// The beginning of the record at the very end, and of each entry of the list.
+/// Signatures and fixed lengths of the end record and of a directory entry.
 const END: &[u8] = b"PK\x05\x06";
 const END_BYTES: usize = 22;
 const ENTRY: &[u8] = b"PK\x01\x02";
 const ENTRY_BYTES: usize = 46;
 
-/// The names and sizes in a zip file.
+/// Returns one line per file with its size and name.
 pub(super) async fn list(client: &Client, url: &SignedUrl, size: u64) -> Result<Vec<String>, Failure> {
-    let doing = "reading its end";
+    let doing = "reading the zip directory";
     let start = size.saturating_sub(TAIL_BYTES);
     let mut download = client.get_signed(url, start, None).await.map_err(Failure::call(doing))?;
     let mut bytes = BytesMut::new();
     while let Some(piece) = download.chunks.next().await {
         bytes.extend_from_slice(&piece.map_err(Failure::call(doing))?);
         if bytes.len() as u64 > 2 * TAIL_BYTES {
-            return Err(Failure::Other("the daemon sent more than its end".to_owned()));
+            return Err(Failure::Other("the daemon sent more than the requested range".to_owned()));
         }
     }
-    names(&bytes).ok_or_else(|| Failure::Other("it is no zip file, or its list is too long to be shown".to_owned()))
+    names(&bytes).ok_or_else(|| Failure::Other("not a zip file, or its directory is too long to show".to_owned()))
 }
 
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
@@ -41,7 +41,7 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
 }
 
-/// Reads the list out of the end of a zip file; none if it is not all there.
+/// Parses the directory in the tail of a zip file; `None` if it is incomplete.
 fn names(tail: &[u8]) -> Option<Vec<String>> {
     let last = tail.len().checked_sub(END_BYTES)?;
     let end = (0..=last).rev().find(|at| tail[*at..].starts_with(END))?;
@@ -52,7 +52,7 @@ fn names(tail: &[u8]) -> Option<Vec<String>> {
         let (name, extra, comment) = (number(rest, 28, 2)?, number(rest, 30, 2)?, number(rest, 32, 2)?);
         let text = String::from_utf8_lossy(rest.get(ENTRY_BYTES..ENTRY_BYTES + name)?);
         let bytes = match u32::try_from(number(rest, 24, 4)?) {
-            // The real size stands elsewhere then.
+            // Zip64: the size is in the extra field.
             Ok(u32::MAX) => "over 4 GiB".to_owned(),
             bytes => human_bytes(bytes.map_or(0, i64::from)),
         };
@@ -90,10 +90,10 @@ mod tests {
         assert_eq!(names(&bytes).unwrap(), expected);
         assert_eq!(names(&bytes[bytes.len() - 400..]).unwrap(), expected);
         for cut in 0..bytes.len() - 100_000 {
-            // Whatever is missing, nothing but an answer comes of it.
+            // Truncated input must not panic.
             let _ = names(&bytes[100_000 + cut..]);
             let _ = names(&bytes[100_000..bytes.len() - cut.min(400)]);
         }
-        assert_eq!((names(b"no zip at all, whatever it is"), names(b"")), (None, None));
+        assert_eq!((names(b"not a zip file, but long enough"), names(b"")), (None, None));
     }
 }

@@ -1,4 +1,4 @@
-//! What belongs to a repository, counted.
+//! Counts the objects of a repository.
 
 use farrier_common::{
     api::{Branch, Hook},
@@ -7,26 +7,26 @@ use farrier_common::{
 
 use crate::ui::{times::Clock, words};
 
-/// The branches that changed last are looked for among so many.
+/// Up to this many branches are loaded to find the newest ones.
 const BRANCHES_MAX: i64 = 200;
-/// So many of them are shown.
+/// Number of newest branches that are shown.
 const NEWEST: usize = 3;
 
-/// How much there is of what belongs to a repository. What the caller may not count is not there.
+/// Object counts of a repository; `None` for objects that the caller may not list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct RepositoryCounts {
     pub(crate) branches: Option<i64>,
     pub(crate) tags: Option<i64>,
     pub(crate) hooks: Option<i64>,
-    /// Hooks of the service that hear of it, too.
+    /// Active system hooks, which also receive its events.
     pub(crate) system_hooks: Option<i64>,
     pub(crate) artifacts: Option<i64>,
-    /// The branches with the youngest commits; none where there are too many to look at.
+    /// The branches with the newest commits; empty if there are too many branches to load.
     pub(crate) newest: Vec<Branch>,
 }
 
-impl Facts {
-    /// `14 branches, 61 tags, 3 hooks, 212 artifacts`
+impl RepositoryCounts {
+    /// Formats the counts, for example `14 branches, 61 tags, 3 hooks, 212 artifacts`.
     pub(crate) fn counts(&self) -> String {
         let counts = [
             (self.branches, "branch", "branches"),
@@ -34,36 +34,36 @@ impl Facts {
             (self.hooks, "hook", "hooks"),
             (self.artifacts, "artifact", "artifacts"),
         ];
-        let told = counts.into_iter().filter_map(|(count, one, many)| {
+        let texts = counts.into_iter().filter_map(|(count, one, many)| {
             let count = count?;
             Some(format!("{} {}", words::count(count), if count == 1 { one } else { many }))
         });
-        told.collect::<Vec<_>>().join(", ")
+        texts.collect::<Vec<_>>().join(", ")
     }
 
-    /// `last commit 19h ago by ops-a on main`; empty where there is none.
+    /// Formats the newest commit, for example `last commit 19h ago by ops-a on main`; empty without commits.
     pub(crate) fn last(&self, clock: &Clock) -> String {
-        let told = |branch: &Branch| {
+        let text = |branch: &Branch| {
             let commit = &branch.commit;
             let ago = clock.since(words::seconds(&commit.timestamp));
             format!("last commit {ago} ago by {} on {}", commit.author.name, branch.name)
         };
-        self.newest.first().map(told).unwrap_or_default()
+        self.newest.first().map(text).unwrap_or_default()
     }
 }
 
-/// Counts. Only a daemon that does not show the repository is a failure.
-pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<Facts, ClientError> {
-    let place = HookPlace::Repository(path.clone());
+/// Counts the objects of a repository. Fails only if its branches cannot be listed.
+pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<RepositoryCounts, ClientError> {
+    let owner = HookPlace::Repository(path.clone());
     let (branches, tags, hooks, system_hooks, artifacts) = tokio::join!(
         branches(client, path),
         client.tags(path).count(),
-        client.hooks(&place, "all").count(),
+        client.hooks(&owner, "all").count(),
         system_hooks(client),
         client.artifacts(path, None, None).count(),
     );
     let (branches, newest) = branches?;
-    Ok(Facts {
+    Ok(RepositoryCounts {
         branches,
         tags: tags.ok().flatten(),
         hooks: hooks.ok().flatten(),
@@ -88,7 +88,7 @@ async fn branches(client: &Client, path: &RepositoryPath) -> Result<(Option<i64>
     Ok((total, all))
 }
 
-/// Those that are on; only administrators may know.
+/// Counts the active system hooks; only administrators may list them.
 async fn system_hooks(client: &Client) -> Result<i64, ClientError> {
     let mut pages = client.hooks(&HookPlace::Admin, "system");
     let mut count = 0;
@@ -103,9 +103,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_not_be_counted_is_not_said() {
-        let facts = Facts { branches: Some(1), tags: Some(61), artifacts: Some(1_204), ..Facts::default() };
+    fn counts_that_are_not_known_are_left_out() {
+        let facts = RepositoryCounts {
+            branches: Some(1),
+            tags: Some(61),
+            artifacts: Some(1_204),
+            ..RepositoryCounts::default()
+        };
         assert_eq!(facts.counts(), "1 branch, 61 tags, 1 204 artifacts");
-        assert_eq!(Facts::default().counts(), "");
+        assert_eq!(RepositoryCounts::default().counts(), "");
     }
 }

@@ -1,6 +1,6 @@
-//! What screens, menus and forms want, carried out: what is asked and cancelled, said, opened, left.
+//! Runs the commands of screens, menus and forms, and sends and cancels requests.
 //!
-//! Decides nothing: who wants something has decided it.
+//! Makes no decisions: the sender of a command has made them.
 
 use super::{App, Effect, Pending};
 use crate::ui::{
@@ -10,8 +10,9 @@ use crate::ui::{
 };
 
 impl App {
-    pub(super) fn carry_out(&mut self, wants: Vec<Cmd>) {
-        for cmd in wants {
+    /// Runs commands in their order.
+    pub(super) fn run_commands(&mut self, commands: Vec<Cmd>) {
+        for cmd in commands {
             match cmd {
                 Cmd::Ask(ask) => {
                     self.ask(ask);
@@ -36,7 +37,7 @@ impl App {
                 Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),
                 Cmd::Undo(cmd) => self.undo = Some((self.world.now, *cmd)),
                 Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
-                Cmd::Turn(turn) => self.turn(turn),
+                Cmd::Reconnect(target) => self.reconnect(target),
                 Cmd::Quit { wait: true } => {
                     self.quits_later = true;
                     self.say(Tone::Plain, "Quitting when everything is saved; Ctrl-C quits now".to_owned());
@@ -51,6 +52,7 @@ impl App {
         }
     }
 
+    /// Sends a request.
     pub(super) fn ask(&mut self, ask: Ask) -> Ticket {
         if let Some(name) = ask.file() {
             self.world.transfers.begin(&ask, name, self.world.now);
@@ -61,6 +63,7 @@ impl App {
         self.tickets
     }
 
+    /// Cancels all pending requests that equal `ask`.
     pub(super) fn cancel(&mut self, ask: &Ask) {
         let tickets: Vec<Ticket> = self.pending.iter().filter(|(_, one)| one.ask == *ask).map(|(at, _)| *at).collect();
         for ticket in tickets {

@@ -1,4 +1,4 @@
-//! What the status line says of a list.
+//! The text about a list in the status line.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,14 @@ use super::{List, Row};
 use crate::ui::words;
 
 impl<T: Row> List<T> {
-    /// `8/1 204  sort name  filter x  marked 2`
-    pub(crate) fn standing(&self, total: Option<i64>) -> String {
-        let whole = |n: usize| words::count(i64::try_from(n).unwrap_or(i64::MAX));
+    /// Formats position, sort column, filter and marks, for example `8/1 204  sort name  filter x  marked 2`.
+    pub(crate) fn status_text(&self, total: Option<i64>) -> String {
+        let count = |n: usize| words::count(i64::try_from(n).unwrap_or(i64::MAX));
         let position = if self.shown.is_empty() { 0 } else { self.at + 1 };
-        let mut text = format!("{}/{}", whole(position), whole(self.shown.len()));
+        let mut text = format!("{}/{}", count(position), count(self.shown.len()));
         let rows = i64::try_from(self.rows.len()).unwrap_or(i64::MAX);
         if self.shown.len() != self.rows.len() {
-            let _ = write!(text, " of {}", whole(self.rows.len()));
+            let _ = write!(text, " of {}", count(self.rows.len()));
         } else if let Some(total) = total.filter(|total| *total > rows) {
             let _ = write!(text, " of {}", words::count(total));
         }
