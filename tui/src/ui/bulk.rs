@@ -1,8 +1,8 @@
-//! The one rule for actions on many objects.
+//! The rules for actions on several objects.
 //!
-//! A question says how many there are, how large they are, what happens and what is left out. A large
-//! number, and any number that is destroyed, must be typed. Afterwards one notice says what was done,
-//! and one list shows what failed.
+//! A confirmation shows how many objects there are, their total size, what happens and which are left out. For many
+//! objects, and for every deletion, the number must be typed. Afterwards one notice reports the result, and one
+//! list shows the failures.
 
 use super::{
     layer::{Confirm, Layer, TYPED_ABOVE, TextView},
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::output::human_bytes;
 
-/// Objects that a question names one by one.
+/// Number of objects that a confirmation lists by name.
 const NAMED_MAX: usize = 6;
 
-/// `1 hook`, `7 hooks`.
+/// Returns `1 hook` or `7 hooks`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     match (count, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),
@@ -26,22 +26,22 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 /// An action on several objects of a kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BulkAction {
-    /// What is done: `Delete`.
+    /// The verb: `Delete`.
     pub(crate) verb: &'static str,
-    /// What it is done to, one of it: `artifact`.
+    /// The noun, in the singular: `artifact`.
     pub(crate) noun: &'static str,
-    /// The objects, a line each.
+    /// The names of the objects.
     pub(crate) names: Vec<String>,
-    /// What they hold together.
+    /// Their total size.
     pub(crate) bytes: i64,
-    /// What happens to them.
+    /// The effect on them.
     pub(crate) effect: &'static str,
     pub(crate) destroys: bool,
-    /// Whether it deletes objects that could be restored until now: the number is always typed then.
+    /// Whether it deletes objects that could be restored until now: the number must always be typed then.
     pub(crate) permanent: bool,
-    /// Until when it can be undone; empty: nothing is said about that.
+    /// Until when it can be undone; empty if unknown.
     pub(crate) restorable: String,
-    /// What is left out, and why.
+    /// Objects that are left out, and why.
     pub(crate) skipped: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl BulkAction {
             || (self.destroys && count > world.bulk_over.max(1))
     }
 
-    /// The question before `ask` is carried out.
+    /// Returns the confirmation before `ask` is sent.
     pub(crate) fn question(self, ask: Ask, world: &World) -> Confirm {
         let (title, is_typed, count) = (self.title(), self.is_typed(world), self.names.len());
         let mut lines: Vec<String> = self.names.iter().take(NAMED_MAX).cloned().collect();
@@ -77,7 +77,7 @@ impl BulkAction {
     }
 }
 
-/// Says what came of an action: `done` in words such as `deleted`, `failed` with the name and the reason of each.
+/// Reports the result of an action: `done` is a participle such as `deleted`; `failed` has name and reason of each.
 pub(crate) fn report(count: usize, noun: &str, done: &str, failed: &[(String, String)], env: &mut Env) {
     if failed.is_empty() {
         return env.tell(format!("{} {done}", counted(count, noun)));

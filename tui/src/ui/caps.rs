@@ -1,25 +1,25 @@
-//! What the terminal can do, decided before it is touched.
+//! Determines the capabilities of the terminal before it is acquired.
 //!
-//! Pure: the environment is an argument. Only what changes the picture is decided here.
+//! Pure: the environment is an argument. Covers only capabilities that change the drawing.
 
 use std::{ffi::OsString, str::FromStr};
 
 use super::theme::Theme;
 
-/// Which colours are shown.
+/// Supported colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Colors {
     Never,
-    /// The sixteen that every terminal has.
+    /// The sixteen palette colours that every terminal has.
     #[default]
     Palette,
-    /// 256.
+    /// 256 colours.
     Many,
-    /// All.
+    /// 24-bit colours.
     True,
 }
 
-/// What `--color` says.
+/// The value of `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColorMode {
     Auto,
@@ -41,25 +41,25 @@ impl FromStr for ColorMode {
     }
 }
 
-/// Which characters are drawn with.
+/// The character set for drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Glyphs {
     Unicode,
     Ascii,
 }
 
-/// What flags and the file say.
+/// Options from flags and the configuration file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AppearanceOptions {
     pub(crate) ascii: bool,
     pub(crate) unicode: bool,
-    /// No colours, whatever the terminal has.
+    /// No colours, even if the terminal supports them.
     pub(crate) mono: bool,
     pub(crate) flag: Option<ColorMode>,
     pub(crate) file: Option<ColorMode>,
 }
 
-/// The look of everything.
+/// Colours, characters and theme of all drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Appearance {
     pub(crate) colors: Colors,
@@ -68,8 +68,7 @@ pub(crate) struct Appearance {
 }
 
 impl Appearance {
-    /// The flag comes before `FARRIER_COLOR`, that before the file, that before `NO_COLOR`, and that
-    /// before what the terminal says of itself.
+    /// Precedence: flag, `FARRIER_COLOR`, configuration file, `NO_COLOR`, capabilities of the terminal.
     pub(crate) fn of(options: AppearanceOptions, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
         let own = || text("FARRIER_COLOR")?.parse().ok();
@@ -90,7 +89,7 @@ impl Appearance {
     }
 }
 
-/// Whether a terminal of this name can show a full screen at all.
+/// Whether a terminal of this name supports the full screen.
 pub(crate) fn full_screen(term: Option<OsString>) -> bool {
     term.is_some_and(|term| term != "dumb")
 }

@@ -1,7 +1,7 @@
-//! Putting text where it can be pasted from.
+//! Copies text to the clipboard.
 //!
-//! Inside tmux the terminal's own sequence is dropped without a word, so tmux is asked; elsewhere
-//! the terminal is. Neither says whether it worked, so the screen always shows what was copied.
+//! tmux silently drops the terminal's own sequence, so inside tmux the `tmux` command is used; otherwise the
+//! terminal. Neither reports success, so the screen always shows the copied text.
 
 use std::{
     io::{self, Write as _},
@@ -13,10 +13,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::settings::Clipboard;
 
-/// What terminals take, encoded.
+/// Maximum length that terminals accept, encoded.
 const ENCODED_MAX: usize = 74_994;
 
-/// Copies `text`. `terminal` is written to when there is no tmux.
+/// Copies `text`. Writes to `terminal` if tmux does not run.
 pub(crate) fn copy(text: &str, to: Clipboard, in_tmux: bool, terminal: &mut impl io::Write) -> io::Result<()> {
     let encoded = STANDARD.encode(text);
     if encoded.len() > ENCODED_MAX {
@@ -25,7 +25,7 @@ pub(crate) fn copy(text: &str, to: Clipboard, in_tmux: bool, terminal: &mut impl
     match to {
         Clipboard::Off => Ok(()),
         Clipboard::Tmux | Clipboard::Auto if to == Clipboard::Tmux || in_tmux => {
-            // A tmux that does not answer may still pass on what the terminal is told.
+            // If tmux does not respond, it may still forward the terminal's sequence.
             through_tmux("tmux", text).or_else(|_| to_terminal(terminal, &encoded))
         }
         _ => to_terminal(terminal, &encoded),
@@ -36,7 +36,7 @@ fn to_terminal(terminal: &mut impl io::Write, encoded: &str) -> io::Result<()> {
     write!(terminal, "\x1b]52;c;{encoded}\x07")
 }
 
-/// Nobody waits longer for a copy.
+/// Timeout of the `tmux` command.
 const TMUX_MAX: Duration = Duration::from_secs(1);
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(5);
 

@@ -1,23 +1,23 @@
-//! How often pictures are drawn.
+//! Limits the frame rate.
 //!
-//! Thirty times a second at most; where writing a picture takes long, as on a slow line, four times,
-//! so that what is typed is not answered by a queue of old pictures.
+//! At most thirty frames per second; four if writing a frame takes long, as on a slow line, so that input is not
+//! delayed by a queue of old frames.
 
 use std::time::Duration;
 
 const FRAME: Duration = Duration::from_millis(33);
 const SLOW_FRAME: Duration = Duration::from_millis(250);
-/// A picture that takes so long was held up by the line.
+/// A frame that takes longer was delayed by the line.
 const LONG: Duration = Duration::from_millis(50);
-/// So many of them make a slow line, and so long without one makes it fast again.
+/// This many delayed frames mark a line as slow, and this long without one marks it as fast again.
 const LONG_ONES: u32 = 3;
 const FAST_FOR: Duration = Duration::from_secs(30);
 
-/// What is known about the line.
+/// State of the line to the terminal.
 #[derive(Debug)]
 pub(super) struct FrameRate {
     slow: bool,
-    /// Whether the user said so, which is not doubted.
+    /// Whether the user set it, so that it is not measured.
     told: bool,
     long: u32,
     last_long: Duration,
@@ -32,17 +32,17 @@ impl FrameRate {
         self.slow
     }
 
-    /// What is known of another line: what the user said.
+    /// Returns the state for a new line, with the user's setting.
     pub(super) fn anew(&self) -> Self {
         Self::new(self.told)
     }
 
-    /// The time between two pictures.
+    /// Returns the minimum time between two frames.
     pub(super) fn frame(&self) -> Duration {
         if self.slow { SLOW_FRAME } else { FRAME }
     }
 
-    /// Takes how long a picture took. Answers whether the line is slow when that has changed.
+    /// Takes the duration of a frame. Returns whether the line is slow, if that has changed.
     pub(super) fn drawn(&mut self, took: Duration, now: Duration) -> Option<bool> {
         if self.told {
             return None;

@@ -1,4 +1,4 @@
-//! Keys as this program understands them.
+//! Keys that this program supports.
 //!
 //! Owns their names on the screen. No binding needs Alt or more than one key at a time.
 
@@ -25,7 +25,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// The key of a name: `R`, `f5`, `ctrl-d` or `C-d`, `enter`, `space`, `pgup`.
+    /// Parses the name of a key: `R`, `f5`, `ctrl-d` or `C-d`, `enter`, `space`, `pgup`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut chars = text.chars();
         if let (Some(one), None) = (chars.next(), chars.next()) {
@@ -59,7 +59,7 @@ impl Key {
         })
     }
 
-    /// Its name in hints and help.
+    /// Returns its name in hints and help.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Char(' ') => "Space".to_owned(),

@@ -1,6 +1,6 @@
-//! One line that is typed.
+//! A single-line text editor.
 //!
-//! The keys of readline; pasted line breaks become blanks.
+//! Supports the keys of readline. Pasted line breaks become blanks.
 
 use tui_input::{Input, InputRequest as R};
 
@@ -19,12 +19,12 @@ impl Line {
         self.0.value()
     }
 
-    /// Cells before the cursor.
+    /// Returns the width of the text before the cursor, in cells.
     pub(crate) fn cursor(&self) -> usize {
         self.0.visual_cursor()
     }
 
-    /// Takes a key; false if it means nothing here.
+    /// Handles a key. Returns false if the key has no effect here.
     pub(crate) fn key(&mut self, key: Key) -> bool {
         let request = match key {
             Key::Char(c) => R::InsertChar(c),
@@ -53,7 +53,7 @@ impl Line {
         }
     }
 
-    /// What a field of `room` cells shows, and where its cursor is in it.
+    /// Returns the visible part in a field of `room` cells, and the position of the cursor in it.
     pub(crate) fn window(&self, room: u16) -> (String, u16) {
         let room = usize::from(room.max(1));
         let scroll = self.0.visual_scroll(room);

@@ -1,7 +1,7 @@
-//! The full screen.
+//! The full-screen interface.
 //!
-//! Owns everything between a terminal and the typed client: model, update, view. Nothing here knows
-//! the command line's output, and the command line knows nothing of this but [`open`].
+//! Contains everything between the terminal and the typed client: model, update, view. It does not use the command
+//! line's output, and the command line uses only [`open`] of it.
 
 mod app;
 mod bulk;
@@ -42,12 +42,12 @@ use crate::{
     exit::Failure,
 };
 
-/// Whether there is a terminal that a full screen can be shown on.
+/// Whether the terminal supports the full screen.
 pub(crate) fn is_available() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && caps::full_screen(variable("TERM"))
 }
 
-/// Shows the full screen until it is left.
+/// Shows the full screen until the user quits.
 pub(crate) fn open(global: &Global, looks: &Looks) -> Result<ExitCode, Failure> {
     let (config, mut problems) = Config::parse(&config::text(variable).unwrap_or_default());
     let (settings, more) = Settings::of(looks, &config, variable);
@@ -56,19 +56,19 @@ pub(crate) fn open(global: &Global, looks: &Looks) -> Result<ExitCode, Failure> 
     run::run(global, settings, &problems).map_err(|source| Failure::io("showing the full screen", source))
 }
 
-/// The keys of the table, place by place.
+/// Returns the key bindings, by scope.
 pub(crate) fn keys() -> Vec<crate::KeysOfPlace> {
     keymap::manual()
 }
 
-/// Commands that have no key.
+/// Returns the commands that have no key.
 pub(crate) fn typed() -> Vec<(String, &'static str)> {
     keymap::Keymap::default().only_words().collect()
 }
 
-/// Ends the program at once, with the exit code of a signal, without writing to the terminal.
+/// Exits at once with the exit code of a signal, without writing to the terminal.
 fn exit_for_signal(signal: u8) -> ! {
     term::abandon();
-    // Whoever could end in order does not answer any more.
+    // The thread that ends the program in the normal way no longer responds.
     std::process::exit(i32::from(128 + signal));
 }

@@ -1,7 +1,7 @@
-//! Texts in the user's own pager.
+//! Shows texts in the user's pager.
 //!
-//! Owns which program that is and what it gets: the text alone, through its input, and nothing of it
-//! in its arguments or its environment. Whoever calls has given it the terminal.
+//! Owns the choice of the program and its input: the text is passed only through stdin, never in arguments or the
+//! environment. The caller has released the terminal.
 
 use std::{
     ffi::OsString,
@@ -9,24 +9,24 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What a shell says when there is no such program.
+/// Exit code of a shell for an unknown command.
 const MISSING: i32 = 127;
-/// Where `PAGER` says nothing.
+/// Default if `PAGER` is not set.
 const USUAL: &str = "less";
 
-/// The command line of the pager.
+/// Returns the command line of the pager.
 pub(crate) fn command(variable: impl Fn(&str) -> Option<OsString>) -> OsString {
     variable("PAGER").unwrap_or_else(|| USUAL.into())
 }
 
-/// Shows `text` until the pager is left. Says what is wrong with it, if something is.
+/// Shows `text` until the pager exits. Returns an error if the pager failed.
 #[expect(clippy::disallowed_methods, reason = "the program that the user reads with")]
 pub(crate) fn show(pager: &OsString, text: &str) -> Result<(), String> {
     let said = |error: io::Error| format!("{} could not be started: {error}", pager.display());
-    // A pager is more than its name to most who set one: `less -S`.
+    // `PAGER` often contains arguments: `less -S`.
     let mut child = Command::new("sh").arg("-c").arg(pager).stdin(Stdio::piped()).spawn().map_err(said)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // Who has read enough need not read it all.
+        // A closed pipe means that the user left the pager early.
         let _ = stdin.write_all(text.as_bytes());
     }
     match child.wait().map_err(said)?.code() {

@@ -1,8 +1,8 @@
-//! A repository as lists keep it.
+//! Compact representation of a repository for lists.
 //!
-//! Owns what of a repository stays in memory while a hundred thousand of them are listed: its texts in
-//! one piece, its switches in a byte, and what it has in common with others only once. Whoever wants
-//! the whole of one asks the daemon.
+//! A list can hold a hundred thousand repositories, so the texts are stored in one string, the switches in a byte,
+//! and values that repositories have in common only once. The complete object is requested from the daemon when it
+//! is needed.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use farrier_common::api::{MigrationProgress, Permissions, Repository};
 
 use super::words;
 
-/// Values that differ are rarely many; whoever has more than these is not compared with all of them.
+/// Number of shared values that a new one is compared with. More would make long lists slow.
 const KINDS_MAX: usize = 16;
 
-/// A repository with what a list, its filters and its actions need.
+/// The data of a repository that a list, its filters and its actions need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepositorySummary {
     pub(crate) id: i64,
-    /// Full name, default branch and description, one after the other.
+    /// Full name, default branch and description, concatenated.
     text: Arc<str>,
-    /// Where the default branch and the description begin.
+    /// Start of the default branch and of the description.
     branch_at: u32,
     about_at: u32,
-    /// KiB, as the API counts.
+    /// KiB, as in the API.
     pub(crate) size: i64,
-    /// Seconds since 1970; 0 when there is no such time.
+    /// Seconds since 1970; 0 for none.
     pub(crate) created: i64,
     pub(crate) updated: i64,
     kind: Arc<Kind>,
@@ -32,7 +32,7 @@ pub(crate) struct RepositorySummary {
     switches: u8,
 }
 
-/// What most repositories of a daemon have in common.
+/// Values that most repositories of a daemon have in common.
 #[derive(Debug, PartialEq, Eq)]
 struct Kind {
     https: Address,
@@ -41,7 +41,7 @@ struct Kind {
     permissions: Permissions,
 }
 
-/// What few repositories have.
+/// Values that only few repositories have.
 #[derive(Debug, PartialEq, Eq)]
 struct Rare {
     source: String,
@@ -49,11 +49,11 @@ struct Rare {
     migration: Option<MigrationProgress>,
 }
 
-/// An address around the name of a repository.
+/// A URL, split around the name of a repository.
 #[derive(Debug, PartialEq, Eq)]
 struct Address {
     before: String,
-    /// None: the name is not in it.
+    /// `None` if the URL does not contain the name.
     after: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl RepositorySummary {
         &self.text[..self.branch_at as usize]
     }
 
-    /// The name without its owner.
+    /// Returns the name without the owner.
     pub(crate) fn name(&self) -> &str {
         self.full_name().rsplit('/').next().unwrap_or_default()
     }
@@ -125,7 +125,7 @@ impl RepositorySummary {
         self.kind.permissions
     }
 
-    /// Where it was fetched from.
+    /// Returns the URL that it was imported from.
     pub(crate) fn source(&self) -> &str {
         self.rare.as_ref().map_or("", |rare| &rare.source)
     }
@@ -139,7 +139,7 @@ impl RepositorySummary {
     }
 }
 
-/// Makes repositories small, and remembers what they have in common.
+/// Converts repositories to the compact form and shares common values.
 #[derive(Debug, Default)]
 pub(crate) struct RepositoryCompactor {
     kinds: Vec<Arc<Kind>>,
@@ -149,7 +149,7 @@ impl RepositoryCompactor {
     pub(crate) fn compact(&mut self, whole: Repository) -> RepositorySummary {
         let kind = self.kind(&whole);
         let text = [whole.full_name.as_str(), &whole.default_branch, &whole.description].concat();
-        // No answer of a daemon is as long as numbers of this size go.
+        // Responses never reach the maximum of this number type.
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let branch_at = whole.full_name.len();
         let switches =

@@ -1,7 +1,7 @@
-//! The report of a panic: what is needed to find the mistake, in a file that can be sent along.
+//! The panic report: a file with the data that developers need to find the fault.
 //!
-//! Owns what stands in it: version, time, thread, the panic's own words and place, and the backtrace.
-//! Nothing of the screen, of the daemon or of the environment goes into it.
+//! Contains the version, the time, the thread, the panic message, its source location and the backtrace. Contains
+//! no data of the screen, the daemon or the environment.
 
 use std::{
     backtrace::Backtrace,
@@ -17,7 +17,7 @@ use std::{
 use super::saved_state;
 use crate::clock;
 
-/// What went wrong, in the words of the panic.
+/// Message, location and thread of a panic.
 #[derive(Debug)]
 pub(crate) struct Report {
     message: String,
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     thread: String,
 }
 
-/// Where it is kept. The newest takes the place of the one before, so that they never grow in number.
+/// Returns the path of the report. A new report replaces the previous one, so reports do not accumulate.
 pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(saved_state::state(variable)?.join("panic.txt"))
 }
@@ -39,12 +39,12 @@ impl Report {
         }
     }
 
-    /// Keeps it where only its user can read it.
+    /// Writes the report to a file that only the user can read.
     pub(crate) fn save(&self, path: &Path) -> io::Result<()> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
-        // A file that somebody made readable for others is not written into.
+        // The file is created anew: an existing one might be readable by others.
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -55,7 +55,7 @@ impl Report {
         writeln!(file, "thread {thread}, {place}\n{message}\n\n{}", Backtrace::force_capture())
     }
 
-    /// What is said on the terminal that was given back.
+    /// Returns the message for the terminal after it was restored.
     pub(crate) fn words(&self, path: &Path) -> String {
         format!(
             "farrier ended because of a mistake of its own: {}\n  at {}\n  a report for its makers: {}",

@@ -1,7 +1,7 @@
-//! The loop: wait, take everything that waits, update, draw once.
+//! The main loop: waits for messages, handles all that are queued, and draws once.
 //!
-//! Owns the threads and the frame_rate of drawing. Only this thread writes to the terminal, and it waits
-//! for nothing else: whatever happens elsewhere comes through one channel.
+//! Owns the threads and the frame rate. Only this thread writes to the terminal. It waits only for the channel that
+//! all other threads send to.
 
 use std::{
     ffi::OsString,
@@ -26,13 +26,13 @@ use super::{
 };
 use crate::{args::Global, clock, config::ConfigProblem, endpoint::variable};
 
-/// How long an escape byte waits for the rest of a key, here and over a network.
+/// How long an escape byte waits for the rest of a key sequence: locally and over a network.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(40);
 const ESCAPE_TIMEOUT_REMOTE: Duration = Duration::from_millis(100);
 
 type Screen = Terminal<term::AnsiBackend<std::fs::File>>;
 
-/// Runs the full screen until it is left.
+/// Runs the full screen until the user quits.
 pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem]) -> io::Result<ExitCode> {
     let (sender, inbox) = channel();
     let _held = term::TerminalGuard::acquire()?;
@@ -52,43 +52,43 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
     let beside = std::env::current_exe().ok();
     app.world.starter = Starter::find(variable, beside.as_deref().and_then(std::path::Path::parent));
     app.recall(&saved_state.as_deref().map(SavedState::load).unwrap_or_default());
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut todo = app.begin();
     for problem in problems.iter().filter(|problem| !problem.is_warning).take(1) {
         let text = format!("config.toml line {}: {}; `farrier config check` shows all", problem.line, problem.text);
-        todo.extend(app.update(Msg::Warning(text), begun.elapsed(), clock::now()));
+        todo.extend(app.update(Msg::Warning(text), started.elapsed(), clock::now()));
     }
     let mut drawn: Option<Instant> = None;
     let mut title = String::new();
-    // What came while the program was stopped.
+    // Messages received while the program was suspended.
     let mut kept: Vec<Msg> = Vec::new();
     loop {
         for effect in std::mem::take(&mut todo) {
             match effect {
                 Effect::Quit(code) => {
-                    // What is not remembered is set again with a key or two.
+                    // An error is ignored: the saved state is only a convenience.
                     let _ = saved_state.as_deref().map(|path| app.saved_state().save(path));
                     return Ok(ExitCode::from(code));
                 }
                 Effect::Page(text) => {
                     let shown = page(&mut terminal, &mut input_pause, &text)?;
-                    todo.extend(app.update(Msg::Paged(shown), begun.elapsed(), clock::now()));
+                    todo.extend(app.update(Msg::Paged(shown), started.elapsed(), clock::now()));
                 }
                 Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
                 Effect::Sync(known) => terminal.backend_mut().sync(known),
                 Effect::Redetect => {
                     frame_rate = frame_rate.anew();
-                    todo.extend(app.update(Msg::Slow(frame_rate.is_slow()), begun.elapsed(), clock::now()));
+                    todo.extend(app.update(Msg::Slow(frame_rate.is_slow()), started.elapsed(), clock::now()));
                     term::acquire()?;
                     options.ask()?;
                     repaint(&mut terminal)?;
                     let size = term::size()?;
-                    todo.extend(app.update(Msg::Resized(size), begun.elapsed(), clock::now()));
+                    todo.extend(app.update(Msg::Resized(size), started.elapsed(), clock::now()));
                 }
                 other => carry_out(other, options, &orders, &mut terminal)?,
             }
         }
-        // The first picture of a change comes at once, those that follow it in a storm wait.
+        // The first frame after a change is drawn at once; the next ones are limited to the frame rate.
         let early = drawn.map_or(Duration::ZERO, |at| frame_rate.frame().saturating_sub(at.elapsed()));
         let dirty = if early.is_zero() {
             let before = Instant::now();
@@ -98,24 +98,24 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
                 term::title(&title)?;
             }
             drawn = Some(Instant::now());
-            if let Some(slow) = frame_rate.drawn(before.elapsed(), begun.elapsed()) {
-                todo.extend(app.update(Msg::Slow(slow), begun.elapsed(), clock::now()));
+            if let Some(slow) = frame_rate.drawn(before.elapsed(), started.elapsed()) {
+                todo.extend(app.update(Msg::Slow(slow), started.elapsed(), clock::now()));
             }
             false
         } else {
             true
         };
-        let wake = app.wake_at().map(|at| at.saturating_sub(begun.elapsed()));
+        let wake = app.wake_at().map(|at| at.saturating_sub(started.elapsed()));
         let wait = if dirty { Some(early.min(wake.unwrap_or(early))) } else { wake };
         let first = if kept.is_empty() { receive(&inbox, wait) } else { None };
         let messages: Vec<Msg> = kept.drain(..).chain(first).chain(inbox.try_iter()).collect();
         for msg in messages.into_iter().chain([Msg::Tick]) {
-            todo.extend(app.update(msg, begun.elapsed(), clock::now()));
+            todo.extend(app.update(msg, started.elapsed(), clock::now()));
         }
     }
 }
 
-/// Draws one picture.
+/// Draws one frame.
 fn paint(app: &App, terminal: &mut Screen) -> io::Result<()> {
     let picture = terminal.draw(|frame| {
         if let Some(at) = view::draw(app, frame.buffer_mut()) {
@@ -125,7 +125,7 @@ fn paint(app: &App, terminal: &mut Screen) -> io::Result<()> {
     picture.map(drop)
 }
 
-/// How the terminal is treated.
+/// Settings that control the terminal.
 #[derive(Clone, Copy, Debug)]
 struct TerminalOptions {
     clipboard: Clipboard,
@@ -139,18 +139,18 @@ impl TerminalOptions {
         Self { clipboard: settings.clipboard, bell: settings.bell, title: settings.title, sync: settings.sync }
     }
 
-    /// Asks the terminal what is not known of it.
+    /// Queries the terminal for its capabilities.
     fn ask(self) -> io::Result<()> {
-        // The console prints what it does not know.
+        // The Linux console prints queries that it does not understand.
         let knows = variable("TERM").is_some_and(|term| term != "linux");
         if self.sync == Sync::Auto && knows { term::query::ask() } else { Ok(()) }
     }
 }
 
-/// How long an escape byte waits: as long as `ESCDELAY` says, which other programs heed, too.
+/// Returns how long an escape byte waits: the value of `ESCDELAY`, which other programs also use, or the default.
 fn escape_timeout(variable: impl Fn(&str) -> Option<OsString>) -> Duration {
-    let said = variable("ESCDELAY").and_then(|text| text.to_str()?.parse().ok()).map(Duration::from_millis);
-    said.unwrap_or(if variable("SSH_CONNECTION").is_some() { ESCAPE_TIMEOUT_REMOTE } else { ESCAPE_TIMEOUT })
+    let configured = variable("ESCDELAY").and_then(|text| text.to_str()?.parse().ok()).map(Duration::from_millis);
+    configured.unwrap_or(if variable("SSH_CONNECTION").is_some() { ESCAPE_TIMEOUT_REMOTE } else { ESCAPE_TIMEOUT })
 }
 
 fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
@@ -172,7 +172,7 @@ fn carry_out(
         Effect::Rest => drop(orders.send(net::NetworkCommand::Rest)),
         Effect::Reconnect(target) => drop(orders.send(net::NetworkCommand::Reconnect(target))),
         Effect::Cancel(ticket) => drop(orders.send(net::NetworkCommand::Cancel(ticket))),
-        // What was not copied is still to be seen.
+        // If copying fails, the text is still shown on the screen.
         Effect::Copy(text) => {
             drop(copy::copy(&text, options.clipboard, variable("TMUX").is_some(), &mut term::stream()?));
         }
@@ -184,12 +184,12 @@ fn carry_out(
     Ok(())
 }
 
-/// Stops like any other program, until a shell lets it go on. Answers what came in the meantime.
+/// Suspends the process until a shell continues it. Returns the messages received in the meantime.
 fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>> {
     term::release();
     rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
     let mut kept = Vec::new();
-    // Stopping may come a little later than asking for it.
+    // The process may stop a little later than the signal is sent.
     for msg in inbox {
         let over = matches!(msg, Msg::Continued | Msg::Signal(_));
         kept.push(msg);
@@ -202,10 +202,10 @@ fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>>
     Ok(kept)
 }
 
-/// Lets the user's pager show a text on this terminal. Answers whether it could.
+/// Shows a text in the user's pager on this terminal. Returns whether that worked.
 fn page(terminal: &mut Screen, input_pause: &mut term::InputPause, text: &str) -> io::Result<Result<(), String>> {
     term::release();
-    // Keys that interrupt are the pager's as long as it has the terminal.
+    // While the pager has the terminal, signals from keys are meant for it.
     let shown = input_pause.during(|| net::undisturbed(|| pager::show(&pager::command(variable), text)))?;
     term::acquire()?;
     repaint(terminal)?;
@@ -216,17 +216,17 @@ fn repaint(terminal: &mut Screen) -> io::Result<()> {
     terminal.clear()
 }
 
-/// Starts what runs beside the loop. None of it outlives the process, and nothing waits for it.
+/// Starts the threads beside the loop. They end with the process, which does not wait for them.
 fn threads(
     global: &Global,
     sender: &Sender<Msg>,
     pause_point: term::PausePoint,
 ) -> io::Result<UnboundedSender<net::NetworkCommand>> {
-    let (orders, wanted) = tokio::sync::mpsc::unbounded_channel();
-    let (global, tell) = (global.clone(), sender.clone());
+    let (orders, received) = tokio::sync::mpsc::unbounded_channel();
+    let (global, messages) = (global.clone(), sender.clone());
     spawn("network", move || {
-        let tell = move |told| {
-            let msg = match told {
+        let send = move |event| {
+            let msg = match event {
                 net::NetworkEvent::Answer(ticket, result) => Msg::Answer(ticket, result),
                 net::NetworkEvent::Endpoint(place, token) => Msg::Endpoint(place, token),
                 net::NetworkEvent::ExposedToken(place) => Msg::ExposedToken(place),
@@ -234,22 +234,22 @@ fn threads(
                 net::NetworkEvent::Continued => Msg::Continued,
                 net::NetworkEvent::Resized => Msg::Resized(term::size().unwrap_or_default()),
             };
-            tell.send(msg).is_ok()
+            messages.send(msg).is_ok()
         };
-        let _ = net::serve(&global, wanted, tell);
+        let _ = net::serve(&global, received, send);
     })?;
     let escape_timeout = escape_timeout(variable);
-    let tell = sender.clone();
+    let messages = sender.clone();
     spawn("input", move || {
-        let _ = term::listen(escape_timeout, pause_point, |said| {
-            let msg = match said {
+        let _ = term::listen(escape_timeout, pause_point, |event| {
+            let msg = match event {
                 term::InputEvent::Key(key) => Msg::Key(key),
                 term::InputEvent::Paste(text) => Msg::Paste(text),
                 term::InputEvent::Mouse(mouse) => Msg::Mouse(mouse),
                 term::InputEvent::Sync(known) if term::query::is_in_time() => Msg::Sync(known),
                 term::InputEvent::Sync(_) => return true,
             };
-            tell.send(msg).is_ok()
+            messages.send(msg).is_ok()
         });
     })?;
     spawn("hang-up", || {

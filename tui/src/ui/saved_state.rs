@@ -1,7 +1,7 @@
-//! What the full screen remembers from one time to the next: `~/.local/state/farrier/ui.json`.
+//! State that the full screen saves between sessions: `~/.local/state/farrier/ui.json`.
 //!
-//! Where one was and how lists were sorted; never a filter, which would hide rows that somebody
-//! counts on, and never anything of the daemon.
+//! Contains the last screen and the sort orders. It never contains a filter, which would hide rows in the next
+//! session, and no data of the daemon.
 
 use std::{
     collections::BTreeMap,
@@ -12,36 +12,36 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// What is remembered.
+/// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedState {
     pub(crate) screen: String,
-    /// Columns by the names of lists, and whether they are reversed.
+    /// Column and direction by list name.
     pub(crate) sorts: BTreeMap<String, (String, bool)>,
     pub(crate) wide: bool,
     pub(crate) full_pane: bool,
 }
 
-/// The directory of all that this program keeps for its user, unasked.
+/// Returns the directory for files that this program saves by itself.
 pub(crate) fn state(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = directory("XDG_STATE_HOME").or_else(|| directory("HOME").map(|home| home.join(".local/state")))?;
     Some(state.join("farrier"))
 }
 
-/// Where it is kept.
+/// Returns the path of the saved state.
 pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(state(variable)?.join("ui.json"))
 }
 
 impl SavedState {
-    /// What was kept; nothing when it cannot be read: it is only a convenience.
+    /// Reads the saved state. Returns the default if it cannot be read: it is only a convenience.
     pub(crate) fn load(path: &Path) -> Self {
         fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Keeps it. Two programs that end together leave one of the two, and never half a file.
+    /// Writes the state atomically. If two programs end at the same time, the file is that of one of them.
     pub(crate) fn save(&self, path: &Path) -> io::Result<()> {
         let Some(directory) = path.parent() else { return Ok(()) };
         fs::create_dir_all(directory)?;

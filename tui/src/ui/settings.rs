@@ -1,4 +1,4 @@
-//! What flags, the environment and the configuration decide together, before the terminal is touched.
+//! Combines flags, environment and configuration to settings before the terminal is acquired.
 
 use std::{collections::HashMap, ffi::OsString};
 
@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub(crate) look: Appearance,
     pub(crate) keymap: Keymap,
     pub(crate) start: Option<ScreenId>,
-    /// Columns by the name of their list; a list that is not named shows what fits.
+    /// Columns by list name; for other lists the columns that fit are shown.
     pub(crate) columns: HashMap<String, Vec<String>>,
     pub(crate) clipboard: Clipboard,
     pub(crate) bulk_over: usize,
@@ -32,34 +32,34 @@ pub(crate) struct Settings {
     pub(crate) sync: Sync,
     pub(crate) slow: bool,
     pub(crate) mouse: bool,
-    /// The themes of the file, by their names.
+    /// The themes of the file, by name.
     pub(crate) themes: Vec<(String, Theme)>,
 }
 
-/// Whether the terminal is told where a frame begins and ends.
+/// Whether synchronized output is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sync {
-    /// Where it says at once that it knows what that means.
+    /// If the terminal answers the query in time.
     #[default]
     Auto,
     On,
     Off,
 }
 
-/// Where copied text goes.
+/// Destination of copied text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Clipboard {
-    /// tmux where it is, else the terminal.
+    /// tmux if it runs, otherwise the terminal.
     #[default]
     Auto,
     Terminal,
     Tmux,
-    /// Nowhere: it is only shown.
+    /// No clipboard: the text is only shown.
     Off,
 }
 
 impl Settings {
-    /// Flags come before the environment, that before the file. Also what is wrong with the file.
+    /// Precedence: flags, environment, file. Also returns the problems in the file.
     pub(crate) fn of(
         looks: &Looks,
         config: &Config,
@@ -125,7 +125,7 @@ impl Default for Settings {
     }
 }
 
-/// The themes of a file. One may build on one before it.
+/// Returns the themes of a file. A theme may be based on an earlier one.
 fn themes(settings: &[ThemeSetting], problems: &mut Vec<ConfigProblem>) -> Vec<(String, Theme)> {
     let mut made: Vec<(String, Theme)> = Vec::new();
     for setting in settings {
@@ -146,13 +146,13 @@ fn themes(settings: &[ThemeSetting], problems: &mut Vec<ConfigProblem>) -> Vec<(
     made
 }
 
-/// A theme of the file, or one that is always there.
+/// Returns a theme of the file, or a built-in one.
 pub(crate) fn named(name: &str, own: &[(String, Theme)]) -> Option<Theme> {
     let found = own.iter().find(|(known, _)| known == name).map(|(_, theme)| *theme);
     found.or_else(|| Theme::named(name))
 }
 
-/// The names of all themes.
+/// Returns the names of all themes.
 pub(crate) fn all(own: &[(String, Theme)]) -> String {
     let names: Vec<&str> = theme::NAMES.into_iter().chain(own.iter().map(|(name, _)| name.as_str())).collect();
     names.join(", ")

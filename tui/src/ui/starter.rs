@@ -1,8 +1,8 @@
-//! Starting a daemon for this user, when there is none.
+//! Starts a daemon for this user if none runs.
 //!
-//! Owns which program is started, where its log goes, and that it outlives the terminal: it gets a
-//! process group of its own, no input, and its words go to a file. It is started with no arguments,
-//! so that it is the daemon that this program looks for by itself.
+//! Owns the choice of the program and the path of its log. The daemon gets a process group of its own, so that it
+//! outlives the terminal, and no input; its output goes to the log. It gets no arguments, so that it listens where
+//! this program looks for it by default.
 
 use std::{
     ffi::OsString,
@@ -15,12 +15,12 @@ use std::{
 use super::saved_state;
 
 const PROGRAM: &str = "farrierd";
-/// A log that is longer when a daemon is started is put aside; one such is kept.
+/// A longer log is renamed when a daemon is started; one old log is kept.
 const LOG_MAX_BYTES: u64 = 4 << 20;
-/// Of a log, so much is shown when the daemon does not stay.
+/// Amount of the log that is shown if the daemon exits.
 const TAIL_BYTES: usize = 2_000;
 
-/// A daemon that could be started.
+/// A daemon that can be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Starter {
     pub(crate) program: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) struct Starter {
 }
 
 impl Starter {
-    /// The daemon beside this program, or in the search path, and the place for its log.
+    /// Finds the daemon beside this program or in `PATH`, and the path of its log.
     pub(crate) fn find(variable: impl Fn(&str) -> Option<OsString>, beside: Option<&Path>) -> Option<Self> {
         let state = saved_state::state(&variable)?;
         let search = variable("PATH").unwrap_or_default();
@@ -37,7 +37,7 @@ impl Starter {
         Some(Self { program, log: state.join("farrierd.log") })
     }
 
-    /// Starts it. Whether it stays is another question.
+    /// Starts the daemon. It may still exit later.
     pub(crate) fn start(&self) -> io::Result<Child> {
         if let Some(directory) = self.log.parent() {
             fs::create_dir_all(directory)?;
@@ -47,7 +47,7 @@ impl Starter {
         self.command(log)?.spawn()
     }
 
-    /// Begins a new log where the old one has become long. What was put aside before is gone then.
+    /// Starts a new log if the old one is long. This replaces the previously renamed log.
     fn put_log_aside(&self) -> io::Result<()> {
         match fs::metadata(&self.log) {
             Ok(about) if about.len() > LOG_MAX_BYTES => fs::rename(&self.log, self.log.with_extension("log.1")),
@@ -62,7 +62,7 @@ impl Starter {
         Ok(command)
     }
 
-    /// The end of its log, for a daemon that did not stay.
+    /// Returns the end of the log, for a daemon that exited.
     pub(crate) fn last_words(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         let tail = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).into_owned();

@@ -1,8 +1,7 @@
-//! Colours of what is drawn.
+//! Colour themes.
 //!
-//! Screens draw in roles with the terminal's own colours; a theme puts others in their place when
-//! the picture is whole. So nothing else knows that there are themes, and how many colours a
-//! terminal has is asked in one place.
+//! Screens draw in roles with the terminal's own colours; a theme replaces them in the finished frame. Only this
+//! module knows themes and the number of colours of the terminal.
 
 use ratatui::{
     buffer::Cell,
@@ -11,7 +10,7 @@ use ratatui::{
 
 use super::caps::Colors;
 
-/// What one role looks like.
+/// The style of one role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Paint {
     color: Color,
@@ -22,22 +21,22 @@ const fn paint(color: Color, more: Modifier) -> Paint {
     Paint { color, more }
 }
 
-/// Roles, as configurations name them.
+/// The names of the roles in the configuration.
 pub(crate) const ROLES: [&str; 8] = ["text", "muted", "accent", "ok", "warn", "error", "title", "selected"];
 const SELECTED: usize = 7;
 
-/// The look of all roles.
+/// The styles of all roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Theme([Paint; 8]);
 
-/// Themes that are always there.
+/// Built-in themes.
 pub(crate) const NAMES: [&str; 5] = ["default", "mono", "high-contrast", "light", "dark"];
 
 const NONE: Modifier = Modifier::empty();
 const BOLD: Modifier = Modifier::BOLD;
 const MARKED: Modifier = Modifier::REVERSED.union(Modifier::BOLD);
 
-/// Text and titles in the terminal's own colour; `colors` of muted, accent, ok, warn, error.
+/// Text and titles have the terminal's own colour; `colors` are those of muted, accent, ok, warn, error.
 const fn of(colors: [Color; 5], muted: Modifier, alarm: Modifier) -> Theme {
     Theme([
         paint(Color::Reset, NONE),
@@ -63,7 +62,7 @@ const fn indexed(numbers: [u8; 5]) -> [Color; 5] {
 }
 
 impl Theme {
-    /// The theme of this name.
+    /// Returns the theme of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let bright = [Color::Reset, Color::LightCyan, Color::LightGreen, Color::LightYellow, Color::LightRed];
         Some(match name {
@@ -76,7 +75,7 @@ impl Theme {
         })
     }
 
-    /// The same with another colour for one role.
+    /// Returns the theme with another colour for one role.
     pub(crate) fn with(mut self, role: &str, color: &str) -> Result<Self, String> {
         let at = ROLES.iter().position(|known| *known == role);
         let at = at.ok_or_else(|| format!("'{role}' is no role; there are: {}", ROLES.join(", ")))?;
@@ -86,11 +85,11 @@ impl Theme {
         Ok(self)
     }
 
-    /// Puts its colours into a cell that was drawn in the terminal's own.
+    /// Applies the theme to a cell that was drawn in the terminal's own colours.
     pub(crate) fn apply(&self, cell: &mut Cell, colors: Colors) {
         let Some(role) = role(cell) else { return };
         let Paint { color, more } = self.0[role];
-        // What a role brought along goes; what a pane added, such as an underline, stays.
+        // Replaces the attributes of the role; those added by a pane, such as an underline, stay.
         let own = Modifier::DIM | BOLD | Modifier::REVERSED;
         let stays = if role == SELECTED { NONE } else { cell.modifier & BOLD };
         cell.modifier = (cell.modifier - own) | more | stays;
@@ -98,7 +97,7 @@ impl Theme {
     }
 }
 
-/// Which role a cell was drawn in.
+/// Returns the role that a cell was drawn in.
 fn role(cell: &Cell) -> Option<usize> {
     if cell.modifier.contains(Modifier::REVERSED) {
         return Some(SELECTED);
@@ -146,7 +145,7 @@ fn parse(text: &str) -> Option<Color> {
     Some(Color::Rgb(bytes[0], bytes[1], bytes[2]))
 }
 
-/// The nearest colour that the terminal has.
+/// Returns the nearest colour that the terminal supports.
 fn reduced(color: Color, colors: Colors) -> Color {
     match (color, colors) {
         (_, Colors::Never) => Color::Reset,
@@ -160,7 +159,7 @@ fn reduced(color: Color, colors: Colors) -> Color {
     }
 }
 
-/// What a colour of the 256 looks like.
+/// Returns the RGB value of one of the 256 colours.
 fn value(at: u8) -> (u8, u8, u8) {
     let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     match at {
@@ -170,7 +169,7 @@ fn value(at: u8) -> (u8, u8, u8) {
     }
 }
 
-/// The nearest of the sixteen; what has no hue is the terminal's own, which can always be read.
+/// Returns the nearest of the sixteen colours. Greys become the terminal's own colour, which is always readable.
 fn nearest((r, g, b): (u8, u8, u8)) -> Color {
     if r.abs_diff(g) < 24 && g.abs_diff(b) < 24 {
         return Color::Reset;

@@ -1,29 +1,28 @@
-//! Times of day as people read them on a screen.
+//! Formats times for the screen.
 //!
-//! Owns how they are written, which the user chooses: as ages, in full in UTC, or in full where the
-//! user is. Reads no clock: what it is now is set from outside, so that ages are right again after the
-//! clock was set or the machine slept.
+//! The user chooses the style: relative, in full in UTC, or in full in local time. This module reads no clock: the
+//! current time is passed in, so that ages are correct after the clock was set or the machine slept.
 
 use jiff::{Timestamp, tz::TimeZone};
 
 use super::words::{seconds, seconds_from, span};
 
-/// How times are written.
+/// Styles of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Times {
-    /// `4m`: how long ago it was.
+    /// `4m`: relative.
     #[default]
     Relative,
     /// `2026-11-20T14:02:09Z`
     Iso,
-    /// `2026-11-20 15:02`, by the clock on the wall.
+    /// `2026-11-20 15:02`, in local time.
     Local,
 }
 
 impl Times {
     pub(crate) const NAMES: &[&str] = &["relative", "iso", "local"];
 
-    /// The one of this name.
+    /// Returns the style of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "relative" => Self::Relative,
@@ -33,7 +32,7 @@ impl Times {
         })
     }
 
-    /// Cells that a column of ages needs.
+    /// Returns the width of a column of ages, in cells.
     pub(crate) fn cells(self) -> u16 {
         match self {
             Self::Relative => 0,
@@ -43,7 +42,7 @@ impl Times {
     }
 }
 
-/// What it is now, and how other times are written.
+/// The current time, and the style of other times.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     pub(crate) now: Timestamp,
@@ -52,17 +51,17 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock in UTC.
+    /// Returns a clock in UTC.
     pub(crate) fn at(now: Timestamp, style: Times) -> Self {
         Self { now, style, zone: TimeZone::UTC }
     }
 
-    /// How long ago it was, or when. A dash for no time.
+    /// Formats how long ago a time was, or the time itself. A dash for no time.
     pub(crate) fn age(&self, text: &str) -> String {
         self.age_from(seconds(text))
     }
 
-    /// The same of a time that is counted in seconds.
+    /// Formats the same for a time in seconds since 1970.
     pub(crate) fn age_from(&self, then: i64) -> String {
         match self.style {
             Times::Relative => self.since(then),
@@ -71,14 +70,14 @@ impl Clock {
         }
     }
 
-    /// How long until it is, or when: `89d 23h`, `2h 10m`, `41m`, `over`. A dash for no time. The time
-    /// is counted in seconds.
+    /// Formats the time until `then` (seconds since 1970), or the time itself: `89d 23h`, `2h 10m`, `41m`, `over`.
+    /// A dash for no time.
     pub(crate) fn until(&self, then: i64) -> String {
         if self.style == Times::Relative { self.left(then) } else { self.age_from(then) }
     }
 
-    /// When it was, in at most seven cells, or in full: `14:02` on the same day, `11-20` in the same year,
-    /// `2025-11` before. A dash for no time. The time is counted in seconds.
+    /// Formats a time (seconds since 1970) in at most seven cells, or in full: `14:02` on the same day, `11-20` in
+    /// the same year, `2025-11` before. A dash for no time.
     pub(crate) fn day(&self, then: i64) -> String {
         let same = |form| self.written(then, form) == self.written(self.now.as_second(), form);
         match self.style {
@@ -89,17 +88,17 @@ impl Clock {
         }
     }
 
-    /// `14:02:07`, or in full.
+    /// Formats `14:02:07`, or the time in full.
     pub(crate) fn moment(&self, text: &str) -> String {
         if self.style == Times::Iso { self.age(text) } else { self.time(text) }
     }
 
-    /// How long ago it was, whatever was chosen.
+    /// Formats how long ago a time was, in any style.
     pub(crate) fn since(&self, then: i64) -> String {
         seconds_from(then, self.now).map_or_else(|| "-".to_owned(), span)
     }
 
-    /// How long until it is, whatever was chosen. The time is counted in seconds.
+    /// Formats the time until `then` (seconds since 1970), in any style.
     pub(crate) fn left(&self, then: i64) -> String {
         match seconds_from(then, self.now).map(|since| -since) {
             None => "-".to_owned(),
@@ -110,12 +109,12 @@ impl Clock {
         }
     }
 
-    /// `2026-11-20 14:02:09`: with its date, to the second. A dash for no time.
+    /// Formats `2026-11-20 14:02:09`: date and time to the second. A dash for no time.
     pub(crate) fn stamp(&self, text: &str) -> String {
         self.stamp_of(seconds(text))
     }
 
-    /// The same of a time that is counted in seconds.
+    /// Formats the same for a time in seconds since 1970.
     pub(crate) fn stamp_of(&self, then: i64) -> String {
         match self.style {
             Times::Iso => self.age_from(then),
@@ -123,7 +122,7 @@ impl Clock {
         }
     }
 
-    /// `2026-11-20 14:02`: date and minute; in ISO style in full. A dash for no time.
+    /// Formats `2026-11-20 14:02`: date and minute; in full in ISO style. A dash for no time.
     pub(crate) fn minute(&self, text: &str) -> String {
         match self.style {
             Times::Iso => self.age(text),
@@ -131,12 +130,12 @@ impl Clock {
         }
     }
 
-    /// The date after a number of days: `2026-12-21`.
+    /// Formats the date after a number of days: `2026-12-21`.
     pub(crate) fn date_in(&self, days: i64) -> String {
         self.written(self.now.as_second().saturating_add(days.saturating_mul(86_400)), "%Y-%m-%d")
     }
 
-    /// `14:02:07`
+    /// Formats `14:02:07`.
     pub(crate) fn time(&self, text: &str) -> String {
         self.written(seconds(text), "%H:%M:%S")
     }

@@ -1,7 +1,7 @@
-//! Downloads and archives of this session: work that lives in this program and ends with it.
+//! Downloads and archives of this session, which end with the program.
 //!
-//! Owns how far each is and how fast; the bytes are the network's business. Part files of artifacts
-//! stay when a download is stopped, and the next one goes on with them.
+//! Owns the progress and rate of each; the network module transfers the bytes. Part files of artifacts stay when a
+//! download is stopped, and the next download resumes them.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -14,50 +14,50 @@ use super::{
 };
 use crate::{output::human_bytes, progress};
 
-/// Rates are those of so long.
+/// The time over which rates are averaged.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Before that nothing can be said about the rest.
+/// Before this time no estimate is shown.
 const SURE_AFTER: Duration = Duration::from_secs(2);
 
-/// One of them.
+/// One download or archive.
 #[derive(Clone, Debug)]
 struct Transfer {
     ask: Ask,
     name: String,
     have: u64,
-    /// Unknown for what is made while it is sent.
+    /// `None` for content that is generated while it is sent.
     size: Option<u64>,
     began: Duration,
     samples: VecDeque<(Duration, u64)>,
-    /// Where it is, or why it is not there.
+    /// The path of the saved file, or the error.
     ended: Option<Result<String, String>>,
 }
 
-/// All of them, the oldest first.
+/// All transfers, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transfers(Vec<Transfer>);
 
-/// Something that runs, for a line with a bar.
+/// A running task for a line with a progress bar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProgressLine {
     pub(crate) what: &'static str,
     pub(crate) name: String,
-    /// So much of so much; none where nobody knows.
+    /// Done and total; `None` if the total is unknown.
     pub(crate) share: Option<(i64, i64)>,
     pub(crate) note: String,
 }
 
-/// What is to be said of an answer.
+/// A notice about a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TransferNotice {
     Saved(String),
     Failed(String),
-    /// There is a file of that name, which may be wanted.
+    /// A file of that name exists and must not be overwritten.
     Exists,
 }
 
 impl Transfers {
-    /// One begins; an earlier failure of the same file is forgotten.
+    /// Starts a transfer. An earlier failure of the same file is removed.
     pub(crate) fn begin(&mut self, ask: &Ask, name: String, now: Duration) {
         self.0.retain(|one| one.name != name || !matches!(one.ended, Some(Err(_))));
         self.0.push(Transfer {
@@ -71,7 +71,7 @@ impl Transfers {
         });
     }
 
-    /// Takes an answer. Answers what is to be said of it, if it was for one of them.
+    /// Handles a response. Returns a notice if the response belongs to a transfer.
     pub(crate) fn take(
         &mut self,
         ask: &Ask,
@@ -92,13 +92,13 @@ impl Transfers {
                 let checked = if matches!(ask, Ask::Download { .. }) { ", sha256 checked" } else { "" };
                 let notice = TransferNotice::Saved(format!("{} saved{checked}: {path}", one.name));
                 let done = Transfer { ended: Some(Ok(path)), ..self.0.remove(at) };
-                // The same file was saved before: one line is enough.
+                // The same file was saved before: keep one line.
                 self.0.retain(|other| other.ended != done.ended);
                 self.0.insert(at.min(self.0.len()), done);
                 Some(notice)
             }
             Ok(_) => None,
-            // Nothing was done: whatever was said of that file before still holds.
+            // Nothing was saved: an earlier notice about that file is still true.
             Err(problem) if problem.kind == ProblemKind::Exists => {
                 self.0.remove(at);
                 Some(TransferNotice::Exists)
@@ -110,7 +110,7 @@ impl Transfers {
         }
     }
 
-    /// What is to be stopped, the youngest first.
+    /// Returns the request to cancel: the newest transfer.
     pub(crate) fn stop(&mut self) -> Option<Ask> {
         let one = self.0.iter_mut().rev().find(|one| one.ended.is_none())?;
         one.ended = Some(Err("stopped".to_owned()));
@@ -121,7 +121,7 @@ impl Transfers {
         self.0.is_empty()
     }
 
-    /// Rows that they need, with their heading.
+    /// Returns the number of rows to draw, with the heading.
     pub(crate) fn rows(&self) -> u16 {
         u16::try_from(self.0.len() + 1).unwrap_or(u16::MAX)
     }
@@ -130,7 +130,7 @@ impl Transfers {
         self.0.iter().filter(|one| one.ended.is_none())
     }
 
-    /// Those that run, the youngest first: what it is, its file, how far it is, and what is said of it.
+    /// Returns the progress lines of running transfers, the newest first.
     pub(crate) fn progress_lines(&self, now: Duration) -> impl Iterator<Item = ProgressLine> {
         self.0.iter().rev().filter(|one| one.ended.is_none()).map(move |one| ProgressLine {
             what: if matches!(one.ask, Ask::Download { .. }) { "download" } else { "archive" },
@@ -144,7 +144,7 @@ impl Transfers {
         })
     }
 
-    /// What would end with the program.
+    /// Describes the transfers that would be lost if the program ended.
     pub(crate) fn losses(&self) -> Option<String> {
         match self.running().count() {
             0 => None,
@@ -153,7 +153,7 @@ impl Transfers {
         }
     }
 
-    /// A word about what runs, for the status line.
+    /// Returns a short text about running transfers for the status line.
     pub(crate) fn word(&self) -> Option<String> {
         let one = self.running().last()?;
         let more = self.running().count() - 1;
@@ -161,7 +161,7 @@ impl Transfers {
         Some(format!("{} {}{more}", one.name, one.part()))
     }
 
-    /// Draws them, the youngest first.
+    /// Draws the transfers, the newest first.
     pub(crate) fn draw(&self, now: Duration, area: Rect, buf: &mut Buffer) {
         if area.height == 0 {
             return;
@@ -181,7 +181,7 @@ impl Transfers {
 }
 
 impl Transfer {
-    /// `41 %`, or bytes where nobody knows how many there will be.
+    /// Formats `41 %`, or bytes if the total is unknown.
     fn part(&self) -> String {
         match self.size {
             Some(size) => format!("{} %", words::percent(signed(self.have), signed(size))),
@@ -189,14 +189,14 @@ impl Transfer {
         }
     }
 
-    /// Bytes a second.
+    /// Returns the rate in bytes per second.
     fn rate(&self) -> Option<u64> {
         let ((first, before), (last, after)) = (self.samples.front()?, self.samples.back()?);
         let millis = u64::try_from(last.saturating_sub(*first).as_millis()).ok().filter(|millis| *millis > 0)?;
         Some(after.saturating_sub(*before).saturating_mul(1_000) / millis)
     }
 
-    /// The rate, once there is one that means something.
+    /// Returns the rate as soon as it is meaningful.
     fn sure_rate(&self, now: Duration) -> Option<u64> {
         let sure = now.saturating_sub(self.began) >= SURE_AFTER;
         self.rate().filter(|rate| sure && *rate > 0)

@@ -1,8 +1,8 @@
-//! Numbers and spans of time as people read them on a screen, in as few cells as possible.
+//! Formats numbers and durations for the screen, in as few cells as possible.
 
 use jiff::Timestamp;
 
-/// How long ago or how soon, in at most five cells: `now`, `4m`, `19h`, `88d`, `3y`.
+/// Formats a duration in at most five cells: `now`, `4m`, `19h`, `88d`, `3y`.
 pub(crate) fn span(seconds: i64) -> String {
     match seconds.max(0) {
         0 => "now".to_owned(),
@@ -14,22 +14,22 @@ pub(crate) fn span(seconds: i64) -> String {
     }
 }
 
-/// Seconds since an RFC 3339 time. The zero time of the API family is none.
+/// Returns the seconds since an RFC 3339 time. The zero time of the Gitea API means no time.
 pub(crate) fn seconds_since(text: &str, now: Timestamp) -> Option<i64> {
     seconds_from(seconds(text), now)
 }
 
-/// An RFC 3339 time in seconds since 1970; 0 for none, and for the zero time of the API family.
+/// Converts an RFC 3339 time to seconds since 1970; 0 for none, and for the zero time of the Gitea API.
 pub(crate) fn seconds(text: &str) -> i64 {
     text.parse::<Timestamp>().map_or(0, |then| then.as_second().max(0))
 }
 
-/// Seconds since a time that is counted in seconds; 0 is none.
+/// Returns the seconds since a time in seconds since 1970; 0 means no time.
 pub(crate) fn seconds_from(then: i64, now: Timestamp) -> Option<i64> {
     (then > 0).then(|| now.as_second() - then)
 }
 
-/// `1 204`
+/// Formats `1 204`.
 pub(crate) fn count(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::from(if number < 0 { "-" } else { "" });
@@ -42,7 +42,7 @@ pub(crate) fn count(number: i64) -> String {
     text
 }
 
-/// `12d 04:11`
+/// Formats `12d 04:11`.
 pub(crate) fn uptime(seconds: i64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     if days > 0 {
@@ -52,7 +52,7 @@ pub(crate) fn uptime(seconds: i64) -> String {
     }
 }
 
-/// A bar of `width` cells that is filled to `part` of `whole`.
+/// Draws a bar of `width` cells that is filled to `part` of `whole`.
 pub(crate) fn bar(part: i64, whole: i64, width: usize) -> String {
     let filled = if whole > 0 {
         usize::try_from(part.max(0)).unwrap_or(0).saturating_mul(width) / usize::try_from(whole).unwrap_or(1).max(1)
@@ -63,18 +63,18 @@ pub(crate) fn bar(part: i64, whole: i64, width: usize) -> String {
     format!("[{}{}]", "█".repeat(filled), "·".repeat(width - filled))
 }
 
-/// A line of small columns of `width` cells: the newest values at its end, the highest of them full.
+/// Draws a sparkline of `width` cells: the newest values at its end, scaled to the highest value.
 pub(crate) fn sparkline(values: &[i64], width: usize) -> String {
     const STEPS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
     let shown = &values[values.len().saturating_sub(width)..];
     let most = shown.iter().copied().max().unwrap_or(0).max(1);
-    // What is there is seen, however little it is.
+    // A value above zero is always visible.
     let step = |value: i64| if value > 0 { usize::try_from(value * 7 / most).unwrap_or(7).clamp(1, 7) } else { 0 };
     let line: String = shown.iter().map(|value| STEPS[step(*value)]).collect();
     format!("{line:>width$}")
 }
 
-/// Whole percents.
+/// Returns whole percents.
 pub(crate) fn percent(part: i64, whole: i64) -> i64 {
     if whole > 0 { part.max(0).saturating_mul(100) / whole } else { 0 }
 }

@@ -1,7 +1,7 @@
-//! What every screen may look at, and what it may want.
+//! State that all screens read, and commands that screens send to the application.
 //!
-//! Screens change nothing but themselves: what goes beyond is a [`Cmd`], which the application
-//! carries out or hands to the loop. Nothing here does anything.
+//! A screen changes only its own state. For everything else it creates a [`Cmd`], which the application or the main
+//! loop carries out. This module contains only data.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -19,24 +19,24 @@ use super::{
     transfers::Transfers,
 };
 
-/// Without an answer for this long, the screen says so.
+/// If no response arrives for this long, the screen shows it.
 const SILENT_AFTER: Duration = Duration::from_secs(3);
 
-/// The link to the daemon.
+/// The state of the connection to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Nothing was heard yet.
+    /// No response yet.
     Connecting,
-    /// The last answer came.
+    /// The last request was answered.
     Up,
-    /// Nobody answers, since when, and when it is tried again.
+    /// The daemon does not respond: since when, and when the next try is.
     Down { since: Duration, tries: u32, again_at: Duration, problem: Problem },
-    /// The daemon answers, but does not want to be asked by this caller.
+    /// The daemon refuses the requests of this caller.
     Refused { problem: Problem },
 }
 
 impl Link {
-    /// The mark beside the server's name.
+    /// Returns the mark beside the server's name.
     pub(crate) fn mark(&self) -> &'static str {
         match self {
             Self::Connecting => "..",
@@ -47,95 +47,95 @@ impl Link {
     }
 }
 
-/// The state that all screens share.
+/// State shared by all screens.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own that the user holds")]
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) size: Size,
     pub(crate) look: Appearance,
-    /// The time of day, for ages.
+    /// Wall-clock time, for ages.
     pub(crate) clock: Clock,
-    /// Time since the start, for waiting; it never jumps.
+    /// Monotonic time since the start, for timeouts.
     pub(crate) now: Duration,
     pub(crate) link: Link,
-    /// Where the daemon is, in words.
+    /// Address of the daemon, for display.
     pub(crate) place: String,
-    /// Which token the daemon is shown, in words.
+    /// Description of the token in use.
     pub(crate) token: Option<String>,
-    /// The daemon that could be started when there is none.
+    /// The daemon that can be started if none runs.
     pub(crate) starter: Option<Starter>,
-    /// What the daemon last said of itself.
+    /// The last status of the daemon.
     pub(crate) status: Option<Status>,
     pub(crate) read_only: bool,
     pub(crate) keymap: Keymap,
-    /// Columns by the name of their list.
+    /// Columns by list name.
     pub(crate) columns: HashMap<String, Vec<String>>,
-    /// More than so many things at once want their number typed.
+    /// Actions on more objects than this need the number typed.
     pub(crate) bulk_over: usize,
-    /// Whether columns are shown that are left out otherwise.
+    /// Whether additional columns are shown.
     pub(crate) wide: bool,
     /// Whether the line to the terminal is slow.
     pub(crate) slow: bool,
     pub(crate) mouse: bool,
     pub(crate) transfers: Transfers,
-    /// Whether live data stand still.
+    /// Whether live updates are paused.
     pub(crate) paused: bool,
-    /// Since when an answer is due that has not come.
+    /// Since when a response is overdue.
     pub(crate) waits_since: Option<Duration>,
-    /// The cursor is on its way until then: nobody asks about what it only passes.
+    /// Until when the cursor is moving: no details are requested for rows that it passes.
     pub(crate) moving_until: Option<Duration>,
-    /// Whether rows must keep their places, since something that is about them lies over them.
+    /// Whether the order of rows is frozen, because an open layer refers to them.
     pub(crate) still: bool,
     /// Whether the focused pane takes the whole width.
     pub(crate) full_pane: bool,
 }
 
 impl World {
-    /// Whether no daemon answers where daemons usually are, and none has answered before.
+    /// Whether no daemon responds at the default addresses and none has responded before.
     pub(crate) fn is_nowhere(&self) -> bool {
         self.status.is_none()
             && matches!(&self.link, Link::Down { problem, .. } if problem.kind == ProblemKind::Nowhere)
     }
 
-    /// When something was, counted from the start, by the clock.
+    /// Converts a time since the start to wall-clock time.
     pub(crate) fn clock_at(&self, then: Duration) -> String {
         self.clock.time(&(self.clock.now - self.now.saturating_sub(then)).to_string())
     }
 
-    /// How long no answer has come, once that is long enough to be reported.
+    /// Returns how long no response has arrived, if that is long enough to report.
     pub(crate) fn silence(&self) -> Option<Duration> {
         self.waits_since.map(|since| self.now.saturating_sub(since)).filter(|age| *age >= SILENT_AFTER)
     }
 
-    /// Whether the rows on the screen may be out of date because the daemon does not answer.
+    /// Whether the rows on the screen may be out of date because the daemon does not respond.
     pub(crate) fn is_stale(&self) -> bool {
         self.silence().is_some() || (matches!(self.link, Link::Down { .. }) && !self.is_nowhere())
     }
 
-    /// Whether list and detail stand side by side.
+    /// Whether list and detail are shown side by side.
     pub(crate) fn split(&self) -> bool {
         self.size.width >= 110 && !self.full_pane
     }
 
-    /// Whether there is room, or a wish, for columns that are left out otherwise.
+    /// Whether additional columns fit or were requested.
     pub(crate) fn shows_more(&self) -> bool {
         self.wide || self.size.width >= 180
     }
 
-    /// What is to be said of a daemon that speaks another language than this program.
+    /// Returns a warning about a daemon with a different API level.
     pub(crate) fn other_level(&self) -> Option<String> {
         let status = self.status.as_ref().filter(|status| status.api_level != API_LEVEL)?;
         let (version, level) = (&status.version, status.api_level);
         Some(format!("daemon {version} speaks level {level}, this farrier {API_LEVEL}"))
     }
 
-    /// Whether nothing may be changed, whatever becomes of the link.
+    /// Whether changes are disabled, independent of the connection.
     pub(crate) fn only_looks(&self) -> bool {
         self.read_only || self.other_level().is_some()
     }
 
-    /// Until when an administrator can restore what is deleted now, or that nobody can. A daemon that does not
-    /// send the number of days deletes permanently.
+    /// Returns until when an administrator can restore objects that are deleted now, or that they cannot be
+    /// restored. A daemon that does not send the number of days deletes permanently.
     pub(crate) fn after_deletion(&self) -> String {
         match self.status.as_ref().map_or(0, |status| status.restore_days) {
             days @ 1.. => format!("Can be restored until {}.", self.clock.date_in(days)),
@@ -143,7 +143,7 @@ impl World {
         }
     }
 
-    /// Why nothing can be changed now.
+    /// Returns why changes are not possible now.
     pub(crate) fn no_changes(&self) -> Option<String> {
         if self.read_only {
             return Some("off: --read-only was given".to_owned());
@@ -155,55 +155,55 @@ impl World {
     }
 }
 
-/// How a notice is meant.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
     Error,
 }
 
-/// What a screen wants beyond itself.
+/// A command of a screen to the application.
 #[derive(Clone, Debug)]
 pub(crate) enum Cmd {
-    /// Ask the daemon.
+    /// Sends a request.
     Ask(Ask),
-    /// Make a file, and ask only when it has been saved.
+    /// Downloads a file, and sends the second request only after it was saved.
     After(Ask, Ask),
-    /// Stop asking.
+    /// Cancels a request.
     Cancel(Ask),
-    /// Say a line.
+    /// Shows a notice.
     Tell(Tone, String),
-    /// Put something over the screen.
+    /// Opens a layer above the screen.
     Open(Box<Layer>),
-    /// Show a screen.
+    /// Shows a screen.
     Screen(ScreenId),
-    /// Show the artifacts of a repository, with the cursor on one of them.
+    /// Shows the artifacts of a repository, with the cursor on one of them.
     Artifacts(farrier_common::client::RepositoryPath, Option<i64>),
-    /// Show the hooks of a repository, with the cursor on one of them.
+    /// Shows the hooks of a repository, with the cursor on one of them.
     Hooks(farrier_common::client::RepositoryPath, Option<i64>),
-    /// Show a repository, by its number.
+    /// Shows a repository, by ID.
     Repository(i64),
-    /// Show the deliveries of a hook, or of all.
+    /// Shows the deliveries of a hook, or of all.
     Deliveries(Option<u64>),
-    /// Show the deliveries of an event, or of all.
+    /// Shows the deliveries of an event, or of all.
     DeliveriesOf(String),
-    /// What takes back what was just done.
+    /// Registers the command that undoes the last change.
     Undo(Box<Cmd>),
-    /// Show one delivery of a hook.
+    /// Shows one delivery of a hook.
     Inspect(u64, String),
-    /// End the program, now or once nothing is fetched any more.
+    /// Quits, now or after all downloads.
     Quit { wait: bool },
-    /// Speak to another daemon, or as somebody else.
+    /// Changes the daemon or the token.
     Reconnect(Reconnect),
-    /// Tell the screen when the cursor stands still.
+    /// Calls the screen's `cursor_rested` when the cursor stops.
     WhenRested,
-    /// Show a text in the user's pager.
+    /// Shows a text in the user's pager.
     Page(String),
-    /// Put a text where it can be pasted from; the second says what it is.
+    /// Copies a text to the clipboard; the second text describes it.
     Copy(String, String),
 }
 
-/// A screen's hands.
+/// Access of a screen to the shared state and to commands.
 #[derive(Debug)]
 pub(crate) struct Env<'a> {
     pub(crate) world: &'a World,
@@ -223,8 +223,8 @@ impl<'a> Env<'a> {
         self.want(Cmd::Ask(ask));
     }
 
-    /// Whether the cursor only passes what is under it. Then nothing is asked now: the screen hears when it
-    /// stands still.
+    /// Whether the cursor is still moving. Then details are not requested now: `cursor_rested` is called when it
+    /// stops.
     pub(crate) fn is_passing(&mut self) -> bool {
         let passing = self.world.moving_until.is_some_and(|until| self.world.now < until);
         if passing {

@@ -1,8 +1,8 @@
-//! What a key or a command does, and what kind of thing it does it to.
+//! The actions of keys and commands, and the kinds of objects that they apply to.
 
 use crate::ui::screens::ScreenId;
 
-/// What a key means.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Up,
@@ -67,7 +67,7 @@ pub(crate) enum Action {
     Undo,
     NextItem,
     PreviousItem,
-    /// Turns a hook on if it is off, and off if it is on.
+    /// Turns an inactive hook on, and an active one off.
     Toggle,
     TurnOn,
     TurnOff,
@@ -89,14 +89,14 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether it moves a cursor and does nothing else.
+    /// Whether the action only moves a cursor.
     pub(crate) fn moves(self) -> bool {
         use Action::{Down, First, HalfDown, HalfUp, Last, PageDown, PageUp, Up};
         matches!(self, Up | Down | First | Last | PageUp | PageDown | HalfUp | HalfDown)
     }
 }
 
-/// A kind of thing that an action or a command needs.
+/// A kind of object that an action or a command needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Object {
     Repository,
@@ -110,7 +110,7 @@ pub(crate) enum Object {
 }
 
 impl Object {
-    /// How it is written behind a command.
+    /// Returns the placeholder in a command.
     pub(crate) fn argument(self) -> &'static str {
         match self {
             Self::Repository => "OWNER/NAME",

@@ -1,4 +1,4 @@
-//! The table of keys and of commands that do what a key does.
+//! The table of key bindings and of the commands with the same actions.
 
 use super::{
     Action as A, Binding,
@@ -18,7 +18,7 @@ impl Binding {
         self
     }
 
-    /// Other words that find it.
+    /// Other search words.
     const fn also(mut self, also: &'static str) -> Self {
         self.also = also;
         self
@@ -35,7 +35,7 @@ impl Binding {
     }
 }
 
-/// All bindings, the more particular scopes first; within a scope in the order of the hint line.
+/// All bindings, the more specific scopes first; within a scope in the order of the hint line.
 pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Nowhere, &[C('U')], A::StartDaemon, "Start a daemon for this user", "start daemon"),
     bind(S::Nowhere, &[C('r')], A::Refresh, "Retry now", "retry"),

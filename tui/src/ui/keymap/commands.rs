@@ -2,16 +2,16 @@
 
 use super::Object;
 
-/// A command that is typed with an argument.
+/// A command with an argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TypedCommand {
     pub(crate) words: &'static str,
-    /// Other words that find it.
+    /// Other search words.
     pub(crate) also: &'static str,
-    /// How its argument is written.
+    /// Placeholder of the argument in the help.
     pub(crate) argument: &'static str,
     pub(crate) title: &'static str,
-    /// What its argument names, where known names can be offered.
+    /// The kind of object that the argument names, to offer suggestions.
     pub(crate) object: Option<Object>,
 }
 
@@ -31,7 +31,7 @@ impl TypedCommand {
     }
 }
 
-/// All of them.
+/// All commands with an argument.
 pub(crate) static COMMANDS: &[TypedCommand] = &[
     typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(Object::Repository),
     typed("hook show", "ID", "Show a hook").also("open go").of(Object::Hook),

@@ -1,7 +1,7 @@
-//! The one table of keys and commands.
+//! The table of keys and commands.
 //!
-//! Dispatch, the hint line, help, the menu of actions, the palette and the manual page all read it,
-//! so they cannot contradict each other. Screens carry actions out.
+//! Key dispatch, the hint line, help, the menu of actions, the palette and the manual page all read this table, so
+//! they are always consistent. Screens carry out the actions.
 
 mod action;
 mod bindings;
@@ -17,18 +17,18 @@ pub(crate) use self::{
 };
 use super::key::Key;
 
-/// Where a binding holds.
+/// The context in which a binding is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Where no daemon is.
+    /// No daemon was found.
     Nowhere,
-    /// Where the daemon was and does not answer.
+    /// The daemon does not respond any more.
     Away,
-    /// Where the daemon refuses to be asked.
+    /// The daemon refuses the requests of this caller.
     Refused,
-    /// Where the daemon could not tell what was to be shown.
+    /// The request for the shown data failed.
     Failed,
-    /// Where the daemon's log says more about that.
+    /// The request failed with a request ID that the daemon's log contains.
     FailedRequest,
     Everywhere,
     List,
@@ -38,7 +38,7 @@ pub(crate) enum Scope {
     Repositories,
     Repository,
     Branches,
-    /// Hooks and artifacts of a repository.
+    /// Hooks and artifacts tabs of a repository.
     RepositoryParts,
     Artifacts,
     Hooks,
@@ -48,27 +48,27 @@ pub(crate) enum Scope {
     DeletedArtifacts,
 }
 
-/// Keys and what they mean.
+/// Keys and their action.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding {
     pub(crate) scope: Scope,
     pub(crate) keys: &'static [Key],
     pub(crate) action: Action,
-    /// For help and menus.
+    /// Title for help and menus.
     pub(crate) title: &'static str,
-    /// For the hint line; empty: not there.
+    /// Text for the hint line; empty: not shown there.
     pub(crate) hint: &'static str,
-    /// What to type in the palette; empty: not there.
+    /// Command for the palette; empty: not available there.
     pub(crate) words: &'static str,
-    /// Other words that find it in help and palette.
+    /// Other search words for help and palette.
     pub(crate) also: &'static str,
-    /// What it needs; nothing for an action of a whole screen.
+    /// The kind of object that the action needs; `None` for an action of a whole screen.
     pub(crate) object: Option<Object>,
-    /// Whether it changes something on the daemon.
+    /// Whether the action changes something on the daemon.
     pub(crate) changes: bool,
 }
 
-/// All bindings of a program: those above, or those with what its user changed.
+/// All bindings: the default table, or the table with the user's changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keymap(&'static [Binding]);
 
@@ -83,13 +83,13 @@ impl Keymap {
         self.0
     }
 
-    /// The bindings of `scopes` whose first key no more particular one takes.
+    /// Returns the bindings of `scopes` whose first key no more specific binding uses.
     pub(crate) fn reachable(self, scopes: &[Scope]) -> impl Iterator<Item = &'static Binding> + use<'_> {
         let own = move |binding: &Binding, key: &Key| self.find(scopes, *key).is_some_and(|one| ptr::eq(one, binding));
         self.of(scopes).filter(move |binding| binding.keys.first().is_none_or(|key| own(binding, key)))
     }
 
-    /// What can only be typed: words with their argument, and what they do.
+    /// Returns the commands without a key: words with their argument, and their titles.
     pub(crate) fn only_words(self) -> impl Iterator<Item = (String, &'static str)> {
         let without_key = self.0.iter().filter(|binding| binding.keys.is_empty() && !binding.words.is_empty());
         let without_key = without_key.map(|binding| {
@@ -100,12 +100,12 @@ impl Keymap {
         without_key.chain(typed)
     }
 
-    /// The bindings of `scopes`, which go from the particular to the general.
+    /// Returns the bindings of `scopes`, which are ordered from the most specific to the most general.
     pub(crate) fn of(self, scopes: &[Scope]) -> impl Iterator<Item = &'static Binding> + use<'_> {
         scopes.iter().flat_map(move |scope| self.0.iter().filter(|binding| binding.scope == *scope))
     }
 
-    /// What `key` means in `scopes`.
+    /// Returns the binding of `key` in `scopes`.
     pub(crate) fn find(self, scopes: &[Scope], key: Key) -> Option<&'static Binding> {
         self.of(scopes).find(|binding| binding.keys.contains(&key))
     }
@@ -130,7 +130,7 @@ mod tests {
         let only_control = |binding: &&Binding| binding.keys.iter().all(|key| matches!(key, Key::Ctrl(_)));
         let names: Vec<&str> =
             BINDINGS.iter().filter(only_control).filter(|b| b.words.is_empty()).map(|b| b.title).collect();
-        // Half a page is also two keys of a page, and suspending is the shell's business.
+        // Half pages also have the page keys, and suspending belongs to the shell.
         assert_eq!(names, ["Half a page down", "Half a page up", "Suspend"]);
     }
 
@@ -155,7 +155,7 @@ mod tests {
         {
             let mut command = &cli;
             for word in words.split(' ').filter(|word| !word.starts_with('-')) {
-                // `run ID` and `artifact ID` are short forms of this screen alone.
+                // `run ID` and `artifact ID` are short forms that exist only in the full screen.
                 let Some(next) = command.find_subcommand(word) else { panic!("no `farrier {words}`") };
                 command = next;
             }

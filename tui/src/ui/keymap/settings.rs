@@ -1,7 +1,6 @@
-//! Keys that a user adds or takes away.
+//! Key bindings that the configuration file adds or removes.
 //!
-//! What is added stands beside the keys that are there. A place where one key would mean two things
-//! keeps the keys that it has without a file.
+//! Added keys complement the default ones. A scope in which one key would have two actions keeps its default keys.
 
 use std::collections::HashSet;
 
@@ -14,7 +13,7 @@ use crate::{
 const UNBIND: &str = "unbind";
 const GLOBAL: &str = "global";
 
-/// `NextPart` as `next_part`.
+/// Converts `NextPart` to `next_part`.
 fn snake(name: &str) -> String {
     let mut text = String::new();
     for (at, c) in name.char_indices() {
@@ -26,7 +25,7 @@ fn snake(name: &str) -> String {
     text
 }
 
-/// The name of an action in a file.
+/// Returns the name of an action in the file.
 fn action_name(action: Action) -> String {
     match action {
         Action::Screen(id) => id.name().to_lowercase().replace(' ', "_"),
@@ -34,7 +33,7 @@ fn action_name(action: Action) -> String {
     }
 }
 
-/// What an action was called in files before it had a name of its own.
+/// Returns the former name of an action, which files may still contain.
 fn earlier_name(action: Action) -> Option<&'static str> {
     match action {
         Action::NewBranch => Some("new"),
@@ -43,12 +42,12 @@ fn earlier_name(action: Action) -> Option<&'static str> {
     }
 }
 
-/// The name of a place in a file.
+/// Returns the name of a scope in the file.
 fn scope_name(scope: Scope) -> String {
     if scope == Scope::Everywhere { GLOBAL.to_owned() } else { snake(&format!("{scope:?}")) }
 }
 
-/// The keys of every place, for the manual.
+/// Returns the keys of every scope, for the manual.
 pub(crate) fn manual() -> Vec<crate::KeysOfPlace> {
     let mut places: Vec<crate::KeysOfPlace> = Vec::new();
     for binding in BINDINGS.iter().filter(|binding| !binding.keys.is_empty()) {
@@ -64,14 +63,14 @@ pub(crate) fn manual() -> Vec<crate::KeysOfPlace> {
 }
 
 impl Keymap {
-    /// The keys with what a file says, and what is wrong with that.
+    /// Returns the bindings with the changes of the file, and the problems in the file.
     pub(crate) fn with(settings: &[KeySetting]) -> (Self, Vec<ConfigProblem>) {
         if settings.is_empty() {
             return (Self::default(), Vec::new());
         }
         let mut bindings: Vec<Binding> = BINDINGS.to_vec();
         let mut problems = Vec::new();
-        // What is taken away is free for what is added.
+        // Removed keys are applied first, so that they can be added elsewhere.
         let (taken, added): (Vec<_>, Vec<_>) = settings.iter().partition(|setting| setting.action == UNBIND);
         for setting in taken.into_iter().chain(added) {
             if let Err(text) = change(&mut bindings, setting) {
@@ -90,7 +89,7 @@ impl Keymap {
                 *binding = *usual;
             }
         }
-        // Bindings live as long as the program, whether or not a file made them.
+        // The bindings live as long as the program.
         (Self(Box::leak(bindings.into_boxed_slice())), problems)
     }
 }
@@ -130,7 +129,7 @@ fn change(bindings: &mut [Binding], setting: &KeySetting) -> Result<(), String> 
     Err(format!("there is no action '{}' in {}; there are: {}", setting.action, setting.scope, known.join(", ")))
 }
 
-/// Keys that mean two things in one place.
+/// Returns the keys that have two actions in one scope.
 fn conflicts(bindings: &[Binding]) -> Vec<(Scope, Key, String)> {
     let mut found: Vec<(Scope, Key, String)> = Vec::new();
     let mut seen = HashSet::new();

@@ -1,7 +1,7 @@
-//! Runs and artifacts as lists keep them.
+//! Compact representation of runs and artifacts for lists.
 //!
-//! Owns what of them stays in memory while a hundred thousand are listed: each once, however many rows
-//! show it, and texts that many have in common only once.
+//! A list can hold a hundred thousand of them, so each is stored once, independent of the number of rows, and equal
+//! texts are shared.
 
 mod tree;
 
@@ -12,7 +12,7 @@ use farrier_common::api::{FoundArtifact, FoundJob, FoundRun};
 pub(crate) use self::tree::{Entry, Tree};
 use super::words;
 
-/// How a run or a job ended, if it did.
+/// The result of a run or a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     #[default]
@@ -35,14 +35,14 @@ impl Outcome {
     }
 }
 
-/// A run.
+/// The data of a run that lists need.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunSummary {
     pub(crate) id: i64,
     /// `owner/name`.
     pub(crate) repo: Arc<str>,
     pub(crate) title: Box<str>,
-    /// Empty when the agent named none; so is the commit.
+    /// Empty if the agent sent none; also the commit.
     pub(crate) branch: Box<str>,
     pub(crate) sha: Box<str>,
     pub(crate) outcome: Outcome,
@@ -53,7 +53,7 @@ pub(crate) struct RunSummary {
     pub(crate) jobs: Box<[JobSummary]>,
 }
 
-/// A job of a run.
+/// The data of a job that lists need.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct JobSummary {
     pub(crate) id: i64,
@@ -63,7 +63,7 @@ pub(crate) struct JobSummary {
     pub(crate) ended: i64,
 }
 
-/// How far an artifact is.
+/// The state of an artifact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
     Uploading,
@@ -72,13 +72,13 @@ pub(crate) enum State {
     Expired,
 }
 
-/// An artifact.
+/// The data of an artifact that lists need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArtifactSummary {
     pub(crate) id: i64,
     pub(crate) run: i64,
     pub(crate) job: i64,
-    /// Its name, a blank and its repository: what filters look through.
+    /// Its name, a blank and its repository: the text that filters search.
     text: Box<str>,
     name_bytes: u32,
     pub(crate) size: i64,
@@ -86,7 +86,7 @@ pub(crate) struct ArtifactSummary {
     /// Seconds since 1970; 0 for none.
     pub(crate) created: i64,
     pub(crate) expires: i64,
-    /// Of the protocol; 0: unknown.
+    /// Version of the upload protocol; 0: unknown.
     pub(crate) version: i32,
     pub(crate) state: State,
 }
@@ -96,12 +96,12 @@ impl ArtifactSummary {
         &self.text[..self.name_bytes as usize]
     }
 
-    /// Its name, and its repository behind it.
+    /// Returns its name. The repository follows it in the text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The digest in hexadecimal digits; empty while there is none.
+    /// Returns the digest in hexadecimal digits; empty if there is none.
     pub(crate) fn sha256(&self) -> String {
         if self.is_uploading() { String::new() } else { hex::encode(self.sha256) }
     }
@@ -115,18 +115,18 @@ impl ArtifactSummary {
     }
 }
 
-/// Runs and artifacts, as they come: each artifact with its repository.
+/// Runs and artifacts of one response, each artifact with its repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunsBatch {
     pub(crate) runs: Vec<Arc<RunSummary>>,
     pub(crate) artifacts: Vec<(Arc<str>, Arc<ArtifactSummary>)>,
-    /// Whether nothing follows.
+    /// Whether this is the last batch.
     pub(crate) last: bool,
     /// Whether there are older ones that are not kept.
     pub(crate) cut: bool,
 }
 
-/// Makes runs and artifacts small, and remembers what neighbours have in common.
+/// Converts runs and artifacts to the compact form, and shares texts that neighbours have in common.
 #[derive(Debug, Default)]
 pub(crate) struct RunCompactor {
     repo: Arc<str>,
@@ -149,7 +149,7 @@ impl RunCompactor {
 
     pub(crate) fn artifact(&mut self, whole: &FoundArtifact) -> (Arc<str>, Arc<ArtifactSummary>) {
         let mut sha256 = [0; 32];
-        // What is no digest is shown as none would be.
+        // An invalid digest is treated as a missing one.
         let _ = hex::decode_to_slice(whole.digest.trim_start_matches("sha256:"), &mut sha256);
         let state = match whole.state.as_str() {
             "uploading" => State::Uploading,
@@ -161,7 +161,7 @@ impl RunCompactor {
             run: whole.workflow_run.id,
             job: whole.job.id,
             text: format!("{} {}", whole.name, whole.repository).into(),
-            // No answer of a daemon is as long as numbers of this size go.
+            // Responses never reach the maximum of this number type.
             name_bytes: u32::try_from(whole.name.len()).unwrap_or(u32::MAX),
             size: whole.size_in_bytes,
             sha256,

@@ -1,6 +1,6 @@
-//! The tree that runs and their artifacts are, in whatever order they come.
+//! The tree of runs and their artifacts, which may be added in any order.
 //!
-//! To ask for everything again keeps what has not changed. How it is folded and sorted is a screen's matter.
+//! A reload keeps unchanged entries. Folding and sorting belong to the screen.
 
 use std::{
     collections::{BTreeMap, btree_map},
@@ -17,17 +17,17 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Where the artifact with number `id` is, or would be.
+    /// Returns the index of the artifact with this ID, or the index to insert it at.
     fn place(&self, id: i64) -> Result<usize, usize> {
         self.artifacts.binary_search_by(|one| id.cmp(&one.id))
     }
 
-    /// Bytes of those that are there.
+    /// Returns the total size of the artifacts that exist, in bytes.
     pub(crate) fn bytes(&self) -> i64 {
         self.artifacts.iter().filter(|one| one.is_ready()).map(|one| one.size).sum()
     }
 
-    /// When the first of them expires; 0: none does.
+    /// Returns when the first of them expires; 0 if none does.
     pub(crate) fn expires(&self) -> i64 {
         self.artifacts.iter().filter(|one| one.is_ready()).map(|one| one.expires).min().unwrap_or(0)
     }
@@ -38,12 +38,12 @@ impl Entry {
 pub(crate) struct Tree(BTreeMap<i64, Entry>);
 
 impl Tree {
-    /// Takes what came. What is the same in `older` is kept from there.
+    /// Adds a batch. Unchanged entries are taken from `older`.
     pub(crate) fn add(&mut self, part: RunsBatch, older: &Self) {
         for run in part.runs {
             let before = older.0.get(&run.id).map(|entry| &entry.run).filter(|before| **before == run);
             let run = before.cloned().unwrap_or(run);
-            // Its artifacts may have come first.
+            // The artifacts of a run may arrive before the run.
             match self.0.entry(run.id) {
                 btree_map::Entry::Occupied(mut known) => known.get_mut().run = run,
                 btree_map::Entry::Vacant(place) => {
@@ -64,14 +64,14 @@ impl Tree {
         }
     }
 
-    /// Forgets an artifact.
+    /// Removes an artifact.
     pub(crate) fn remove(&mut self, id: i64) {
         if let Some((entry, at)) = self.place_mut(id) {
             entry.artifacts.remove(at);
         }
     }
 
-    /// An artifact expires at another time.
+    /// Changes when an artifact expires.
     pub(crate) fn expires(&mut self, id: i64, at: i64) {
         if let Some((entry, place)) = self.place_mut(id) {
             Arc::make_mut(&mut entry.artifacts[place]).expires = at;
@@ -84,7 +84,7 @@ impl Tree {
         Some((entry, at))
     }
 
-    /// The newest run first.
+    /// Returns the entries, the newest run first.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.0.values().rev()
     }
@@ -93,12 +93,12 @@ impl Tree {
         self.0.get(&run)
     }
 
-    /// The artifact with number `id`.
+    /// Returns the artifact with this ID.
     pub(crate) fn find(&self, id: i64) -> Option<&Arc<ArtifactSummary>> {
         self.entries().find_map(|entry| entry.artifacts.get(entry.place(id).ok()?))
     }
 
-    /// The run of the artifact with number `id`.
+    /// Returns the run of the artifact with this ID.
     pub(crate) fn run_of(&self, id: i64) -> Option<i64> {
         self.find(id).map(|artifact| artifact.run)
     }

@@ -1,4 +1,4 @@
-//! Artifacts of one repository as rows, whatever run they are of.
+//! Artifacts of one repository as rows, independent of their runs.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What a list shows of an artifact.
+/// The data of an artifact that a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ArtifactRow {
     pub(super) id: i64,

@@ -1,4 +1,4 @@
-//! What forms are for: what a submitted one wants, and what is found out while it is filled in.
+//! The kinds of forms: the request that each sends, and the checks while it is filled in.
 
 use farrier_common::client::{HookPlace, RepositoryPath, Token};
 
@@ -13,35 +13,35 @@ use crate::ui::{
     net::{Answer, Ask, Reconnect},
 };
 
-/// What a submitted form wants.
+/// What a submitted form does.
 #[derive(Debug)]
 pub(crate) enum FormAction {
     Ask(Ask),
-    /// Only find out whether it would go well.
+    /// Only checks whether the request would succeed.
     Check(Ask),
     Reconnect(Reconnect),
 }
 
-/// What a form is for.
+/// Identifies a form and the object that it edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FormKind {
     CreateRepository,
     EditRepository(RepositoryPath),
     Migrate,
     CreateBranch(RepositoryPath),
-    /// The number is the highest of the hooks that were there.
+    /// The number is the highest ID of the existing hooks.
     CreateHook(HookPlace, i64),
     EditHook(HookPlace, i64),
-    /// When artifacts expire.
+    /// Sets when artifacts expire.
     EditArtifacts(Vec<i64>),
-    /// The ID of a deleted repository, and the name that it had.
+    /// The ID of a deleted repository, and its former name.
     RestoreRepository(i64, String),
-    /// A token to show the daemon; it is asked for nothing.
+    /// Sets the access token for the next requests; sends no request itself.
     Token,
 }
 
 impl FormKind {
-    /// What a form wants, or which field is wrong and why.
+    /// Returns the action of the submitted form, or the name of an invalid field and the reason.
     pub(crate) fn action(&self, form: &Form) -> Result<FormAction, (&'static str, String)> {
         Ok(FormAction::Ask(match self {
             Self::CreateRepository => repo_form::create_ask(form),
@@ -65,21 +65,21 @@ impl FormKind {
         }))
     }
 
-    /// Changes other fields because one was changed.
+    /// Updates other fields after a field was changed.
     pub(crate) fn changed(&self, form: &mut Form, name: &str) {
         if let Self::CreateHook(..) | Self::EditHook(..) = self {
             hook_form::changed(form, name);
         }
     }
 
-    /// Changes other fields because one was left.
+    /// Updates other fields after a field lost the focus.
     pub(crate) fn field_left(&self, form: &mut Form, name: &str) {
         if let Self::Migrate = self {
             repo_form::field_left(form, name);
         }
     }
 
-    /// Whether a field means nothing with what is in the others.
+    /// Whether a field has no effect with the current values of the others.
     pub(crate) fn hides(&self, form: &Form, name: &str) -> bool {
         match self {
             Self::CreateHook(..) | Self::EditHook(..) => hook_form::hides(form, name),
@@ -88,7 +88,7 @@ impl FormKind {
         }
     }
 
-    /// What loads the object that is edited.
+    /// Returns the request that loads the edited object.
     pub(crate) fn load(&self) -> Option<Ask> {
         match self {
             Self::EditRepository(path) => Some(Ask::LoadRepository(path.clone())),
@@ -97,7 +97,7 @@ impl FormKind {
         }
     }
 
-    /// The field that names the owner of a repository to be made.
+    /// Returns the field for the owner of the new repository.
     fn owner_field(&self) -> Option<&'static str> {
         match self {
             Self::CreateRepository | Self::RestoreRepository(..) => Some("owner"),
@@ -106,7 +106,7 @@ impl FormKind {
         }
     }
 
-    /// Fills a form with the object as it is now, if the answer is about it.
+    /// Fills the form with the current state of the object, if the response contains it.
     pub(crate) fn loaded(&self, form: &mut Form, ask: &Ask, answer: &Answer) {
         match answer {
             Answer::Organizations(names) => {
@@ -123,7 +123,7 @@ impl FormKind {
         }
     }
 
-    /// What is to be said of a field at once.
+    /// Returns a warning about the value of a field.
     pub(crate) fn warning(&self, form: &Form, name: &str) -> Option<String> {
         match self {
             Self::CreateHook(..) | Self::EditHook(..) => hook_form::warning(form, name),
@@ -131,7 +131,7 @@ impl FormKind {
         }
     }
 
-    /// What is to be found out about a field that was left.
+    /// Returns the request that checks the value of a field after it lost the focus.
     pub(crate) fn lookup(&self, form: &Form, name: &str) -> Option<Ask> {
         match self {
             Self::CreateRepository | Self::RestoreRepository(..) => repo_form::lookup(form, name, "owner", "name"),

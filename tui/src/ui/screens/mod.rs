@@ -1,7 +1,7 @@
-//! The screens, one module each.
+//! The screens, one module per screen.
 //!
-//! A screen is state: keys become actions, answers change it, drawing reads it. It neither waits nor
-//! asks by itself; what it wants goes through its [`Env`].
+//! A screen is state: keys become actions, responses change the state, drawing reads it. A screen neither blocks
+//! nor sends requests itself; it puts commands into its [`Env`].
 
 mod artifact_rows;
 mod artifacts;
@@ -35,7 +35,7 @@ use super::{
     world::{Env, World},
 };
 
-/// A screen, by what it shows. Digits never change: fingers remember them.
+/// Identifies a screen. The digits never change, because users remember them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScreenId {
     Dashboard,
@@ -73,7 +73,7 @@ impl ScreenId {
         }
     }
 
-    /// The word on its tab.
+    /// Returns the label of its tab.
     pub(crate) fn tab(self) -> &'static str {
         match self {
             Self::Dashboard => "Dash",
@@ -84,7 +84,7 @@ impl ScreenId {
         }
     }
 
-    /// Its whole name.
+    /// Returns its full name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Dashboard => "Dashboard",
@@ -97,7 +97,7 @@ impl ScreenId {
         }
     }
 
-    /// The screen that a scope belongs to.
+    /// Returns the screen that a key scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
             Scope::Nowhere
@@ -133,49 +133,49 @@ impl std::str::FromStr for ScreenId {
     }
 }
 
-/// What a screen does.
+/// State and behaviour of a screen.
 pub(crate) trait Screen: Debug {
     fn id(&self) -> ScreenId;
 
-    /// Where its keys are looked for, the particular first.
+    /// Returns the key scopes, the most specific first.
     fn scopes(&self, world: &World) -> Vec<Scope>;
 
-    /// It became visible, or the daemon came back: asks for what it has not got.
+    /// Called when the screen becomes visible or the daemon is reachable again: requests missing data.
     fn entered(&mut self, env: &mut Env);
 
-    /// Asks for everything again.
+    /// Requests all data again.
     fn refresh(&mut self, env: &mut Env);
 
-    /// It has been visible for a while: asks for what may have changed.
+    /// Called at the refresh interval while the screen is visible: requests data that may have changed.
     fn poll(&mut self, env: &mut Env) {
         self.refresh(env);
     }
 
-    /// The cursor stands still again: asks about what is under it.
+    /// Called when the cursor stops moving: requests details of the row under it.
     fn cursor_rested(&mut self, _env: &mut Env) {}
 
-    /// How often it wants to be refreshed while it is visible.
+    /// Returns the refresh interval while the screen is visible.
     fn refresh_interval(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether it counts time while it waits.
+    /// Whether the screen shows how long it has been loading.
     fn is_loading(&self) -> bool {
         false
     }
 
-    /// Carries out an action. Says whether it is one of its own.
+    /// Carries out an action. Returns whether the action belongs to this screen.
     fn act(&mut self, action: Action, env: &mut Env) -> bool;
 
-    /// Why an action makes no sense now.
+    /// Returns why an action is not available now.
     fn unavailable(&self, _action: Action) -> Option<String> {
         None
     }
 
-    /// Takes an answer that may be for it.
+    /// Handles a response, which may belong to another screen.
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env);
 
-    /// Filters the focused list. A text that cannot be understood changes nothing.
+    /// Filters the focused list. An invalid filter changes nothing.
     fn filter(&mut self, _text: &str, _env: &mut Env) -> Result<(), BadFilter> {
         Ok(())
     }
@@ -184,53 +184,53 @@ pub(crate) trait Screen: Debug {
         String::new()
     }
 
-    /// Columns that the focused list can be sorted by, with their places.
+    /// Returns the sortable columns of the focused list, with their indexes.
     fn sortable(&self) -> Vec<(usize, &'static str)> {
         Vec::new()
     }
 
     fn sort(&mut self, _column: usize) {}
 
-    /// Takes a click on a cell.
+    /// Handles a click on a cell.
     fn click(&mut self, _x: u16, _y: u16, _env: &mut Env) {}
 
-    /// What its actions are about, when that is something.
+    /// Describes the objects that actions apply to, if there are any.
     fn subject(&self) -> Option<String> {
         None
     }
 
-    /// The same, for a command that may be carried out a little later.
+    /// Returns the objects that actions apply to, for a command that runs later.
     fn selection(&self) -> Option<Selection> {
         None
     }
 
-    /// What went wrong last.
+    /// Returns the last problem.
     fn problem(&self) -> Option<&Problem> {
         None
     }
 
-    /// Whether there is nothing to be seen but that.
+    /// Whether the problem is the only content of the screen.
     fn is_failed(&self) -> bool {
         false
     }
 
-    /// What a question is about and is not there any more, as far as this screen knows.
+    /// Returns the name of an object of an open confirmation that no longer exists, as far as this screen knows.
     fn missing_target(&self, _ask: &Ask) -> Option<String> {
         None
     }
 
-    /// What stands at the right of the status line while nothing is said there.
+    /// Returns the text at the right of the status line, which is shown while there is no notice.
     fn status_note(&self, _world: &World) -> Option<String> {
         None
     }
 
-    /// The left half of the status line.
+    /// Returns the left half of the status line.
     fn status(&self, world: &World) -> String;
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer);
 }
 
-/// The names of the columns of a list, as a configuration names both.
+/// Returns the column names of a list. Both names are those of the configuration file.
 pub(crate) fn columns_of(list: &str) -> Vec<String> {
     fn titles<T: super::list::Row>() -> Vec<String> {
         T::columns().iter().map(|column| column.title.to_lowercase()).collect()
@@ -245,7 +245,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
     }
 }
 
-/// The columns of a list that have an order.
+/// Returns the sortable columns of a list.
 pub(super) fn sortable<T: super::list::Row>() -> Vec<(usize, &'static str)> {
     T::columns().iter().enumerate().filter(|(_, column)| column.order.is_some()).map(|(at, c)| (at, c.title)).collect()
 }

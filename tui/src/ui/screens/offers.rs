@@ -1,18 +1,18 @@
-//! Objects that the screens know by name: what is offered behind a command, and what is selected.
+//! Suggestions for command arguments, and the current selection.
 
 use super::{Screen as _, Screens};
 use crate::ui::{keymap::Object, layer::Offer, list::feed::Load, world::Env};
 
-/// Names that are offered at once.
+/// Maximum number of suggestions.
 const OFFERS_MAX: usize = 50;
 
-/// What actions of a screen are about.
+/// The objects that the actions of a screen apply to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) object: Object,
-    /// As a person would call it.
+    /// Name for messages.
     pub(crate) name: String,
-    /// Which rows exactly: names may be the same.
+    /// Identifies the rows, because names may be equal.
     pub(crate) rows: String,
 }
 
@@ -30,7 +30,7 @@ impl Screens {
         }
     }
 
-    /// Asks for the objects of a kind.
+    /// Requests the objects of a kind.
     pub(crate) fn load(&mut self, object: Object, env: &mut Env) {
         match object {
             Object::Hook => self.hooks.refresh(env),
@@ -42,14 +42,14 @@ impl Screens {
         }
     }
 
-    /// The objects of a kind whose name or description has `typed`; first those that begin with it.
+    /// Returns the objects whose name or description contains `typed`. Those that begin with it come first.
     pub(crate) fn suggestions(&self, object: Object, typed: &str) -> Vec<Offer> {
         let typed = typed.to_lowercase();
         let offer = |value: String, about: String| Offer { value, about };
         let all: Box<dyn Iterator<Item = Offer>> = match object {
             Object::Repository => {
                 let rows = self.repositories.repos.list.rows().iter();
-                // Descriptions are copied only for what is found.
+                // Descriptions are copied only for matching rows.
                 let found = rows.filter(|repo| repo.full_name().to_lowercase().contains(&typed));
                 Box::new(found.map(move |repo| offer(repo.full_name().to_owned(), repo.description().to_owned())))
             }

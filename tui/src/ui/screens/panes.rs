@@ -1,12 +1,12 @@
-//! Where the parts of a screen stand, and the row that says which of them is shown.
+//! Lays out the panes of a screen and draws the row of tabs.
 //!
-//! Knows nothing of what is in them.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::ui::view::{Role, text, width};
 
-/// A list with so many hundredths of the cells and, beyond a line, what is under its cursor.
+/// Splits an area into a list, which gets `hundredths` percent of the width, and a detail pane, with a line between
+/// them.
 pub(super) fn side_by_side(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Rect) {
     let left = area.width * hundredths / 100;
     for y in area.y..area.bottom() {
@@ -16,8 +16,8 @@ pub(super) fn side_by_side(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Re
     (list, Rect { x: area.x + left + 2, width: area.width - left - 2, ..area })
 }
 
-/// The names of the parts, the one that is shown in brackets; `focused` where keys go to it. Where not all
-/// have room, those before it give way. Answers the cells that are left of the row.
+/// Draws the names of the tabs, the shown one in brackets, and highlights it if `focused`. If the row is too
+/// narrow, tabs before the shown one are left out. Returns the rest of the row.
 pub(super) fn tabs<T: AsRef<str>>(
     names: impl IntoIterator<Item = T>,
     shown: usize,

@@ -1,4 +1,4 @@
-//! All screens: each is kept while another one is looked at.
+//! The set of all screens. Hidden screens keep their state.
 
 use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
@@ -43,7 +43,7 @@ impl Screens {
         }
     }
 
-    /// Each of them, in the order of [`ScreenId::ALL`].
+    /// Returns all screens, in the order of [`ScreenId::ALL`].
     pub(crate) fn all_mut(&mut self) -> [&mut dyn Screen; ScreenId::ALL.len()] {
         [
             &mut self.dashboard,

@@ -1,8 +1,8 @@
-//! How cells become bytes.
+//! Converts cells to bytes for the terminal.
 //!
-//! Owns the escape sequences of a frame: the short colour codes of the sixteen palette colours, one
-//! merged attribute sequence a change, relative moves, and nothing at all for what the terminal shows
-//! already. A frame is one write. Knows no theme: colours that are not to be shown are gone before.
+//! Owns the escape sequences of a frame: the short codes of the sixteen palette colours, one merged attribute
+//! sequence per change, relative moves, and no output for unchanged cells. A frame is one write. Themes and missing
+//! colours are applied before.
 
 use std::io::{self, Write};
 
@@ -24,30 +24,30 @@ fn is_blank(cell: &Cell) -> bool {
     cell.symbol() == " " && CellStyle::of(cell) == CellStyle::default()
 }
 
-/// Writes frames to `W`, which stands for a terminal of `size`.
+/// Writes frames to `W`, a terminal of size `size`.
 #[derive(Debug)]
 pub(crate) struct AnsiBackend<W: Write> {
     out: W,
     buffer: Vec<u8>,
-    /// What the terminal shows.
+    /// The cells that the terminal shows.
     seen: Buffer,
     look: CellStyle,
-    /// Where the terminal's cursor is, as far as that is certain.
+    /// The position of the terminal's cursor, if it is certain.
     at: Option<Position>,
     shown: bool,
-    /// Whether the terminal is told where a frame begins and ends.
+    /// Whether frames are sent as synchronized updates.
     sync: bool,
     size: fn() -> io::Result<Size>,
 }
 
 impl<W: Write> AnsiBackend<W> {
-    /// A terminal whose cursor is hidden and whose attributes are reset.
+    /// Creates a backend for a terminal with a hidden cursor and reset attributes.
     pub(crate) fn new(out: W, size: fn() -> io::Result<Size>) -> Self {
         let (buffer, seen) = (Vec::with_capacity(16 << 10), Buffer::empty(Rect::ZERO));
         Self { out, buffer, seen, look: CellStyle::default(), at: None, shown: false, sync: false, size }
     }
 
-    /// Tells the terminal where a frame begins and ends, so that it shows no half of one.
+    /// Turns synchronized updates on or off, which prevent partially drawn frames.
     pub(crate) fn sync(&mut self, sync: bool) {
         self.sync = sync;
     }
@@ -56,7 +56,7 @@ impl<W: Write> AnsiBackend<W> {
         self.buffer.extend_from_slice(text.as_bytes());
     }
 
-    /// Takes what is new and answers where something else is to be seen now.
+    /// Stores the new cells and returns those that differ from what the terminal shows.
     fn changed<'a>(&mut self, content: impl Iterator<Item = (u16, u16, &'a Cell)>) -> Vec<Position> {
         let mut changed = Vec::new();
         for (x, y, cell) in content {
@@ -69,12 +69,12 @@ impl<W: Write> AnsiBackend<W> {
             let width = u16::try_from(cell.symbol().width()).unwrap_or(1);
             for behind in 1..width {
                 if let Some(half) = self.seen.cell_mut((x + behind, y)) {
-                    // Neither text nor a blank: the other half of a wide character.
+                    // Neither text nor a blank: the second cell of a wide character.
                     half.set_symbol("");
                 }
             }
             if let Some(half) = self.seen.cell_mut((x + width.max(1), y)).filter(|cell| cell.symbol().is_empty()) {
-                // Its other half was overwritten, and what terminals leave there differs.
+                // Its other half was overwritten; terminals differ in what they show there.
                 half.reset();
                 changed.push(Position { x: x + width.max(1), y });
             }
@@ -83,7 +83,7 @@ impl<W: Write> AnsiBackend<W> {
         changed
     }
 
-    /// The first column of a row behind which there is nothing.
+    /// Returns the first column of a row after which the row is empty.
     fn text_end(&self, y: u16) -> u16 {
         let text = (0..self.seen.area.width).rfind(|x| self.seen.cell((*x, y)).is_some_and(|cell| !is_blank(cell)));
         text.map_or(0, |x| x + 1)
@@ -103,14 +103,14 @@ impl<W: Write> AnsiBackend<W> {
         let symbol = cell.symbol();
         self.put(symbol);
         let width = u16::try_from(symbol.width()).unwrap_or(1);
-        // What terminals do at the right edge differs, and so does the width of odd characters.
+        // Terminals differ at the right edge and in the width of unusual characters.
         let plain = symbol.is_ascii() || symbol.chars().all(|c| matches!(c, '\u{2500}'..='\u{25ff}' | '…'));
         let edge = self.seen.area.width;
         self.at = (plain && to.x + width < edge).then_some(Position { x: to.x + width, y: to.y });
         Ok(())
     }
 
-    /// Goes a short way by writing what is there already, which takes fewer bytes than a move.
+    /// Moves a short distance by rewriting the cells, which takes fewer bytes than a cursor move.
     fn bridge(&mut self, to: Position, next: CellStyle) -> bool {
         let Some(at) = self.at.filter(|at| at.y == to.y && (1..=3).contains(&to.x.saturating_sub(at.x))) else {
             return false;
@@ -159,7 +159,7 @@ impl<W: Write> Backend for AnsiBackend<W> {
         }
         let changed = self.changed(content);
         if !changed.is_empty() {
-            // A cursor that jumps over the screen while it is written to is what people see.
+            // The cursor is hidden during output, because a jumping cursor is visible.
             self.hide_cursor()?;
         }
         for row in changed.chunk_by(|one, next| one.y == next.y) {

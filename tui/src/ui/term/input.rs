@@ -1,8 +1,7 @@
-//! What the terminal says: keys, pastes, the mouse.
+//! Reads input from the terminal: keys, pastes, mouse events.
 //!
-//! Owns the reading thread's loop and nothing of the meaning of bytes. The time that it waits is that
-//! of an escape byte: over a network the one of an arrow key may arrive alone and must not count as
-//! Escape.
+//! Owns the loop of the input thread; `keys` decodes the bytes. The only timeout is that of an escape byte: over a
+//! network, the escape byte of an arrow key may arrive alone and must not be taken for the Escape key.
 
 use std::{
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
@@ -18,17 +17,17 @@ use rustix::{
 use super::{keys::Decoder, query};
 use crate::ui::{app::Mouse, key::Key};
 
-/// What the terminal said.
+/// Input of the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum InputEvent {
     Key(Key),
     Paste(String),
     Mouse(Mouse),
-    /// Whether the terminal can be told where a frame begins and ends.
+    /// The answer to the query whether the terminal supports synchronized output.
     Sync(bool),
 }
 
-/// Lets the reading thread rest while another program reads from the terminal.
+/// Pauses the input thread while another program reads from the terminal.
 #[derive(Debug)]
 pub(crate) struct InputPause {
     ask: PipeWriter,
@@ -36,27 +35,27 @@ pub(crate) struct InputPause {
     resume: Sender<()>,
 }
 
-/// The reading thread's side of [`InputPause`].
+/// The input thread's side of [`InputPause`].
 #[derive(Debug)]
 pub(crate) struct PausePoint {
-    asked: PipeReader,
+    request: PipeReader,
     paused: Sender<()>,
     resume: Receiver<()>,
 }
 
-/// Both sides.
+/// Returns both sides.
 pub(crate) fn pausable_input() -> io::Result<(InputPause, PausePoint)> {
-    let (asked, ask) = io::pipe()?;
-    let (lies, paused) = channel();
-    let (resume, woken) = channel();
-    Ok((InputPause { ask, paused, resume }, PausePoint { asked, paused: lies, resume: woken }))
+    let (request, ask) = io::pipe()?;
+    let (confirm, paused) = channel();
+    let (resume, resumed) = channel();
+    Ok((InputPause { ask, paused, resume }, PausePoint { request, paused: confirm, resume: resumed }))
 }
 
 impl InputPause {
-    /// Does `work` while nobody reads here.
+    /// Runs `work` while the input thread is paused.
     pub(crate) fn during<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
         self.ask.write_all(b".")?;
-        // A thread that has ended reads nothing either.
+        // A thread that has ended does not read either.
         let _ = self.paused.recv();
         let done = work();
         let _ = self.resume.send(());
@@ -65,21 +64,21 @@ impl InputPause {
 }
 
 impl PausePoint {
-    /// Rests until it is over.
+    /// Waits until the pause is over.
     fn wait_while_paused(&mut self) -> io::Result<()> {
-        self.asked.read_exact(&mut [0])?;
+        self.request.read_exact(&mut [0])?;
         let _ = self.paused.send(());
         let _ = self.resume.recv();
         Ok(())
     }
 }
 
-/// Reads until the terminal is gone or nobody listens. `escape_timeout` is how long an escape byte waits for
-/// what may belong to it.
+/// Reads until the terminal is closed or the receiver is gone. `escape_timeout` is how long an escape byte waits for
+/// the rest of a sequence.
 pub(crate) fn listen(
     escape_timeout: Duration,
     mut pause_point: PausePoint,
-    mut tell: impl FnMut(InputEvent) -> bool,
+    mut send: impl FnMut(InputEvent) -> bool,
 ) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let mut decoder = Decoder::default();
@@ -87,31 +86,31 @@ pub(crate) fn listen(
     loop {
         decoder.expect(query::is_expected());
         let wait = decoder.waits(escape_timeout).map(Timespec::try_from).transpose().map_err(io::Error::other)?;
-        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&pause_point.asked, PollFlags::IN)];
+        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&pause_point.request, PollFlags::IN)];
         if let Err(error) = poll(&mut both, wait.as_ref()) {
             if error == Errno::INTR {
                 continue;
             }
             return Err(error.into());
         }
-        let (ready, asked) = (!both[0].revents().is_empty(), !both[1].revents().is_empty());
-        if asked {
+        let (ready, pause_requested) = (!both[0].revents().is_empty(), !both[1].revents().is_empty());
+        if pause_requested {
             pause_point.wait_while_paused()?;
             continue;
         }
-        let said = if ready {
+        let events = if ready {
             match read(stdin, &mut bytes) {
-                // What watches for hang-ups ends the program.
+                // The hang-up thread ends the program.
                 Ok(0) => return Ok(()),
                 Ok(count) => decoder.feed(&bytes[..count]),
                 Err(Errno::INTR | Errno::AGAIN) => continue,
-                Err(gone) => return Err(gone.into()),
+                Err(error) => return Err(error.into()),
             }
         } else {
             decoder.quiet()
         };
-        for one in said {
-            if !tell(one) {
+        for event in events {
+            if !send(event) {
                 return Ok(());
             }
         }

@@ -1,8 +1,8 @@
-//! From bytes to keys.
+//! Decodes bytes to keys.
 //!
-//! Pure: takes bytes one by one, so that it does not matter where a read or a network tears them.
-//! A sequence that means nothing here is dropped whole: its letters were never typed. Owns no time;
-//! who feeds it says when nothing more has come.
+//! A pure state machine: takes bytes one by one, so it does not matter where a read or a network splits a sequence.
+//! Unknown sequences are dropped completely, because their letters were not typed. It has no clock: the caller
+//! reports a timeout with [`Decoder::quiet`].
 
 use std::time::Duration;
 
@@ -11,54 +11,54 @@ use crate::ui::{app::Mouse, key::Key};
 
 const PASTE_BEGINS: &[u8] = b"200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
-/// Of a longer paste only the beginning is kept.
+/// Maximum length of a paste; the rest is dropped.
 const PASTE_MAX: usize = 1 << 20;
-/// No sequence is longer; what goes on so long is none.
+/// Maximum length of a sequence; anything longer is not a sequence.
 const SEQUENCE_MAX: usize = 32;
-/// An answer that is torn goes on within such a time, or not at all.
+/// Maximum delay between the parts of a split answer.
 const REST: Duration = Duration::from_secs(1);
-/// The answer to the one question, without its escape byte; the letter stands for a digit.
+/// The answer to the DECRQM query without its escape byte; the letter is a placeholder for a digit.
 const ANSWER: &[u8] = b"[?2026;N$y";
-/// A paste whose end was lost must not swallow keys for ever.
+/// After this time a paste ends even without its end marker, so that it does not swallow all later keys.
 const PASTE_QUIET: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Ground,
-    /// After an escape byte, which may be a key or the beginning of one.
+    /// After an escape byte, which may be a key or the beginning of a sequence.
     Escape,
     /// After `ESC [`.
     Control,
     /// After `ESC O`.
     Single,
     Paste,
-    /// Within a character of more than one byte.
+    /// Within a multi-byte character.
     Character,
-    /// Where the rest of an answer may come, whose escape byte has already been taken for a key.
+    /// After an escape byte that was reported as a key, while the rest of an answer may follow.
     Rest,
 }
 
-/// What was read and is not understood yet.
+/// Bytes that were read and not decoded yet.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     state: State,
     held: Vec<u8>,
-    /// Whether the terminal was asked something and may answer.
+    /// Whether a query was sent and may be answered.
     expects: bool,
 }
 
 impl Decoder {
-    /// Whether the terminal was asked something lately.
+    /// Sets whether a query was sent recently.
     pub(super) fn expect(&mut self, expects: bool) {
         self.expects = expects;
     }
 
-    /// How long to wait for more before [`Decoder::quiet`], if what came may go on.
+    /// Returns how long to wait for more before [`Decoder::quiet`], if the sequence may be incomplete.
     pub(super) fn waits(&self, patience: Duration) -> Option<Duration> {
         match self.state {
             State::Ground => None,
-            // Whatever it is, it is no key, and what is left of it must not become one.
+            // It is certainly not a key, and its remaining bytes must not be decoded as keys.
             State::Control if self.expects && self.held.first() == Some(&b'?') => Some(REST),
             State::Rest => Some(REST),
             State::Paste => Some(PASTE_QUIET),
@@ -66,7 +66,7 @@ impl Decoder {
         }
     }
 
-    /// Nothing more comes.
+    /// Reports a timeout: no more bytes arrived.
     pub(super) fn quiet(&mut self) -> Vec<InputEvent> {
         let held = std::mem::take(&mut self.held);
         match std::mem::take(&mut self.state) {
@@ -87,7 +87,7 @@ impl Decoder {
         }
     }
 
-    /// Takes bytes as they come.
+    /// Decodes bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<InputEvent> {
         let mut said = Vec::new();
         for byte in bytes {
@@ -102,7 +102,7 @@ impl Decoder {
             State::Escape => match byte {
                 b'[' => self.state = State::Control,
                 b'O' => self.state = State::Single,
-                // Escape and a key in one packet are what some call Alt.
+                // Escape and a key in one packet are Alt and the key.
                 _ => {
                     said.push(InputEvent::Key(Key::Esc));
                     self.again(byte, said);
@@ -120,7 +120,7 @@ impl Decoder {
                     self.held.truncate(self.held.len() - PASTE_ENDS.len());
                     said.extend(self.quiet());
                 } else if self.held.len() > PASTE_MAX {
-                    // The end is still to be recognised.
+                    // The end marker must still be recognised.
                     self.held.drain(PASTE_MAX - PASTE_ENDS.len()..self.held.len() - PASTE_ENDS.len());
                 }
             }
@@ -134,14 +134,14 @@ impl Decoder {
         }
     }
 
-    /// What was held is not gone on with; the byte stands for itself.
+    /// Drops the incomplete sequence and decodes the byte on its own.
     fn again(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         self.held.clear();
         self.state = State::Ground;
         self.ground(byte, said);
     }
 
-    /// The rest of an answer, or keys after all.
+    /// Decodes the rest of an answer, or keys.
     fn rest(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         let place = self.held.len();
         let fits = ANSWER.get(place).is_some_and(|wanted| *wanted == byte || *wanted == b'N' && byte.is_ascii_digit());
@@ -193,7 +193,7 @@ impl Decoder {
 
     fn control(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
         match byte {
-            // The console's function keys have a second bracket.
+            // The function keys of the Linux console have a second bracket.
             b'[' if self.held.is_empty() => self.held.push(byte),
             b' '..=b'?' if self.held.len() < SEQUENCE_MAX => self.held.push(byte),
             b'@'..=b'~' => {
@@ -213,7 +213,7 @@ impl Decoder {
     }
 }
 
-/// The key of a last letter, after `ESC [` or `ESC O`.
+/// Returns the key of a final letter after `ESC [` or `ESC O`.
 fn letter(byte: u8) -> Option<Key> {
     Some(match byte {
         b'A' => Key::Up,
@@ -229,7 +229,7 @@ fn letter(byte: u8) -> Option<Key> {
     })
 }
 
-/// The key of what came after `ESC [`. Modifiers are let pass: an arrow with Ctrl is an arrow.
+/// Returns the key of a sequence after `ESC [`. Modifiers are ignored: an arrow with Ctrl is an arrow.
 fn sequence(held: &[u8]) -> Option<Key> {
     let (last, parameters) = held.split_last()?;
     if let [b'['] = parameters {
@@ -238,7 +238,7 @@ fn sequence(held: &[u8]) -> Option<Key> {
     let text = std::str::from_utf8(parameters).ok()?;
     let first = text.split(';').next().unwrap_or_default();
     if *last != b'~' {
-        // What has other parameters is no key but a report of the terminal.
+        // A sequence with other parameters is a report of the terminal, not a key.
         return matches!(first, "" | "1").then(|| letter(*last)).flatten().filter(|key| *key != Key::Enter);
     }
     Some(match first.parse::<u8>().ok()? {
@@ -254,13 +254,14 @@ fn sequence(held: &[u8]) -> Option<Key> {
     })
 }
 
-/// Whether a terminal has mode 2026, by its answer: `?2026;1$y` (set) or 2 (not set), or 3 (always).
+/// Returns whether a terminal supports mode 2026, by its answer: `?2026;1$y` (set), 2 (reset), or 3 (permanently
+/// set).
 fn synchronised(held: &[u8]) -> Option<bool> {
     let [state] = held.strip_prefix(b"?2026;")?.strip_suffix(b"$y")? else { return None };
     Some(matches!(state, b'1'..=b'3'))
 }
 
-/// What the mouse did, as it is told when it was asked for: `<BUTTON;COLUMN;ROWM`.
+/// Decodes a mouse event in SGR form: `<BUTTON;COLUMN;ROWM`.
 fn mouse(held: &[u8]) -> Option<Mouse> {
     let text = std::str::from_utf8(held).ok()?.strip_prefix('<')?.strip_suffix('M')?;
     let mut numbers = text.split(';').map(str::parse::<u16>);

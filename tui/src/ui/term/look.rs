@@ -1,11 +1,11 @@
-//! What cells look like, and the sequences between one look and another.
+//! Styles of cells, and the escape sequences that change from one style to another.
 
 use ratatui::{
     buffer::Cell,
     style::{Color, Modifier},
 };
 
-/// What a cell looks like.
+/// The style of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CellStyle {
     pub(super) fg: Color,
@@ -14,24 +14,24 @@ pub(super) struct CellStyle {
 }
 
 impl CellStyle {
-    /// How a cell appears: colours and weight of a blank are not to be seen.
+    /// Returns the visible style: the text colour and weight of a blank are ignored.
     pub(super) fn of(cell: &Cell) -> Self {
         let look = Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if cell.symbol() == " " && look.is_bare() { Self::default() } else { look }
     }
 
-    /// Whether a blank that looks like this is empty space.
+    /// Whether a blank with this style is empty space.
     pub(super) fn is_bare(self) -> bool {
         self.bg == Color::Reset && !self.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
     }
 
-    /// The sequence that makes cells look like this after those that look like `before`, if one is needed.
+    /// Returns the sequence that changes from the style `before` to this one, if one is needed.
     pub(super) fn after(self, before: Self) -> Option<String> {
         if self == before {
             return None;
         }
         let mut codes: Vec<String> = Vec::new();
-        // Attributes cannot be taken away one by one on every terminal.
+        // Not every terminal can reset attributes one by one.
         let reset = !self.modifier.contains(before.modifier);
         let before = if reset { Self::default() } else { before };
         codes.extend(reset.then(String::new));
@@ -55,7 +55,7 @@ const ATTRIBUTES: [(Modifier, &str); 5] = [
     (Modifier::REVERSED, "7"),
 ];
 
-/// `base` is 30 for text and 40 for what is behind it.
+/// `base` is 30 for text and 40 for the background.
 fn color(color: Color, base: u8) -> String {
     let plain = |n: u8| (base + n).to_string();
     let bright = |n: u8| (base + 60 + n).to_string();

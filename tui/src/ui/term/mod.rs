@@ -1,8 +1,7 @@
-//! The terminal, while it belongs to this program.
+//! Owns the terminal while the full screen runs.
 //!
-//! Owns what is switched on when it is taken (raw mode, the alternate screen, bracketed paste) and
-//! that all of it is undone exactly once, on every way out: an orderly end, a panic, a signal, a
-//! suspension. After a hang-up nothing is written.
+//! Switches on raw mode, the alternate screen and bracketed paste, and restores the terminal exactly once on every
+//! exit: normal exit, panic, signal, suspension. After a hang-up it writes nothing.
 
 mod backend;
 mod input;
@@ -35,24 +34,23 @@ pub(crate) use self::{
     watch::wait_for_hangup,
 };
 
-/// Pastes are told from keys.
+/// Bracketed paste, which distinguishes pasted text from keys.
 const PASTE: &str = "\x1b[?2004h";
 const NO_PASTE: &str = "\x1b[?2004l";
-/// Clicks and the wheel, in a form that knows no largest column.
+/// Clicks and the wheel, in the SGR form, which has no maximum column.
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
 static ACQUIRED: AtomicBool = AtomicBool::new(false);
-/// Whether the mouse is wanted whenever the terminal is held.
+/// Whether mouse reporting is on while the terminal is acquired.
 static MOUSE_ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// The terminal, taken. Dropping it gives it back.
+/// Guard for the acquired terminal. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(crate) struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// Takes the terminal, and sees to it that a panic gives it back before it speaks, and leaves a
-    /// report.
+    /// Acquires the terminal, and installs a panic hook that restores it and writes a report.
     pub(crate) fn acquire() -> io::Result<Self> {
         acquire()?;
         let kept = report::path(variable);
@@ -63,15 +61,15 @@ impl TerminalGuard {
             let report = Report::of(panic);
             match &kept {
                 Some(path) if report.save(path).is_ok() => {
-                    // Whoever cannot be told finds the report.
+                    // If stderr cannot be written, the report file is still available.
                     let _ = writeln!(io::stderr(), "{}", report.words(path));
                 }
-                // What cannot be kept is said as other programs say it.
+                // If the report cannot be written, the default hook prints the panic.
                 _ => before(panic),
             }
             if std::thread::current().id() != own {
-                // Without its network or its input the screen would only look alive.
-                // The thread that could end in order waits for this one.
+                // Without its network or input thread, the screen would not respond. The main thread, which could
+                // end the program normally, waits for this thread.
                 std::process::exit(101);
             }
         }));
@@ -85,7 +83,7 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// Takes the terminal; again, when somebody else may have changed it in the meantime.
+/// Acquires the terminal, also after another program may have changed its modes.
 pub(crate) fn acquire() -> io::Result<()> {
     enable_raw_mode()?;
     ACQUIRED.store(true, Ordering::SeqCst);
@@ -95,10 +93,10 @@ pub(crate) fn acquire() -> io::Result<()> {
     if MOUSE_ENABLED.load(Ordering::SeqCst) { mouse(true) } else { Ok(()) }
 }
 
-/// Gives the terminal back; a second time does nothing.
+/// Restores the terminal; a second call does nothing.
 pub(crate) fn release() {
     if ACQUIRED.swap(false, Ordering::SeqCst) {
-        // A terminal that cannot be written to has no use for the rest either.
+        // An error is ignored: a terminal that cannot be written does not need the reset.
         let _ = leave();
         let _ = disable_raw_mode();
     }
@@ -110,39 +108,39 @@ fn leave() -> io::Result<()> {
     stream()?.write_all(&end)
 }
 
-/// Gives back what can be given back without writing: for a terminal that nobody reads, also while
+/// Restores the modes that need no writing: for a terminal that nothing reads any more, and while
 /// another thread waits there in the middle of [`release`].
 pub(crate) fn abandon() {
     ACQUIRED.store(false, Ordering::SeqCst);
-    // What was given back already stays as it is.
+    // Repeating it does no harm.
     let _ = disable_raw_mode();
 }
 
-/// The terminal as a file that keeps nothing back: a frame is one write.
+/// Returns the terminal as an unbuffered file: a frame is one write.
 pub(crate) fn stream() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Lets the terminal tell of the mouse, or not.
+/// Turns mouse reporting on or off.
 pub(crate) fn mouse(on: bool) -> io::Result<()> {
     MOUSE_ENABLED.store(on, Ordering::SeqCst);
     stream()?.write_all(if on { MOUSE } else { NO_MOUSE }.as_bytes())
 }
 
-/// Rings.
+/// Rings the bell.
 pub(crate) fn bell() -> io::Result<()> {
     stream()?.write_all(b"\x07")
 }
 
-/// Puts a text into the title of the terminal's window. What would steer it is taken out.
+/// Sets the title of the terminal's window. Control characters are removed.
 pub(crate) fn title(text: &str) -> io::Result<()> {
     write!(stream()?, "\x1b]2;{}\x07", crate::output::clean_line(text))
 }
 
-/// How large the terminal is.
+/// Returns the size of the terminal.
 pub(crate) fn size() -> io::Result<Size> {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout())?;
-    // A terminal that does not know is taken for the usual one.
+    // If the terminal does not report its size, 80 by 24 is assumed.
     let or = |n: u16, usual: u16| if n == 0 { usual } else { n };
     Ok(Size::new(or(size.ws_col, 80), or(size.ws_row, 24)))
 }

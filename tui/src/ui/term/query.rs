@@ -1,7 +1,7 @@
-//! What the terminal is asked, and when an answer still counts.
+//! Queries to the terminal, and how long their answers are accepted.
 //!
-//! Terminals answer among the keys, at any time or never. An answer that comes too late changes
-//! nothing, but it is waited for a while, so that none of its bytes is taken for a key.
+//! A terminal answers between keys, at any time or never. A late answer is ignored, but it is expected for a while,
+//! so that none of its bytes is decoded as a key.
 
 use std::{
     io::{self, Write as _},
@@ -9,16 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whether frames can be told where they begin and end (DECRQM of mode 2026).
+/// Queries support for synchronized output (DECRQM of mode 2026).
 const QUESTION: &[u8] = b"\x1b[?2026$p";
-/// What is answered in time; a terminal that takes longer is far away.
+/// An answer after this time is ignored.
 const IN_TIME: Duration = Duration::from_millis(100);
-/// So long the bytes of an answer are recognised even when they come one by one.
+/// How long the bytes of an answer are recognised, even if they arrive one by one.
 const EXPECTED: Duration = Duration::from_secs(10);
 
 static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Asks.
+/// Sends the query.
 pub(crate) fn ask() -> io::Result<()> {
     *ASKED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     super::stream()?.write_all(QUESTION)
@@ -28,12 +28,12 @@ fn since() -> Option<Duration> {
     ASKED.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed())
 }
 
-/// Whether an answer that comes now counts.
+/// Whether an answer that arrives now is accepted.
 pub(crate) fn is_in_time() -> bool {
     since().is_some_and(|since| since <= IN_TIME)
 }
 
-/// Whether an answer may come.
+/// Whether an answer may still arrive.
 pub(super) fn is_expected() -> bool {
     since().is_some_and(|since| since <= EXPECTED)
 }

@@ -1,4 +1,4 @@
-//! A panic, on a terminal of its own: this program's own test is started again to panic there.
+//! Tests of a panic, in a child process with a terminal of its own: the test binary starts itself.
 
 use std::{
     io::Read as _,
@@ -51,7 +51,7 @@ fn panics(place: &str) {
     assert_eq!(status.code(), Some(101), "{place}");
     let modes = tcgetattr(&terminal).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG), "{place}");
-    // Nobody is at the other end any more, so that reading comes to an end.
+    // The other end is closed, so that reading ends.
     drop(terminal);
     drop(command);
     let mut parser = vt100::Parser::default();
@@ -61,7 +61,7 @@ fn panics(place: &str) {
     }
     let screen = parser.screen();
     assert!(!screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste(), "{place}");
-    // What is longer than a row goes on in the next.
+    // Long lines continue in the next row.
     let said: String = screen.rows(0, 80).collect();
     let report = home.path().join("farrier/panic.txt");
     for part in ["a mistake of its own: on purpose", report.to_str().unwrap()] {

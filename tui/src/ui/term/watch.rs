@@ -1,11 +1,11 @@
-//! The end of the terminal.
+//! Detects that the terminal was closed.
 //!
-//! A reader of a terminal that went away spins, and the signal that tells of it may be ignored
-//! (`nohup`, some task runners). A poll that waits for nothing but the hang-up does neither.
+//! A reader of a closed terminal spins, and `SIGHUP` may be ignored (`nohup`, some task runners). A poll that waits
+//! only for the hang-up has neither problem.
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// Blocks until the terminal behind stdin is gone.
+/// Blocks until the terminal behind stdin is closed.
 pub(crate) fn wait_for_hangup() {
     let stdin = rustix::stdio::stdin();
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;

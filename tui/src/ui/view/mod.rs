@@ -1,7 +1,7 @@
-//! Pictures: from the model to cells.
+//! Draws the model into cells.
 //!
-//! Owns the frame around every screen: tabs, banner, status, hints, layers, the card of a terminal
-//! that is too small. Reads the model and changes nothing of it but where windows stood.
+//! Owns the frame around every screen: tabs, banner, status, hints, layers, and the note for a terminal that is too
+//! small. Reads the model; the only state it updates is the scroll position of windows.
 
 pub(crate) mod page;
 mod paint;
@@ -22,20 +22,20 @@ use super::{
     world::{Link, Tone, World},
 };
 
-/// Below this nothing useful fits.
+/// The smallest supported size of a terminal.
 const WIDTH_MIN: u16 = 40;
 const HEIGHT_MIN: u16 = 10;
-/// So much of a place is always shown.
+/// Minimum width of the server name, in cells.
 const PLACE_MIN: u16 = 10;
-/// With fewer cells two things beside each other are both cut off.
+/// With fewer cells, texts are not shown beside each other, because both would be truncated.
 pub(crate) const NARROW: u16 = 50;
 
-/// Whether anything but a note fits on a terminal.
+/// Whether the terminal is large enough for more than a note.
 pub(crate) fn fits(size: Size) -> bool {
     size.width >= WIDTH_MIN && size.height >= HEIGHT_MIN
 }
 
-/// Draws everything. Answers where the cursor is, if somebody types.
+/// Draws everything. Returns the position of the text cursor, if a text is being edited.
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
     let area = buf.area;
     let cursor = if fits(area.as_size()) {
@@ -62,7 +62,7 @@ fn whole(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
         app.screen().draw(&app.world, body, buf);
     }
     if app.world.is_stale() {
-        // Old rows must not look like current ones.
+        // Mutes rows that may be out of date.
         buf.set_style(body, Role::Muted.style());
     }
     let status = row(area.bottom() - 2);
@@ -104,7 +104,7 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The tabs as they are written.
+/// Returns the labels of the tabs.
 fn labels(app: &App, room: u16) -> impl Iterator<Item = (ScreenId, String)> {
     ScreenId::TABS.iter().map(move |id| {
         let label = match (id.digit() == app.current.digit(), room < 80) {
@@ -116,7 +116,7 @@ fn labels(app: &App, room: u16) -> impl Iterator<Item = (ScreenId, String)> {
     })
 }
 
-/// The tab in a column of the first row.
+/// Returns the tab in a column of the first row.
 pub(crate) fn tab_at(app: &App, x: u16) -> Option<ScreenId> {
     let mut end = 0;
     labels(app, app.world.size.width).find_map(|(id, label)| {
@@ -125,7 +125,7 @@ pub(crate) fn tab_at(app: &App, x: u16) -> Option<ScreenId> {
     })
 }
 
-/// What must not be overlooked.
+/// Draws the banner for conditions that need attention.
 fn banner(world: &World) -> Option<String> {
     let Link::Down { since, tries, again_at, problem } = &world.link else {
         return world.other_level().map(|level| format!("!! {level} - it is only looked at; q quits"));
@@ -141,7 +141,7 @@ fn banner(world: &World) -> Option<String> {
     } else {
         ("!! No connection to ", format!(" for {:02}:{:02} - {again}", gone / 60, gone % 60))
     };
-    // Where it was is known; how long it lasts is what is looked for.
+    // The address is known to the user; the duration of the interruption is the important part.
     let room = world.size.width.saturating_sub(width(before) + width(&after));
     Some(format!("{before}{}{after}", fit(&world.place, room.max(PLACE_MIN))))
 }
@@ -149,14 +149,14 @@ fn banner(world: &World) -> Option<String> {
 fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     let mut right = area.width;
     let waiting = app.waiting();
-    // An error stays until it was read; other notices make room for what waits.
+    // An error stays until it is dismissed; other notices are hidden while the command line is open.
     let notice = match (app.notice(), &waiting) {
         (Some((Tone::Plain, _)) | None, Some(waiting)) => Some((Tone::Error, waiting.as_str())),
         (notice, _) => notice,
     };
     if let Some((tone, notice)) = notice {
         let role = if tone == Tone::Error { Role::Error } else { Role::Accent };
-        // On few cells what was just said comes before where one is.
+        // On a narrow terminal, a notice replaces the position.
         let room = if area.width < NARROW { area.width } else { area.width - area.width / 3 };
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
@@ -173,7 +173,7 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     };
     let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
     let left = format!(" {marks}{stale}{running}{}", app.screen().status(&app.world));
-    // What is only worth knowing does not cut off where one is.
+    // The note must not truncate the status.
     let aside = app.status_note().filter(|aside| notice.is_none() && width(&left) + 2 + width(aside) <= area.width);
     if let Some(aside) = aside {
         right = area.width - fit_left(buf, area, &aside, Role::Accent);
@@ -186,7 +186,7 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
         layer.hints()
     } else {
         let scopes = app.scopes();
-        // A key that does nothing here is not offered; the menu of actions says why.
+        // Keys whose action is not available are left out; the menu of actions shows the reasons.
         let works = |binding: &&Binding| !binding.hint.is_empty() && app.screen().unavailable(binding.action).is_none();
         let shown = app.world.keymap.reachable(&scopes).filter(works).filter(|binding| binding.hint != "help");
         shown
@@ -194,7 +194,7 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
             .chain([("?".to_owned(), "help".to_owned())])
             .collect()
     };
-    // The last one is the one that helps when the others do not fit.
+    // The last hint is kept when the others do not fit: it opens the help.
     let last = hints.pop();
     let cells = |(key, what): &(String, String)| width(key) + 1 + width(what);
     let mut room = area.width.saturating_sub(2 + last.as_ref().map_or(0, cells));

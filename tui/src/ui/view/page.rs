@@ -1,4 +1,4 @@
-//! Pages that stand in place of a screen: no daemon, no permission.
+//! Full pages shown instead of a screen: no daemon, no permission.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -7,7 +7,7 @@ use crate::ui::world::{Link, World};
 
 type Lines = Vec<(Role, String)>;
 
-/// The page that stands in place of every screen, if there is one.
+/// Returns the page to show instead of every screen, if there is one.
 pub(crate) fn instead(world: &World) -> Option<Lines> {
     match &world.link {
         Link::Refused { problem } => Some(refused(world, &problem.text)),

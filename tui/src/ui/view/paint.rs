@@ -1,7 +1,7 @@
-//! Strokes: text that never leaves its place, rules and boxes.
+//! Drawing primitives: text that stays inside its area, rules and boxes.
 //!
-//! Drawn in Unicode and in roles; what a terminal cannot show is replaced afterwards. All text goes
-//! through here, so that nothing that a name holds steers the terminal.
+//! Draws in Unicode and in roles; `plain` replaces what a terminal cannot show. All text is sanitised here, so that
+//! control characters in names do not reach the terminal.
 
 use ratatui::{
     buffer::Buffer,
@@ -12,11 +12,11 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::output::clean_line;
 
-/// What a text is, which decides how it looks.
+/// The role of a text, which decides its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Text,
-    /// Dim, never a dark colour: those vanish on some terminals.
+    /// Dim instead of a dark colour, because dark colours are invisible on some terminals.
     Muted,
     Accent,
     Ok,
@@ -25,7 +25,7 @@ pub(crate) enum Role {
     Title,
     Key,
     Selected,
-    /// The cursor's row in a pane that has not the focus.
+    /// The row under the cursor in a pane without the focus.
     Resting,
 }
 
@@ -46,12 +46,12 @@ impl Role {
     }
 }
 
-/// Cells that `text` takes.
+/// Returns the width of `text` in cells.
 pub(crate) fn width(text: &str) -> u16 {
     u16::try_from(text.width()).unwrap_or(u16::MAX)
 }
 
-/// `text` in at most `room` cells; what is cut ends in an ellipsis.
+/// Truncates `text` to at most `room` cells, with an ellipsis.
 pub(crate) fn fit(text: &str, room: u16) -> String {
     let clean = clean_line(text);
     if width(&clean) <= room {
@@ -70,14 +70,14 @@ pub(crate) fn fit(text: &str, room: u16) -> String {
     kept + "…"
 }
 
-/// `text` with blanks behind it, so that it takes at least `room` cells whatever characters it holds.
+/// Pads `text` with blanks to at least `room` cells, measured by display width.
 pub(crate) fn pad(text: &str, room: u16) -> String {
     let clean = clean_line(text);
     let blanks = room.saturating_sub(width(&clean));
     clean.into_owned() + &" ".repeat(usize::from(blanks))
 }
 
-/// `text` in lines of at most `room` cells, broken at blanks where there are any.
+/// Breaks `text` into lines of at most `room` cells, at blanks where possible.
 pub(crate) fn wrapped(text: &str, room: u16) -> Vec<String> {
     let room = usize::from(room.max(1));
     let mut lines = Vec::new();
@@ -104,7 +104,7 @@ pub(crate) fn wrapped(text: &str, room: u16) -> Vec<String> {
     lines
 }
 
-/// Writes into the first row of `area`. Answers the cells that it took.
+/// Writes into the first row of `area`. Returns the number of cells used.
 pub(crate) fn text(buf: &mut Buffer, area: Rect, text: &str, role: Role) -> u16 {
     let area = area.intersection(buf.area);
     if area.is_empty() {
@@ -115,7 +115,7 @@ pub(crate) fn text(buf: &mut Buffer, area: Rect, text: &str, role: Role) -> u16 
     end - area.x
 }
 
-/// Writes at the right end of the first row of `area`. Answers the cells that it took.
+/// Writes at the right end of the first row of `area`. Returns the number of cells used.
 pub(crate) fn fit_left(buf: &mut Buffer, area: Rect, what: &str, role: Role) -> u16 {
     let shown = fit(what, area.width);
     let cells = width(&shown).min(area.width);
@@ -130,7 +130,7 @@ pub(crate) fn centred(buf: &mut Buffer, area: Rect, what: &str, role: Role) {
     text(buf, Rect { x: area.x + before, width: area.width - before, ..area }, &shown, role);
 }
 
-/// A rule through the first row of `area`, with a title.
+/// Draws a horizontal rule with a title in the first row of `area`.
 pub(crate) fn rule(buf: &mut Buffer, area: Rect, title: &str) {
     text(buf, area, &"─".repeat(usize::from(area.width)), Role::Muted);
     if !title.is_empty() {
@@ -139,7 +139,7 @@ pub(crate) fn rule(buf: &mut Buffer, area: Rect, title: &str) {
     }
 }
 
-/// An empty box with a border in the middle of `area`. Answers what is inside of it.
+/// Draws an empty box with a border in the middle of `area`. Returns its inner area.
 pub(crate) fn boxed(buf: &mut Buffer, area: Rect, wide: u16, high: u16, title: &str) -> Rect {
     let (wide, high) = (wide.min(area.width), high.min(area.height));
     let frame =
@@ -162,7 +162,7 @@ pub(crate) fn boxed(buf: &mut Buffer, area: Rect, wide: u16, high: u16, title: &
     }
     let heading = Rect { x: frame.x + 2, width: wide - 4, ..row(frame.y) };
     text(buf, heading, &format!(" {title} "), Role::Title);
-    // A wide character below the border's edge would be torn.
+    // A wide character that crosses the border would be cut in half.
     if frame.x > area.x {
         let left = frame.x - 1;
         for y in frame.y..frame.bottom() {

@@ -1,7 +1,7 @@
-//! What a picture becomes on this terminal: its theme, and what is left of it where less is shown.
+//! Adapts a finished frame to the terminal: applies the theme and reduces colours and characters.
 //!
-//! The last step of every frame: without colours every cell keeps only its attributes; without
-//! Unicode every character has a counterpart of one cell. So no screen must think of either.
+//! This is the last step of every frame. Without colours, cells keep only their attributes; without Unicode, every
+//! character is replaced by an ASCII character of one cell. So the screens need not handle either case.
 
 use ratatui::buffer::{Buffer, Cell};
 
@@ -26,7 +26,7 @@ pub(super) fn reduce(look: Appearance, buf: &mut Buffer) {
     }
 }
 
-/// Puts the counterpart of every character of a row in its place.
+/// Replaces every character of a row by its ASCII counterpart.
 fn spell(row: &mut [Cell]) {
     for at in 0..row.len() {
         let symbol = row[at].symbol();
@@ -35,7 +35,7 @@ fn spell(row: &mut [Cell]) {
         }
         let (plain, cells) = (counterpart(symbol), usize::from(width(symbol).max(1)));
         row[at].set_symbol(plain);
-        // What a wide character covered is seen now.
+        // The second cell of a wide character becomes visible.
         let seen = row[at].clone();
         row.iter_mut().skip(at).take(cells).for_each(|cell| *cell = seen.clone());
     }

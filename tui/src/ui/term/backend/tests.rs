@@ -50,7 +50,7 @@ fn what_a_blank_looks_like_is_not_sent() {
     assert_eq!(bytes(&mut terminal), b"\x1b[1;1H\x1b[m\x1b[K");
 }
 
-/// Draws random pictures one over the other and looks at each with the eyes of a terminal.
+/// Draws random frames one over the other and checks each with a terminal emulator.
 #[test]
 fn a_terminal_shows_what_was_drawn_whatever_was_there_before() {
     let styles = [
@@ -64,14 +64,14 @@ fn a_terminal_shows_what_was_drawn_whatever_was_there_before() {
     let texts = ["infra/gateway", "日本語", "ok", "       ", "─────", "é", "a b c d", "x", "语 x 语"];
     let mut terminal = terminal();
     let mut parser = vt100::Parser::default();
-    // Any sequence without a pattern would do.
+    // Any pseudo-random sequence is sufficient.
     let mut odd = 1_u64;
     let mut pick = |below: usize| {
         odd = odd.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(odd >> 33).unwrap() % below
     };
     for _ in 0..300 {
-        // Nobody draws over half of a wide character.
+        // Never overwrite half of a wide character.
         let places = (0..20).map(|place| (place % 5 * 16 + pick(4), place / 5));
         let places: Vec<_> = places.collect();
         let strokes: Vec<_> = places.into_iter().map(|(x, y)| (x, y, texts[pick(9)], styles[pick(6)])).collect();
@@ -96,7 +96,7 @@ fn same(screen: &vt100::Screen, drawn: &Buffer) {
         while x < 80 {
             let (is, wanted) = (screen.cell(y, x).unwrap(), drawn.cell((x, y)).unwrap());
             let width = u16::try_from(wanted.symbol().width()).unwrap();
-            // Half of a wide character at the edge is nothing that anybody draws.
+            // Never draw half of a wide character at the edge.
             if x + width <= 80 && (x + width == 80 || drawn.cell((x + width, y)).is_some()) {
                 assert_eq!(is.contents().trim_end(), wanted.symbol().trim_end(), "at {x},{y}");
                 let look = CellStyle::of(wanted);

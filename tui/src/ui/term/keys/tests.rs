@@ -1,4 +1,4 @@
-//! Keys, pastes and answers, whole and torn.
+//! Tests of keys, pastes and answers, complete and split.
 
 use super::*;
 
@@ -80,7 +80,7 @@ fn an_answer_of_the_terminal_is_no_key_wherever_it_is_torn() {
             let mut decoder = Decoder::default();
             decoder.expect(true);
             let mut said = decoder.feed(&answer.as_bytes()[..at]);
-            // A long silence in the middle of it, as lines over radio have them.
+            // A long pause in the middle of it, as on slow radio links.
             if decoder.waits(Duration::ZERO) == Some(Duration::ZERO) {
                 said.extend(decoder.quiet());
             }
