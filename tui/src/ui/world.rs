@@ -94,7 +94,7 @@ impl World {
     /// Whether no daemon responds at the default addresses and none has responded before.
     pub(crate) fn is_nowhere(&self) -> bool {
         self.status.is_none()
-            && matches!(&self.link, Link::Down { problem, .. } if problem.kind == ProblemKind::Nowhere)
+            && matches!(&self.link, Link::Down { problem, .. } if problem.kind == ProblemKind::NoDaemon)
     }
 
     /// Converts a time since the start to wall-clock time.

@@ -38,7 +38,7 @@ impl App {
         match plain.as_slice() {
             ["time", style] => self.set_time_style(style),
             ["theme", name] => self.set_theme(name),
-            ["connect", place] => self.reconnect(Reconnect::To((*place).to_owned())),
+            ["connect", address] => self.reconnect(Reconnect::To((*address).to_owned())),
             ["artifact" | "run", id] if id.parse::<i64>().is_ok() => {
                 self.show_artifacts(None, None);
                 let id = id.parse().unwrap_or_default();
@@ -196,13 +196,13 @@ impl App {
             args::Hook::On { id, place } => self.switch_hook(&place, id, true),
             args::Hook::Off { id, place } => self.switch_hook(&place, id, false),
             args::Hook::Test { id, place } => {
-                let place = self.owner(&place, id);
-                self.change(Ask::TestHook(place, id))
+                let owner = self.owner(&place, id);
+                self.change(Ask::TestHook(owner, id))
             }
             args::Hook::Apply { id } => self.change(Ask::ApplyHook(id)),
             args::Hook::Delete { id, place, .. } => {
-                let place = self.owner(&place, id);
-                self.question(|screens, env| screens.hooks.delete_question(&[(place, id)], env)).map(|one| vec![one])
+                let owner = self.owner(&place, id);
+                self.question(|screens, env| screens.hooks.delete_question(&[(owner, id)], env)).map(|one| vec![one])
             }
             args::Hook::Create(args) => self.create_hook(args),
             args::Hook::Edit(args) => self.edit_hook(args),
@@ -210,9 +210,9 @@ impl App {
         })
     }
 
-    fn switch_hook(&self, place: &args::Place, id: i64, on: bool) -> CommandResult {
-        let wanted = EditHook { active: Some(on), ..EditHook::default() };
-        self.change(Ask::EditHook(self.owner(place, id), id, Box::new(wanted)))
+    fn switch_hook(&self, owner: &args::Place, id: i64, on: bool) -> CommandResult {
+        let changes = EditHook { active: Some(on), ..EditHook::default() };
+        self.change(Ask::EditHook(self.owner(owner, id), id, Box::new(changes)))
     }
 
     fn create_hook(&self, args: args::CreateHook) -> CommandResult {
@@ -234,12 +234,12 @@ impl App {
         if args.change.generate_secret {
             return Err("a secret is generated in the form: e on the screen Hooks".to_owned());
         }
-        let (id, place) = (args.id, self.owner(&args.place, args.id));
+        let (id, owner) = (args.id, self.owner(&args.place, args.id));
         let wanted = args.wanted(None, None);
         if wanted == EditHook::default() {
             return Err("nothing to change; add a flag such as --events push, or press `e` for the form".to_owned());
         }
-        self.change(Ask::EditHook(place, id, Box::new(wanted)))
+        self.change(Ask::EditHook(owner, id, Box::new(wanted)))
     }
 
     fn delivery_line(&mut self, command: args::Delivery) -> Option<CommandResult> {

@@ -67,7 +67,7 @@ impl App {
     fn unknown(&mut self, key: Key) {
         let text = format!("No action on '{}' here, ? help", key.name());
         let lately = |since: Duration| self.world.now < since + UNKNOWN_EVERY;
-        if !self.notice.as_ref().is_some_and(|(_, said, since)| *said == text && lately(*since)) {
+        if !self.notice.as_ref().is_some_and(|(_, shown, since)| *shown == text && lately(*since)) {
             self.say(Tone::Plain, text);
         }
     }
@@ -274,7 +274,7 @@ impl App {
         self.layers.push(Layer::Menu(Menu::new(format!("{what}; Ctrl-C again quits"), items)));
     }
 
-    /// Undoes the last switch, or else the last change of marks.
+    /// Undoes the last switch, else the last change of marks.
     fn take_back(&mut self) {
         let fresh = self.undo.take().filter(|(since, _)| self.world.now.saturating_sub(*since) <= UNDO);
         match fresh {

@@ -23,7 +23,7 @@ const TRIES: [u64; 7] = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
 /// Poll interval from which on a list counts as too long to be polled often.
 const LONG: Duration = Duration::from_secs(10);
 
-fn is_part(answer: &Answer) -> bool {
+fn is_partial(answer: &Answer) -> bool {
     fn open<T>(page: &Page<T>) -> bool {
         !page.last
     }
@@ -41,10 +41,10 @@ fn is_part(answer: &Answer) -> bool {
 
 impl App {
     pub(super) fn answer(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) {
-        let more = matches!(result, Ok(answer) if is_part(answer));
+        let more = matches!(result, Ok(answer) if is_partial(answer));
         // Ignore the response to a cancelled request.
-        let one = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
-        let Some(ask) = one.map(|one| one.ask) else { return };
+        let request = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
+        let Some(ask) = request.map(|request| request.ask) else { return };
         self.heard = self.world.now;
         if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_away()) {
             self.say(Tone::Plain, "The daemon responds again".to_owned());

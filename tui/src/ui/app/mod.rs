@@ -177,8 +177,8 @@ impl App {
                 self.suggest();
                 self.typing.by_answer = false;
             }
-            Msg::Endpoint(place, token) => (self.world.place, self.world.token) = (place, token),
-            Msg::ExposedToken(place) => self.warn_of_exposed_token(place),
+            Msg::Endpoint(address, token) => (self.world.place, self.world.token) = (address, token),
+            Msg::ExposedToken(address) => self.warn_of_exposed_token(address),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
                 self.effects.push(Effect::Repaint);

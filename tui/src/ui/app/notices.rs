@@ -16,10 +16,10 @@ impl App {
     }
 
     /// Warns once per address, because the program reconnects often.
-    pub(super) fn warn_of_exposed_token(&mut self, place: String) {
-        if self.warned_of.as_ref() != Some(&place) {
-            self.say(Tone::Error, format!("warning: token sent unencrypted to {place}; use https"));
-            self.warned_of = Some(place);
+    pub(super) fn warn_of_exposed_token(&mut self, address: String) {
+        if self.warned_of.as_ref() != Some(&address) {
+            self.say(Tone::Error, format!("warning: token sent unencrypted to {address}; use https"));
+            self.warned_of = Some(address);
         }
     }
 

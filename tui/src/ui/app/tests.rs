@@ -1,4 +1,4 @@
-//! What happens, as lists of messages; what is seen, as snapshots.
+//! Tests of the model: messages as input, snapshots of the screen as output.
 
 mod answers;
 mod artifacts;

@@ -95,36 +95,36 @@ impl Form {
         let sign = if field.is_required() { " *" } else { "" };
         let label = format!("{}{}{sign}", if here { "> " } else { "  " }, field.label);
         text(buf, Rect { width: LABEL.min(line.width), ..line }, &label, if here { Role::Key } else { Role::Text });
-        let place = Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
+        let area = Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
         let role = if here { Role::Key } else { Role::Text };
-        let room = place.width.saturating_sub(2);
+        let room = area.width.saturating_sub(2);
         match &field.kind {
             FieldValue::Text(typed) | FieldValue::Secret(typed, true) => {
                 let (shown, cursor) = typed.window(room.saturating_sub(1));
-                bracketed(buf, place, &shown, role);
-                here.then_some(Position { x: place.x + 1 + cursor, y: place.y })
+                bracketed(buf, area, &shown, role);
+                here.then_some(Position { x: area.x + 1 + cursor, y: area.y })
             }
             FieldValue::Secret(typed, false) => {
                 let stars = if typed.text().is_empty() { "" } else { "********" };
-                bracketed(buf, place, stars, role);
+                bracketed(buf, area, stars, role);
                 let end = u16::try_from(stars.len()).unwrap_or(0);
-                here.then_some(Position { x: place.x + 1 + end, y: place.y })
+                here.then_some(Position { x: area.x + 1 + end, y: area.y })
             }
             FieldValue::MultiSelect(many) => {
-                text(buf, place, &many.summary(), role);
+                text(buf, area, &many.summary(), role);
                 None
             }
             FieldValue::Toggle(on) => {
-                text(buf, place, if *on { "[x]" } else { "[ ]" }, role);
-                here.then_some(Position { x: place.x + 1, y: place.y })
+                text(buf, area, if *on { "[x]" } else { "[ ]" }, role);
+                here.then_some(Position { x: area.x + 1, y: area.y })
             }
             FieldValue::Choice(words, chosen) => {
-                let mut rest = place;
+                let mut rest = area;
                 let cells: u16 = words.iter().map(|word| width(word) + 7).sum();
-                if cells > place.width + 3 {
+                if cells > area.width + 3 {
                     // Without room for all options only the chosen one is shown.
                     let word = words.get(*chosen).copied().unwrap_or_default();
-                    text(buf, place, &format!("(o) {word}  {}/{}", chosen + 1, words.len()), role);
+                    text(buf, area, &format!("(o) {word}  {}/{}", chosen + 1, words.len()), role);
                     return None;
                 }
                 for (word_at, word) in words.iter().enumerate() {
@@ -176,11 +176,11 @@ impl Form {
     }
 }
 
-fn bracketed(buf: &mut Buffer, place: Rect, shown: &str, role: Role) {
-    if place.width < 3 {
+fn bracketed(buf: &mut Buffer, area: Rect, shown: &str, role: Role) {
+    if area.width < 3 {
         return;
     }
-    text(buf, place, "[", role);
-    text(buf, Rect { x: place.x + 1, width: place.width - 2, ..place }, shown, role);
-    text(buf, Rect { x: place.right() - 1, width: 1, ..place }, "]", role);
+    text(buf, area, "[", role);
+    text(buf, Rect { x: area.x + 1, width: area.width - 2, ..area }, shown, role);
+    text(buf, Rect { x: area.right() - 1, width: 1, ..area }, "]", role);
 }

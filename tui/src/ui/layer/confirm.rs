@@ -25,7 +25,7 @@ const DEAF: Duration = Duration::from_millis(250);
 /// Above this number of objects the number must be typed.
 pub(crate) const TYPED_ABOVE: i64 = 10;
 
-/// A question.
+/// A confirmation dialog.
 #[derive(Clone, Debug)]
 pub(crate) struct Confirm {
     title: String,

@@ -94,7 +94,7 @@ impl Palette {
         self.offers = offers;
     }
 
-    /// The command whose words begin the line, and what is typed behind them.
+    /// Returns the command at the start of the line, and the text after it.
     fn command(&self) -> Option<(Entry, &str)> {
         let line = self.line.text().trim_start();
         let behind = |entry: Entry| {
@@ -104,7 +104,7 @@ impl Palette {
         entries(self.keymap).filter_map(behind).max_by_key(|(entry, _)| entry.words.len())
     }
 
-    /// Whether the line is the beginning of a longer command.
+    /// Whether the line is a prefix of a longer command.
     fn is_begun(&self) -> bool {
         let line = self.line.text().trim_start();
         let known = self.command().map_or(0, |(entry, _)| entry.words.len());

@@ -70,7 +70,7 @@ fn refresh_error<T: Row>(feed: &Feed<T>, problem: &Problem, world: &World) -> Ve
     let of = feed.total.filter(|total| *total > rows).map_or_else(String::new, |total| format!(" of {}", many(total)));
     if let Link::Down { problem, .. } = &world.link {
         let at = feed.filled.map_or_else(String::new, |at| format!("rows are from {}, ", world.clock_at(at)));
-        let mut lines = vec![(Role::Text, format!("  {at}changes are switched off until it is back"))];
+        let mut lines = vec![(Role::Text, format!("  {at}changes are disabled until it is back"))];
         // An overloaded daemon needs no advice.
         if !matches!(problem.kind, ProblemKind::Busy(_)) {
             lines.push((Role::Text, "  systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()));
@@ -142,7 +142,7 @@ fn rows<T: Row>(
 fn underline<T: Row>(filter: &Filter, row: &T, (cell, title): (&str, &str), area: Rect, buf: &mut Buffer) {
     // Words without a column match in a text that consists of some cells.
     let named = format!(" {} ", row.text()).contains(&format!(" {cell} "));
-    for found in filter.places(cell, title, named) {
+    for found in filter.match_ranges(cell, title, named) {
         let begin = area.x.saturating_add(width(&cell[..found.start]));
         let match_area = Rect { x: begin, width: width(&cell[found]), ..area }.intersection(area);
         buf.set_style(match_area, Style::new().add_modifier(Modifier::UNDERLINED));

@@ -1,7 +1,7 @@
 //! Parses filters and matches rows.
 //!
 //! A row must match every word; letter case matters only for words with a capital. `!w` excludes, `^w` matches the
-//! beginning, `w$` the end, `~w` the letters in this order. `column:word` looks at one column. Ages, sizes and
+//! beginning, `w$` the end, `~w` the letters in this order. `column:word` matches one column. Ages, sizes and
 //! numbers are written as the screen prints them: `age:>12m`, `size:<1.5M`, `code:500`.
 
 use std::{borrow::Cow, ops::Range};
@@ -107,7 +107,7 @@ impl Filter {
 
     /// Returns the byte ranges of a cell of `column` that the filter matches. `named` is whether words without a
     /// column match in this cell.
-    pub(crate) fn places(&self, cell: &str, column: &str, named: bool) -> Vec<Range<usize>> {
+    pub(crate) fn match_ranges(&self, cell: &str, column: &str, named: bool) -> Vec<Range<usize>> {
         let small = cell.to_lowercase();
         if small.len() != cell.len() {
             // Lower case has another length here, so ranges cannot be mapped.
@@ -118,7 +118,7 @@ impl Filter {
             None => named,
         };
         let atoms = self.atoms.iter().filter(|atom| !atom.not).filter(own);
-        atoms.flat_map(|atom| atom.test.places(cell, &small)).collect()
+        atoms.flat_map(|atom| atom.test.match_ranges(cell, &small)).collect()
     }
 
     /// Whether every row that matches also matches `before`; false if unsure.
@@ -210,7 +210,7 @@ impl Atom {
 
 impl Test {
     /// Returns the matching byte ranges of a text.
-    fn places(&self, all: &str, small: &str) -> Vec<Range<usize>> {
+    fn match_ranges(&self, all: &str, small: &str) -> Vec<Range<usize>> {
         let source = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
         match self {
             Self::Part(word) | Self::Begins(word) | Self::Ends(word) | Self::Letters(word) if word.is_empty() => {
@@ -334,17 +334,17 @@ mod tests {
 
     #[test]
     fn matching_ranges_of_a_cell_are_returned() {
-        let places = |text: &str, cell: &str, column: &str, named: bool| {
+        let match_ranges = |text: &str, cell: &str, column: &str, named: bool| {
             let filter = Filter::parse(text, KNOWN).unwrap();
-            filter.places(cell, column, named).into_iter().map(|at| cell[at].to_owned()).collect::<Vec<_>>()
+            filter.match_ranges(cell, column, named).into_iter().map(|at| cell[at].to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(places("way a !x", "infra/Gateway", "NAME", true), ["way", "a", "a", "a"]);
-        assert_eq!(places("^in ay$ ~IG", "Infra/Gateway", "NAME", true), ["In", "ay", "I", "G"]);
-        assert_eq!(places("way state:FA", "FAILED", "STATE", false), ["FA"]);
-        assert_eq!(places("way state:fa", "way", "NAME", false), Vec::<String>::new());
-        assert_eq!(places("size:>1k ! ^", "10 KiB", "SIZE", true), Vec::<String>::new());
-        assert_eq!(places("語", "日本語", "NAME", true), ["語"]);
-        assert_eq!(places("i", "İi", "NAME", true), Vec::<String>::new(), "places differ in small letters");
+        assert_eq!(match_ranges("way a !x", "infra/Gateway", "NAME", true), ["way", "a", "a", "a"]);
+        assert_eq!(match_ranges("^in ay$ ~IG", "Infra/Gateway", "NAME", true), ["In", "ay", "I", "G"]);
+        assert_eq!(match_ranges("way state:FA", "FAILED", "STATE", false), ["FA"]);
+        assert_eq!(match_ranges("way state:fa", "way", "NAME", false), Vec::<String>::new());
+        assert_eq!(match_ranges("size:>1k ! ^", "10 KiB", "SIZE", true), Vec::<String>::new());
+        assert_eq!(match_ranges("語", "日本語", "NAME", true), ["語"]);
+        assert_eq!(match_ranges("i", "İi", "NAME", true), Vec::<String>::new(), "ranges differ in lower case");
     }
 
     #[test]
@@ -361,16 +361,16 @@ mod tests {
             let bad = Filter::parse(text, KNOWN).unwrap_err();
             (text[bad.at].to_owned(), bad.text)
         };
-        let told = |word: &str, text: &str| (word.to_owned(), text.to_owned());
+        let expected = |word: &str, text: &str| (word.to_owned(), text.to_owned());
         assert_eq!(
             wrong("infra color:red x"),
-            told("color:red", "unknown column 'color'; columns: state, size, age, code")
+            expected("color:red", "unknown column 'color'; columns: state, size, age, code")
         );
-        assert_eq!(wrong("a a size:>1x"), told("size:>1x", "size takes 512, 25KiB, 1.5M or 2G"));
-        assert_eq!(wrong("age:>"), told("age:>", "age takes 30s, 12m, 3h, 2d, 1w or 1y"));
-        assert_eq!(wrong("age:>5M"), told("age:>5M", "age takes 30s, 12m, 3h, 2d, 1w or 1y"));
-        assert_eq!(wrong("code:x"), told("code:x", "code takes a number such as 12"));
-        assert_eq!(wrong("state:>1"), told("state:>1", "state is text: < and > do not work"));
+        assert_eq!(wrong("a a size:>1x"), expected("size:>1x", "size takes 512, 25KiB, 1.5M or 2G"));
+        assert_eq!(wrong("age:>"), expected("age:>", "age takes 30s, 12m, 3h, 2d, 1w or 1y"));
+        assert_eq!(wrong("age:>5M"), expected("age:>5M", "age takes 30s, 12m, 3h, 2d, 1w or 1y"));
+        assert_eq!(wrong("code:x"), expected("code:x", "code takes a number such as 12"));
+        assert_eq!(wrong("state:>1"), expected("state:>1", "state is text: < and > do not work"));
         assert!(Filter::parse("https://host", &[]).is_err());
         assert!(Filter::parse("10:30", &[]).is_ok());
     }

@@ -41,7 +41,7 @@ impl<T: Row> List<T> {
             ([], Some(note)) => Err(note),
             ([], None) => Ok(None),
             ([one], _) => Ok(Some(one)),
-            (many, _) => Err(format!("works on one row, and {} are marked; Esc clears the marks", many.len())),
+            (many, _) => Err(format!("needs one row, but {} are marked; Esc clears the marks", many.len())),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) use self::{
 };
 use super::keymap::Action;
 
-/// Rows with a cursor.
+/// A list of rows with a cursor, marks, a filter and a sort order.
 #[derive(Debug)]
 pub(crate) struct List<T: Row> {
     rows: Vec<T>,

@@ -18,8 +18,8 @@ impl Haystack for Thing {
 }
 
 thread_local! {
-    /// How many cells were asked for.
-    static ASKED: Cell<usize> = const { Cell::new(0) };
+    /// Number of formatted cells.
+    static FORMATTED: Cell<usize> = const { Cell::new(0) };
 }
 
 static COLUMNS: [Column<Thing>; 1] = [Column {
@@ -28,7 +28,7 @@ static COLUMNS: [Column<Thing>; 1] = [Column {
     right: false,
     rank: 0,
     cell: |thing, _| {
-        ASKED.set(ASKED.get() + 1);
+        FORMATTED.set(FORMATTED.get() + 1);
         CellText::plain(thing.1)
     },
     order: Some(|a, b| a.1.cmp(b.1)),
@@ -73,7 +73,7 @@ fn names(list: &List<Thing>) -> Vec<&str> {
 }
 
 #[test]
-fn the_cursor_stays_on_its_row_whatever_happens_around_it() {
+fn the_cursor_stays_on_its_row_when_other_rows_change() {
     let mut list = list();
     assert_eq!(names(&list), ["!a", "b", "c", "d"]);
     list.act(Action::Down);
@@ -86,7 +86,7 @@ fn the_cursor_stays_on_its_row_whatever_happens_around_it() {
 }
 
 #[test]
-fn a_row_that_went_away_leaves_the_cursor_on_its_neighbour() {
+fn a_removed_row_leaves_the_cursor_on_its_neighbour() {
     let mut list = list();
     list.act(Action::Down);
     assert_eq!(list.replace(vec![Thing(1, "d"), Thing(4, "c")]), Some(Thing(2, "b")));
@@ -117,7 +117,7 @@ fn marks_survive_filters_and_add_up() {
 }
 
 #[test]
-fn the_window_follows_the_cursor_and_no_further() {
+fn the_window_scrolls_only_as_far_as_the_cursor() {
     let mut list: List<Thing> = List::default();
     list.replace((0..100).map(|n| Thing(n, "x")).collect());
     assert_eq!(list.windowed(10), 0);
@@ -136,7 +136,7 @@ fn the_window_follows_the_cursor_and_no_further() {
 }
 
 #[test]
-fn pages_that_come_one_by_one_are_one_list() {
+fn pages_are_appended_to_one_list() {
     let rows = [Thing(1, "b"), Thing(2, "d"), Thing(3, "!a"), Thing(4, "c"), Thing(5, "e"), Thing(6, "f")];
     let mut whole: List<Thing> = List::sorted(0);
     whole.replace(rows.to_vec());
@@ -148,7 +148,7 @@ fn pages_that_come_one_by_one_are_one_list() {
         list.act(Action::Reverse);
         assert_eq!(names(&list), ["f", "e", "d", "c", "b", "!a"]);
     }
-    // The cursor stays where it is, and is somewhere from the first row on.
+    // The cursor keeps its row, and has one from the first row on.
     let mut list: List<Thing> = List::sorted(0);
     list.append(Vec::new());
     assert_eq!(list.current(), None);
@@ -161,7 +161,7 @@ fn pages_that_come_one_by_one_are_one_list() {
 }
 
 #[test]
-fn a_filter_typed_letter_by_letter_shows_what_it_shows_at_once() {
+fn a_filter_typed_letter_by_letter_shows_the_same_rows_as_a_pasted_one() {
     let rows = [Thing(1, "gate"), Thing(2, "gAte"), Thing(3, "a gate"), Thing(4, "gat"), Thing(5, "x")];
     for typed in ["gate", "^gate", "!gate", "gate$", "~ae", "gAt", "g !a"] {
         let mut list: List<Thing> = List::sorted(0);
@@ -179,21 +179,21 @@ fn a_filter_typed_letter_by_letter_shows_what_it_shows_at_once() {
 }
 
 #[test]
-fn rows_that_come_above_the_window_leave_it_where_it_is() {
+fn rows_added_above_the_window_do_not_move_it() {
     let numbered = |range: std::ops::Range<u32>| range.map(|n| Thing(n, "x")).collect::<Vec<_>>();
     let mut list: List<Thing> = List::default();
     list.replace(numbered(100..200));
     assert_eq!((list.windowed(10), list.above.get()), (0, 0));
     list.update(numbered(88..200), false);
     assert_eq!((list.windowed(10), list.above.get(), list.current()), (12, 12, Some(&Thing(100, "x"))));
-    // What is gone below changes nothing above, and what comes later is counted, too.
+    // Rows removed below change nothing above, and later rows are counted too.
     list.update(numbered(85..190), false);
     assert_eq!((list.windowed(10), list.above.get()), (15, 15));
     list.act(Action::PageUp);
     assert_eq!((list.windowed(10), list.above.get()), (5, 5), "what was gone past was seen");
     list.act(Action::First);
     assert_eq!((list.windowed(10), list.above.get()), (0, 0));
-    // Rows that come between others push those below them down.
+    // Rows inserted between others move those below them down.
     let mut list: List<Thing> = List::sorted(0);
     list.replace(vec![Thing(1, "a"), Thing(2, "c"), Thing(3, "d")]);
     list.act(Action::Last);
@@ -203,7 +203,7 @@ fn rows_that_come_above_the_window_leave_it_where_it_is() {
 }
 
 #[test]
-fn a_first_row_that_went_elsewhere_does_not_take_the_cursor_out_of_sight() {
+fn the_cursor_stays_visible_when_the_first_row_moves() {
     let mut list: List<Thing> = List::sorted(0);
     let letters = ["a", "b", "c", "d", "e", "f", "g", "h"];
     list.replace((0..).zip(letters).map(|(n, name)| Thing(n, name)).collect());
@@ -216,12 +216,12 @@ fn a_first_row_that_went_elsewhere_does_not_take_the_cursor_out_of_sight() {
 }
 
 #[test]
-fn rows_that_are_held_keep_their_places_until_they_are_let_go() {
+fn held_rows_keep_their_order_until_they_settle() {
     let mut list = list();
     let rows = || vec![Thing(1, "a"), Thing(2, "b"), Thing(4, "c"), Thing(9, "0")];
     list.act(Action::Down);
     assert_eq!(list.update(rows(), true), None);
-    assert_eq!(names(&list), ["b", "c", "a"], "the places of the ids, one of which is gone");
+    assert_eq!(names(&list), ["b", "c", "a"], "the order of the ids; one of them is gone");
     assert_eq!(list.current(), Some(&Thing(2, "b")));
     list.settle();
     assert_eq!(names(&list), ["0", "a", "b", "c"]);
@@ -229,19 +229,19 @@ fn rows_that_are_held_keep_their_places_until_they_are_let_go() {
 }
 
 #[test]
-fn only_the_rows_in_the_window_are_looked_at() {
+fn only_the_rows_in_the_window_are_formatted() {
     let size = ratatui::layout::Size::new(80, 24);
     let settings = crate::ui::settings::Settings::default();
     let world = crate::ui::app::App::new(size, settings, jiff::Timestamp::UNIX_EPOCH).world;
     let mut feed: Feed<Thing> = Feed::new(List::sorted(0));
     feed.list.replace((0..100_000).map(|n| Thing(n, "x")).collect());
     let mut buffer = ratatui::buffer::Buffer::empty((Position::ORIGIN, size).into());
-    let place = TableOptions { what: "things", empty: &[], focused: true };
+    let options = TableOptions { what: "things", empty: &[], focused: true };
     for action in [Action::First, Action::PageDown, Action::Last] {
         feed.list.act(action);
-        ASKED.set(0);
-        draw(&feed, place, &world, buffer.area, &mut buffer);
+        FORMATTED.set(0);
+        draw(&feed, options, &world, buffer.area, &mut buffer);
         // One row is the header.
-        assert_eq!(ASKED.get(), 23);
+        assert_eq!(FORMATTED.get(), 23);
     }
 }

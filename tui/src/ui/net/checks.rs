@@ -12,8 +12,8 @@ use crate::output::human_bytes;
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     match ask {
         Ask::CheckName(path) => name(client, &path).await,
-        Ask::CheckBranchFilter(wanted) => branch_filter(client, &wanted).await,
-        Ask::CheckMigration(wanted) => migration(client, &wanted).await,
+        Ask::CheckBranchFilter(request) => branch_filter(client, &request).await,
+        Ask::CheckMigration(request) => migration(client, &request).await,
         Ask::OwnOrganizations => organizations(client).await,
         _ => Ok(Answer::Done),
     }
@@ -55,8 +55,8 @@ async fn is_owner(client: &Client, name: &str) -> Result<bool, ClientError> {
     }
 }
 
-async fn branch_filter(client: &Client, wanted: &CheckBranchFilter) -> Result<Answer, ClientError> {
-    let checked = client.check_branch_filter(wanted).await?;
+async fn branch_filter(client: &Client, request: &CheckBranchFilter) -> Result<Answer, ClientError> {
+    let checked = client.check_branch_filter(request).await?;
     let all = checked.branches.len();
     if all == 0 {
         return Ok(Answer::Verdict(true, "not tested: no branch was pushed yet".to_owned()));
@@ -66,8 +66,8 @@ async fn branch_filter(client: &Client, wanted: &CheckBranchFilter) -> Result<An
     Ok(Answer::Verdict(passing > 0, text))
 }
 
-async fn migration(client: &Client, wanted: &MigrateRepository) -> Result<Answer, ClientError> {
-    let found = client.check_migration(wanted).await?;
+async fn migration(client: &Client, request: &MigrateRepository) -> Result<Answer, ClientError> {
+    let found = client.check_migration(request).await?;
     Ok(Answer::Verdict(found.branches > 0, migration_text(&found)))
 }
 

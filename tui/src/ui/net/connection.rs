@@ -52,10 +52,10 @@ impl Connection {
     pub(super) fn reconnect(&self, target: Reconnect) {
         let mut route = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match target {
-            Reconnect::To(place) if place.contains("://") => {
-                (route.global.url, route.global.socket) = (Some(place), None)
+            Reconnect::To(address) if address.contains("://") => {
+                (route.global.url, route.global.socket) = (Some(address), None)
             }
-            Reconnect::To(place) => (route.global.url, route.global.socket) = (None, Some(place.into())),
+            Reconnect::To(address) => (route.global.url, route.global.socket) = (None, Some(address.into())),
             Reconnect::WithToken(token) => route.token = TokenSource::Typed(token),
             Reconnect::WithoutToken => route.token = TokenSource::Nothing,
         }
@@ -197,14 +197,15 @@ mod tests {
         for (url, is_reported) in [("http://forge.example.net:3000", true), ("http://127.0.0.1:3000", false)] {
             let connection = Connection::new(&Global::default());
             let client = Client::new(Endpoint::parse_url(url).unwrap(), Some(token.clone())).unwrap();
-            let told = std::cell::RefCell::new(Vec::new());
+            let events = std::cell::RefCell::new(Vec::new());
             let send = |one: NetworkEvent| {
-                told.borrow_mut()
-                    .push(matches!(one, NetworkEvent::ExposedToken(place) if place.contains("forge.example.net")));
+                events
+                    .borrow_mut()
+                    .push(matches!(one, NetworkEvent::ExposedToken(address) if address.contains("forge.example.net")));
                 true
             };
             connection.route().client(&send, std::future::ready(Ok(client))).await.unwrap();
-            assert_eq!(told.borrow().contains(&true), is_reported, "{url}");
+            assert_eq!(events.borrow().contains(&true), is_reported, "{url}");
         }
     }
 

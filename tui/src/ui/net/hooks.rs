@@ -12,7 +12,7 @@ use super::{Answer, Ask, NewHook};
 /// Handles a request about hooks.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
-        Ask::Hooks(place) => Answer::Hooks(list(client, &place).await?),
+        Ask::Hooks(owner) => Answer::Hooks(list(client, &owner).await?),
         Ask::FailingHooks => {
             let states = vec!["failing".to_owned(), "disabled".to_owned()];
             let query = HookQuery { states, ..HookQuery::default() };
@@ -20,17 +20,17 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
         }
         Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
         Ask::CreateHook(new) => create(client, &new).await?,
-        Ask::EditHook(place, id, wanted) => Answer::Hook(Box::new(client.edit_hook(&place, id, &wanted).await?)),
+        Ask::EditHook(owner, id, wanted) => Answer::Hook(Box::new(client.edit_hook(&owner, id, &wanted).await?)),
         Ask::SaveHook(save) => {
             let saved = client.edit_hook_if_match(&save.place, save.id, &save.wanted, save.tag.as_ref()).await?;
             Answer::Hook(Box::new(saved.value))
         }
-        Ask::LoadHook(place, id) => Answer::LoadedHook(Box::new(client.hook_tagged(&place, id).await?)),
-        Ask::DeleteHook(place, id) => {
-            client.delete_hook(&place, id).await?;
+        Ask::LoadHook(owner, id) => Answer::LoadedHook(Box::new(client.hook_tagged(&owner, id).await?)),
+        Ask::DeleteHook(owner, id) => {
+            client.delete_hook(&owner, id).await?;
             Answer::Done
         }
-        Ask::TestHook(place, id) => Answer::Tested { hook: id, delivery: Ok(client.test_hook(&place, id).await?) },
+        Ask::TestHook(owner, id) => Answer::Tested { hook: id, delivery: Ok(client.test_hook(&owner, id).await?) },
         Ask::ApplyHook(id) => apply(client, id).await?,
         _ => Answer::Done,
     })
@@ -64,10 +64,10 @@ fn is_like(hook: &Hook, new: &NewHook) -> bool {
         && sorted(&hook.events_exact) == sorted(&new.wanted.events_exact)
 }
 
-async fn list(client: &Client, place: &HookPlace) -> Result<Vec<Hook>, ClientError> {
-    all_pages(match place {
+async fn list(client: &Client, owner: &HookPlace) -> Result<Vec<Hook>, ClientError> {
+    all_pages(match owner {
         HookPlace::Any => client.managed_hooks(&HookQuery::default()),
-        place => client.hooks(place, "all"),
+        owner => client.hooks(owner, "all"),
     })
     .await
 }

@@ -87,7 +87,7 @@ pub(crate) enum NetworkEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProblemKind {
     /// No daemon listens on any of the default sockets.
-    Nowhere,
+    NoDaemon,
     Unreachable,
     /// The daemon is overloaded; with the seconds of `Retry-After` if it sends them.
     Busy(Option<u64>),
@@ -134,14 +134,14 @@ impl Problem {
 
     /// Whether the daemon could not be reached.
     pub(crate) fn is_away(&self) -> bool {
-        matches!(self.kind, ProblemKind::Nowhere | ProblemKind::Unreachable)
+        matches!(self.kind, ProblemKind::NoDaemon | ProblemKind::Unreachable)
     }
 }
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let kind = match &failure {
-            Failure::Nowhere(_) => ProblemKind::Nowhere,
+            Failure::Nowhere(_) => ProblemKind::NoDaemon,
             Failure::Conflict(_) => ProblemKind::Exists,
             Failure::Call { source, .. } => kind(source),
             _ => ProblemKind::Other,

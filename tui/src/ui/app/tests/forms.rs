@@ -102,7 +102,7 @@ fn a_branch_filter_is_tried_when_it_is_left_and_not_while_it_is_typed() {
     story.press(Key::BackTab);
     story.keys("{");
     story.press(Key::Tab);
-    let refused = refusal("trying the branch filter: [branch_filter]: a { has no } (422)");
+    let refused = refusal("checking the branch filter: [branch_filter]: a { has no } (422)");
     story.tell(Msg::Answer(story.app.tickets, Err(refused)));
     assert!(story.text().contains("a { has no }"), "{}", story.text());
     assert_eq!(story.app.notice(), None, "it is said where it belongs");
@@ -155,11 +155,11 @@ fn a_migration_is_checked_before_anything_is_made() {
     story.keys("\n");
     assert!(matches!(story.asked().as_slice(), [Ask::CheckMigration(wanted)] if wanted.repo_name == "lake2"));
     assert!(story.text().contains(".."), "{}", story.text());
-    let said = Answer::Verdict(true, "the address answers: 12 branches".into());
+    let said = Answer::Verdict(true, "the source responds: 12 branches".into());
     story.tell(Msg::Answer(story.app.tickets, Ok(said)));
-    assert!(story.text().contains("the address answers: 12 branches") && story.app.layers.len() == 1);
+    assert!(story.text().contains("the source responds: 12 branches") && story.app.layers.len() == 1);
     story.keys("\n");
-    let refused = refusal("asking https://h/a.git: [CloneAddr]: authentication failed at the source (422)");
+    let refused = refusal("checking https://h/a.git: [CloneAddr]: authentication failed at the source (422)");
     story.tell(Msg::Answer(story.app.tickets, Err(refused)));
     assert!(story.text().contains("! asking https://h/a.git"), "{}", story.text());
     story.press(Key::Ctrl('s'));
@@ -185,7 +185,7 @@ fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
     story.press(Key::Ctrl('s'));
     assert_eq!(story.asked(), [], "once is enough");
     let ticket = story.app.layers[0].ticket().unwrap();
-    story.tell(Msg::Answer(ticket, Err(refusal("making admin/tool: [Name]: it is taken (409)"))));
+    story.tell(Msg::Answer(ticket, Err(refusal("creating admin/tool: [Name]: it is taken (409)"))));
     let text = story.text();
     assert!(text.contains("[tool") && text.contains("it is taken"), "{text}");
     story.press(Key::Esc);

@@ -56,7 +56,7 @@ fn a_list_that_is_too_long_is_filtered_by_the_daemon() {
     story.keys("/gat\x1b");
     assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "all of them are here");
     poll(&mut story, listed(Some(250_000), (1..).zip(NAMES).map(|(id, name)| repository(id, name)).collect()));
-    assert!(status_row(&story).contains("of 250 000  sort name  / asks the daemon"), "{}", story.text());
+    assert!(status_row(&story).contains("of 250 000  sort name  / searches on the daemon"), "{}", story.text());
     story.asked();
     story.keys("/infra/gat");
     let asked = story.asked();
@@ -149,7 +149,7 @@ fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
     story.pass(Duration::from_millis(300));
     story.press(Key::Esc);
     story.keys("e");
-    assert!(story.text().contains("works on one row, and 3 are"), "{}", story.text());
+    assert!(story.text().contains("needs one row, but 3 are"), "{}", story.text());
     on_hooks(&mut story);
     story.asked();
     story.keys(" t");

@@ -157,7 +157,7 @@ fn waits_between_tries_grow_to_ten_seconds_and_what_is_refused_is_counted() {
     }
     let text = story.text();
     assert!(text.contains("!! No connection to the daemon for 00:") && text.contains(" - retry 10 in 1"), "{text}");
-    assert!(text.contains("rows are from 12:00:00, changes are switched off until it is back"), "{text}");
+    assert!(text.contains("rows are from 12:00:00, changes are disabled until it is back"), "{text}");
     assert!(
         text.contains("journalctl -u farrierd -n 50") && text.contains("r retry now  : connect PATH|URL"),
         "{text}"

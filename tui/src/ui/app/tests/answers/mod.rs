@@ -161,11 +161,11 @@ pub(super) fn migrating(progress: MigrationProgress) -> Answer {
 }
 
 pub(super) fn nowhere() -> Problem {
-    Problem { kind: ProblemKind::Nowhere, ..unreachable() }
+    Problem { kind: ProblemKind::NoDaemon, ..unreachable() }
 }
 
 pub(super) fn refused() -> Problem {
-    Problem::new(ProblemKind::Unauthorised, "asking for the status: token expired (401)")
+    Problem::new(ProblemKind::Unauthorised, "loading the status: token expired (401)")
 }
 
 pub(super) fn broken() -> Problem {

@@ -45,7 +45,7 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
             story.press(Key::BackTab);
         }
         story.keys("\n");
-        let said = Answer::Verdict(true, "the address answers: 12 branches, 3 tags".into());
+        let said = Answer::Verdict(true, "the source responds: 12 branches, 3 tags".into());
         story.answer(|ask| matches!(ask, Ask::CheckMigration(_)), Ok(said));
     }),
     on("new-branch", |story| {
