@@ -75,7 +75,8 @@ fn migration_text(found: &CheckedMigration) -> String {
     let head = if found.head.is_empty() { "none" } else { &found.head };
     let credentials = if found.signed_in { "credentials accepted" } else { "no credentials needed" };
     format!(
-        "the source responds: {} branches, {} tags, HEAD {head}, {}; {credentials}. Its size is unknown; the limit is {}, and {} are free.",
+        "the source responds: {} branches, {} tags, HEAD {head}, {}; {credentials}. \
+         Its size is unknown; the limit is {}, and {} are free.",
         found.branches,
         found.tags,
         found.object_format_name,

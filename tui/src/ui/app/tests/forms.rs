@@ -213,7 +213,7 @@ fn secrets_of_a_migration_are_never_drawn() {
 }
 
 #[test]
-fn the_owner_is_chosen_among_the_organisations_of_the_caller() {
+fn the_owner_is_chosen_from_the_organizations_of_the_caller() {
     for (open, owner) in [("n", "Owner"), ("M\t", "Owner")] {
         let mut story = Story::settled(80, 24);
         story.keys(open);
