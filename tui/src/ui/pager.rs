@@ -30,7 +30,7 @@ pub(crate) fn show(pager: &OsString, text: &str) -> Result<(), String> {
         let _ = stdin.write_all(text.as_bytes());
     }
     match child.wait().map_err(said)?.code() {
-        Some(MISSING) => Err(format!("there is no {}; PAGER says what is used", pager.display())),
+        Some(MISSING) => Err(format!("{} not found; set PAGER to another program", pager.display())),
         _ => Ok(()),
     }
 }
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_pager_that_is_not_there_is_named_and_one_that_is_left_early_is_fine() {
         let missing = show(&"farrier-no-such-pager -S".into(), "x").unwrap_err();
-        assert_eq!(missing, "there is no farrier-no-such-pager -S; PAGER says what is used");
+        assert_eq!(missing, "farrier-no-such-pager -S not found; set PAGER to another program");
         assert_eq!(show(&"true".into(), &"x".repeat(1 << 20)), Ok(()));
         assert_eq!(command(|_| None), "less");
         assert_eq!(command(|name| (name == "PAGER").then(|| "more".into())), "more");

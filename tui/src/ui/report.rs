@@ -33,9 +33,9 @@ pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBu
 impl Report {
     pub(crate) fn of(panic: &PanicHookInfo) -> Self {
         Self {
-            message: panic.payload_as_str().unwrap_or("no words about it").to_owned(),
-            place: panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string),
-            thread: thread::current().name().unwrap_or("without a name").to_owned(),
+            message: panic.payload_as_str().unwrap_or("no message").to_owned(),
+            place: panic.location().map_or_else(|| "unknown location".to_owned(), ToString::to_string),
+            thread: thread::current().name().unwrap_or("unnamed").to_owned(),
         }
     }
 
@@ -58,7 +58,7 @@ impl Report {
     /// Returns the message for the terminal after it was restored.
     pub(crate) fn words(&self, path: &Path) -> String {
         format!(
-            "farrier ended because of a mistake of its own: {}\n  at {}\n  a report for its makers: {}",
+            "farrier crashed: {}\n  at {}\n  report for the developers: {}",
             self.message,
             self.place,
             path.display()

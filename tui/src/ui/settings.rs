@@ -70,7 +70,7 @@ impl Settings {
         let wanted = config.ui.theme.as_deref().unwrap_or("default");
         let theme = named(wanted, &themes).unwrap_or_else(|| {
             problems
-                .push(ConfigProblem::error(1, format!("there is no theme '{wanted}'; there are: {}", all(&themes))));
+                .push(ConfigProblem::error(1, format!("unknown theme '{wanted}'; expected one of {}", all(&themes))));
             Theme::default()
         });
         let options = AppearanceOptions {
@@ -83,7 +83,7 @@ impl Settings {
         for (list, names) in &config.columns {
             let known = columns_of(list);
             for name in names.iter().filter(|name| !known.contains(name)) {
-                let text = format!("{list} has no column '{name}'; there are: {}", known.join(", "));
+                let text = format!("{list} has no column '{name}'; expected one of {}", known.join(", "));
                 problems.push(ConfigProblem::warning(1, text));
             }
         }
@@ -131,7 +131,7 @@ fn themes(settings: &[ThemeSetting], problems: &mut Vec<ConfigProblem>) -> Vec<(
     for setting in settings {
         let base = setting.base.as_deref().unwrap_or("default");
         let mut theme = named(base, &made).unwrap_or_else(|| {
-            let text = format!("there is no theme '{base}' to begin with; there are: {}", all(&made));
+            let text = format!("unknown base theme '{base}'; expected one of {}", all(&made));
             problems.push(ConfigProblem::error(setting.line, text));
             Theme::default()
         });

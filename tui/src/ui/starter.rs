@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(found.log, dir.path().join(".local/state/farrier/farrierd.log"));
         fs::write(beside.join(PROGRAM), "").unwrap();
         assert_eq!(Starter::find(set, Some(&beside)).unwrap().program, beside.join(PROGRAM));
-        assert_eq!(Starter::find(|_| None, Some(&beside)), None, "nobody knows where its log would go");
+        assert_eq!(Starter::find(|_| None, Some(&beside)), None, "the path of its log is unknown");
     }
 
     #[test]

@@ -78,9 +78,11 @@ impl Theme {
     /// Returns the theme with another colour for one role.
     pub(crate) fn with(mut self, role: &str, color: &str) -> Result<Self, String> {
         let at = ROLES.iter().position(|known| *known == role);
-        let at = at.ok_or_else(|| format!("'{role}' is no role; there are: {}", ROLES.join(", ")))?;
+        let at = at.ok_or_else(|| format!("unknown role '{role}'; expected one of {}", ROLES.join(", ")))?;
         self.0[at].color = parse(color).ok_or_else(|| {
-            format!("'{color}' is no colour; it looks like red, bright-red, default, 0 to 255, or #rrggbb")
+            format!(
+                "invalid colour '{color}'; expected a name such as red or bright-red, default, 0 to 255, or #rrggbb"
+            )
         })?;
         Ok(self)
     }

@@ -126,7 +126,7 @@ impl World {
     pub(crate) fn other_level(&self) -> Option<String> {
         let status = self.status.as_ref().filter(|status| status.api_level != API_LEVEL)?;
         let (version, level) = (&status.version, status.api_level);
-        Some(format!("daemon {version} speaks level {level}, this farrier {API_LEVEL}"))
+        Some(format!("daemon {version} has API level {level}, this farrier {API_LEVEL}"))
     }
 
     /// Whether changes are disabled, independent of the connection.
@@ -151,7 +151,7 @@ impl World {
         if let Some(level) = self.other_level() {
             return Some(format!("off: {level}"));
         }
-        matches!(self.link, Link::Down { .. }).then(|| "off until the daemon answers again".to_owned())
+        matches!(self.link, Link::Down { .. }).then(|| "not available until the daemon responds".to_owned())
     }
 }
 

@@ -80,7 +80,7 @@ impl Keymap {
         for (scope, key, titles) in conflicts(&bindings) {
             let line = settings.iter().find(|setting| setting.keys.iter().any(|text| Key::parse(text) == Some(key)));
             let text = format!(
-                "{} means {titles} in {}; its keys stay as they are without this file",
+                "{} is assigned to {titles} in {}; this scope keeps its default keys",
                 key.name(),
                 scope_name(scope)
             );
@@ -95,13 +95,13 @@ impl Keymap {
 }
 
 fn change(bindings: &mut [Binding], setting: &KeySetting) -> Result<(), String> {
-    let keys = setting.keys.iter().map(|text| Key::parse(text).ok_or_else(|| format!("'{text}' is no key")));
+    let keys = setting.keys.iter().map(|text| Key::parse(text).ok_or_else(|| format!("'{text}' is not a valid key")));
     let keys = keys.collect::<Result<Vec<Key>, String>>()?;
     let global = setting.scope == GLOBAL;
     let mut names: Vec<String> = bindings.iter().map(|binding| scope_name(binding.scope)).collect();
     if !names.contains(&setting.scope) {
         names.dedup();
-        return Err(format!("there is no place '{}'; there are: {}", setting.scope, names.join(", ")));
+        return Err(format!("unknown scope '{}'; expected one of {}", setting.scope, names.join(", ")));
     }
     let here = |binding: &Binding| global || scope_name(binding.scope) == setting.scope;
     if setting.action == UNBIND {
@@ -126,7 +126,7 @@ fn change(bindings: &mut [Binding], setting: &KeySetting) -> Result<(), String> 
     let mut known: Vec<String> =
         bindings.iter().filter(|binding| here(binding)).map(|binding| action_name(binding.action)).collect();
     known.dedup();
-    Err(format!("there is no action '{}' in {}; there are: {}", setting.action, setting.scope, known.join(", ")))
+    Err(format!("unknown action '{}' in {}; expected one of {}", setting.action, setting.scope, known.join(", ")))
 }
 
 /// Returns the keys that have two actions in one scope.
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn names_that_are_none_are_said_with_those_that_are() {
         let said = |scope, action, key| Keymap::with(&[setting(scope, action, &[key])]).1.remove(0).text;
-        assert!(said("hook", "test", "f5").contains("there are: "));
+        assert!(said("hook", "test", "f5").contains("expected one of "));
         assert!(said("hooks", "tset", "f5").contains("turn_off, test"));
-        assert_eq!(said("hooks", "test", "f99x"), "'f99x' is no key");
+        assert_eq!(said("hooks", "test", "f99x"), "'f99x' is not a valid key");
     }
 }

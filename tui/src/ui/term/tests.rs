@@ -64,7 +64,7 @@ fn panics(place: &str) {
     // Long lines continue in the next row.
     let said: String = screen.rows(0, 80).collect();
     let report = home.path().join("farrier/panic.txt");
-    for part in ["a mistake of its own: on purpose", report.to_str().unwrap()] {
+    for part in ["farrier crashed: on purpose", report.to_str().unwrap()] {
         assert!(said.contains(part), "{place}, {part}: {said}");
     }
     assert!(!said.contains("RUST_BACKTRACE"), "{place}: {said}");

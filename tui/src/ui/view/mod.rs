@@ -128,7 +128,7 @@ pub(crate) fn tab_at(app: &App, x: u16) -> Option<ScreenId> {
 /// Draws the banner for conditions that need attention.
 fn banner(world: &World) -> Option<String> {
     let Link::Down { since, tries, again_at, problem } = &world.link else {
-        return world.other_level().map(|level| format!("!! {level} - it is only looked at; q quits"));
+        return world.other_level().map(|level| format!("!! {level} - changes are disabled; q quits"));
     };
     let gone = world.now.saturating_sub(*since).as_secs();
     let wait = again_at.saturating_sub(world.now).as_secs();
@@ -137,7 +137,7 @@ fn banner(world: &World) -> Option<String> {
     }
     let again = format!("retry {tries} in {wait} s  r now");
     let (before, after) = if let ProblemKind::Busy(_) = problem.kind {
-        ("!! ", format!(" asks to wait - {again}"))
+        ("!! ", format!(" is busy - {again}"))
     } else {
         ("!! No connection to ", format!(" for {:02}:{:02} - {again}", gone / 60, gone % 60))
     };

@@ -21,7 +21,7 @@ fn nowhere(world: &World, said: &str) -> Lines {
     for (at, line) in said.lines().enumerate() {
         lines.push((if at == 0 { Role::Title } else { Role::Text }, line.to_owned()));
     }
-    lines.extend([(Role::Text, String::new()), (Role::Title, "What helps".to_owned())]);
+    lines.extend([(Role::Text, String::new()), (Role::Title, "What you can do".to_owned())]);
     lines.push(match &world.starter {
         Some(starter) => (Role::Text, format!("  U   start a daemon for this user: {}", starter.program.display())),
         None => (Role::Muted, "  U   not available: no farrierd next to this program or in PATH".to_owned()),
@@ -42,18 +42,18 @@ fn countdown(world: &World) -> String {
 
 fn refused(world: &World, said: &str) -> Lines {
     let mut lines = vec![
-        (Role::Error, "401 - the daemon does not know who asks".to_owned()),
+        (Role::Error, "401 - not signed in".to_owned()),
         (Role::Text, String::new()),
-        (Role::Text, format!("Token   {}", world.token.as_deref().unwrap_or("none was shown"))),
+        (Role::Text, format!("Token   {}", world.token.as_deref().unwrap_or("none"))),
         (Role::Text, format!("Server  {}", world.place)),
     ];
     lines.extend(said.lines().map(|line| (Role::Text, line.to_owned())));
     lines.extend([
         (Role::Text, String::new()),
-        (Role::Title, "What helps".to_owned()),
-        (Role::Text, "  N   type or paste another token: it is not shown, and not kept".to_owned()),
-        (Role::Text, "  i   show none: be who the socket sees".to_owned()),
-        (Role::Text, "  r   try again".to_owned()),
+        (Role::Title, "What you can do".to_owned()),
+        (Role::Text, "  N   type or paste another token; it is not displayed or saved".to_owned()),
+        (Role::Text, "  i   use the socket identity instead of a token".to_owned()),
+        (Role::Text, "  r   retry".to_owned()),
     ]);
     lines
 }

@@ -286,7 +286,7 @@ fn a_zip_is_looked_into_without_fetching_it() {
     assert!(matches!(story.asked().as_slice(), [Ask::ZipContent { id: 21, .. }]));
     let lines = vec!["  97.6 KiB  bin/farrier".to_owned()];
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Content(lines))));
-    assert!(story.text().contains("Inside of dist-linux.zip") && story.text().contains("bin/farrier"));
+    assert!(story.text().contains("Files in dist-linux.zip") && story.text().contains("bin/farrier"));
     let mut story = at_artifacts();
     story.keys("gjo");
     assert!(story.text().contains("select an artifact that is ready"), "{}", story.text());
@@ -308,7 +308,7 @@ fn commands_lead_to_a_run_and_to_an_artifact_wherever_it_is() {
     story.tell(Msg::Answer(story.app.tickets, Ok(tree())));
     story.keys(":artifact 999\n");
     story.tell(Msg::Answer(story.app.tickets, Ok(tree())));
-    assert!(story.text().contains("there is no artifact 999 here"), "{}", story.text());
+    assert!(story.text().contains("artifact 999 not found"), "{}", story.text());
     // Commands that begin with the same word still are what they are.
     story.keys("gh:artifact down\n");
     assert!(story.asked().iter().all(|ask| matches!(ask, Ask::Download { .. } | Ask::Runs(_))), "{}", story.text());

@@ -13,7 +13,7 @@ fn what_is_wrong_is_opened_from_the_dashboard() {
     let text = story.text();
     assert!(text.contains("hook 12 failed 22 times in a row") && text.contains("p50 2 ms"), "{text}");
     story.keys("\n");
-    assert!(story.text().contains("this is about the whole daemon"), "{}", story.text());
+    assert!(story.text().contains("this problem concerns the whole daemon"), "{}", story.text());
     story.keys("jj\n");
     assert_eq!(story.app.current, ScreenId::Deliveries);
     assert!(story.asked().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));

@@ -120,8 +120,8 @@ fn a_body_goes_to_the_pager_and_what_is_wrong_with_that_is_said() {
     story.keys("bw");
     assert!(story.text().contains("── body 25 bytes, as bytes ──"), "{}", story.text());
     assert!(paged(&mut story).contains("00000000  7b 22"));
-    story.tell(Msg::Paged(Err("there is no less; PAGER says what is used".into())));
-    assert!(story.text().contains("there is no less; PAGER says what is used"), "{}", story.text());
+    story.tell(Msg::Paged(Err("less not found; set PAGER to another program".into())));
+    assert!(story.text().contains("less not found; set PAGER to another program"), "{}", story.text());
     let Answer::Delivery(mut steering) = detail(delivery(13, "success", 200)) else { unreachable!() };
     steering.response.payload = "a\x1b[2Jb\tc\n".into();
     let mut story = Story::settled(80, 24);

@@ -116,7 +116,7 @@ fn a_daemon_of_another_level_is_only_looked_at() {
     now.0.api_level = farrier_common::API_LEVEL + 1;
     story.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(now)));
     let words = format!(
-        "daemon 0.1.0 speaks level {}, this farrier {}",
+        "daemon 0.1.0 has API level {}, this farrier {}",
         farrier_common::API_LEVEL + 1,
         farrier_common::API_LEVEL
     );
@@ -125,7 +125,7 @@ fn a_daemon_of_another_level_is_only_looked_at() {
     story.asked();
     story.keys("D");
     assert!(
-        story.app.layers.is_empty() && story.text().contains("Delete the repository: off: daemon 0.1.0 speaks level"),
+        story.app.layers.is_empty() && story.text().contains("Delete the repository: off: daemon 0.1.0 has API level"),
         "{}",
         story.text()
     );
@@ -205,7 +205,7 @@ fn who_is_asked_to_wait_waits_as_long() {
     story.pass(Duration::from_secs(6));
     let busy = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many (503)");
     story.answer(|ask| *ask == Ask::Repositories, Err(busy));
-    assert!(story.text().contains("asks to wait - retry 1 in 30 s"), "{}", story.text());
+    assert!(story.text().contains("is busy - retry 1 in 30 s"), "{}", story.text());
     story.asked();
     story.pass(Duration::from_secs(29));
     assert_eq!(story.asked(), []);
@@ -222,7 +222,7 @@ fn who_is_asked_to_wait_and_not_how_long_waits_a_little_longer_each_time() {
     let busy = Problem::new(ProblemKind::Busy(None), "listing repositories: too many (429)");
     story.answer(|ask| *ask == Ask::Repositories, Err(busy.clone()));
     let text = story.text();
-    assert!(text.contains("asks to wait - retry 1 in 0 s") && !text.contains("No connection"), "{text}");
+    assert!(text.contains("is busy - retry 1 in 0 s") && !text.contains("No connection"), "{text}");
     for tries in ["retry 2 in 0 s", "retry 3 in 1 s", "retry 4 in 2 s"] {
         story.asked();
         story.pass(Duration::from_secs(3));

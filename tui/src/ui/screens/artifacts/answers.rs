@@ -26,8 +26,8 @@ impl Artifacts {
         match (ask, result) {
             (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
             (Ask::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
-                let text = if lines.is_empty() { "there is nothing in it".to_owned() } else { lines.join("\n") };
-                env.open(Layer::TextView(TextView::new(format!("Inside of {name}"), text)));
+                let text = if lines.is_empty() { "the archive is empty".to_owned() } else { lines.join("\n") };
+                env.open(Layer::TextView(TextView::new(format!("Files in {name}"), text)));
             }
             (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
@@ -84,8 +84,8 @@ impl Artifacts {
         }
         if !self.seek() {
             match self.wanted.take() {
-                Some(NodeId::Artifact(id)) => env.tell(format!("there is no artifact {id} here")),
-                Some(NodeId::Run(id) | NodeId::Job(id)) => env.tell(format!("there is no run {id} here")),
+                Some(NodeId::Artifact(id)) => env.tell(format!("artifact {id} not found")),
+                Some(NodeId::Run(id) | NodeId::Job(id)) => env.tell(format!("run {id} not found")),
                 None => {}
             }
         }

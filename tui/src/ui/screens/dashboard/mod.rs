@@ -184,7 +184,7 @@ impl Dashboard {
         match troubles.get(self.at) {
             Some(HealthProblem { opens: Opens::Deliveries(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
             Some(HealthProblem { opens: Opens::Hooks, .. }) => env.want(Cmd::Screen(ScreenId::Hooks)),
-            Some(HealthProblem { opens: Opens::Nothing, .. }) => env.tell("this is about the whole daemon"),
+            Some(HealthProblem { opens: Opens::Nothing, .. }) => env.tell("this problem concerns the whole daemon"),
             None => {
                 if let Some(event) = self.events.get(self.at - troubles.len()) {
                     env.want(Cmd::Repository(event.repository_id));

@@ -231,7 +231,7 @@ fn events<'a>(
     }
     rule(buf, Rect { height: 1, ..area }, "Events (live)");
     if events.len() == 0 {
-        text(buf, Rect { y: area.y + 1, height: 1, ..area }, " nothing has happened yet", Role::Muted);
+        text(buf, Rect { y: area.y + 1, height: 1, ..area }, " no events yet", Role::Muted);
     }
     let rows = usize::from(area.height - 1);
     let top = at.unwrap_or(0).saturating_sub(rows - 1);

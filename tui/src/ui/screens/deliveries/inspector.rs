@@ -194,7 +194,7 @@ impl Inspector {
         }
         let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
         let Some(detail) = &self.detail else {
-            text(buf, row(0), "no delivery is read", Role::Muted);
+            text(buf, row(0), "no delivery is open", Role::Muted);
             return;
         };
         let delivery = &detail.delivery;
@@ -240,7 +240,7 @@ impl Inspector {
 fn outcome(delivery: &Delivery) -> (String, Role) {
     let code = delivery_rows::code(delivery);
     if delivery.delivered_at.is_none() {
-        return ("not tried yet".to_owned(), code.role);
+        return ("no attempts yet".to_owned(), code.role);
     }
     let millis = words::count(delivery_rows::millis(delivery.duration));
     (format!("{} in {millis} ms  try {}", code.text, delivery.attempts), code.role)

@@ -186,7 +186,7 @@ impl Deliveries {
                 let gone = self.rows.take(page.clone(), env.world);
                 if let Some(gone) = gone.filter(|_| self.reading) {
                     self.reading = false;
-                    env.tell(format!("delivery {} is not in this list any more", short(&gone.guid)));
+                    env.tell(format!("delivery {} is no longer in this list", short(&gone.guid)));
                 }
                 self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
                 self.events.extend(page.items.iter().map(|one| one.event.clone()));

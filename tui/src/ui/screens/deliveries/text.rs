@@ -21,10 +21,10 @@ pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let result = delivery_rows::result(delivery, clock);
     let mut lines = vec![
         (result.role, format!("result   {}", result.text)),
-        (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
-        (Role::Text, format!("tries    {}   began by {}", delivery_rows::tries(delivery), delivery.trigger)),
+        (Role::Text, format!("response {}", delivery_rows::code(delivery).text)),
+        (Role::Text, format!("attempts {}   trigger {}", delivery_rows::tries(delivery), delivery.trigger)),
         (Role::Text, format!("target   {}", if detail.url.is_empty() { "-" } else { &detail.url })),
-        (Role::Text, format!("made     {}", clock.stamp(&delivery.created_at))),
+        (Role::Text, format!("created  {}", clock.stamp(&delivery.created_at))),
     ];
     if let Some(at) = &delivery.delivered_at {
         lines.push((
@@ -33,10 +33,10 @@ pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
         ));
     }
     if let Some(next) = &delivery.next_attempt_at {
-        lines.push((Role::Warn, format!("next     {}   R tries now", clock.stamp(next))));
+        lines.push((Role::Warn, format!("next     {}   R redelivers now", clock.stamp(next))));
     }
     if let Some(last) = detail.history.last().filter(|last| !last.error.is_empty()) {
-        lines.push((Role::Error, format!("why      {}: {}", last.error_class, last.error)));
+        lines.push((Role::Error, format!("error    {}: {}", last.error_class, last.error)));
     }
     lines.push((Role::Text, String::new()));
     lines.extend(tries(detail, clock));
@@ -113,7 +113,7 @@ pub(super) fn body(detail: &DeliveryDetail) -> String {
 /// Returns the lines about the response.
 pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     if detail.delivery.status_code == 0 {
-        let none = if detail.delivery.attempts == 0 { "not asked yet" } else { "no answer came" };
+        let none = if detail.delivery.attempts == 0 { "no request sent yet" } else { "no response received" };
         return vec![(Role::Muted, none.to_owned())];
     }
     let code = delivery_rows::code(&detail.delivery);
@@ -123,7 +123,7 @@ pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     lines.push(form.head(&bytes));
     shown(&mut lines, &bytes, form);
     if detail.response.truncated {
-        lines.push((Role::Muted, "… the answer was longer".to_owned()));
+        lines.push((Role::Muted, "… the response was truncated".to_owned()));
     }
     lines
 }
@@ -140,7 +140,7 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
         };
         let time = clock.time(&one.started_at);
         let same = before == outcome && role == Role::Error;
-        let (role, outcome) = if same { (Role::Muted, "the same".to_owned()) } else { (role, outcome) };
+        let (role, outcome) = if same { (Role::Muted, "same result".to_owned()) } else { (role, outcome) };
         if !same {
             before.clone_from(&outcome);
         }
@@ -155,7 +155,7 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
         )
     });
     let lines: Lines = tries.collect();
-    if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }
+    if lines.is_empty() { vec![(Role::Muted, "no attempts yet".to_owned())] } else { lines }
 }
 
 /// Formats a body as text if it is text, otherwise as a hex dump.
@@ -223,11 +223,11 @@ mod tests {
         let mut detail = DeliveryDetail::default();
         let first = |lines: Lines| lines[0].1.clone();
         assert_eq!(first(request(&detail, form)), "not sent yet");
-        assert_eq!(first(response(&detail, form)), "not asked yet");
+        assert_eq!(first(response(&detail, form)), "no request sent yet");
         detail.delivery.attempts = 1;
         detail.url = "http://h/".into();
         assert_eq!(first(request(&detail, form)), "POST http://h/");
-        assert_eq!(first(response(&detail, form)), "no answer came");
+        assert_eq!(first(response(&detail, form)), "no response received");
     }
 
     #[test]

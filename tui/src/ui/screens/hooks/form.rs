@@ -45,7 +45,7 @@ fn branch_filter(text: &str) -> Option<String> {
     });
     stray.then(|| {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-        format!("a comma separates patterns only inside of braces; write {{{}}}", parts.join(","))
+        format!("write several patterns in braces: {{{}}}", parts.join(","))
     })
 }
 

@@ -27,7 +27,7 @@ fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static s
         ),
     ];
     if let Some(at) = &hook.last_delivery_at {
-        let status = if hook.last_status == 0 { "no answer".to_owned() } else { hook.last_status.to_string() };
+        let status = if hook.last_status == 0 { "no response".to_owned() } else { hook.last_status.to_string() };
         let role = if (200..300).contains(&hook.last_status) { Role::Ok } else { Role::Error };
         facts.push((
             role,
@@ -37,7 +37,7 @@ fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static s
     }
     facts.extend(health(rows).map(|(role, text)| (role, "health", text)));
     if let Some(next) = rows.iter().filter_map(|row| row.next_attempt_at.as_ref()).min() {
-        facts.push((Role::Warn, "next", format!("{}   R sends what failed now", world.clock.time(next))));
+        facts.push((Role::Warn, "next", format!("{}   R redelivers failed ones now", world.clock.time(next))));
     }
     if let Some(from) = hook.copied_from {
         facts.push((Role::Text, "from", format!("a copy of default hook {from}")));
@@ -51,7 +51,7 @@ fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static s
     facts.push((
         Role::Muted,
         "changed",
-        format!("{} ago   made {}", world.clock.age(&hook.updated_at), world.clock.stamp(&hook.created_at)),
+        format!("{} ago   created {}", world.clock.age(&hook.updated_at), world.clock.stamp(&hook.created_at)),
     ));
     facts
 }

@@ -128,9 +128,9 @@ fn details(
     say("hooks", format!("{} own{system}", count(facts.and_then(|facts| facts.hooks))), "");
     say("artifacts", count(facts.and_then(|facts| facts.artifacts)), "");
     let may = repo.permissions();
-    let rights = [(may.admin, "administer"), (may.push, "push"), (may.pull, "fetch")];
+    let rights = [(may.admin, "admin"), (may.push, "push"), (may.pull, "fetch")];
     let rights: Vec<&str> = rights.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
-    say("you may", rights.join(", "), "");
+    say("access", rights.join(", "), "");
     say("state", repo_rows::state(repo).to_owned(), "");
     lines
 }
@@ -161,11 +161,11 @@ fn first_push(repo: &RepositorySummary, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
-    rule(buf, Rect { height: 1, ..area }, "Push to it");
+    rule(buf, Rect { height: 1, ..area }, "Push an existing repository");
     let lines = [
         format!("git remote add farrier {}", repo.clone_url()),
         "git push -u farrier HEAD:main".to_owned(),
-        "w   makes a hook that tells others of pushes".to_owned(),
+        "w   create a webhook for pushes".to_owned(),
         format!("farrier ci exec --repo {} -- farrier artifact upload FILE", repo.full_name()),
     ];
     let mut y = area.y + 1;
@@ -194,7 +194,7 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
         Some(task) => task_lines::phases(task),
         None => vec![
             (Role::Text, format!("{}  {}", import.state, import.phase)),
-            (Role::Text, format!("{}, began {began} ago", human_bytes(import.bytes_received))),
+            (Role::Text, format!("{}, started {began} ago", human_bytes(import.bytes_received))),
         ],
     };
     if import.state == "failed" {
