@@ -45,7 +45,7 @@ pub use self::{
     process::GitProcess,
     source::{ImportSource, SourceError},
     survey::SourceSummary,
-    version::{Version, VersionError, check_installed},
+    version::{GitVersion, VersionError, check_installed},
 };
 use crate::config;
 pub use crate::model::ref_name;

@@ -7,13 +7,13 @@ use std::{
 };
 
 /// The oldest supported version. It introduced cruft packs, which `git/prune.rs` needs.
-const OLDEST: Version = Version(2, 37);
+const OLDEST: GitVersion = GitVersion(2, 37);
 /// Time limit of `git version`.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first two numbers of a git version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(u32, u32);
+pub struct GitVersion(u32, u32);
 
 /// Why the installed git cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -42,23 +42,23 @@ pub enum VersionError {
         /// The program.
         path: PathBuf,
         /// Its version.
-        found: Version,
+        found: GitVersion,
     },
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for GitVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.0, self.1)
     }
 }
 
 /// Checks that the git in `PATH` is supported, and returns its version.
-pub async fn check_installed() -> Result<Version, VersionError> {
+pub async fn check_installed() -> Result<GitVersion, VersionError> {
     let program = super::find_program(std::env::var_os("PATH").as_deref());
     check(&program.ok_or(VersionError::Missing)?).await
 }
 
-async fn check(program: &Path) -> Result<Version, VersionError> {
+async fn check(program: &Path) -> Result<GitVersion, VersionError> {
     let path = program.to_owned();
     #[expect(clippy::disallowed_methods, reason = "the one door")]
     let mut command = tokio::process::Command::new(program);
@@ -76,10 +76,10 @@ async fn check(program: &Path) -> Result<Version, VersionError> {
 }
 
 /// Parses the output of `git version`.
-fn parse(text: &str) -> Option<Version> {
+fn parse(text: &str) -> Option<GitVersion> {
     let mut numbers = text.strip_prefix("git version ")?.split(['.', ' ', '\n', '-']);
     let mut next = || numbers.next()?.parse().ok();
-    Some(Version(next()?, next()?))
+    Some(GitVersion(next()?, next()?))
 }
 
 #[cfg(test)]
@@ -89,17 +89,17 @@ mod tests {
     #[test]
     fn versions_are_read_and_compared() {
         for (text, expected) in [
-            ("git version 2.39.5\n", Some(Version(2, 39))),
-            ("git version 2.39.5 (Apple Git-154)\n", Some(Version(2, 39))),
-            ("git version 2.45.GIT\n", Some(Version(2, 45))),
-            ("git version 2.47-rc1\n", Some(Version(2, 47))),
-            ("git version 3.0\n", Some(Version(3, 0))),
+            ("git version 2.39.5\n", Some(GitVersion(2, 39))),
+            ("git version 2.39.5 (Apple Git-154)\n", Some(GitVersion(2, 39))),
+            ("git version 2.45.GIT\n", Some(GitVersion(2, 45))),
+            ("git version 2.47-rc1\n", Some(GitVersion(2, 47))),
+            ("git version 3.0\n", Some(GitVersion(3, 0))),
             ("git version unknown\n", None),
             ("git version 2\n", None),
             ("", None),
         ] {
             assert_eq!(parse(text), expected, "{text}");
         }
-        assert!(Version(2, 9) < OLDEST && Version(2, 36) < OLDEST && Version(3, 0) > OLDEST);
+        assert!(GitVersion(2, 9) < OLDEST && GitVersion(2, 36) < OLDEST && GitVersion(3, 0) > OLDEST);
     }
 }

@@ -28,7 +28,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        events::{self, Filter, KINDS},
+        events::{self, EventFilter, KINDS},
     },
 };
 
@@ -113,12 +113,12 @@ pub(in crate::http) async fn get(
 }
 
 /// Returns the event number after which a stream starts that begins with the newest `last` events.
-async fn start(app: &App, identity: &Identity, filter: &Filter, last: usize) -> Result<u64, ApiError> {
+async fn start(app: &App, identity: &Identity, filter: &EventFilter, last: usize) -> Result<u64, ApiError> {
     let newest = events::newest(app, identity, filter, last).await?;
     Ok(newest.events.first().map_or(newest.next, |event| event.id.saturating_sub(1)))
 }
 
-async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<Filter, ApiError> {
+async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<EventFilter, ApiError> {
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let kinds = pairs.filter(|(name, _)| name == "kind").flat_map(|(_, value)| {
         value.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect::<Vec<_>>()
@@ -130,7 +130,7 @@ async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<F
         return Err(ApiError::unprocessable("kind", text));
     }
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    Ok(Filter { repository: super::repository(&snapshot, identity, query, Action::Read).await?, kinds })
+    Ok(EventFilter { repository: super::repository(&snapshot, identity, query, Action::Read).await?, kinds })
 }
 
 /// Returns the event number to continue after: from `Last-Event-ID`, which clients send when they reconnect, else from
@@ -150,7 +150,7 @@ fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiErr
 struct EventStream {
     app: App,
     identity: Identity,
-    filter: Filter,
+    filter: EventFilter,
     after: u64,
     changes: watch::Receiver<()>,
     ends: Instant,

@@ -12,7 +12,7 @@ use farrier_proto::store::{
 };
 
 pub use self::{
-    read::{Filter, Page, newest, next_due_ms, page, present, sweep},
+    read::{EventFilter, Page, newest, next_due_ms, page, present, sweep},
     sequence_tracker::SequenceTracker,
 };
 pub use crate::delivery::{Actor, EventKind, KINDS, Subject};

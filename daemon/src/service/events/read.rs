@@ -27,7 +27,7 @@ const SWEEP_EVERY_MS: Millis = 3_600 * 1_000;
 
 /// Which events are wanted; empty: all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct EventFilter {
     /// Of this repository.
     pub repository: Option<u64>,
     /// Of these kinds.
@@ -56,7 +56,13 @@ pub fn present(app: &App) -> u64 {
 ///
 /// The loop ends because each round reads rows behind those of the round before, and because rows come in order: the
 /// first one that is not settled ends the page, whatever follows it.
-pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, limit: usize) -> Result<Page, Error> {
+pub async fn page(
+    app: &App,
+    identity: &Identity,
+    filter: &EventFilter,
+    after: u64,
+    limit: usize,
+) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Before the snapshot: what is settled now is in it.
     let end = app.events.unsettled();
@@ -90,7 +96,7 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
 }
 
 /// The newest `limit` events among the last 4,096, oldest first. `next` is where a reader goes on without missing one.
-pub async fn newest(app: &App, identity: &Identity, filter: &Filter, limit: usize) -> Result<Page, Error> {
+pub async fn newest(app: &App, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Before the snapshot: what is settled now is in it.
     let present = present(app);
@@ -122,7 +128,7 @@ pub async fn newest(app: &App, identity: &Identity, filter: &Filter, limit: usiz
     Ok(page)
 }
 
-impl Filter {
+impl EventFilter {
     fn passes(&self, event: &Event) -> bool {
         self.repository.is_none_or(|wanted| event.repository_id == wanted)
             && (self.kinds.is_empty() || self.kinds.contains(&event.kind))

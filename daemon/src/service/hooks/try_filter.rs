@@ -11,7 +11,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        events::{self, Filter},
+        events::{self, EventFilter},
         repositories,
     },
 };
@@ -34,7 +34,7 @@ pub async fn try_filter(
             Some(repositories::find(&snapshot, identity, owner, name, Action::Read).await?.repository.id)
         }
     };
-    let filter = Filter { repository, kinds: vec!["push".to_owned()] };
+    let filter = EventFilter { repository, kinds: vec!["push".to_owned()] };
     let mut known = HashSet::new();
     let mut branches = Vec::new();
     for event in events::newest(app, identity, &filter, usize::MAX).await?.events.into_iter().rev() {

@@ -20,7 +20,7 @@ const COUNT_MAX: u64 = 10_000;
 
 /// Which deliveries are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct DeliveryFilter {
     /// In one of these states; empty: in any.
     pub states: Vec<DeliveryState>,
     /// Of this event; empty: of any.
@@ -39,7 +39,7 @@ pub struct DeliverySelection {
     /// Of this hook; `None`: of all.
     pub hook: Option<u64>,
     /// What passes.
-    pub filter: Filter,
+    pub filter: DeliveryFilter,
     /// Behind this delivery; 0: from the newest.
     pub before: u64,
     /// Items that are passed over.
@@ -48,7 +48,7 @@ pub struct DeliverySelection {
     pub limit: usize,
 }
 
-impl Filter {
+impl DeliveryFilter {
     fn passes(&self, row: &Delivery) -> bool {
         (self.states.is_empty() || self.states.contains(&row.state()))
             && (self.event.is_empty() || self.event == row.event)
@@ -142,7 +142,7 @@ fn key_of(query: &DeliverySelection, delivery: u64) -> Vec<u8> {
     }
 }
 
-fn only_failures(filter: &Filter) -> bool {
+fn only_failures(filter: &DeliveryFilter) -> bool {
     !filter.states.is_empty() && filter.states.iter().all(|state| *state == DeliveryState::Failed)
 }
 

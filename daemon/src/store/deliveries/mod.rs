@@ -16,7 +16,7 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Re
 
 pub use self::{
     enqueue::{PER_EVENT_MAX, enqueue, number, uuid},
-    list::{DeliverySelection, Filter, failures, page, total},
+    list::{DeliveryFilter, DeliverySelection, failures, page, total},
     payload::{Said, is_incomplete, payload, put_first, put_payload},
     prune::{oldest, prune, prune_oldest, remembered_bytes, surplus},
     record::{Outcome, Then, record},

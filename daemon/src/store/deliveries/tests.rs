@@ -151,11 +151,14 @@ async fn pages_by_cursor_are_all_that_passes() {
     recorded(&store, &outcomes).await;
     let read = store.read().await.expect("a snapshot");
     for (filter, expected) in [
-        (Filter::default(), (1..=300).collect::<Vec<u64>>()),
-        (Filter { states: vec![DeliveryState::Failed], ..Filter::default() }, (1..=100).map(|n| n * 3).collect()),
-        (Filter { event: "push".into(), ..Filter::default() }, (1..=150).map(|n| n * 2).collect()),
-        (Filter { since_ms: Some(290), ..Filter::default() }, (290..=300).collect()),
-        (Filter { until_ms: Some(4), ..Filter::default() }, vec![1, 2, 3]),
+        (DeliveryFilter::default(), (1..=300).collect::<Vec<u64>>()),
+        (
+            DeliveryFilter { states: vec![DeliveryState::Failed], ..DeliveryFilter::default() },
+            (1..=100).map(|n| n * 3).collect(),
+        ),
+        (DeliveryFilter { event: "push".into(), ..DeliveryFilter::default() }, (1..=150).map(|n| n * 2).collect()),
+        (DeliveryFilter { since_ms: Some(290), ..DeliveryFilter::default() }, (290..=300).collect()),
+        (DeliveryFilter { until_ms: Some(4), ..DeliveryFilter::default() }, vec![1, 2, 3]),
     ] {
         for hook in [None, Some(HOOK)] {
             let (mut seen, mut before) = (Vec::new(), 0);

@@ -5,6 +5,7 @@
 //! the database is closed and opened again. Only this module uses redb, and it has no knowledge of the key
 //! layout.
 
+mod create;
 mod failure;
 mod overlay;
 mod range_counts;
@@ -22,8 +23,7 @@ mod files;
 
 use std::{
     cell::Cell,
-    fs::{File, OpenOptions},
-    os::unix::fs::OpenOptionsExt,
+    fs::File,
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock, PoisonError, RwLock,
@@ -35,14 +35,12 @@ use std::{
 
 use ::redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError};
 use async_trait::async_trait;
-use rustix::{
-    fs::{Advice, CWD, RenameFlags},
-    io::Errno,
-};
+use rustix::fs::Advice;
 use tokio::sync::Semaphore;
 
 pub use self::failure::hide_guarded_panics;
 use self::{
+    create::create_file,
     failure::{failed_io, failure, guarded},
     overlay::Overlay,
     range_counts::RangeCounts,
@@ -365,39 +363,8 @@ fn create_table(database: &Database) -> Result<(), ::redb::Error> {
     }
 }
 
-/// Creates an empty store at `path`. redb cannot open a file whose creation was interrupted, so the file is
-/// created under a temporary name and renamed when it is complete.
-fn create_file(path: &Path) -> Result<(), EngineError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let new = path.with_file_name(name);
-    let mut create = OpenOptions::new();
-    create.read(true).write(true).create(true).truncate(true).mode(0o600);
-    let file = create.open(&new).map_err(failed_io)?;
-    let connect = Box::new(move |builder: &Builder| builder.create_file(file.try_clone()?));
-    let created = Connector { connect, options: RedbOptions::default(), is_new: true }.open().map(drop);
-    if let Err(error) = created.and_then(|()| rename_new(&new, path).map_err(failed_io)) {
-        // The file never had the store's name, so it contains no acknowledged data.
-        _ = std::fs::remove_file(&new);
-        return Err(error);
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(failed_io)
-}
-
 /// Drops the file from the page cache, so that the next reads come from the disk. After a failed sync, the
 /// kernel may treat pages as clean that were not written to the disk.
 fn drop_page_cache(path: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(File::open(path)?, 0, None, Advice::DontNeed)?)
-}
-
-/// Renames the file. If another process has created the store meanwhile, that file is kept.
-fn rename_new(new: &Path, path: &Path) -> std::io::Result<()> {
-    match rustix::fs::renameat_with(CWD, new, CWD, path, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        Err(Errno::EXIST) => std::fs::remove_file(new),
-        // Not every file system supports RENAME_NOREPLACE.
-        Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(new, path),
-        Err(error) => Err(error.into()),
-    }
 }

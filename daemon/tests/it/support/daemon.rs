@@ -1,6 +1,6 @@
 //! The daemon under test: in the test process, or the `farrierd` program as a child process.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use farrierd::{
     RunError, Started,
@@ -20,9 +20,9 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    PATIENCE,
     http::{Answer, Over, send},
     process::{self, Program},
+    waiting::in_time,
 };
 
 /// A running daemon with its own directory, on a free TCP port and a Unix socket.
@@ -403,19 +403,5 @@ impl TestDaemon {
 impl Drop for TestDaemon {
     fn drop(&mut self) {
         self.stop.cancel();
-    }
-}
-
-/// Waits for `work`, at most [`PATIENCE`].
-pub async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("timed out waiting until {what}"))
-}
-
-/// Polls `ready` until it returns true. Panics with `what` after [`PATIENCE`].
-pub async fn eventually<F: Future<Output = bool>>(what: &str, mut ready: impl FnMut() -> F) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    while !ready().await {
-        assert!(tokio::time::Instant::now() < deadline, "timed out waiting until {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

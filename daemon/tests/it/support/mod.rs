@@ -15,12 +15,13 @@ mod random;
 mod raw;
 pub mod receiver;
 mod source;
+mod waiting;
 
 use std::time::Duration;
 
 pub use self::{
     binary::{Binary, stored},
-    daemon::{Job, TestDaemon, eventually, in_time},
+    daemon::{Job, TestDaemon},
     gitdir::{GitDir, Import, run},
     http::{Answer, Lost, Over, Pieces, send, try_send},
     proxy::Proxy,
@@ -28,6 +29,7 @@ pub use self::{
     raw::Raw,
     receiver::{Got, Receiver, Say},
     source::Source,
+    waiting::{eventually, in_time},
 };
 
 /// Upper bound of every wait in the tests.

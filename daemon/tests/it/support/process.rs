@@ -15,7 +15,7 @@ use tokio::{
     process::{Child, ChildStdout, Command},
 };
 
-use super::{PATIENCE, daemon::in_time, manager::Manager};
+use super::{PATIENCE, in_time, manager::Manager};
 
 /// The `farrierd` program as a child process. All its files are in one directory: the configuration
 /// in `farrierd.toml`, the log in `log.txt`.

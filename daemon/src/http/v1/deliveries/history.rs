@@ -22,7 +22,7 @@ use crate::{
         Error,
         deliveries::history::{self, DeliveryScope, PageOf},
     },
-    store::deliveries::{DeliverySelection, Filter},
+    store::deliveries::{DeliveryFilter, DeliverySelection},
 };
 
 /// Lists the deliveries of a hook, newest first. `Link` has the address of the next page.
@@ -124,7 +124,7 @@ fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
     ];
     let number = |name| query::value(query, name).map(|text| text.parse::<u64>().unwrap_or(0));
     let time = |name| query::value(query, name).map(|text| query::time(name, &text)).transpose();
-    let filter = Filter {
+    let filter = DeliveryFilter {
         states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
         event: query::value(query, "event").unwrap_or_default(),
         repository: number("repository_id"),
