@@ -157,7 +157,7 @@ impl Inspector {
             Some(body) => body.lines().map(str::to_owned).collect(),
             None => self.part(detail, clock).into_iter().map(|(_, line)| line).collect(),
         };
-        // Whoever sends it does not steer the terminal, whatever the pager lets through.
+        // Control characters are removed: the sender must not control the terminal, even if the pager passes them.
         Some(lines.iter().map(|line| clean_line(&line.replace('\t', "    ")).into_owned() + "\n").collect())
     }
 
