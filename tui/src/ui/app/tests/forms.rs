@@ -161,7 +161,7 @@ fn a_migration_is_checked_before_anything_is_made() {
     story.keys("\n");
     let refused = refusal("checking https://h/a.git: [CloneAddr]: authentication failed at the source (422)");
     story.tell(Msg::Answer(story.app.tickets, Err(refused)));
-    assert!(story.text().contains("! asking https://h/a.git"), "{}", story.text());
+    assert!(story.text().contains("! checking https://h/a.git"), "{}", story.text());
     story.press(Key::Ctrl('s'));
     assert!(matches!(story.asked().as_slice(), [.., Ask::MigrateRepository(wanted)] if wanted.repo_name == "lake2"));
 }

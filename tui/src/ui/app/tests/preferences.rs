@@ -73,7 +73,7 @@ fn times_are_written_as_the_file_and_the_palette_say() {
     story.keys(":time relative\n");
     assert!(story.text().contains(" 2d ") && !story.text().contains("16:00"), "{}", story.text());
     story.keys(":time soon\n");
-    assert!(story.text().contains("one of: relative, iso, local"), "{}", story.text());
+    assert!(story.text().contains("styles: relative, iso, local"), "{}", story.text());
 }
 
 #[test]
