@@ -115,7 +115,7 @@ fn directory_fact(directory: &DirectoryState) -> String {
             file.next_id(directory.kind.ids())
         ),
     };
-    format!("{name} {path}: {} entries, {identity}", directory.count())
+    format!("{name} {path}: entries: {}, {identity}", directory.count())
 }
 
 fn second(at: jiff::Timestamp) -> String {

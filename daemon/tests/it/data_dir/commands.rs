@@ -45,7 +45,10 @@ async fn adopted_repositories_are_private_and_belong_to_the_administrator() {
     lose_store(&world);
     let (data, before) = (world.data(), file_contents(&world.data()));
     let checked = world.run(&["check-data"]).await;
-    assert!(checked.code == Some(BAD_DATA) && checked.err.contains("does not exist, but there is data"), "{checked:?}");
+    assert!(
+        checked.code == Some(BAD_DATA) && checked.err.contains("does not exist, but its data directory contains data"),
+        "{checked:?}"
+    );
     assert!(!world.store_file().exists(), "a check creates nothing");
     let adopted = world.run(&["check-data", "--adopt"]).await;
     assert_eq!(adopted.code, Some(0), "{adopted:?}");

@@ -11,8 +11,8 @@ async fn data_without_a_store_is_refused_until_the_store_is_back() {
     std::fs::rename(world.store_file(), &away).expect("a rename");
     let error = world.refused(BAD_DATA).await;
     for part in [
-        "farrier.redb does not exist, but there is data beside it",
-        "1 in it, identity ",
+        "farrier.redb does not exist, but its data directory contains data",
+        "entries: 1, identity ",
         "--adopt",
         "--set-aside",
         "restore STORE_FILE",

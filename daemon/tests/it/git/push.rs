@@ -44,7 +44,7 @@ async fn the_default_branch_cannot_be_deleted_and_internal_refs_cannot_be_writte
     let err = work.refused(&["push", &remote, "main:refs/farrier/x"]);
     assert!(err.contains("deny updating a hidden ref"), "{err}");
     let err = work.refused(&["push", &remote, "main:refs/heads/-x"]);
-    assert!(err.contains("no valid name"), "{err}");
+    assert!(err.contains("not a valid ref name"), "{err}");
     assert_eq!(work.done(&["ls-remote", &remote]).lines().count(), 3, "nothing has changed");
     work.done(&["push", "-q", &remote, ":other", "main:refs/notes/x"]);
     assert_eq!(work.done(&["ls-remote", "--heads", &remote]).lines().count(), 1);
