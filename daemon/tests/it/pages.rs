@@ -112,8 +112,7 @@ async fn every_url_in_a_response_can_be_opened() {
             }
         }
     }
-    for field in ["html_url", "avatar_url", "clone_url", "url", "git_url", "download_url", "zipball_url", "compare_url"]
-    {
+    for field in ["html_url", "avatar_url", "clone_url", "url", "git", "download_url", "zipball_url", "compare_url"] {
         assert!(fields.contains_key(field), "no response has {field}: {fields:?}");
     }
 }
