@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn names_that_are_none_are_refused_with_those_that_are() {
         assert!(NAMES.iter().all(|name| Theme::named(name).is_some()) && Theme::named("pink").is_none());
-        assert!(Theme::default().with("colour", "red").unwrap_err().contains("there are: text, muted"));
+        assert!(Theme::default().with("colour", "red").unwrap_err().contains("expected one of text, muted"));
         assert!(Theme::default().with("ok", "#12345").unwrap_err().contains("#rrggbb"));
         for good in ["red", "bright-blue", "default", "0", "255", "#A0b1c2"] {
             assert!(Theme::default().with("ok", good).is_ok(), "{good}");

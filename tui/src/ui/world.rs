@@ -151,7 +151,7 @@ impl World {
         if let Some(level) = self.other_level() {
             return Some(format!("off: {level}"));
         }
-        matches!(self.link, Link::Down { .. }).then(|| "not available until the daemon responds".to_owned())
+        matches!(self.link, Link::Down { .. }).then(|| "daemon not reachable".to_owned())
     }
 }
 

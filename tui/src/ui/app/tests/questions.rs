@@ -59,7 +59,7 @@ fn no_question_is_answered_while_nobody_would_hear_it() {
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
     yes(&mut story);
     assert!(!asks_to_delete(&mut story));
-    assert!(story.text().contains("off until the daemon"), "{}", story.text());
+    assert!(story.text().contains("daemon not reachable"), "{}", story.text());
     story.pass(Duration::from_secs(1));
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.keys("\n");

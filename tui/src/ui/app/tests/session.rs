@@ -125,7 +125,7 @@ fn a_daemon_of_another_level_is_only_looked_at() {
     story.asked();
     story.keys("D");
     assert!(
-        story.app.layers.is_empty() && story.text().contains("Delete the repository: off: daemon 0.1.0 has API level"),
+        story.app.layers.is_empty() && story.text().contains("Delete the repository: off: daemon 0.1.0 has API"),
         "{}",
         story.text()
     );
@@ -242,7 +242,7 @@ fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
     story.asked();
     story.keys("D");
     assert!(story.app.layers.is_empty(), "changes are off");
-    assert!(story.text().contains("off until the daemon answers"), "{}", story.text());
+    assert!(story.text().contains("daemon not reachable"), "{}", story.text());
     story.pass(Duration::from_millis(400));
     assert_eq!(story.asked(), [Ask::Status]);
     story.pass(Duration::from_secs(9));
