@@ -75,9 +75,9 @@ pub struct Shared {
     pub retries: Wake,
     /// Hooks whose history has grown.
     pub history: HistoryGrowth,
-    /// What has become of deliveries.
+    /// Metrics of deliveries.
     pub delivery_metrics: DeliveryMetrics,
-    /// What is logged, in the words of `log.filter`; whoever owns the log listens.
+    /// The log filter, in the syntax of `log.filter`. The log applies each new value.
     pub log_filter: watch::Sender<String>,
     /// Connects to receivers of deliveries.
     pub client: webhook::Client,

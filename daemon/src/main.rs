@@ -242,7 +242,7 @@ struct StopSignals {
 }
 
 impl StopSignals {
-    /// Catches the signals from now on. One that arrives before [`StopSignals::next`] is called is kept.
+    /// Catches the signals from now on. A signal that arrives before [`StopSignals::next`] is called is kept.
     fn register() -> std::io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }

@@ -100,7 +100,7 @@ async fn client(choice: Choice, token: Option<Token>, global: &Global) -> Result
 }
 
 /// `results` is the origin that a job's token came with: it yields to what names a daemon for this
-/// program, and is passed over when it is one that this program cannot speak to.
+/// program, and is skipped if this program cannot use it.
 fn choose(
     global: &Global,
     results: Option<&str>,

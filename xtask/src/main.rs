@@ -66,7 +66,7 @@ fn keys() -> String {
             let _ = writeln!(page, ".TP\n\\&{keys}\n{} [{}]", plain(what), plain(&action));
         }
     }
-    page.push_str(".SH COMMANDS\nTyped after a colon; others have the words of the shell's.\n");
+    page.push_str(".SH COMMANDS\nTyped after a colon. Other commands have the names of the shell's commands.\n");
     for (words, what) in farrier::typed() {
         let _ = writeln!(page, ".TP\n\\&:{}\n{}", plain(&words), plain(what));
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::store::{Read, StoreError, artifacts, identity, ids::IdKind, repositories};
 
-/// Number of rows to check for one that requires data on disk.
+/// Maximum number of rows to check until a row requires data on disk.
 const SAMPLE: usize = 200;
 
 /// The pairing state in the store. The default stands for a store that does not exist.

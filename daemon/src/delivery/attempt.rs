@@ -20,7 +20,7 @@ use crate::{
         secret,
     },
     store::{
-        deliveries::{self, Outcome, Then},
+        deliveries::{self, NextStep, Outcome},
         hooks,
     },
     webhook::{Answer, Failure, Limits, Link, Mask, Outgoing, Sending, Unsendable, request, tls::Trust},
@@ -155,15 +155,15 @@ impl Attempting<'_> {
         Outcome { delivery: row.id, hook: hook.id, revision, said_bytes, asked, attempt: Some(attempt), then }
     }
 
-    fn then(&self, app: &App, ended: &AttemptResult, number: u32) -> Then {
+    fn then(&self, app: &App, ended: &AttemptResult, number: u32) -> NextStep {
         let chance = f64::from(u32::from_le_bytes(secret::random_bytes())) / f64::from(u32::MAX);
         match retry::next(ended, number, &app.config.webhook.retry_schedule_secs, chance) {
-            Next::Done => Then::Done,
-            Next::Gone => Then::Gone,
-            Next::GiveUp => Then::GiveUp,
+            Next::Done => NextStep::Done,
+            Next::Gone => NextStep::Gone,
+            Next::GiveUp => NextStep::GiveUp,
             // A test is not retried: its caller waits for the result.
-            Next::Again { .. } if self.ready.row.trigger() == DeliveryTrigger::Test => Then::GiveUp,
-            Next::Again { after_ms } => Then::Again { at_ms: app.now_ms().saturating_add(after_ms) },
+            Next::Again { .. } if self.ready.row.trigger() == DeliveryTrigger::Test => NextStep::GiveUp,
+            Next::Again { after_ms } => NextStep::Again { at_ms: app.now_ms().saturating_add(after_ms) },
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// The kinds of events, in the words of the API family.
+/// The kinds of events, with the names that Gitea-family clients use.
 pub const KINDS: [&str; 7] = ["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"];
 
 /// The kind of an event, with the data that its payload needs.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::store::deliveries::{Outcome, Then};
+use crate::store::deliveries::{NextStep, Outcome};
 
 /// Counters, which only grow.
 #[derive(Debug, Default)]
@@ -22,10 +22,10 @@ impl DeliveryMetrics {
             add(if attempt.error_class.is_empty() { &self.arrived } else { &self.missed }, 1);
         }
         match outcome.then {
-            Then::Done => add(&self.success, 1),
-            Then::GiveUp | Then::Gone => add(&self.failed, 1),
-            Then::Cancel(_) => add(&self.cancelled, 1),
-            Then::Again { .. } => {}
+            NextStep::Done => add(&self.success, 1),
+            NextStep::GiveUp | NextStep::Gone => add(&self.failed, 1),
+            NextStep::Cancel(_) => add(&self.cancelled, 1),
+            NextStep::Again { .. } => {}
         }
     }
 

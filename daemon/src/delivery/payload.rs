@@ -1,4 +1,4 @@
-//! What hooks are told: the JSON of an event, complete but for what only git knows.
+//! Builds the JSON payload of an event. The parts that only git knows are added when it is sent.
 //!
 //! Everything is shown as to somebody who has not signed in, and as it was when it happened: what is
 //! deleted or renamed later stays readable here.
@@ -23,7 +23,7 @@ const GHOST: &str = "Ghost";
 const AGENT: &str = "ci-agent";
 /// Room for what most events say.
 const USUAL_BYTES: usize = 6 << 10;
-/// The status of a run or a job that is told of before it begins.
+/// The status of a run or a job in the events that precede its start.
 const NOT_BEGUN: &str = "queued";
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use crate::{
     app::App,
     store::{
         StoreError, Tx,
-        deliveries::{self, Outcome, Then},
+        deliveries::{self, NextStep, Outcome},
     },
 };
 
@@ -32,11 +32,11 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
             batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
         write(&app, &outcomes).await;
         for (outcome, handle) in outcomes.iter().zip(handles) {
-            if let Then::Again { at_ms } = outcome.then {
+            if let NextStep::Again { at_ms } = outcome.then {
                 app.retries.due_at(at_ms);
             }
             if outcome.attempt.is_some() {
-                app.serving.requests.series().count_attempt(outcome.then == Then::Done);
+                app.serving.requests.series().count_attempt(outcome.then == NextStep::Done);
             }
             if app.history.attempted(outcome.hook) {
                 app.sweep.now();

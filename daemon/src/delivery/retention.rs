@@ -17,7 +17,7 @@ pub async fn sweep(app: &App) -> Result<Option<Millis>, StoreError> {
     let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
     let before_ms = app.now_ms().saturating_sub(keep_ms);
     for hook in app.history.grown() {
-        // Pending deliveries stay, so each step begins behind the last one that was read.
+        // Pending deliveries stay, so each step begins after the last row of the step before.
         let mut behind = None;
         loop {
             let read = app.store.read().await?;
@@ -39,7 +39,7 @@ pub async fn sweep(app: &App) -> Result<Option<Millis>, StoreError> {
         }
     }
     let oldest = deliveries::oldest(&app.store.read().await?).await?;
-    // One that still waits may be older than all that is remembered.
+    // A pending delivery may be older than all finished ones.
     let not_before = app.now_ms().saturating_add(PAUSE_MS.min(keep_ms));
     Ok(oldest.map(|row| row.created_ms.saturating_add(keep_ms).max(not_before)))
 }

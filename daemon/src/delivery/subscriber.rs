@@ -19,7 +19,7 @@ impl Subscriber {
             return None;
         }
         let about_refs = kinds.iter().any(|kind| kind.ref_change().is_some());
-        // Filters are checked when a hook is saved. One that no longer parses filters nothing.
+        // Filters are checked when a hook is saved. A stored filter that no longer parses is ignored.
         let filter = Some(hook.branch_filter.as_str()).filter(|_| about_refs);
         let filter = filter.and_then(|filter| BranchFilter::parse(filter).ok()).unwrap_or(BranchFilter::All);
         Some(Self { hook, filter })

@@ -21,7 +21,7 @@ use crate::{
     clock::Millis,
     model::{delivery_failure::CancelReason, hook_health, revision::Revision},
     store::{
-        deliveries::{self, Outcome, Then},
+        deliveries::{self, NextStep, Outcome},
         hooks,
     },
     webhook::Link,
@@ -200,7 +200,7 @@ impl Worker {
                 let disable_after_ms = i64::try_from(self.app.config.webhook.disable_after.as_millis());
                 let hopeless =
                     hook_health::is_hopeless(&self.state, self.app.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
-                if outcome.then == Then::Gone || hopeless {
+                if outcome.then == NextStep::Gone || hopeless {
                     self.ending = Some(outcome.delivery);
                 }
                 self.hand_over(outcome).await;
@@ -263,7 +263,7 @@ fn note(state: &mut HookState, success: bool, now_ms: Millis) {
 }
 
 fn cancelled(hook: u64, delivery: u64, trigger: DeliveryTrigger, reason: CancelReason) -> Outcome {
-    let then = Then::Cancel(reason);
+    let then = NextStep::Cancel(reason);
     Outcome { delivery, hook, revision: Revision(0), asked: trigger, said_bytes: 0, attempt: None, then }
 }
 

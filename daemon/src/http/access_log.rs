@@ -75,7 +75,7 @@ impl AccessLogEntry {
         })
     }
 
-    /// Sets the client's address: the peer's, or the one that a trusted proxy reports.
+    /// Sets the client's address: the peer's, or the address that a trusted proxy reports.
     pub(super) fn set_client(&mut self, address: Option<IpAddr>) {
         self.client = address;
     }

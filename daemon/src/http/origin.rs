@@ -14,7 +14,7 @@ pub(super) fn base(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Strin
     let trusted = is_trusted(app, peer);
     let forwarded = |name: &str| {
         let value = headers.get(name).filter(|_| trusted)?.to_str().ok()?;
-        // Each proxy of a chain appends; the first value comes from the one that the client connected to.
+        // Each proxy of a chain appends; the first value comes from the proxy that the client connected to.
         value.split(',').next().map(str::trim)
     };
     let requested = headers.get(header::HOST).and_then(|host| host.to_str().ok());

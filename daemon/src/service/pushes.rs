@@ -251,7 +251,7 @@ async fn write(
                 let mut row = Repository { size_bytes: size.after(before.size_bytes), ..before.clone() };
                 row.prune_due_ms = prune::due_after_push(app, &before, batch.iter().any(Change::loses_objects));
                 if batch.is_empty() {
-                    // A push of notes, or one that git refused: only the size and the time of pruning may change.
+                    // A push of notes, or a push that git refused: only the size and the time of pruning may change.
                     if row != before {
                         repositories::put(&tx, Some(&before), &row);
                     }

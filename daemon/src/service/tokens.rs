@@ -114,7 +114,7 @@ fn inherited(identity: &Identity, scopes: Scopes, expires_ms: i64, requested: Ve
         return Err(Error::Forbidden { reason: "a token cannot create one with scopes that it lacks".into() });
     }
     if parent.expires_ms != 0 && (expires_ms == 0 || expires_ms > parent.expires_ms) {
-        return Err(Error::Forbidden { reason: "a token cannot create one that expires later".into() });
+        return Err(Error::Forbidden { reason: "a token cannot create a token that expires later".into() });
     }
     if parent.repositories.is_empty() {
         return Ok(requested);

@@ -30,7 +30,7 @@ const CONNECT_HEAD_MAX: usize = 8 << 10;
 /// Most that is buffered of an answer's head.
 const HEAD_MAX: usize = 64 << 10;
 
-/// An open connection. It is driven by whoever uses it: nothing runs beside.
+/// An open connection. Its user drives it; no background task does.
 pub struct Link {
     /// Scheme, host and port, and the trust it was made with.
     pub(super) key: String,
@@ -91,7 +91,7 @@ async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>
         tokio::select! {
             biased;
             done = &mut work => return done,
-            // The work hears of the end by itself.
+            // The request fails by itself when the connection ends.
             _ = open.as_mut() => *connection = None,
         }
     }
@@ -101,7 +101,7 @@ async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>
 /// Connects to the first of `addresses` that answers.
 ///
 /// An attempt that has not ended after [`STAGGER`] does not hold up the next address: both go on (RFC 8305, section 5).
-/// Families take turns, beginning with that of the first address.
+/// Address families alternate, beginning with the family of the first address.
 pub(super) async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
     let mut waiting = in_turns(addresses).into_iter().take(ADDRESSES_MAX);
     let mut dialing = FuturesUnordered::new();

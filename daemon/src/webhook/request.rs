@@ -92,7 +92,7 @@ pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, U
     Ok(outgoing)
 }
 
-/// What a receiver is told about who sends.
+/// Builds the `Authorization` header.
 pub(super) fn authorization(text: &str) -> Result<Header, Unsendable> {
     let odd = || Unsendable::Invalid("the authorization cannot be the value of a header".to_owned());
     Header::checked(&AUTHORIZATION, text).ok_or_else(odd)

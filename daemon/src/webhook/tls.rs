@@ -74,7 +74,7 @@ fn pinned(fingerprint: &str) -> Result<ClientConfig, String> {
     Ok(builder()?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
-/// Accepts one certificate, whoever signed it and whatever name it has.
+/// Accepts one certificate regardless of its issuer and its name.
 #[derive(Debug)]
 struct Pinned {
     wanted: [u8; 32],

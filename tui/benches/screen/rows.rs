@@ -161,7 +161,7 @@ fn asked_again(terminal: &mut Terminal) -> f64 {
             terminal.take(Duration::from_millis(20));
             most = most.max(process.resident());
         }
-        // Whoever reads pages has more to do than a quarter of a percent.
+        // A difference below a quarter of a percent is noise.
         if process.spent() - spent < 1_250_000 {
             return most;
         }

@@ -11,7 +11,7 @@ use farrier_common::{
 /// The owner of hooks. Without one, commands about one hook find it by its ID, and other commands mean the hooks of
 /// administrators.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct HookOwnerArgs {
     /// Hooks of a repository
     #[arg(long, value_name = "OWNER/NAME", conflicts_with_all = ["org", "mine"])]
     pub(crate) repo: Option<RepositoryPath>,
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     pub(crate) mine: bool,
 }
 
-impl Place {
+impl HookOwnerArgs {
     pub(crate) fn api(&self) -> HookPlace {
         match (&self.repo, &self.org, self.mine) {
             (Some(repo), _, _) => HookPlace::Repository(repo.clone()),
@@ -61,7 +61,7 @@ pub(crate) enum Hook {
         #[arg(long, conflicts_with_all = ["repo", "org", "mine", "system", "default"])]
         all: bool,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
         #[command(flatten)]
         kind: Kind,
     },
@@ -70,7 +70,7 @@ pub(crate) enum Hook {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
     },
     /// Create a hook; without an owner, a system hook, which receives the events of all repositories
     Create(CreateHook),
@@ -81,21 +81,21 @@ pub(crate) enum Hook {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
     },
     /// Deactivate a hook
     Off {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
     },
     /// Send a test event to a hook
     Test {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
     },
     /// Copy a default hook into existing repositories
     Apply {
@@ -107,7 +107,7 @@ pub(crate) enum Hook {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
         /// Skip the confirmation
         #[arg(long)]
         yes: bool,
@@ -115,7 +115,7 @@ pub(crate) enum Hook {
     /// Print hooks as JSON, without their secrets
     Export {
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
         #[command(flatten)]
         kind: Kind,
     },
@@ -125,7 +125,7 @@ pub(crate) enum Hook {
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
-        place: Place,
+        place: HookOwnerArgs,
     },
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct CreateHook {
     #[arg(value_name = "TARGET", required_unless_present = "set", value_hint = ValueHint::Url)]
     pub(crate) target: Option<String>,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: HookOwnerArgs,
     #[command(flatten)]
     pub(crate) kind: Kind,
     /// Type of the receiver
@@ -153,7 +153,7 @@ pub(crate) struct EditHook {
     /// ID of the hook
     pub(crate) id: i64,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: HookOwnerArgs,
     /// URL that receives deliveries
     #[arg(long, value_name = "TARGET", value_hint = ValueHint::Url)]
     pub(crate) target: Option<String>,

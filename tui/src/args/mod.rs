@@ -27,7 +27,7 @@ pub(crate) use self::{
     artifact::{Artifact, Delete, Download, Expire, ListArtifacts, Upload, Where},
     ci::{Ci, Exec, Job},
     delivery::{Delivery, FilterArgs, ListDeliveries},
-    hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
+    hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     run::{ListRuns, Run},
     task::Task,

@@ -6,7 +6,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd
 
 /// Which processes of a job are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum SignalScope {
     /// Those in the process group of the command.
     Group,
     /// All that descend from the command, also those that left its process group.
@@ -24,12 +24,12 @@ struct Process {
 }
 
 /// Whether a process of `scope` is left. `group` is the process group of the command.
-pub(super) fn any_left(group: Pid, scope: Scope) -> bool {
+pub(super) fn any_left(group: Pid, scope: SignalScope) -> bool {
     !members(group, scope).is_empty()
 }
 
 /// Sends `signal` to the processes of `scope`.
-pub(super) fn send(group: Pid, scope: Scope, signal: Signal) {
+pub(super) fn send(group: Pid, scope: SignalScope, signal: Signal) {
     let is_inside = |process: &Process| process.group == group.as_raw_nonzero().get();
     let (inside, outside): (Vec<_>, Vec<_>) = members(group, scope).into_iter().partition(is_inside);
     // The group at once: its members get the signal together, as from a terminal. The number of an empty
@@ -51,9 +51,9 @@ fn send_to(process: Process, signal: Signal) {
     }
 }
 
-fn members(group: Pid, scope: Scope) -> Vec<Process> {
+fn members(group: Pid, scope: SignalScope) -> Vec<Process> {
     let mut found = below(getpid().as_raw_nonzero().get(), &processes());
-    if scope == Scope::Group {
+    if scope == SignalScope::Group {
         found.retain(|process| process.group == group.as_raw_nonzero().get());
     }
     found

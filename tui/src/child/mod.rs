@@ -2,7 +2,7 @@
 //!
 //! Signals go to the whole group. This program is a subreaper: a process whose parent has ended becomes
 //! its child, so that none of the processes of a job is lost sight of. Nothing of the job is left when
-//! a job that was told to stop has ended; of one that ended by itself, processes that left its process
+//! a job that was asked to stop has ended; of a job that ended by itself, processes that left its process
 //! group go on.
 
 mod descendants;
@@ -29,7 +29,7 @@ use tokio::{
 
 pub(crate) use self::signals::Signals;
 use self::{
-    descendants::{Scope, any_left, send},
+    descendants::{SignalScope, any_left, send},
     terminal::{Blocked, Terminal, stop_on_output},
 };
 
@@ -84,7 +84,7 @@ struct Running {
 ///
 /// A signal from `signals` is passed on to the process group; the end of `cancelled` sends SIGTERM.
 /// What has not ended `grace` later is killed. When the command ends by itself, what is left of its
-/// process group is told to end in the same way.
+/// process group is asked to end in the same way.
 pub(crate) async fn run(
     program: &OsStr,
     arguments: &[OsString],
@@ -102,7 +102,7 @@ pub(crate) async fn run(
     let mut cancelled = pin!(cancelled);
     let mut is_cancelled = false;
     let mut ended: Option<Ended> = None;
-    let mut scope = Scope::Group;
+    let mut scope = SignalScope::Group;
     let mut deadline: Option<Instant> = None;
     loop {
         while let Some((pid, status)) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED).ok().flatten() {
@@ -134,13 +134,13 @@ pub(crate) async fn run(
         tokio::select! {
             _ = changes.recv() => {}
             signal = signals.next() => {
-                scope = Scope::All;
+                scope = SignalScope::All;
                 send(running.group, scope, signal);
                 running.wake();
                 deadline.get_or_insert(Instant::now() + grace);
             }
             () = &mut cancelled, if !is_cancelled => {
-                (is_cancelled, scope) = (true, Scope::All);
+                (is_cancelled, scope) = (true, SignalScope::All);
                 send(running.group, scope, Signal::TERM);
                 running.wake();
                 deadline.get_or_insert(Instant::now() + grace);

@@ -42,7 +42,7 @@ impl Terminal {
         }
     }
 
-    /// Puts this program back in the foreground, whoever is there: the command could not be started and
+    /// Puts this program back in the foreground: the command could not be started and
     /// its process may have taken the terminal already.
     pub(super) fn reclaim(&self) {
         let owner_is_gone = tcgetpgrp(&self.0).is_ok_and(|group| test_kill_process_group(group).is_err());

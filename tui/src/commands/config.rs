@@ -59,7 +59,7 @@ fn check(path: String, mut problems: Vec<ConfigProblem>, output: &Output) -> Res
     Ok(code)
 }
 
-/// What holds, in the words of the file.
+/// The settings in effect, in the format of the file.
 fn shown(config: &Config) -> String {
     let (server, ui) = (&config.server, &config.ui);
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());

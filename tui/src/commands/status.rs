@@ -27,7 +27,7 @@ pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure>
 /// Shows the status every second until output is closed or the user interrupts. On a terminal the page is updated in
 /// place, and a daemon that does not answer is reported there.
 pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failure> {
-    let mut page_above = output.standing();
+    let mut page_above = output.live_page();
     let mut seconds = tokio::time::interval(EVERY);
     loop {
         seconds.tick().await;

@@ -89,7 +89,7 @@ async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
     let password = if args.password_stdin { Some(read_secret("--password-stdin").await?) } else { None };
     let doing = format!("changing {}", args.name);
     let wanted = api::EditUser {
-        // A password that an administrator sets is one that has been changed.
+        // A password that an administrator sets counts as changed.
         must_change_password: password.is_some().then_some(false),
         password,
         email: args.email,

@@ -44,7 +44,7 @@ pub(crate) struct Ui {
     pub(crate) sync: Option<String>,
     pub(crate) mouse: bool,
     pub(crate) title: bool,
-    /// More than so many things at once want their number typed.
+    /// Above this number of objects, an action asks for the number to be typed.
     pub(crate) confirm_bulk_over: Option<usize>,
 }
 

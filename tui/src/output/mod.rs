@@ -4,7 +4,7 @@
 //! characters in text from the daemon are never written to a terminal.
 
 mod clean;
-mod standing;
+mod live_page;
 mod style;
 mod table;
 
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 pub(crate) use self::{
     clean::{line as clean_line, lines as clean_lines},
-    standing::Standing,
+    live_page::LivePage,
     style::{moment, time},
     table::Table,
 };
@@ -121,9 +121,9 @@ impl Output {
     }
 
     /// A page that is updated in place; `None` without a terminal, and for programs.
-    pub(crate) fn standing(&self) -> Option<Standing> {
+    pub(crate) fn live_page(&self) -> Option<LivePage> {
         let for_people = !(self.format.json || self.format.jsonl || self.format.quiet);
-        (self.stdout_is_terminal && for_people).then(Standing::default)
+        (self.stdout_is_terminal && for_people).then(LivePage::default)
     }
 
     /// Writes a message to standard error.

@@ -1,6 +1,6 @@
 //! Archives and bundles of repositories, written to files as they come.
 //!
-//! They are made while they are sent: nobody knows their size, and one that broke off begins anew, so
+//! They are created while they are sent. Their size is unknown and an interrupted one starts again, so
 //! nothing of it stays.
 
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ const PIECES_MAX: usize = 16;
 
 /// What is downloaded.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct DownloadRequest {
     /// Bytes, as listed.
     pub(crate) size: u64,
     /// `sha256:…`, as listed; empty when the daemon does not tell.
@@ -58,7 +58,7 @@ struct Known {
 /// Fetches what is `wanted` from where `locate` says, as often as it must be asked.
 pub(crate) async fn fetch(
     client: &Client,
-    wanted: &Wanted,
+    wanted: &DownloadRequest,
     locate: impl AsyncFn() -> Result<SignedUrl, ClientError>,
     bar: &ProgressBar,
 ) -> Result<Fetched, Failure> {
@@ -105,7 +105,7 @@ pub(crate) async fn fetch(
     checked(part, wanted, is_zip(known.content_type.as_deref(), &url))
 }
 
-async fn open(wanted: &Wanted) -> Result<Part, Failure> {
+async fn open(wanted: &DownloadRequest) -> Result<Part, Failure> {
     let path = wanted.part.clone();
     let doing = format!("opening {}", path.display());
     let mut part = blocking::run(move || Part::open(path).map_err(|source| Failure::io(doing, source))).await?;
@@ -126,7 +126,7 @@ async fn attempt(
     url: &SignedUrl,
     mut part: Part,
     known: &mut Known,
-    wanted: &Wanted,
+    wanted: &DownloadRequest,
     bar: &ProgressBar,
 ) -> Result<(Part, Got), Failure> {
     let download = match client.get_signed(url, part.have(), known.etag.as_deref()).await {
@@ -184,7 +184,7 @@ async fn receive(mut part: Part, mut download: Download, size: u64, bar: &Progre
 }
 
 /// Bytes that are not those announced are worth nothing, not even as a beginning.
-fn checked(part: Part, wanted: &Wanted, is_zip: bool) -> Result<Fetched, Failure> {
+fn checked(part: Part, wanted: &DownloadRequest, is_zip: bool) -> Result<Fetched, Failure> {
     let digest = part.digest();
     let whole = part.have() == wanted.size && (wanted.digest.is_empty() || wanted.digest == digest);
     if whole {

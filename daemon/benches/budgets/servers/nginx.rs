@@ -30,7 +30,7 @@ impl Nginx {
         for place in [root.clone(), dir.join("temporary")] {
             std::fs::create_dir_all(place)?;
         }
-        // nginx cannot say which port the kernel chose, so one that is free is chosen here.
+        // nginx cannot say which port the kernel chose, so the bench chooses a free port.
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let address = format!("127.0.0.1:{port}");
         let config = dir.join("nginx.conf");

@@ -37,7 +37,7 @@ pub(super) fn changes_of(git: &Git, repository: u64) -> GitCommand {
 }
 
 impl HistoryQuery {
-    /// Returns whether the query needs two commands: one that selects commits and one that prints their
+    /// Returns whether the query needs two commands: the first selects commits, the second prints their
     /// changes. With a path, a single command would print only changes of that path and include merges that did
     /// not change it.
     pub(super) fn in_two_steps(&self) -> bool {

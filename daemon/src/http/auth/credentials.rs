@@ -29,7 +29,7 @@ pub(super) fn of(
 }
 
 /// Returns whether a request may have credentials or `sudo`. A quick check that can return `true` for a request
-/// without credentials, but never `false` for one that has them.
+/// without credentials, but never `false` for a request that has them.
 pub(super) fn may_hold(headers: &HeaderMap, query: Option<&str>) -> bool {
     query.is_some() || headers.contains_key(header::AUTHORIZATION) || headers.contains_key(SUDO)
 }
@@ -83,7 +83,7 @@ pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Str
     }
 }
 
-/// Returns the client's address: the peer's, or the one that the peer reports if it is a trusted proxy.
+/// Returns the client's address: the peer's, or the address that the peer reports if it is a trusted proxy.
 /// `None` on the Unix socket.
 pub(in crate::http) fn client_address(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Option<IpAddr> {
     let Some(Peer::Tcp(Some(address))) = peer else { return None };

@@ -2,7 +2,7 @@
 //!
 //! Clients and chats link to these addresses, but farrier has no web interface. The pages show the name of a
 //! repository, how to clone it, and the repositories of an owner. The router calls [`fallback`] for paths without a
-//! route. A page shows only what the caller may see. A missing repository and one that the caller may not see give the
+//! route. A page shows only what the caller may see. A missing and an invisible repository give the
 //! same response.
 
 mod avatar;

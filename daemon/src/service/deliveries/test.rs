@@ -88,7 +88,7 @@ async fn insert(
     repository: u64,
     payload: &Payload,
 ) -> Result<Delivery, Error> {
-    // The number of an event, which it is not: nobody hears of it but this hook.
+    // Takes an ID from the sequence of events, although only this hook receives it.
     let number = app.store.next_id(IdKind::Event).await?;
     let id = deliveries::number(number, 0);
     let row = Delivery {

@@ -24,7 +24,7 @@ const STUCK_MS: Millis = 5 * 60_000;
 pub struct Waiting {
     /// Deliveries that wait for an attempt.
     pub pending: u64,
-    /// For how long the one that is due for longest could have been sent.
+    /// For how long the oldest due delivery has been due.
     pub oldest_due_ms: Millis,
     /// Hooks that fail so long that they are only probed.
     pub probed_hooks: u64,

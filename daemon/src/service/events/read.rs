@@ -1,4 +1,4 @@
-//! Reading events in order: what a caller may see of them, without losing one that is committed
+//! Reads events in order, limited to those that the caller may see, without losing an event that is committed
 //! after a later one.
 
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ pub fn present(app: &App) -> u64 {
 /// At most `limit` events behind the one with number `after`, oldest first.
 ///
 /// The loop ends because each round reads rows behind those of the round before, and because rows come in order: the
-/// first one that is not settled ends the page, whatever follows it.
+/// first unsettled event ends the page.
 pub async fn page(
     app: &App,
     identity: &Identity,
@@ -152,7 +152,7 @@ impl VisibilityCache<'_> {
     }
 }
 
-/// Who may read a repository sees its events; those of one that is gone are for administrators.
+/// Who may read a repository sees its events; events of a deleted repository are for administrators.
 async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, StoreError> {
     let whole = identity.token().is_none_or(|token| token.repositories.is_empty() && !token.scopes.public_only());
     if identity.is_admin() && whole {

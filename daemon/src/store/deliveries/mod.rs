@@ -19,7 +19,7 @@ pub use self::{
     list::{DeliveryFilter, DeliverySelection, failures, page, total},
     payload::{Said, is_incomplete, payload, put_first, put_payload},
     prune::{oldest, prune, prune_oldest, remembered_bytes, surplus},
-    record::{Outcome, Then, record},
+    record::{NextStep, Outcome, record},
     watch::{heads_of_lines, waiting_in_all},
 };
 use super::{

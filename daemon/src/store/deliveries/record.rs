@@ -29,12 +29,12 @@ pub struct Outcome {
     /// The attempt; none was made of what is only closed.
     pub attempt: Option<Attempt>,
     /// What comes next.
-    pub then: Then,
+    pub then: NextStep,
 }
 
 /// What comes after an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum NextStep {
     /// It has arrived.
     Done,
     /// Another attempt at this time.
@@ -149,7 +149,7 @@ fn reason_to_disable(
     if !hook.active {
         return None;
     }
-    if outcome.then == Then::Gone {
+    if outcome.then == NextStep::Gone {
         return Some("the receiver answered 410: it wants no more deliveries".to_owned());
     }
     let hopeless = hook_health::is_hopeless(state, now_ms, after_ms);
@@ -167,17 +167,17 @@ fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
     row.next_attempt_ms = 0;
     let failed = keys::failed_delivery(row.hook_id, row.id);
     let state = match outcome.then {
-        Then::Done => DeliveryState::Success,
-        Then::Again { at_ms } => {
+        NextStep::Done => DeliveryState::Success,
+        NextStep::Again { at_ms } => {
             row.next_attempt_ms = at_ms;
             tx.put(keys::retry(at_ms, row.id), &Reference { id: row.hook_id });
             DeliveryState::Pending
         }
-        Then::GiveUp | Then::Gone => {
+        NextStep::GiveUp | NextStep::Gone => {
             tx.put(failed, &Reference::default());
             DeliveryState::Failed
         }
-        Then::Cancel(reason) => {
+        NextStep::Cancel(reason) => {
             reason.as_str().clone_into(&mut row.error_class);
             if reason != CancelReason::Unwanted {
                 tx.put(failed, &Reference::default());

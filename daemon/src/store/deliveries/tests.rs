@@ -54,7 +54,7 @@ async fn enqueue_all(store: &Store, events: std::ops::RangeInclusive<u64>) {
     .await;
 }
 
-fn outcome(event: u64, attempt: u32, class: &str, then: Then) -> Outcome {
+fn outcome(event: u64, attempt: u32, class: &str, then: NextStep) -> Outcome {
     let attempt = Attempt { number: attempt, error_class: class.into(), started_ms: 5, ..Attempt::default() };
     let asked = DeliveryTrigger::Unspecified;
     let revision = Revision::of_hook(&Hook { id: HOOK, active: true, ..Hook::default() });
@@ -87,9 +87,9 @@ async fn results_move_deliveries_from_line_to_line() {
     assert_eq!(waiting(&read, HOOK, 9, 2).await.expect("a line"), [number(1, 0), number(2, 0)]);
     assert_eq!(hooks_with_lines(&read).await.expect("hooks"), [HOOK]);
     let outcomes = [
-        outcome(1, 1, "", Then::Done),
-        outcome(2, 1, "timeout", Then::Again { at_ms: 70 }),
-        outcome(3, 1, "http", Then::GiveUp),
+        outcome(1, 1, "", NextStep::Done),
+        outcome(2, 1, "timeout", NextStep::Again { at_ms: 70 }),
+        outcome(3, 1, "http", NextStep::GiveUp),
     ];
     assert!(recorded(&store, &outcomes).await.is_empty());
     let read = store.read().await.expect("a snapshot");
@@ -104,7 +104,7 @@ async fn results_move_deliveries_from_line_to_line() {
     store.write(async |tx: Tx| line_up(&tx, &due).await).await.expect("written");
     let read = store.read().await.expect("a snapshot");
     assert_eq!(waiting(&read, HOOK, 9, 9).await.expect("a line"), [number(2, 0), number(4, 0)]);
-    recorded(&store, &[outcome(2, 2, "", Then::Done), outcome(4, 1, "", Then::Done)]).await;
+    recorded(&store, &[outcome(2, 2, "", NextStep::Done), outcome(4, 1, "", NextStep::Done)]).await;
     assert_eq!(lines(&store.read().await.expect("a snapshot")).await, [0, 0, 0, 1]);
 }
 
@@ -118,10 +118,10 @@ async fn a_wish_that_comes_while_an_attempt_is_under_way_is_kept() {
         Ok::<_, StoreError>(())
     };
     store.write(wish).await.expect("written");
-    recorded(&store, &[outcome(1, 1, "", Then::Done)]).await;
+    recorded(&store, &[outcome(1, 1, "", NextStep::Done)]).await;
     let asked = row(&store, 1).await;
     assert_eq!((asked.state(), asked.attempts), (DeliveryState::Pending, 1));
-    let second = Outcome { asked: DeliveryTrigger::Manual, ..outcome(1, 2, "", Then::Done) };
+    let second = Outcome { asked: DeliveryTrigger::Manual, ..outcome(1, 2, "", NextStep::Done) };
     recorded(&store, &[second]).await;
     assert_eq!((row(&store, 1).await.state(), row(&store, 1).await.attempts), (DeliveryState::Success, 2));
     assert_eq!(lines(&store.read().await.expect("a snapshot")).await, [0; 4]);
@@ -131,7 +131,7 @@ async fn a_wish_that_comes_while_an_attempt_is_under_way_is_kept() {
 async fn a_hook_that_fails_for_long_is_switched_off_once() {
     let store = store().await;
     enqueue_all(&store, 1..=21).await;
-    let failures: Vec<_> = (1..=21).map(|event| outcome(event, 1, "connect", Then::GiveUp)).collect();
+    let failures: Vec<_> = (1..=21).map(|event| outcome(event, 1, "connect", NextStep::GiveUp)).collect();
     let disabled = recorded(&store, &failures).await;
     assert_eq!(disabled.iter().map(|(hook, _)| *hook).collect::<Vec<_>>(), [HOOK]);
     let hook: Hook = store.read().await.expect("a snapshot").get(&keys::hook(HOOK)).await.expect("a read").expect("it");
@@ -144,8 +144,8 @@ async fn pages_by_cursor_are_all_that_passes() {
     enqueue_all(&store, 1..=300).await;
     let outcomes: Vec<_> = (1..=300)
         .map(|event| match event % 3 {
-            0 => outcome(event, 1, "http", Then::GiveUp),
-            _ => outcome(event, 1, "", Then::Done),
+            0 => outcome(event, 1, "http", NextStep::GiveUp),
+            _ => outcome(event, 1, "", NextStep::Done),
         })
         .collect();
     recorded(&store, &outcomes).await;
@@ -191,7 +191,7 @@ async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
     let store = store().await;
     enqueue_all(&store, 1..=10).await;
     put(&store, |tx| enqueue(tx, &delivery(2, 1, 4))).await;
-    let done: Vec<_> = (1..=9).map(|event| outcome(event, 1, "", Then::Done)).collect();
+    let done: Vec<_> = (1..=9).map(|event| outcome(event, 1, "", NextStep::Done)).collect();
     recorded(&store, &done).await;
     let read = store.read().await.expect("a snapshot");
     assert!(remembered_bytes(&read).await.expect("a sum") > 900);
@@ -203,7 +203,7 @@ async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
         read.count(&Range::prefix([tag, &[0]].concat()), 99).await.expect("a count")
     };
     assert_eq!((count(&read, b"d").await, count(&read, b"da").await, count(&read, b"ep").await), (8, 6, 8));
-    // By number: one is kept beside the one that waits.
+    // By count: one finished delivery is kept besides the pending one.
     let beyond = surplus(&read, HOOK, 2, None, 50).await.expect("a list");
     assert_eq!(store.write(async |tx: Tx| super::prune(&tx, &beyond).await).await.expect("pruned"), 5);
     let read = store.read().await.expect("a snapshot");
@@ -221,7 +221,7 @@ async fn surplus_deliveries_behind_pending_ones_are_found() {
     let store = store().await;
     enqueue_all(&store, 1..=12).await;
     // The oldest six are pending.
-    let done: Vec<_> = (7..=12).map(|event| outcome(event, 1, "", Then::Done)).collect();
+    let done: Vec<_> = (7..=12).map(|event| outcome(event, 1, "", NextStep::Done)).collect();
     recorded(&store, &done).await;
     let (mut behind, mut removed, mut steps) = (None, 0, 0);
     loop {

@@ -1,4 +1,4 @@
-//! What waits, for whoever watches the service. Bounded: a line may be long, and hooks many.
+//! Counts pending deliveries for status and metrics. The scan is bounded, because queues may be long.
 
 use farrier_proto::store::Delivery;
 

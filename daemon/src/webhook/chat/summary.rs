@@ -1,4 +1,4 @@
-//! An event in a few words, whoever they are for.
+//! Summarises an event in a few words for all chat types.
 
 use serde_json::Value;
 

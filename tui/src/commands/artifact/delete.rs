@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::{
     super::{confirm::Bulk, restorable},
-    each::Tally,
-    place::{Found, Place},
+    each::BatchResult,
+    source::{ArtifactSource, SelectedArtifact},
 };
 use crate::{
     args::{Delete, Global},
@@ -30,16 +30,16 @@ struct Outcomes {
 }
 
 pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Result<u8, Failure> {
-    let place = Place::resolve(&args.place, global).await?;
+    let place = ArtifactSource::resolve(&args.place, global).await?;
     let mut found = Vec::new();
     for word in args.artifacts {
         let artifact = place.only(&word).await;
         found.push((word, artifact));
     }
-    let selected: Vec<&Found> = found.iter().filter_map(|(_, artifact)| artifact.as_ref().ok()).collect();
+    let selected: Vec<&SelectedArtifact> = found.iter().filter_map(|(_, artifact)| artifact.as_ref().ok()).collect();
     let hint = match (selected.first(), &place) {
         // The token of a job may not read the status.
-        (None, _) | (_, Place::Run { .. }) => None,
+        (None, _) | (_, ArtifactSource::Run { .. }) => None,
         (Some(first), _) => {
             restorable::hint(place.client(), &format!("farrier artifact restore {}", first.artifact.id)).await
         }
@@ -47,7 +47,7 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
     if !selected.is_empty() {
         question(&selected, hint.as_deref()).confirmed(args.yes, output).await?;
     }
-    let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
+    let (mut outcomes, mut batch) = (Vec::new(), BatchResult::default());
     for (word, artifact) in found {
         let (id, result) = match artifact {
             Ok(found) => {
@@ -56,17 +56,17 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
             }
             Err(failure) => (None, Err(failure)),
         };
-        let error = tally.count(result, output).err();
+        let error = batch.count(result, output).err();
         outcomes.push(Outcome { artifact: word, id, deleted: error.is_none(), error });
     }
     let has_deleted = outcomes.iter().any(|one| one.deleted);
     report(output, outcomes)?;
     restorable::note(hint.as_deref().filter(|_| has_deleted), output);
-    Ok(tally.code())
+    Ok(batch.code())
 }
 
-fn question(selected: &[&Found], hint: Option<&str>) -> Bulk {
-    let line = |found: &&Found| {
+fn question(selected: &[&SelectedArtifact], hint: Option<&str>) -> Bulk {
+    let line = |found: &&SelectedArtifact| {
         let artifact = &found.artifact;
         format!("{} ({}), {}", artifact.name, artifact.id, human_bytes(artifact.size_in_bytes))
     };

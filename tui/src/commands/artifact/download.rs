@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::place::{Found, Place};
+use super::source::{ArtifactSource, SelectedArtifact};
 use crate::{
     args::{Download, Global},
     blocking,
     exit::{self, Failure},
     output::{Output, human_bytes},
     transfer::{
-        fetch::{self, Fetched, Wanted},
+        fetch::{self, DownloadRequest, Fetched},
         names::{self, Target},
         unpack,
     },
@@ -30,7 +30,7 @@ struct Saved {
 }
 
 pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Result<u8, Failure> {
-    let place = Place::resolve(&args.place, global).await?;
+    let place = ArtifactSource::resolve(&args.place, global).await?;
     let found = place.find(&args.artifact).await?;
     let newest = found.into_iter().max_by_key(|found| found.artifact.id);
     let found = newest.ok_or_else(|| Failure::NotFound(format!("artifact {} does not exist", args.artifact)))?;
@@ -46,7 +46,7 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
     }
     std::fs::create_dir_all(&directory)
         .map_err(|source| Failure::io(format!("creating {}", directory.display()), source))?;
-    let wanted = Wanted {
+    let wanted = DownloadRequest {
         size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
         digest: artifact.digest.clone(),
         part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),
@@ -64,7 +64,7 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
 
 /// Where it goes, and the directory for what is not finished. Both are on one file system, so that
 /// the last step is a rename.
-fn destination(args: &Download, found: &Found) -> (Target, PathBuf) {
+fn destination(args: &Download, found: &SelectedArtifact) -> (Target, PathBuf) {
     let target = match (&args.output, args.extract) {
         // Unpacking always means a directory.
         (Some(path), true) => Target::Below(path.clone()),
@@ -88,7 +88,7 @@ fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn save(fetched: Fetched, target: Target, args: &Download, found: &Found) -> Result<Saved, Failure> {
+async fn save(fetched: Fetched, target: Target, args: &Download, found: &SelectedArtifact) -> Result<Saved, Failure> {
     let artifact = &found.artifact;
     let Fetched { part, is_zip, digest } = fetched;
     let mut saved = Saved {

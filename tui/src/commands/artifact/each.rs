@@ -7,12 +7,12 @@ use crate::{
 
 /// The results of all of them.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct BatchResult {
     done: usize,
     failures: Vec<Failure>,
 }
 
-impl Tally {
+impl BatchResult {
     /// Counts a result. Reports a failure on standard error and to the caller.
     pub(super) fn count<T>(&mut self, result: Result<T, Failure>, output: &Output) -> Result<T, String> {
         match result {

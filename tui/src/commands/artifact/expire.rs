@@ -3,7 +3,7 @@
 use farrier_common::api::{EditArtifact, FoundArtifact};
 use serde::Serialize;
 
-use super::{each::Tally, place::Place};
+use super::{each::BatchResult, source::ArtifactSource};
 use crate::{
     args::{Expire, Global},
     exit::Failure,
@@ -29,24 +29,24 @@ pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Resul
     let expires_at =
         args.at.as_deref().map(moment::read).transpose().map_err(|why| Failure::Usage(format!("--at: {why}")))?;
     let wanted = EditArtifact { expires_at, days: args.days };
-    let place = Place::resolve(&args.place, global).await?;
-    if let Place::Run { .. } = place {
+    let place = ArtifactSource::resolve(&args.place, global).await?;
+    if let ArtifactSource::Run { .. } = place {
         let text = "the token of a job cannot change the expiry of artifacts; use --repo OWNER/NAME and your own token";
         return Err(Failure::Usage(text.into()));
     }
-    let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
+    let (mut outcomes, mut batch) = (Vec::new(), BatchResult::default());
     for word in args.artifacts {
-        let outcome = match tally.count(one(&place, &word, &wanted).await, output) {
+        let outcome = match batch.count(one(&place, &word, &wanted).await, output) {
             Ok(set) => Outcome { artifact: word, id: Some(set.id), expires_at: Some(set.expires_at), error: None },
             Err(error) => Outcome { artifact: word, id: None, expires_at: None, error: Some(error) },
         };
         outcomes.push(outcome);
     }
     report(output, outcomes)?;
-    Ok(tally.code())
+    Ok(batch.code())
 }
 
-async fn one(place: &Place, word: &str, wanted: &EditArtifact) -> Result<FoundArtifact, Failure> {
+async fn one(place: &ArtifactSource, word: &str, wanted: &EditArtifact) -> Result<FoundArtifact, Failure> {
     let found = place.only(word).await?;
     let set = place.client().edit_artifact(found.artifact.id, wanted).await;
     set.map_err(Failure::call(format!("changing the expiry of {word}")))

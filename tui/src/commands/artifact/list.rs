@@ -3,7 +3,7 @@
 use farrier_common::api::{Artifact, FoundArtifact};
 use serde::Serialize;
 
-use super::place::{Found, Place};
+use super::source::{ArtifactSource, SelectedArtifact};
 use crate::{
     args::{Global, ListArtifacts},
     exit::{self, Failure},
@@ -24,19 +24,19 @@ enum Shown<'a> {
     Whole(&'a FoundArtifact),
 }
 
-fn shown(found: &Found) -> Shown<'_> {
+fn shown(found: &SelectedArtifact) -> Shown<'_> {
     found.whole.as_deref().map_or(Shown::Alone(&found.artifact), Shown::Whole)
 }
 
 pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -> Result<u8, Failure> {
-    let place = Place::resolve(&args.place, global).await?;
+    let place = ArtifactSource::resolve(&args.place, global).await?;
     let (format, limit) = (output.format(), args.limit.items());
     let mut listing = place.list(args.name.as_deref());
     let (mut all, mut count) = (Vec::new(), 0);
     while count < limit {
         let Some(page) = listing.next().await.map_err(Failure::call("listing artifacts"))? else { break };
-        let named = |found: &Found| args.name.as_ref().is_none_or(|name| found.artifact.name == *name);
-        let mut page: Vec<Found> = page.into_iter().filter(named).collect();
+        let named = |found: &SelectedArtifact| args.name.as_ref().is_none_or(|name| found.artifact.name == *name);
+        let mut page: Vec<SelectedArtifact> = page.into_iter().filter(named).collect();
         count += page.len();
         if format.jsonl || format.quiet {
             page.truncate(page.len() - count.saturating_sub(limit));
@@ -53,16 +53,16 @@ pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -
         let artifacts: Vec<Shown<'_>> = all.items.iter().map(shown).collect();
         output.object(&Artifacts { total_count: artifacts.len(), artifacts }, "", String::new)?;
     } else if !format.jsonl && !format.quiet {
-        let all_repositories = matches!(place, Place::All { .. });
+        let all_repositories = matches!(place, ArtifactSource::All { .. });
         output.table(&if all_repositories { table_of_all(&all.items) } else { table(&all.items) })?;
         all.note(output);
     }
     Ok(exit::OK)
 }
 
-fn table(all: &[Found]) -> String {
+fn table(all: &[SelectedArtifact]) -> String {
     let mut table = Table::new(["ID", "RUN", "SIZE", "CREATED", "EXPIRES", "NAME"]);
-    for Found { artifact, .. } in all {
+    for SelectedArtifact { artifact, .. } in all {
         table.row([
             artifact.id.to_string(),
             artifact.workflow_run.id.to_string(),
@@ -75,9 +75,9 @@ fn table(all: &[Found]) -> String {
     table.render()
 }
 
-fn table_of_all(all: &[Found]) -> String {
+fn table_of_all(all: &[SelectedArtifact]) -> String {
     let mut table = Table::new(["ID", "RUN", "SIZE", "CREATED", "EXPIRES", "REPOSITORY", "JOB", "NAME"]);
-    for Found { artifact, whole, .. } in all {
+    for SelectedArtifact { artifact, whole, .. } in all {
         let (repository, job) =
             whole.as_ref().map_or_else(Default::default, |whole| (whole.repository.clone(), whole.job.name.clone()));
         table.row([

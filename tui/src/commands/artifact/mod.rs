@@ -6,7 +6,7 @@ mod download;
 mod each;
 mod expire;
 mod list;
-mod place;
+mod source;
 mod upload;
 
 use crate::{

@@ -13,7 +13,7 @@ use farrier_proto::wkt;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::place::{own_job, own_repository, same};
+use super::source::{own_job, own_repository, same};
 use crate::{
     args::{Global, Upload},
     blocking,

@@ -70,7 +70,7 @@ fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(Strin
     }
     let mut all: Vec<(String, OsString)> = all.into_iter().map(|(name, value)| (name, value.into())).collect();
     let absolute = |path: &Path| std::path::absolute(path).ok().map(OsString::from);
-    // An empty variable hides the one that this program has inherited.
+    // An empty variable hides the inherited value.
     let (url, socket) = match endpoint {
         Endpoint::Unix(path) => (None, absolute(path)),
         Endpoint::Http(url) => (Some(OsString::from(url.as_str())), None),

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{confirm, list};
 use crate::{
-    args::{Hook, Kind, Place},
+    args::{Hook, HookOwnerArgs, Kind},
     exit::{self, Failure},
     output::{Output, Table, fields, moment},
 };
@@ -61,7 +61,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
 }
 
 /// All hooks of an owner; system and default hooks unless one kind is given.
-async fn all(place: &Place, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
+async fn all(place: &HookOwnerArgs, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
     let word = match (kind.system, kind.default) {
         (true, _) => "system",
         (_, true) => "default",
@@ -71,7 +71,7 @@ async fn all(place: &Place, kind: Kind, client: &Client) -> Result<Vec<Row>, Fai
     all.map_err(Failure::call("listing hooks"))
 }
 
-async fn switch(id: i64, place: &Place, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+async fn switch(id: i64, place: &HookOwnerArgs, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
     let wanted = EditHook { active: Some(active), ..EditHook::default() };
     let hook = edited(client, &place.of_one(), id, &wanted).await?;
     let word = if active { "activated" } else { "deactivated" };

@@ -119,7 +119,7 @@ async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &
     Ok(bytes)
 }
 
-/// Writes it to stdout as it comes; whoever reads sees a failure by this program's exit code.
+/// Writes it to stdout as it arrives. The exit code reports a failure.
 async fn pass_on(mut chunks: Chunks, doing: &str) -> Result<(), Failure> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,

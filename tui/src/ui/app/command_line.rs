@@ -167,7 +167,7 @@ impl App {
     }
 
     /// Returns the owner of a hook: the one in the line, else the one in the list.
-    fn owner(&self, owner: &args::Place, id: i64) -> HookPlace {
+    fn owner(&self, owner: &args::HookOwnerArgs, id: i64) -> HookPlace {
         match owner.api() {
             HookPlace::Admin => self.screens.hooks.place_of(id).unwrap_or(HookPlace::Any),
             owner => owner,
@@ -210,7 +210,7 @@ impl App {
         })
     }
 
-    fn switch_hook(&self, owner: &args::Place, id: i64, on: bool) -> CommandResult {
+    fn switch_hook(&self, owner: &args::HookOwnerArgs, id: i64, on: bool) -> CommandResult {
         let changes = EditHook { active: Some(on), ..EditHook::default() };
         self.change(Ask::EditHook(self.owner(owner, id), id, Box::new(changes)))
     }

@@ -91,7 +91,7 @@ impl Filter {
         }
     }
 
-    /// Returns the number that a column must equal, and the one that it must be below (`<`).
+    /// Returns the number that a column must equal, and the number that it must be below (`<`).
     pub(crate) fn must_be(&self, column: &str) -> (Option<i64>, Option<i64>) {
         let of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
         let mut found = (None, None);

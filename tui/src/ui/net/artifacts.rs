@@ -13,7 +13,7 @@ use crate::{
     blocking,
     exit::Failure,
     transfer::{
-        fetch::{self, Wanted},
+        fetch::{self, DownloadRequest},
         names,
     },
     ui::{
@@ -113,7 +113,7 @@ async fn download(
     part: &impl Fn(Answer),
 ) -> Result<Answer, Failure> {
     let directory = super::download_directory();
-    let wanted = Wanted {
+    let wanted = DownloadRequest {
         size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
         digest: artifact.digest.clone(),
         part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),

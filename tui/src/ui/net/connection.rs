@@ -39,7 +39,7 @@ struct Route {
 /// The current route of requests.
 ///
 /// The lock is never held across an `await`: changing the route must not wait for a request that connects,
-/// because the task that changes the route is also the one that polls all requests.
+/// because the task that changes the route also polls all requests.
 #[derive(Debug)]
 pub(super) struct Connection(Mutex<Route>);
 
@@ -53,7 +53,7 @@ impl Connection {
         let mut route = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match target {
             Reconnect::To(address) if address.contains("://") => {
-                (route.global.url, route.global.socket) = (Some(address), None)
+                (route.global.url, route.global.socket) = (Some(address), None);
             }
             Reconnect::To(address) => (route.global.url, route.global.socket) = (None, Some(address.into())),
             Reconnect::WithToken(token) => route.token = TokenSource::Typed(token),

@@ -31,13 +31,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         Ask::Series => Answer::Series(Box::new(client.metrics_series().await.map_err(failed())?)),
         // Handled before a connection is needed.
         Ask::StartDaemon(_) => Answer::Done,
-        Ask::Repositories => {
-            let mut compactor = RepositoryCompactor::default();
-            let open = |found: RepositorySearch| found.data.into_iter().map(|repo| compactor.compact(repo)).collect();
-            pages(client.repositories(None), open, |repo: &RepositorySummary| repo.id, part, Answer::Repositories)
-                .await
-                .map_err(failed())?
-        }
+        Ask::Repositories => repositories(client, part).await.map_err(failed())?,
         Ask::FindRepositories(text) => {
             first_repositories(client.find_repositories(&text), FOUND_MAX).await.map_err(failed())?
         }
@@ -104,6 +98,13 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::PurgeArtifact { .. }) => deleted::answer(client, ask, part).await.map_err(failed())?,
         Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
+}
+
+/// Lists all repositories, page by page.
+async fn repositories(client: &Client, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    let mut compactor = RepositoryCompactor::default();
+    let open = |found: RepositorySearch| found.data.into_iter().map(|repo| compactor.compact(repo)).collect();
+    pages(client.repositories(None), open, |repo: &RepositorySummary| repo.id, part, Answer::Repositories).await
 }
 
 /// Loads, creates, imports or changes one repository and returns it.

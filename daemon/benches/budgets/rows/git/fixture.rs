@@ -39,7 +39,7 @@ pub(super) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
     Ok(bare)
 }
 
-/// One commit in the words of `git fast-import`.
+/// Formats one commit for `git fast-import`.
 fn commit_of(number: usize, random: &mut Random) -> Vec<u8> {
     let message = format!("change {number}\n");
     let mut text = format!("commit {BRANCH}\n");

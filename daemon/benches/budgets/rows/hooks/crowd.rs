@@ -1,4 +1,4 @@
-//! A hundred hooks, one of them dead and one that answers after half a minute: what the others notice.
+//! A hundred hooks, one of them dead and one slow (half a minute): the effect on the others.
 
 use std::{
     sync::atomic::Ordering,

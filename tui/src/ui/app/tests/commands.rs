@@ -1,4 +1,4 @@
-//! Commands that are typed, and where they are told of.
+//! Typed commands and where they are listed.
 
 use super::{super::*, story::*};
 use crate::ui::{key::Key, net::Reconnect, times::Times};

@@ -189,7 +189,7 @@ fn beside_a_hook_stands_what_it_was_sent_last() {
     assert_eq!(asked, 1, "one question at a time, however fast the cursor moves");
     story.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
     let passed = story.effects.iter().any(|e| matches!(e, Effect::Ask(_, Ask::LastDeliveries(15))));
-    assert!(!passed, "nor about one that the cursor may only pass");
+    assert!(!passed, "nor about a hook that the cursor only passes");
     story.rest();
     story.answer(|ask| *ask == Ask::LastDeliveries(15), Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])));
     let text = story.text();

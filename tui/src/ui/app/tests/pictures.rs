@@ -1,6 +1,6 @@
 //! Every scene as it is seen: at four sizes, in Unicode and ASCII, with colours and without.
 //!
-//! One snapshot a scene and size, for whoever reads a change: the text as it stands on the screen, then how
+//! One snapshot per scene and size, for reviewers: the text as shown on the screen, then how
 //! its cells look, then only those rows that ASCII or a terminal without colours makes different.
 
 use std::fmt::Write as _;

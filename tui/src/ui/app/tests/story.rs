@@ -41,7 +41,7 @@ pub(super) struct Stage {
     pub(super) look: Appearance,
 }
 
-/// One that can do what most can.
+/// A terminal with common capabilities.
 pub(super) fn stage(width: u16, height: u16) -> Stage {
     Stage { width, height, look: rich() }
 }

@@ -20,7 +20,7 @@ fn nothing_wakes_the_program_when_nothing_is_live() {
     assert_eq!(rests(&story), 1, "no connection is kept");
     story.keys("j");
     assert_eq!(rests(&story), 1);
-    assert_eq!(story.app.wake_at(), None, "nobody waits for the cursor to rest");
+    assert_eq!(story.app.wake_at(), None, "nothing waits for the cursor to rest");
     story.keys("Q");
     assert_eq!(story.app.wake_at(), Some(Duration::from_secs(4)), "only the notice");
     story.pass(Duration::from_secs(4));
@@ -66,7 +66,7 @@ fn a_long_list_is_not_asked_for_all_the_time() {
         story.answer(|ask| *ask == Ask::ChangedRepositories, Ok(listed(Some(20_000), Vec::new())));
         assert_eq!(story.asked(), [Ask::ChangedRepositories]);
     }
-    // Whoever wants to know can know.
+    // A refresh by hand is always possible.
     story.keys("r");
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
     story.asked();

@@ -173,7 +173,7 @@ static COLUMNS: [Column<Node>; 6] = [
 impl Haystack for Node {
     fn text(&self) -> Cow<'_, str> {
         match self {
-            // Whoever looks for a repository wants what is in it.
+            // A match on a repository includes its runs.
             Self::Artifact { artifact, .. } => artifact.text().into(),
             Self::Job { run, .. } => format!("{} {}", self.job().map_or("", |job| &job.name), run.repo).into(),
             Self::Run { run, .. } => joined(&[&format!("run {}", run.id), &run.repo, &run.title, &commit(run)]).into(),

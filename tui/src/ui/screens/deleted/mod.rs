@@ -290,7 +290,7 @@ impl<T: Restorable> Screen for Deleted<T> {
             Ok(answer) if is_about::<T>(ask) => self.took(ask, answer, env),
             Ok(answer) if self.rows.awaits(ask) => {
                 if let Some(page) = T::page(answer) {
-                    // Whoever restored or purged the row under the cursor is told by the answer to that.
+                    // The response to the restore or purge reports the result.
                     self.rows.take(page.clone(), env.world);
                 }
             }

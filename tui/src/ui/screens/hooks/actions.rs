@@ -176,7 +176,7 @@ impl Hooks {
             }
             lines.push(effect.to_owned());
             let (title, ask) = (format!("Delete hook {id}"), Ask::DeleteHook(place.clone(), *id));
-            // For a hook with deliveries, or one that is not listed here, the ID must be typed.
+            // For a hook with deliveries, or a hook that is not listed here, the ID must be typed.
             let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
             return Layer::Confirm(if is_new {
                 Confirm::simple(title, lines, "Delete", ask, env.world)

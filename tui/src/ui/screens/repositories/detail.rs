@@ -160,7 +160,7 @@ impl Detail {
         match self.tab {
             RepositoryTab::Overview | RepositoryTab::Branches => {}
             RepositoryTab::Hooks => {
-                env.wants.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id))))
+                env.wants.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id))));
             }
             RepositoryTab::Artifacts => {
                 env.wants.extend(self.artifacts.list.current().map(|one| Cmd::Artifacts(path, Some(one.id))));

@@ -11,7 +11,7 @@ use farrierd::{
         Store, StoreError, Tx, deliveries,
         engine::{RedbEngine, RedbOptions},
         hooks,
-        ids::Kind,
+        ids::IdKind,
         repositories,
     },
 };
@@ -45,7 +45,7 @@ async fn insert_repositories(store: &Store, start_ms: i64, numbers: std::ops::Ra
     for number in numbers {
         let at_ms = start_ms - 10_000 * HOUR_MS + i64::try_from(number).unwrap() * 1_000;
         rows.push(Repository {
-            id: store.next_id(Kind::Repository).await?,
+            id: store.next_id(IdKind::Repository).await?,
             owner_kind: OwnerKind::User.into(),
             owner_id: 1,
             name: format!("repository-{number:06}"),
@@ -73,7 +73,7 @@ async fn insert_hooks(store: &Store, start_ms: i64) -> Result<Vec<Hook>, StoreEr
     let mut rows = Vec::new();
     for number in 0..HOOKS {
         rows.push(Hook {
-            id: store.next_id(Kind::Hook).await?,
+            id: store.next_id(IdKind::Hook).await?,
             scope: HookScope::System.into(),
             r#type: "farrier".into(),
             url: format!("https://receiver-{number}.example.net/in"),
@@ -104,7 +104,7 @@ async fn insert_deliveries(
 ) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for number in numbers {
-        let event = store.next_id(Kind::Event).await?;
+        let event = store.next_id(IdKind::Event).await?;
         let id = deliveries::number(event, 0);
         rows.push(Delivery {
             id,
@@ -155,6 +155,6 @@ fn outcome(row: &Delivery, hooks: &[Hook]) -> deliveries::Outcome {
             url: "https://receiver.example.net/in".into(),
             ..Attempt::default()
         }),
-        then: if failed { deliveries::Then::GiveUp } else { deliveries::Then::Done },
+        then: if failed { deliveries::NextStep::GiveUp } else { deliveries::NextStep::Done },
     }
 }

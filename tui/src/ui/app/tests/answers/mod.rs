@@ -1,4 +1,4 @@
-//! What the played daemon answers: a few repositories, one that is being fetched, the daemon itself, and
+//! Answers of the simulated daemon: a few repositories, an import, the status, and
 //! what goes wrong.
 
 mod artifacts;
@@ -96,7 +96,7 @@ pub(super) fn refusal(text: &str) -> Problem {
     Problem::new(ProblemKind::Invalid, text)
 }
 
-/// A migration that is on its way, and one that has ended.
+/// A running import and a finished one.
 pub(super) fn tasks() -> Answer {
     let phase = |name: &str, total: i64, took_millis: i64| {
         let unit = if total > 0 { "objects".into() } else { String::new() };

@@ -10,11 +10,11 @@ use crate::exit::Failure;
 
 /// The page, and how many lines of it are on the terminal.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct LivePage {
     lines: usize,
 }
 
-impl Standing {
+impl LivePage {
     /// Overwrites the previous page.
     pub(crate) fn replace(&mut self, page: &str) -> Result<(), Failure> {
         // A line that wraps would make the page higher than `lines`.
@@ -47,9 +47,9 @@ mod tests {
 
     #[test]
     fn a_page_overwrites_itself_without_control_characters() {
-        let mut standing = Standing::default();
-        assert_eq!(standing.over("one\ntwo\n", 80), "one\x1b[K\ntwo\x1b[J\n");
-        assert_eq!(standing.over("a longer line\n", 6), "\x1b[2A\ra lon\x1b[J\n");
-        assert_eq!(standing.over("x\x1b[2J\n", 80), "\x1b[1A\rx\u{fffd}[2J\x1b[J\n");
+        let mut live_page = LivePage::default();
+        assert_eq!(live_page.over("one\ntwo\n", 80), "one\x1b[K\ntwo\x1b[J\n");
+        assert_eq!(live_page.over("a longer line\n", 6), "\x1b[2A\ra lon\x1b[J\n");
+        assert_eq!(live_page.over("x\x1b[2J\n", 80), "\x1b[1A\rx\u{fffd}[2J\x1b[J\n");
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// Where artifacts are looked for.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum ArtifactSource {
     All { client: Client, run: Option<i64> },
     Repository { client: Client, repo: RepositoryPath, run: Option<i64> },
     Run { client: Client, scope: RunScope },
@@ -28,7 +28,7 @@ pub(super) enum Place {
 
 /// An artifact, and its run and job in the artifact service.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SelectedArtifact {
     pub(super) artifact: Artifact,
     scope: Option<RunScope>,
     /// The artifact in the list of all repositories, with its repository and job.
@@ -79,7 +79,7 @@ fn choose(place: &Where, variable: impl Fn(&str) -> Option<OsString>) -> Result<
     })
 }
 
-impl Place {
+impl ArtifactSource {
     pub(super) async fn resolve(place: &Where, global: &Global) -> Result<Self, Failure> {
         Ok(match choose(place, variable)? {
             Choice::All { run } => Self::All { client: endpoint::connect(global).await?, run },
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    async fn by_id(&self, id: i64) -> Result<Option<Found>, ClientError> {
+    async fn by_id(&self, id: i64) -> Result<Option<SelectedArtifact>, ClientError> {
         match self {
             Self::All { client, .. } => or_none(client.any_artifact(id).await.map(of_all)),
             Self::Repository { client, repo, .. } => or_none(client.artifact(repo, id).await.map(of_repository)),
@@ -121,7 +121,7 @@ impl Place {
 
     /// The artifacts that `word` names: the one with that ID, else all with that name, newest first. Expired artifacts
     /// are found only by their ID.
-    pub(super) async fn find(&self, word: &str) -> Result<Vec<Found>, Failure> {
+    pub(super) async fn find(&self, word: &str) -> Result<Vec<SelectedArtifact>, Failure> {
         let failed = || Failure::call(format!("looking for {word}"));
         if let Some(id) = word.parse().ok().filter(|id| *id > 0)
             && let Some(found) = self.by_id(id).await.map_err(failed())?
@@ -146,7 +146,7 @@ impl Place {
     }
 
     /// The one artifact that `word` names; fails if several have that name.
-    pub(super) async fn only(&self, word: &str) -> Result<Found, Failure> {
+    pub(super) async fn only(&self, word: &str) -> Result<SelectedArtifact, Failure> {
         let mut found = self.find(word).await?;
         if found.len() > 1 {
             let ids: Vec<String> = found.iter().map(|found| found.artifact.id.to_string()).collect();
@@ -156,7 +156,7 @@ impl Place {
         found.pop().ok_or_else(|| Failure::NotFound(format!("artifact {word} does not exist")))
     }
 
-    pub(super) async fn location(&self, found: &Found) -> Result<SignedUrl, ClientError> {
+    pub(super) async fn location(&self, found: &SelectedArtifact) -> Result<SignedUrl, ClientError> {
         match self {
             Self::All { client, .. } => client.artifact_location(&found.repository()?, found.artifact.id).await,
             Self::Repository { client, repo, .. } => client.artifact_location(repo, found.artifact.id).await,
@@ -166,7 +166,7 @@ impl Place {
         }
     }
 
-    pub(super) async fn delete(&self, found: &Found) -> Result<(), ClientError> {
+    pub(super) async fn delete(&self, found: &SelectedArtifact) -> Result<(), ClientError> {
         match self {
             Self::All { client, .. } => client.delete_artifact(&found.repository()?, found.artifact.id).await,
             Self::Repository { client, repo, .. } => client.delete_artifact(repo, found.artifact.id).await,
@@ -187,14 +187,14 @@ pub(super) enum Listing<'p> {
 
 impl Listing<'_> {
     /// The first `limit` of the items that were read.
-    pub(super) fn listed(&self, items: Vec<Found>, limit: usize) -> Listed<Found> {
+    pub(super) fn listed(&self, items: Vec<SelectedArtifact>, limit: usize) -> Listed<SelectedArtifact> {
         match self {
             Self::All(pages) | Self::Pages(pages) => Listed::read(items, limit, pages),
             Self::Run(_) => Listed::cut(items, limit),
         }
     }
 
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<Found>>, ClientError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<SelectedArtifact>>, ClientError> {
         match self {
             Self::All(pages) => {
                 let page = pages.next(|items: Vec<FoundArtifact>| (0, items), |one| one.id).await?;
@@ -214,19 +214,19 @@ impl Listing<'_> {
     }
 }
 
-impl Found {
-    /// The repository of one that was found among all.
+impl SelectedArtifact {
+    /// The repository of an artifact that was found among all repositories.
     fn repository(&self) -> Result<RepositoryPath, ClientError> {
         let path = self.whole.as_ref().and_then(|whole| whole.repository.parse().ok());
         path.ok_or(ClientError::Answer { what: "it names no repository" })
     }
 }
 
-fn of_repository(artifact: Artifact) -> Found {
-    Found { artifact, scope: None, whole: None }
+fn of_repository(artifact: Artifact) -> SelectedArtifact {
+    SelectedArtifact { artifact, scope: None, whole: None }
 }
 
-fn of_all(whole: FoundArtifact) -> Found {
+fn of_all(whole: FoundArtifact) -> SelectedArtifact {
     let artifact = Artifact {
         id: whole.id,
         name: whole.name.clone(),
@@ -238,11 +238,11 @@ fn of_all(whole: FoundArtifact) -> Found {
         workflow_run: whole.workflow_run.clone(),
         ..Artifact::default()
     };
-    Found { artifact, scope: None, whole: Some(Box::new(whole)) }
+    SelectedArtifact { artifact, scope: None, whole: Some(Box::new(whole)) }
 }
 
 /// What is not there is none.
-fn or_none(found: Result<Found, ClientError>) -> Result<Option<Found>, ClientError> {
+fn or_none(found: Result<SelectedArtifact, ClientError>) -> Result<Option<SelectedArtifact>, ClientError> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),
@@ -251,7 +251,7 @@ fn or_none(found: Result<Found, ClientError>) -> Result<Option<Found>, ClientErr
 }
 
 /// The artifact service tells less than the REST API.
-fn of_run(found: MonolithArtifact) -> Found {
+fn of_run(found: MonolithArtifact) -> SelectedArtifact {
     let created = found.created_at.and_then(|at| jiff::Timestamp::new(at.seconds, at.nanos).ok());
     let run = ArtifactRun { id: found.workflow_run_backend_id.parse().unwrap_or_default(), ..ArtifactRun::default() };
     let artifact = Artifact {
@@ -264,7 +264,7 @@ fn of_run(found: MonolithArtifact) -> Found {
         ..Artifact::default()
     };
     let scope = RunScope { run: found.workflow_run_backend_id, job: found.workflow_job_run_backend_id };
-    Found { artifact, scope: Some(scope), whole: None }
+    SelectedArtifact { artifact, scope: Some(scope), whole: None }
 }
 
 #[cfg(test)]

@@ -1,0 +1,184 @@
+//! Rules for the source text that the compiler does not check.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Longest source file, lines.
+const FILE_LINES_MAX: usize = 400;
+/// Longest line, characters.
+const LINE_CHARS_MAX: usize = 120;
+
+/// Crates whose source is checked.
+const CRATES: [&str; 5] = ["common", "daemon", "proto", "tui", "xtask"];
+
+/// Names of types that a reader cannot guess the role of. Most were in use once.
+const RETIRED_NAMES: [&str; 38] = [
+    "Asked",
+    "Begun",
+    "Coming",
+    "Desk",
+    "Eyes",
+    "Found",
+    "Front",
+    "Lane",
+    "Ledger",
+    "Lent",
+    "Lingering",
+    "Manners",
+    "Needs",
+    "News",
+    "Of",
+    "Parts",
+    "Piece",
+    "Pieces",
+    "Place",
+    "Places",
+    "Purpose",
+    "Ready",
+    "Reserve",
+    "Seat",
+    "Seen",
+    "Sieve",
+    "Stalling",
+    "Stand",
+    "Standing",
+    "Taken",
+    "Tally",
+    "Telling",
+    "Then",
+    "Turn",
+    "Turns",
+    "Wanted",
+    "Wish",
+    "Work",
+];
+
+/// Names that several modules of one crate give to the same idea.
+const SHARED_NAMES: [&str; 0] = [];
+
+/// Phrases that readers had to decode, each with the plain words to use instead.
+const RETIRED_PHRASES: [(&str, &str); 12] = [
+    ("so many", "at most N, the number of"),
+    ("whoever", "the caller, the receiver, the client"),
+    ("what there is", "the rows, the entries"),
+    ("is told", "is notified, receives"),
+    ("are told", "are notified, receive"),
+    ("hears of", "receives, learns of"),
+    ("one that", "a hook that, the row that"),
+    ("what has become of", "the result of, the state of"),
+    ("that there is not", "that does not exist"),
+    ("take turns", "alternate"),
+    ("nobody waits", "no caller waits"),
+    ("the words of", "the text of"),
+];
+
+/// A source file: its path from the root of the project, and its text.
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the project");
+    let mut sources = Vec::new();
+    let mut directories: Vec<PathBuf> = CRATES.iter().map(|name| root.join(name)).collect();
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory of the project") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if path.is_dir() && !matches!(name, "target" | "node_modules" | "fuzz") {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).expect("UTF-8");
+                sources.push(Source { path: path.strip_prefix(root).expect("below the root").to_owned(), text });
+            }
+        }
+    }
+    sources.sort_by(|left, right| left.path.cmp(&right.path));
+    sources
+}
+
+/// The name of the type that `line` declares at module level for other modules, if it declares one.
+fn declared_type(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("pub")?;
+    let rest = if let Some(limited) = rest.strip_prefix('(') { limited.split_once(')')?.1 } else { rest };
+    let mut words = rest.split_whitespace();
+    if !matches!(words.next()?, "struct" | "enum" | "trait" | "type" | "union") {
+        return None;
+    }
+    let name = words.next()?;
+    Some(&name[..name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len())])
+}
+
+#[track_caller]
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn files_and_lines_are_short() {
+    let mut faults = Vec::new();
+    for Source { path, text } in sources() {
+        let lines = text.lines().count();
+        if lines > FILE_LINES_MAX {
+            faults.push(format!("{}: {lines} lines, at most {FILE_LINES_MAX}", path.display()));
+        }
+        for (number, line) in text.lines().enumerate() {
+            let chars = line.chars().count();
+            if chars > LINE_CHARS_MAX {
+                faults.push(format!("{}:{}: {chars} characters", path.display(), number + 1));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn a_name_of_a_type_means_one_thing_in_a_crate() {
+    let mut declared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for Source { path, text } in sources() {
+        let mut components = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let (Some(krate), Some(source)) = (components.next(), components.next()) else { continue };
+        if source != "src" {
+            continue;
+        }
+        for name in text.lines().filter_map(declared_type) {
+            declared.entry((krate.clone(), name.to_owned())).or_default().push(path.display().to_string());
+        }
+    }
+    let shared: BTreeSet<&str> = SHARED_NAMES.into();
+    let several = declared.iter().filter(|((_, name), places)| places.len() > 1 && !shared.contains(name.as_str()));
+    assert_none(&several.map(|((_, name), places)| format!("{name}: {}", places.join(", "))).collect::<Vec<_>>());
+}
+
+#[test]
+fn names_of_types_tell_their_role() {
+    let mut faults = Vec::new();
+    for Source { path, text } in sources() {
+        let retired = text.lines().filter_map(declared_type).filter(|name| RETIRED_NAMES.contains(name));
+        faults.extend(retired.map(|name| format!("{}: {name}", path.display())));
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn text_avoids_phrases_that_readers_had_to_decode() {
+    let mut faults = Vec::new();
+    for Source { path, text } in sources() {
+        if path.ends_with("xtask/tests/tidy.rs") {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let lower = line.to_lowercase();
+            for (phrase, instead) in RETIRED_PHRASES {
+                if lower.contains(phrase) {
+                    faults.push(format!("{}:{}: \"{phrase}\": {instead}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    assert_none(&faults);
+}
