@@ -1,20 +1,20 @@
 //! Rules for the source text that the compiler does not check.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 
 /// Longest source file, lines.
 const FILE_LINES_MAX: usize = 400;
-/// Longest line, characters.
+/// Longest comment line, characters.
 const LINE_CHARS_MAX: usize = 120;
 
 /// Crates whose source is checked.
 const CRATES: [&str; 5] = ["common", "daemon", "proto", "tui", "xtask"];
 
-/// Names of types that a reader cannot guess the role of. Most were in use once.
+/// Names of types that do not tell their role. Most of them were in use once.
 const RETIRED_NAMES: [&str; 38] = [
     "Asked",
     "Begun",
@@ -57,7 +57,7 @@ const RETIRED_NAMES: [&str; 38] = [
 ];
 
 /// Names that several modules of one crate give to the same idea.
-const SHARED_NAMES: [&str; 0] = [];
+const SHARED_NAMES: &[&str] = &[];
 
 /// Phrases that readers had to decode, each with the plain words to use instead.
 const RETIRED_PHRASES: [(&str, &str); 12] = [
@@ -119,7 +119,7 @@ fn assert_none(faults: &[String]) {
 }
 
 #[test]
-fn files_and_lines_are_short() {
+fn files_and_comment_lines_are_short() {
     let mut faults = Vec::new();
     for Source { path, text } in sources() {
         let lines = text.lines().count();
@@ -128,7 +128,8 @@ fn files_and_lines_are_short() {
         }
         for (number, line) in text.lines().enumerate() {
             let chars = line.chars().count();
-            if chars > LINE_CHARS_MAX {
+            // The formatter limits lines of code, but neither comments nor string literals.
+            if chars > LINE_CHARS_MAX && line.trim_start().starts_with("//") {
                 faults.push(format!("{}:{}: {chars} characters", path.display(), number + 1));
             }
         }
@@ -149,15 +150,18 @@ fn a_name_of_a_type_means_one_thing_in_a_crate() {
             declared.entry((krate.clone(), name.to_owned())).or_default().push(path.display().to_string());
         }
     }
-    let shared: BTreeSet<&str> = SHARED_NAMES.into();
-    let several = declared.iter().filter(|((_, name), places)| places.len() > 1 && !shared.contains(name.as_str()));
-    assert_none(&several.map(|((_, name), places)| format!("{name}: {}", places.join(", "))).collect::<Vec<_>>());
+    let several =
+        declared.iter().filter(|((_, name), files)| files.len() > 1 && !SHARED_NAMES.contains(&name.as_str()));
+    assert_none(&several.map(|((_, name), files)| format!("{name}: {}", files.join(", "))).collect::<Vec<_>>());
 }
 
 #[test]
 fn names_of_types_tell_their_role() {
     let mut faults = Vec::new();
     for Source { path, text } in sources() {
+        if !path.components().any(|part| part.as_os_str() == "src") {
+            continue;
+        }
         let retired = text.lines().filter_map(declared_type).filter(|name| RETIRED_NAMES.contains(name));
         faults.extend(retired.map(|name| format!("{}: {name}", path.display())));
     }

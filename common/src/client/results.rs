@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Client, ClientError, SignedUrl};
 
-/// The route of the service. The vendor name is the one that real clients send.
+/// The route of the service. The vendor name is the name that real clients send.
 const SERVICE: &str = "/twirp/github.actions.results.api.v1.ArtifactService";
 
 /// The run and job of a runtime token. The ids are opaque.

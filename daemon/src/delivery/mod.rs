@@ -1,11 +1,12 @@
 //! The path of a delivery, from the subscription of a hook to the recorded result.
 //!
-//! 1. `service::events` asks [`Subscriber`] which hooks get an event, builds the body with [`payload`], and enqueues one
-//!    delivery per hook in the transaction of the event. After the commit it announces the hooks in the [`Outbox`].
+//! 1. `service::events` asks [`Subscriber`] which hooks get an event, builds the body with [`payload`], and enqueues
+//!    one delivery per hook in the transaction of the event. After the commit it announces the hooks in the [`Outbox`].
 //! 2. The dispatcher ([`run`]) starts or wakes a worker for each announced hook and for each retry that is due.
-//! 3. A worker claims deliveries from the queue of its hook, waits for a permit of the concurrency limits, and makes one
-//!    attempt at a time: [`attempt`] reads the hook, builds the request and sends it with `webhook::Client`; [`retry`]
-//!    decides what comes next. Before the first attempt of a push, `completion` adds the commits to the payload.
+//! 3. A worker claims deliveries from the queue of its hook, waits for a permit of the concurrency limits, and makes
+//!    one attempt at a time: [`attempt`] reads the hook, builds the request and sends it with `webhook::Client`;
+//!    [`retry`] decides what comes next. Before the first attempt of a push, `completion` adds the commits to the
+//!    payload.
 //! 4. The recorder writes the results of all workers in common transactions and releases the claims.
 //!
 //! The queues are rows of `store::deliveries`. Claims exist only in memory: after a crash, a delivery without a

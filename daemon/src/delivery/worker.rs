@@ -123,8 +123,8 @@ impl Worker {
         None
     }
 
-    /// Returns whether the rest of a batch must be read again: a probe has failed, the hook is being switched off, or an
-    /// urgent delivery was queued.
+    /// Returns whether the rest of a batch must be read again: a probe has failed, the hook is being switched off, or
+    /// an urgent delivery was queued.
     fn batch_is_outdated(&self) -> bool {
         let probed = hook_health::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms());
         probed || self.ending.is_some() || self.handle.is_urgent()

@@ -40,8 +40,8 @@ const LAYERS: [&str; 30] = [
     "lib",
 ];
 
-/// Uses of a higher module that still exist. The first six form the cycle around `app`, whose state names types of every
-/// module; the last two build the error of the start. Do not add to this list.
+/// Uses of a higher module that still exist. The first six form the cycle around `app`, whose state names types of
+/// every module; the last two build the error of the start. Do not add to this list.
 const EXCEPTIONS: [(&str, &str); 8] = [
     ("show", "app"),
     ("show", "service"),

@@ -137,8 +137,8 @@ impl World {
         (epoch, over.expect("checked"))
     }
 
-    /// Sends a request until it gets a response, across restarts of the daemon. Also returns whether an earlier response
-    /// was lost. `on_answer` is called before the request counts as finished.
+    /// Sends a request until it gets a response, across restarts of the daemon. Also returns whether an earlier
+    /// response was lost. `on_answer` is called before the request counts as finished.
     pub(super) async fn send_until_answered(
         &self,
         (method, path): (Method, &str),

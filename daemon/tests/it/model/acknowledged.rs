@@ -36,7 +36,8 @@ pub(super) enum State {
 pub(super) struct Repository {
     pub(super) name: String,
     pub(super) state: State,
-    /// The possible tips of each ref: one, or several after unanswered pushes. `None` means that the ref does not exist.
+    /// The possible tips of each ref: one, or several after unanswered pushes. `None` means that the ref does not
+    /// exist.
     pub(super) refs: BTreeMap<String, BTreeSet<Option<String>>>,
 }
 

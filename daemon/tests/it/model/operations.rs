@@ -348,8 +348,8 @@ impl Sequence<'_> {
         self.counts.restored += 1;
     }
 
-    /// Finds out whether an unanswered operation took effect before the kill at `at_ms`, and records it if so. Any other
-    /// outcome fails the test.
+    /// Finds out whether an unanswered operation took effect before the kill at `at_ms`, and records it if so. Any
+    /// other outcome fails the test.
     pub(super) async fn resolve(&mut self, operation: &Operation, at_ms: i64) {
         self.counts.unanswered += 1;
         let unix = self.daemon.unix();

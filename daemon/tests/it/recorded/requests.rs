@@ -17,7 +17,8 @@ pub(super) enum As {
     Address,
 }
 
-/// A request and the expected response: client, authentication, method, path, body, status, and values at JSON pointers.
+/// A request and the expected response: client, authentication, method, path, body, status, and values at JSON
+/// pointers.
 pub(super) type Recorded = (&'static str, As, &'static str, &'static str, Value, u16, Value);
 
 const FJ: &str = "fj";

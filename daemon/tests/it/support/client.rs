@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tokio::{process::Command, sync::OnceCell};
 
 use super::{
-    daemon::{Job, TestDaemon},
+    daemon::TestDaemon,
+    jobs::Job,
     process::{LONG, command, output, output_within},
 };
 

@@ -48,16 +48,6 @@ enum Running {
     Child(Box<Program>, String),
 }
 
-/// A job that was started over the API.
-#[derive(Clone, Debug)]
-#[expect(clippy::struct_field_names, reason = "field names of the API")]
-pub struct Job {
-    pub run_id: i64,
-    pub job_id: i64,
-    pub token: String,
-    pub env: Vec<(String, String)>,
-}
-
 impl TestDaemon {
     /// Starts a daemon with the default configuration and the system's clock.
     pub async fn start() -> Self {
@@ -329,74 +319,6 @@ impl TestDaemon {
         let made = self.admin(Method::POST, &format!("/api/v1/users/{user}/tokens"), body).await;
         assert_eq!(made.status, 201, "{made:?}");
         made.json()["sha1"].as_str().expect("text").to_owned()
-    }
-
-    /// Starts a job of `admin/REPO` in a new run, or in the existing run `run`.
-    pub async fn begin(&self, repo: &str, run: Option<i64>) -> Job {
-        let body = json!({ "repo": format!("admin/{repo}"), "run_id": run });
-        let begun = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
-        assert_eq!(begun.status, 201, "{begun:?}");
-        let json = begun.json();
-        let env = json["env"].as_object().expect("an environment");
-        let text = |value: &Value| value.as_str().expect("text").to_owned();
-        Job {
-            run_id: json["run_id"].as_i64().expect("an integer"),
-            job_id: json["job_id"].as_i64().expect("an integer"),
-            token: text(&json["token"]),
-            env: env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
-        }
-    }
-
-    /// Ends a job successfully.
-    pub async fn end(&self, job: &Job) {
-        let path = format!("/api/farrier/v1/jobs/{}/end", job.job_id);
-        let ended = self.admin(Method::POST, &path, json!({ "conclusion": "success" })).await;
-        assert_eq!(ended.status, 200, "{ended:?}");
-    }
-
-    /// Sends a Twirp request as `job`. Adds the ids of the run and the job to the message.
-    pub async fn call(&self, job: &Job, method: &str, message: Value) -> Answer {
-        let mut message = message;
-        message["workflow_run_backend_id"] = job.run_id.to_string().into();
-        message["workflow_job_run_backend_id"] = job.job_id.to_string().into();
-        self.call_raw(&job.token, method, &message.to_string()).await
-    }
-
-    /// Sends a Twirp request with `body` unchanged.
-    pub async fn call_raw(&self, token: &str, method: &str, body: &str) -> Answer {
-        let path = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
-        let authorization = format!("Bearer {token}");
-        let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
-        send(&self.tcp(), Method::POST, &path, &headers, body.to_owned()).await
-    }
-
-    /// Creates an artifact and returns the path and query of its upload URL.
-    pub async fn create(&self, job: &Job, name: &str) -> String {
-        let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await;
-        assert_eq!(created.status, 200, "{created:?}");
-        self.path_of(created.json()["signed_upload_url"].as_str().expect("an address"))
-    }
-
-    /// Path and query of an absolute URL of this daemon.
-    pub fn path_of(&self, url: &str) -> String {
-        let rest = url.strip_prefix(&self.url).unwrap_or_else(|| panic!("{url} begins with {}", self.url));
-        rest.to_owned()
-    }
-
-    /// Uploads `content` in one block, commits and finalizes it. Returns the artifact's id.
-    pub async fn upload(&self, job: &Job, name: &str, content: &[u8]) -> i64 {
-        let address = self.create(job, name).await;
-        let put = |suffix: &str, body: Vec<u8>| {
-            let (over, path) = (self.tcp(), format!("{address}&{suffix}"));
-            async move { send(&over, Method::PUT, &path, &[], body).await.status }
-        };
-        assert_eq!(put("comp=block&blockid=YQ==", content.to_vec()).await, 201);
-        let list = b"<BlockList><Latest>YQ==</Latest></BlockList>".to_vec();
-        assert_eq!(put("comp=blocklist", list).await, 201);
-        let finalized =
-            self.call(job, "FinalizeArtifact", json!({ "name": name, "size": content.len().to_string() })).await;
-        assert_eq!(finalized.status, 200, "{finalized:?}");
-        finalized.json()["artifact_id"].as_str().expect("text").parse().expect("a number")
     }
 }
 

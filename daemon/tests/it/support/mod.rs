@@ -8,6 +8,7 @@ mod daemon;
 pub mod git;
 pub mod gitdir;
 mod http;
+mod jobs;
 mod manager;
 pub mod process;
 mod proxy;
@@ -21,9 +22,10 @@ use std::time::Duration;
 
 pub use self::{
     binary::{Binary, stored},
-    daemon::{Job, TestDaemon},
+    daemon::TestDaemon,
     gitdir::{GitDir, Import, run},
     http::{Answer, Lost, Over, Pieces, send, try_send},
+    jobs::Job,
     proxy::Proxy,
     random::Random,
     raw::Raw,

@@ -12,6 +12,7 @@ mod forms;
 mod hooks;
 mod keys;
 mod lists;
+mod marked_runs;
 mod panes;
 mod parts;
 mod pictures;

@@ -1,0 +1,62 @@
+//! Actions on the artifacts of marked runs.
+
+use super::prelude::*;
+use crate::ui::runs::{RunCompactor, RunsBatch};
+
+/// Ten runs with an artifact of 1 MiB each.
+fn ten_runs() -> Answer {
+    let mut compactor = RunCompactor::default();
+    let run = |id: i64| farrier_common::api::FoundRun {
+        id,
+        repository: "infra/gateway".into(),
+        status: "completed".into(),
+        conclusion: "success".into(),
+        ..Default::default()
+    };
+    let artifact = |id: i64| farrier_common::api::FoundArtifact {
+        id: 100 + id,
+        name: format!("dist-{id}.zip"),
+        size_in_bytes: 1 << 20,
+        workflow_run: farrier_common::api::ArtifactRun { id, ..Default::default() },
+        repository: "infra/gateway".into(),
+        state: "ready".into(),
+        expires_at: "2027-02-19T11:59:00Z".into(),
+        ..Default::default()
+    };
+    let ids = (1..=10).rev();
+    Answer::Runs(Box::new(RunsBatch {
+        runs: ids.clone().map(|id| compactor.run(run(id))).collect(),
+        artifacts: ids.map(|id| compactor.artifact(&artifact(id))).collect(),
+        last: true,
+        cut: false,
+    }))
+}
+
+#[test]
+fn the_confirmation_for_ten_marked_runs_shows_the_count_and_size_of_their_artifacts() {
+    let mut story = Story::settled(120, 40);
+    story.keys("5");
+    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(ten_runs()));
+    // All runs are collapsed, so that each row is a run.
+    story.keys("g");
+    for _ in 0..10 {
+        story.keys("hj");
+    }
+    story.keys("g          ");
+    assert!(story.text().contains("marked 10 (10 artifacts, 10.0 MiB)"), "{}", story.text());
+    story.keys("D");
+    assert!(story.text().contains("Delete 10 artifacts (10.0 MiB)"), "{}", story.text());
+    assert!(story.text().contains("Type 10 to confirm"), "{}", story.text());
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y\t\n");
+    assert_eq!(story.asked(), [], "the number was not typed");
+    story.press(Key::Tab);
+    story.press(Key::Ctrl('u'));
+    story.keys("10\t\n");
+    let ids: Vec<i64> = (101..=110).rev().collect();
+    assert_eq!(story.asked(), [Ask::DeleteArtifacts(ids.clone())]);
+    let each = ids.into_iter().map(|id| (id, None)).collect();
+    story.answer_last(Ok(Answer::Each(each)));
+    assert!(story.text().contains("10 artifacts deleted"), "{}", story.text());
+}
