@@ -72,7 +72,7 @@ impl GitProcess {
         self.stdin.take()
     }
 
-    /// Takes standard error for a caller that reads it line by line. [`GitExit::stderr`] is empty then.
+    /// Takes standard error for a caller that reads it line by line. The result of the process then has no stderr.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.stderr.take()
     }

@@ -2,7 +2,7 @@
 //!
 //! Keys sort in the order in which lists are read. A key consists of an ASCII tag, a zero byte and components:
 //! ids and times as eight big-endian bytes, texts in lower case with a zero byte at the end.
-//! [`Builder::newest`] inverts an id, so that an ascending scan returns the newest first. `docs/storage.md` has
+//! `Builder::newest` inverts an id, so that an ascending scan returns the newest first. `docs/storage.md` has
 //! a table of all tags. A tag is never reused with another meaning.
 
 mod accounts;

@@ -49,7 +49,7 @@ struct Shared {
 }
 
 /// The right to hash a block while it is written. The block's writer holds it and returns it in
-/// [`Written`](super::Written). Dropping it releases the right.
+/// [`WrittenBlock`](super::WrittenBlock). Dropping it releases the right.
 pub struct Claim {
     state: Sha256,
     ticket: ClaimTicket,

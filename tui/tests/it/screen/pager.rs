@@ -62,7 +62,7 @@ fn the_screen_survives_an_interrupted_and_a_missing_pager() {
     session.leave();
     let mut session = open_request(&daemon, "farrier-no-such-pager");
     session.type_("o");
-    session.wait_for("there is no farrier-no-such-pager");
+    session.wait_for("farrier-no-such-pager not found");
     session.type_("?");
     session.wait_for("Help: Deliveries");
     session.leave();
