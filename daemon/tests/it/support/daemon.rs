@@ -1,6 +1,6 @@
 //! The daemon under test: in the test process, or the `farrierd` program as a child process.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use farrierd::{
     RunError, Started,
@@ -109,13 +109,10 @@ impl TestDaemon {
     }
 
     async fn launch(&mut self) {
-        let mut listeners: Vec<Listener> = self
-            .config
-            .server
-            .listen
-            .iter()
-            .map(|address| Listener::tcp(serve::bind_tcp(*address).expect("a free port")).expect("an address"))
-            .collect();
+        let mut listeners = Vec::new();
+        for address in &self.config.server.listen {
+            listeners.push(listen(*address).await);
+        }
         listeners.push(serve::bind_unix(&self.config.socket.path, None).expect("a socket"));
         self.stop = CancellationToken::new();
         let (started, answering) = oneshot::channel::<Started>();
@@ -320,6 +317,19 @@ impl TestDaemon {
         assert_eq!(made.status, 201, "{made:?}");
         made.json()["sha1"].as_str().expect("text").to_owned()
     }
+}
+
+/// Listens on `address`. At a restart, a connection of another test may use the port for a moment.
+async fn listen(address: SocketAddr) -> Listener {
+    let bind = async {
+        loop {
+            if let Ok(bound) = serve::bind_tcp(address) {
+                break bound;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    Listener::tcp(in_time("the port is free", bind).await).expect("an address")
 }
 
 impl Drop for TestDaemon {
