@@ -3,7 +3,6 @@
 //!
 //! This module contains the terminal, its submodules the tests. Tests wait for screen contents and never for time;
 //! benches measure durations.
-//! time: how long something takes is measured by benches.
 
 mod day;
 mod input;
