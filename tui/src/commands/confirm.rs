@@ -7,15 +7,12 @@ use std::fmt::Write as _;
 
 use super::list::counted;
 use crate::{
-    config::Config,
+    config::{Config, TYPED_ABOVE},
     endpoint::variable,
     exit::Failure,
     output::{Output, clean_line},
     prompt,
 };
-
-/// Above this number of objects, the number must be typed. The full screen has the same limit.
-const TYPED_ABOVE: usize = 10;
 
 /// Asks before `what` is deleted permanently.
 pub(super) async fn deletion(what: &str, name: &str, yes: bool) -> Result<(), Failure> {

@@ -48,6 +48,9 @@ pub(crate) struct Ui {
     pub(crate) confirm_bulk_over: Option<usize>,
 }
 
+/// Above this number of objects, the number must be typed to confirm an action, in the full screen and in commands.
+pub(crate) const TYPED_ABOVE: usize = 10;
+
 /// Keys of one action, or keys that mean nothing any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeySetting {

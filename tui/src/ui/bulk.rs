@@ -5,11 +5,11 @@
 //! list shows the failures.
 
 use super::{
-    layer::{Confirm, Layer, TYPED_ABOVE, TextView},
+    layer::{Confirm, Layer, TextView},
     net::Ask,
     world::{Env, World},
 };
-use crate::output::human_bytes;
+use crate::{config::TYPED_ABOVE, output::human_bytes};
 
 /// Number of objects that a confirmation lists by name.
 const NAMED_MAX: usize = 6;
@@ -54,9 +54,7 @@ impl BulkAction {
     /// Whether the number must be typed.
     fn is_typed(&self, world: &World) -> bool {
         let count = self.names.len();
-        self.permanent
-            || i64::try_from(count).is_ok_and(|count| count > TYPED_ABOVE)
-            || (self.destroys && count > world.bulk_over.max(1))
+        self.permanent || count > TYPED_ABOVE || (self.destroys && count > world.bulk_over.max(1))
     }
 
     /// Returns the confirmation before `ask` is sent.

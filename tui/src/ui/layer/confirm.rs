@@ -11,19 +11,20 @@ use ratatui::{
 };
 
 use super::Step;
-use crate::ui::{
-    key::Key,
-    line::Line,
-    net::{Answer, Ask, Problem},
-    times::Clock,
-    view::{NARROW, Role, boxed, text, width, wrapped},
-    world::{Cmd, World},
+use crate::{
+    config::TYPED_ABOVE,
+    ui::{
+        key::Key,
+        line::Line,
+        net::{Answer, Ask, Problem},
+        times::Clock,
+        view::{NARROW, Role, boxed, text, width, wrapped},
+        world::{Cmd, World},
+    },
 };
 
 /// Keys are dropped for this long after the question opened.
 const DEAF: Duration = Duration::from_millis(250);
-/// Above this number of objects the number must be typed.
-pub(crate) const TYPED_ABOVE: i64 = 10;
 
 /// A confirmation dialog.
 #[derive(Clone, Debug)]
@@ -151,7 +152,7 @@ impl Confirm {
             }
             1 => vec!["1 failed delivery is redelivered.".to_owned()],
             _ => {
-                if count > TYPED_ABOVE {
+                if usize::try_from(count).is_ok_and(|count| count > TYPED_ABOVE) {
                     self.typed = Some((count.to_string(), Line::default()));
                     self.on_verb = false;
                 }

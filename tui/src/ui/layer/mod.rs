@@ -15,7 +15,7 @@ use ratatui::{
 };
 
 pub(crate) use self::{
-    confirm::{Confirm, TYPED_ABOVE},
+    confirm::Confirm,
     help::Help,
     menu::Menu,
     palette::{Offer, Palette},
