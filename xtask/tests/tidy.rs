@@ -56,9 +56,6 @@ const RETIRED_NAMES: [&str; 38] = [
     "Work",
 ];
 
-/// Names that several modules of one crate give to the same idea.
-const SHARED_NAMES: &[&str] = &[];
-
 /// Phrases that readers had to decode, each with the plain words to use instead.
 const RETIRED_PHRASES: [(&str, &str); 12] = [
     ("so many", "at most N, the number of"),
@@ -75,23 +72,39 @@ const RETIRED_PHRASES: [(&str, &str); 12] = [
     ("the words of", "the text of"),
 ];
 
-/// A source file: its path from the root of the project, and its text.
+/// A file: its path from the root of the project, and its text.
 struct Source {
     path: PathBuf,
     text: String,
 }
 
+/// The Rust files of all crates.
 fn sources() -> Vec<Source> {
+    files(&CRATES, "rs")
+}
+
+/// The documents for readers and developers.
+fn documents() -> Vec<Source> {
+    files(&["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs"], "md")
+}
+
+/// The files with the extension `extension` at or below `paths`.
+fn files(paths: &[&str], extension: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the project");
     let mut sources = Vec::new();
-    let mut directories: Vec<PathBuf> = CRATES.iter().map(|name| root.join(name)).collect();
+    let (named, mut directories): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().map(|name| root.join(name)).partition(|path| path.is_file());
+    for path in named {
+        let text = fs::read_to_string(&path).expect("UTF-8");
+        sources.push(Source { path: path.strip_prefix(root).expect("below the root").to_owned(), text });
+    }
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).expect("a directory of the project") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if path.is_dir() && !matches!(name, "target" | "node_modules" | "fuzz") {
                 directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|own| own == extension) {
                 let text = fs::read_to_string(&path).expect("UTF-8");
                 sources.push(Source { path: path.strip_prefix(root).expect("below the root").to_owned(), text });
             }
@@ -150,8 +163,7 @@ fn a_name_of_a_type_means_one_thing_in_a_crate() {
             declared.entry((krate.clone(), name.to_owned())).or_default().push(path.display().to_string());
         }
     }
-    let several =
-        declared.iter().filter(|((_, name), files)| files.len() > 1 && !SHARED_NAMES.contains(&name.as_str()));
+    let several = declared.iter().filter(|(_, files)| files.len() > 1);
     assert_none(&several.map(|((_, name), files)| format!("{name}: {}", files.join(", "))).collect::<Vec<_>>());
 }
 
@@ -171,7 +183,7 @@ fn names_of_types_tell_their_role() {
 #[test]
 fn text_avoids_phrases_that_readers_had_to_decode() {
     let mut faults = Vec::new();
-    for Source { path, text } in sources() {
+    for Source { path, text } in sources().into_iter().chain(documents()) {
         if path.ends_with("xtask/tests/tidy.rs") {
             continue;
         }
