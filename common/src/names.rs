@@ -1,7 +1,7 @@
-//! Validates names of users, organisations, repositories and artifacts. Whether a name is in use is checked
+//! Validates names of users, organizations, repositories and artifacts. Whether a name is in use is checked
 //! elsewhere.
 
-/// Longest user or organisation name, characters.
+/// Longest user or organization name, characters.
 pub const OWNER_MAX_CHARS: usize = 40;
 /// Longest repository name, characters.
 pub const REPOSITORY_MAX_CHARS: usize = 100;
@@ -78,7 +78,7 @@ const RESERVED_OWNER_ENDINGS: &[&str] = &[".keys", ".gpg", ".rss", ".atom", ".pn
 const RESERVED_REPOSITORIES: &[&str] = &[".", "..", "-"];
 const RESERVED_REPOSITORY_ENDINGS: &[&str] = &[".git", ".wiki", ".rss", ".atom"];
 
-/// Validates the name of a new user or organisation.
+/// Validates the name of a new user or organization.
 pub fn check_owner(name: &str) -> Result<(), NameError> {
     check_length(name, OWNER_MAX_CHARS)?;
     check_alphabet(name)?;

@@ -98,7 +98,7 @@ fn host(root_url: &str) -> &str {
     port.map_or(authority, |(host, _)| host)
 }
 
-/// Converts an owner as `viewer` may see it. Organisations are converted to the object of a user.
+/// Converts an owner as `viewer` may see it. Organizations are converted to the object of a user.
 pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
     match owner {
         Owner::User(row) => user(app, viewer, row),

@@ -71,7 +71,7 @@ pub struct Hook {
     /// Error of the last attempt; absent if it succeeded or there was none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_error: String,
-    /// The user or organisation that owns the hook or its repository. Only in responses of routes that cover
+    /// The user or organization that owns the hook or its repository. Only in responses of routes that cover
     /// several scopes; absent for administrators' hooks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub owner: String,

@@ -1,15 +1,15 @@
-//! Organisations and their team.
+//! Organizations and their team.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::null_as_default;
 
-/// An organisation in the format of the Gitea API.
+/// An organization in the format of the Gitea API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Organization {
-    /// Id. Users and organisations share one sequence of ids.
+    /// Id. Users and organizations share one sequence of ids.
     pub id: i64,
     /// Name.
     pub name: String,
@@ -41,7 +41,7 @@ pub struct Organization {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateOrg {
-    /// Required: name of the organisation.
+    /// Required: name of the organization.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub username: String,
@@ -117,7 +117,7 @@ pub struct RenameOrg {
     pub new_name: String,
 }
 
-/// The permissions of a user in an organisation.
+/// The permissions of a user in an organization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
@@ -126,25 +126,25 @@ pub struct OrgPermissions {
     pub is_owner: bool,
     /// May change settings.
     pub is_admin: bool,
-    /// May push to the organisation's repositories.
+    /// May push to the organization's repositories.
     pub can_write: bool,
-    /// May read the organisation's repositories.
+    /// May read the organization's repositories.
     pub can_read: bool,
-    /// May create repositories in the organisation.
+    /// May create repositories in the organization.
     pub can_create_repository: bool,
 }
 
-/// A team of an organisation. The only team is "Owners".
+/// A team of an organization. The only team is "Owners".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Team {
-    /// Id of the team, which is the id of its organisation.
+    /// Id of the team, which is the id of its organization.
     pub id: i64,
     /// Always `Owners`.
     pub name: String,
     /// Description.
     pub description: String,
-    /// The organisation.
+    /// The organization.
     pub organization: Organization,
     /// Always true.
     pub includes_all_repositories: bool,

@@ -10,7 +10,7 @@ use super::null_as_default;
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct User {
-    /// Id. Users and organisations share one sequence of ids.
+    /// Id. Users and organizations share one sequence of ids.
     pub id: i64,
     /// Login name.
     pub login: String,
@@ -174,7 +174,7 @@ pub struct EditUser {
     /// Most repositories; -1 for unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_repo_creation: Option<i64>,
-    /// Whether the account may create organisations.
+    /// Whether the account may create organizations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_create_organization: Option<bool>,
     /// Whether the account sees only what it was given access to.

@@ -94,7 +94,7 @@ pub struct MigrateRepository {
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")]
     pub repo_name: String,
-    /// Name of the owner, a user or organisation; empty to use `uid`.
+    /// Name of the owner, a user or organization; empty to use `uid`.
     #[serde(deserialize_with = "null_as_default")]
     pub repo_owner: String,
     /// Id of the owner; 0 for the caller.

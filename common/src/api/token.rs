@@ -45,7 +45,7 @@ pub struct TokenRepository {
     /// Id; ignored in requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
-    /// Name of the owner, a user or organisation.
+    /// Name of the owner, a user or organization.
     #[serde(deserialize_with = "null_as_default")]
     pub owner: String,
     /// Name of the repository.

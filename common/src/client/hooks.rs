@@ -19,7 +19,7 @@ pub enum HookPlace {
     Admin,
     /// A repository.
     Repository(RepositoryPath),
-    /// An organisation.
+    /// An organization.
     Org(String),
     /// The caller's own hooks.
     User,
@@ -49,7 +49,7 @@ impl HookPlace {
 pub struct HookQuery {
     /// Only this repository.
     pub repository: Option<RepositoryPath>,
-    /// Only this user or organisation and its repositories.
+    /// Only this user or organization and its repositories.
     pub owner: String,
     /// Only these scopes: `system`, `default`, `repository`, `organization`, `user`.
     pub scopes: Vec<String>,

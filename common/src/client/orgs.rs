@@ -1,20 +1,20 @@
-//! Requests for organisations.
+//! Requests for organizations.
 
 use super::{Client, ClientError, Pages, path::segment};
 use crate::api::{CreateOrg, Organization};
 
 impl Client {
-    /// Lists the organisations that are visible to the caller.
+    /// Lists the organizations that are visible to the caller.
     pub fn orgs(&self) -> Pages<'_> {
         Pages::new(self, "/api/v1/orgs".to_owned())
     }
 
-    /// Returns an organisation.
+    /// Returns an organization.
     pub async fn org(&self, name: &str) -> Result<Organization, ClientError> {
         self.get(&api(name)).await
     }
 
-    /// Creates an organisation owned by the caller or, for administrators, by the user `owner`.
+    /// Creates an organization owned by the caller or, for administrators, by the user `owner`.
     pub async fn create_org(&self, owner: Option<&str>, wanted: &CreateOrg) -> Result<Organization, ClientError> {
         match owner {
             None => self.post("/api/v1/orgs", wanted).await,
@@ -22,7 +22,7 @@ impl Client {
         }
     }
 
-    /// Deletes an organisation that owns no repositories.
+    /// Deletes an organization that owns no repositories.
     pub async fn delete_org(&self, name: &str) -> Result<(), ClientError> {
         self.delete(&api(name)).await
     }

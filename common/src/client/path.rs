@@ -12,7 +12,7 @@ pub(super) fn segment(text: &str) -> PercentEncode<'_> {
 /// `owner/name` of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryPath {
-    /// User or organisation.
+    /// User or organization.
     pub owner: String,
     /// Name below the owner.
     pub name: String,

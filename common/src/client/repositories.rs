@@ -32,7 +32,7 @@ impl Client {
         Pages::new(self, format!("/api/v1/repos/search?sort=alpha&q={}", segment(text)))
     }
 
-    /// Lists the repositories of an organisation.
+    /// Lists the repositories of an organization.
     pub fn organization_repositories(&self, name: &str) -> Pages<'_> {
         Pages::new(self, format!("/api/v1/orgs/{}/repos", segment(name)))
     }
@@ -73,10 +73,10 @@ impl Client {
         answer::json(self.send(call).await?).await
     }
 
-    /// Creates a repository for a user, an organisation or the caller, depending on `owner`.
+    /// Creates a repository for a user, an organization or the caller, depending on `owner`.
     ///
     /// Administrators can use the first route for every user. If it does not find a user, the owner may be an
-    /// organisation; if the caller is not an administrator, the owner may be the caller. If no route succeeds,
+    /// organization; if the caller is not an administrator, the owner may be the caller. If no route succeeds,
     /// the error of the first is returned.
     pub async fn create_repository(&self, owner: &str, wanted: &CreateRepository) -> Result<Repository, ClientError> {
         let refusal = match self.post(&format!("/api/v1/admin/users/{}/repos", segment(owner)), wanted).await {

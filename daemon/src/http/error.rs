@@ -26,7 +26,7 @@ pub(super) struct ApiError {
 struct ErrorDetails {
     /// New `owner/name` of a repository that has moved.
     moved: Option<String>,
-    /// Old and new name of an account or organisation in the path.
+    /// Old and new name of an account or organization in the path.
     renamed: Option<(String, String)>,
     retry_after_secs: Option<u64>,
 }

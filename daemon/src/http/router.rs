@@ -101,7 +101,7 @@ routes! {
         get "/orgs" => admin::list_orgs;
     }
 
-    organisations below "/api/v1" {
+    organizations below "/api/v1" {
         get "/orgs" => orgs::list;
         post "/orgs" => orgs::create;
         get "/orgs/{org}" => orgs::get;
@@ -325,7 +325,7 @@ pub fn router(app: App) -> Router {
         .merge(api_description())
         .merge(accounts())
         .merge(administration())
-        .merge(organisations())
+        .merge(organizations())
         .merge(repositories())
         .merge(actions())
         .merge(repository_contents())

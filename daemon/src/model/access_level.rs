@@ -28,7 +28,7 @@ pub enum AccessLevel {
     Writer,
     /// May change settings.
     Administrator,
-    /// The owner, an owner of the organisation, or a site administrator.
+    /// The owner, an owner of the organization, or a site administrator.
     Owner,
     /// A local CI agent. Not part of the order of the other levels, see [`AccessLevel::allows`].
     CiAgent {

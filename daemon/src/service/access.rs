@@ -174,7 +174,7 @@ mod tests {
         })
     }
 
-    /// Repository 5, with collaborators 7 (read), 8 (write), 9 (admin); organisation 30 owned by 3.
+    /// Repository 5, with collaborators 7 (read), 8 (write), 9 (admin); organization 30 owned by 3.
     async fn store() -> Store {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         store

@@ -136,7 +136,7 @@ pub(super) fn check_website(text: &str) -> Result<(), Error> {
 async fn user_to_change(tx: &Tx, identity: &Identity, name: &str) -> Result<User, Error> {
     match viewer::find(tx, identity, name).await? {
         owners::Owner::User(user) => Ok(user),
-        owners::Owner::Org(_) => Err(Error::invalid("username", "is an organisation")),
+        owners::Owner::Org(_) => Err(Error::invalid("username", "is an organization")),
     }
 }
 

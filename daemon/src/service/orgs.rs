@@ -1,4 +1,4 @@
-//! Organisations: users create them, and their owners manage them.
+//! Organizations: users create them, and their owners manage them.
 
 mod members;
 
@@ -24,12 +24,12 @@ use crate::{
     store::{Read, Tx, ids::IdKind, orgs, owners, owners::Owner, repositories},
 };
 
-/// Organisations to read per scan.
+/// Organizations to read per scan.
 const BATCH: usize = 1_000;
 /// Maximum number of repositories to count for the error message of a deletion.
 const COUNT_MAX: u64 = 1_000_000;
 
-/// Creates an organisation. Its owner is the caller or, for a site administrator, the user `owner`.
+/// Creates an organization. Its owner is the caller or, for a site administrator, the user `owner`.
 pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: CreateOrg) -> Result<Org, Error> {
     let owner_id = new_owner(app, identity, owner).await?;
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
@@ -56,7 +56,7 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
     }
     let created = &row;
     let free = app.store.write(async |tx: Tx| {
-        // It would be impossible to manage an organisation without an owner.
+        // It would be impossible to manage an organization without an owner.
         owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, created).await?;
         if free {
@@ -68,12 +68,12 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
     if free.await? { Ok(row) } else { Err(Error::taken("username", format!("user already exists: {}", row.name))) }
 }
 
-/// Returns the id of the new organisation's owner, if the caller may create it.
+/// Returns the id of the new organization's owner, if the caller may create it.
 async fn new_owner(app: &App, identity: &Identity, owner: Option<&str>) -> Result<u64, Error> {
     let account = access::require_account(identity)?;
     let Some(name) = owner else {
         if account.user.may_not_create_orgs && !account.user.admin {
-            return Err(Error::Forbidden { reason: "the account may not create organisations".into() });
+            return Err(Error::Forbidden { reason: "the account may not create organizations".into() });
         }
         return Ok(account.user.id);
     };
@@ -81,19 +81,19 @@ async fn new_owner(app: &App, identity: &Identity, owner: Option<&str>) -> Resul
     let snapshot = app.store.read().await?;
     match viewer::find(&snapshot, identity, name).await? {
         Owner::User(user) => Ok(user.id),
-        Owner::Org(_) => Err(Error::invalid("username", "an organisation cannot own another")),
+        Owner::Org(_) => Err(Error::invalid("username", "an organization cannot own another")),
     }
 }
 
-/// Returns the organisation `name`, if the caller sees it.
+/// Returns the organization `name`, if the caller sees it.
 pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
     match viewer::find_of_kind(read, identity, name, OwnerKind::Org).await? {
         Owner::Org(org) => Ok(org),
-        Owner::User(_) => Err(Error::NotFound { what: "the organisation" }),
+        Owner::User(_) => Err(Error::NotFound { what: "the organization" }),
     }
 }
 
-/// Returns the organisation `name`, if the caller owns it or is a site administrator.
+/// Returns the organization `name`, if the caller owns it or is a site administrator.
 pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
     let org = find(read, identity, name).await?;
     let account = access::require_account(identity)?;
@@ -101,10 +101,10 @@ pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Resu
     if role == Some(OrgRole::Owner) || account.user.admin {
         return Ok(org);
     }
-    Err(Error::Forbidden { reason: "must be an owner of the organisation".into() })
+    Err(Error::Forbidden { reason: "must be an owner of the organization".into() })
 }
 
-/// Changes an organisation. Omitted fields keep their values.
+/// Changes an organization. Omitted fields keep their values.
 pub async fn edit(app: &App, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
     let now = app.now_ms();
     app.store
@@ -151,7 +151,7 @@ fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
     Ok(())
 }
 
-/// Renames an organisation. The old name redirects to the new one until another owner takes it.
+/// Renames an organization. The old name redirects to the new one until another owner takes it.
 pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
     let now = app.now_ms();
     app.store
@@ -167,7 +167,7 @@ pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Re
         .await
 }
 
-/// Deletes an organisation without repositories.
+/// Deletes an organization without repositories.
 pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
@@ -179,7 +179,7 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
                 }
                 count => Err(Error::Exists {
                     message: format!(
-                        "the organisation still owns repositories: {count}; delete them first: each with `farrier repo delete OWNER/NAME`, or all with DELETE /api/v1/orgs/{}/repos",
+                        "the organization still owns repositories: {count}; delete them first: each with `farrier repo delete OWNER/NAME`, or all with DELETE /api/v1/orgs/{}/repos",
                         org.name
                     ),
                 }),
@@ -188,7 +188,7 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
         .await
 }
 
-/// Returns a page of the organisations that `viewer` sees, by name, and their total number.
+/// Returns a page of the organizations that `viewer` sees, by name, and their total number.
 pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)) -> Result<(Vec<Org>, u64), Error> {
     let (mut page, mut total, mut next) = (Vec::new(), 0, None);
     loop {
@@ -206,7 +206,7 @@ pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)
     }
 }
 
-/// Returns the organisations of the user `user` that `viewer` sees.
+/// Returns the organizations of the user `user` that `viewer` sees.
 pub async fn of_user(read: &impl Read, viewer: &Viewer, user: u64) -> Result<Vec<Org>, Error> {
     Ok(visible(viewer, orgs::of_user(read, user).await?).collect())
 }

@@ -1,6 +1,6 @@
 //! Templates for new repositories, shipped with the daemon.
 
-/// A licence.
+/// A license.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct License {
     /// Its SPDX identifier.
@@ -65,12 +65,12 @@ pub fn gitignore(name: &str) -> Option<&'static str> {
     GITIGNORES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, text)| *text)
 }
 
-/// Returns all licences, sorted by key.
+/// Returns all licenses, sorted by key.
 pub fn licenses() -> &'static [License] {
     LICENSES
 }
 
-/// Returns the licence with the SPDX identifier `key`, ignoring case.
+/// Returns the license with the SPDX identifier `key`, ignoring case.
 pub fn license(key: &str) -> Option<&'static License> {
     LICENSES.iter().find(|license| license.key.eq_ignore_ascii_case(key))
 }

@@ -1,4 +1,4 @@
-//! Decides which users and organisations a caller sees.
+//! Decides which users and organizations a caller sees.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{
     store::{Read, StoreError, orgs, owners, owners::Owner},
 };
 
-/// The properties of a caller that decide which users and organisations it sees. Read once per request.
+/// The properties of a caller that decide which users and organizations it sees. Read once per request.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
     /// Id of the account, or 0.
@@ -18,7 +18,7 @@ pub struct Viewer {
     admin: bool,
     restricted: bool,
     public_only: bool,
-    /// Ids of the account's organisations.
+    /// Ids of the account's organizations.
     orgs: BTreeSet<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Viewer {
     }
 }
 
-/// Returns the user or organisation `name`, if the caller sees it. A renamed one gives [`Error::Renamed`].
+/// Returns the user or organization `name`, if the caller sees it. A renamed one gives [`Error::Renamed`].
 pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Owner, Error> {
     let missing = Error::NotFound { what: "the user" };
     let viewer = Viewer::of(read, identity).await?;
@@ -68,7 +68,7 @@ pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<O
 
 /// Like [`find`], but only for this kind of owner.
 pub async fn find_of_kind(read: &impl Read, identity: &Identity, name: &str, kind: OwnerKind) -> Result<Owner, Error> {
-    let what = if kind == OwnerKind::Org { "the organisation" } else { "the user" };
+    let what = if kind == OwnerKind::Org { "the organization" } else { "the user" };
     match find(read, identity, name).await {
         Ok(owner) if owner.kind() == kind => Ok(owner),
         Ok(_) | Err(Error::NotFound { .. }) => Err(Error::NotFound { what }),

@@ -1,4 +1,4 @@
-//! Converts organisations, their team and access tokens.
+//! Converts organizations, their team and access tokens.
 
 use farrier_common::api;
 use farrier_proto::store::{Org, Token, User};
@@ -11,7 +11,7 @@ use crate::{
     store::{Read, owners, repositories},
 };
 
-/// Converts an organisation as `viewer` may see it.
+/// Converts an organization as `viewer` may see it.
 pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Organization {
     api::Organization {
         id: number(row.id),
@@ -29,7 +29,7 @@ pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Orga
     }
 }
 
-/// Returns the only team of an organisation.
+/// Returns the only team of an organization.
 pub(crate) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
     api::Team {
         id: number(row.id),
@@ -43,7 +43,7 @@ pub(crate) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
     }
 }
 
-/// Converts a user's permissions in an organisation.
+/// Converts a user's permissions in an organization.
 pub(crate) fn permissions(found: Permissions) -> api::OrgPermissions {
     api::OrgPermissions {
         is_owner: found.owner,

@@ -26,7 +26,7 @@ const EVENT_BLOCK: u64 = 4_096;
 /// A kind of ids. Each kind has its own sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IdKind {
-    /// Users and organisations, which share one sequence because the API accepts either id in some places.
+    /// Users and organizations, which share one sequence because the API accepts either id in some places.
     Owner,
     /// Access tokens.
     Token,

@@ -1,4 +1,4 @@
-//! Organisation rows and memberships, indexed in both directions.
+//! Organization rows and memberships, indexed in both directions.
 
 use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, User};
 
@@ -8,10 +8,10 @@ use super::{
     keys, owners,
 };
 
-/// Most members of an organisation, and most organisations of a user.
+/// Most members of an organization, and most organizations of a user.
 pub const MEMBERS_MAX: usize = 10_000;
 
-/// Returns the organisation with the name `name`, without regard to case.
+/// Returns the organization with the name `name`, without regard to case.
 pub async fn by_name(read: &impl Read, name: &str) -> Result<Option<Org>, StoreError> {
     match owners::by_name(read, name).await? {
         Some(owner) if owner.kind() == OwnerKind::Org => owners::org(read, owner.id).await,
@@ -19,7 +19,7 @@ pub async fn by_name(read: &impl Read, name: &str) -> Result<Option<Org>, StoreE
     }
 }
 
-/// Inserts an organisation. Returns `false` if a user or an organisation has its name.
+/// Inserts an organization. Returns `false` if a user or an organization has its name.
 pub async fn insert(tx: &Tx, row: &Org) -> Result<bool, StoreError> {
     let free = owners::claim_name(tx, &row.name, OwnerKind::Org, row.id).await?;
     if free {
@@ -28,7 +28,7 @@ pub async fn insert(tx: &Tx, row: &Org) -> Result<bool, StoreError> {
     Ok(free)
 }
 
-/// Updates an organisation. A changed name leaves a redirect. Returns `false` if the new name is in use.
+/// Updates an organization. A changed name leaves a redirect. Returns `false` if the new name is in use.
 pub async fn update(tx: &Tx, old: &Org, row: &Org) -> Result<bool, StoreError> {
     let free = owners::move_name(tx, &old.name, &row.name, OwnerKind::Org, row.id).await?;
     if free {
@@ -37,7 +37,7 @@ pub async fn update(tx: &Tx, old: &Org, row: &Org) -> Result<bool, StoreError> {
     Ok(free)
 }
 
-/// Deletes an organisation and its memberships. The caller has deleted everything that it owned.
+/// Deletes an organization and its memberships. The caller has deleted everything that it owned.
 pub async fn delete(tx: &Tx, row: &Org) -> Result<(), StoreError> {
     for user in member_ids(tx, row.id).await? {
         remove_member(tx, row.id, user);
@@ -47,24 +47,24 @@ pub async fn delete(tx: &Tx, row: &Org) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Adds `user` to the organisation or updates the membership.
+/// Adds `user` to the organization or updates the membership.
 pub fn put_member(tx: &Tx, org: u64, user: u64, row: &Membership) {
     tx.put(keys::org_member(org, user), row);
     tx.put(keys::user_org(user, org), row);
 }
 
-/// Removes `user` from the organisation.
+/// Removes `user` from the organization.
 pub fn remove_member(tx: &Tx, org: u64, user: u64) {
     tx.delete(keys::org_member(org, user));
     tx.delete(keys::user_org(user, org));
 }
 
-/// Returns the ids of the members of an organisation, in ascending order.
+/// Returns the ids of the members of an organization, in ascending order.
 pub async fn member_ids(read: &impl Read, org: u64) -> Result<Vec<u64>, StoreError> {
     trailing_ids(read, Range::prefix(keys::org_members(org))).await
 }
 
-/// Returns the ids of the organisations of `user`, in ascending order.
+/// Returns the ids of the organizations of `user`, in ascending order.
 pub async fn ids_of_user(read: &impl Read, user: u64) -> Result<Vec<u64>, StoreError> {
     trailing_ids(read, Range::prefix(keys::user_orgs(user))).await
 }
@@ -74,19 +74,19 @@ async fn trailing_ids(read: &impl Read, range: Range) -> Result<Vec<u64>, StoreE
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 
-/// Returns the members of an organisation, sorted by id.
+/// Returns the members of an organization, sorted by id.
 pub async fn members(read: &impl Read, org: u64) -> Result<Vec<User>, StoreError> {
     let rows: Vec<_> = member_ids(read, org).await?.into_iter().map(keys::user).collect();
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// Returns the organisations of `user`, sorted by id.
+/// Returns the organizations of `user`, sorted by id.
 pub async fn of_user(read: &impl Read, user: u64) -> Result<Vec<Org>, StoreError> {
     let rows: Vec<_> = ids_of_user(read, user).await?.into_iter().map(keys::org).collect();
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// Returns the next organisations by name, and the key after which the next batch starts.
+/// Returns the next organizations by name, and the key after which the next batch starts.
 pub async fn batch(
     read: &impl Read,
     after: Option<&[u8]>,

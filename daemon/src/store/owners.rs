@@ -1,4 +1,4 @@
-//! User and organisation rows, their shared name space, and email addresses.
+//! User and organization rows, their shared name space, and email addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::{Read, StoreError, Tx, keys};
 /// A unique value that is already in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserConflict {
-    /// The name is used by a user or an organisation.
+    /// The name is used by a user or an organization.
     Name,
     /// The email address is used by a user.
     Email,
@@ -53,17 +53,17 @@ pub async fn user_by_email(read: &impl Read, email: &str) -> Result<Option<User>
     }
 }
 
-/// The owner of repositories: a user or an organisation.
+/// The owner of repositories: a user or an organization.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owner {
     /// A user.
     User(User),
-    /// An organisation.
+    /// An organization.
     Org(Org),
 }
 
 impl Owner {
-    /// Returns the id, which is unique among users and organisations.
+    /// Returns the id, which is unique among users and organizations.
     pub fn id(&self) -> u64 {
         match self {
             Self::User(user) => user.id,
@@ -96,7 +96,7 @@ impl Owner {
     }
 }
 
-/// Returns the organisation with id `id`.
+/// Returns the organization with id `id`.
 pub async fn org(read: &impl Read, id: u64) -> Result<Option<Org>, StoreError> {
     read.get(&keys::org(id)).await
 }
@@ -109,7 +109,7 @@ pub async fn owner(read: &impl Read, kind: OwnerKind, id: u64) -> Result<Option<
     })
 }
 
-/// Returns the user or organisation with the name `name`, without regard to case.
+/// Returns the user or organization with the name `name`, without regard to case.
 pub async fn owner_by_name(read: &impl Read, name: &str) -> Result<Option<Owner>, StoreError> {
     match by_name(read, name).await? {
         Some(found) => owner(read, found.kind(), found.id).await,
@@ -117,7 +117,7 @@ pub async fn owner_by_name(read: &impl Read, name: &str) -> Result<Option<Owner>
     }
 }
 
-/// Returns the membership of `user` in the organisation `org`.
+/// Returns the membership of `user` in the organization `org`.
 pub async fn membership(read: &impl Read, org: u64, user: u64) -> Result<Option<Membership>, StoreError> {
     read.get(&keys::org_member(org, user)).await
 }

@@ -1,4 +1,4 @@
-// Manages users, organisations and tokens with gitea-js. argv[2] is the base URL, argv[3] the token of an
+// Manages users, organizations and tokens with gitea-js. argv[2] is the base URL, argv[3] the token of an
 // administrator. Prints "RESULT " and a JSON object with the results.
 
 import { giteaApi } from 'gitea-js';

@@ -1,4 +1,4 @@
-"""Manages users, organisations and tokens with pyforgejo. The arguments are the base URL and the token of an
+"""Manages users, organizations and tokens with pyforgejo. The arguments are the base URL and the token of an
 administrator. Prints "RESULT " and a JSON object with the results."""
 
 import json

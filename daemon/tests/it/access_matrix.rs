@@ -24,7 +24,7 @@ use crate::{
 const TABLE: &str = include_str!("access_matrix.txt");
 
 /// The callers, in the order of the columns: column name, account, token scopes. `octo` owns the user's
-/// repositories, `boss` the organisation `acme`, `eve` owns nothing, `chief` is an administrator.
+/// repositories, `boss` the organization `acme`, `eve` owns nothing, `chief` is an administrator.
 const WHO: [(&str, &str, &[&str]); 11] = [
     ("anonymous", "", &[]),
     ("expired", "octo", &["all"]),

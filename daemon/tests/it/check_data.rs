@@ -30,7 +30,7 @@ const CHECK: Options = Options { repair: false, git: true };
 const REPAIR: Options = Options { repair: true, git: false };
 
 /// A daemon with data of every kind: repositories 1 (`admin/demo`, with a push) and 2 (renamed), a user, an
-/// organisation, tokens, a collaborator, and an artifact of two blocks.
+/// organization, tokens, a collaborator, and an artifact of two blocks.
 async fn world() -> (TestDaemon, Client, Job) {
     let farrier = TestDaemon::start().await;
     farrier.repository("demo").await;

@@ -220,7 +220,7 @@ fn new_users_and_tokens_are_usable_at_once() {
 }
 
 #[test]
-fn users_organisations_and_tokens_are_managed_on_the_command_line() {
+fn users_organizations_and_tokens_are_managed_on_the_command_line() {
     let daemon = Daemon::start();
     daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
     let edited = daemon.farrier(&["user", "edit", "bob", "--full-name", "Bob B", "--visibility", "limited", "--json"]);

@@ -14,10 +14,10 @@ use Kind::{Form, Number, Text};
 
 /// Path parameters by their name in the route table: name, description, form.
 const CAPTURES: &[(&str, &str, Kind)] = &[
-    ("owner", "Account or organisation that owns the repository.", Text),
+    ("owner", "Account or organization that owns the repository.", Text),
     ("repo", "Name of the repository.", Text),
-    ("org", "Name of the organisation.", Text),
-    ("name", "Name of the account or organisation.", Text),
+    ("org", "Name of the organization.", Text),
+    ("name", "Name of the account or organization.", Text),
     ("user", "Name of the account.", Text),
     ("team", "Number of the team.", Number),
     ("token", "Number or name of the token.", Text),
@@ -27,7 +27,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("job", "Number of the job.", Number),
     ("task", "Number of the task.", Number),
     ("attempt", "Number of the attempt: always 1.", Number),
-    ("key", "Key of the licence.", Text),
+    ("key", "Key of the license.", Text),
     ("template", "Name of the template.", Text),
     ("sha", "Full id of the object.", Form("^([0-9a-f]{40}|[0-9a-f]{64})$")),
     ("*sha", "Branch, tag, id, or another git revision such as `main~1`.", Text),

@@ -245,7 +245,7 @@ queries! {
         /// Only hooks of the repository `OWNER/NAME`.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
-        /// Only hooks of this user or organisation and of its repositories.
+        /// Only hooks of this user or organization and of its repositories.
         owner: String,
         /// Only of these kinds, separated by commas: `system`, `default`, `repository`, `organization`, `user`.
         scope: String,
@@ -290,7 +290,7 @@ queries! {
 
     /// Options for deleting an account.
     DeleteUserParams {
-        /// Whether to end the account's memberships, and to delete organisations without repositories that have no
+        /// Whether to end the account's memberships, and to delete organizations without repositories that have no
         /// other owner.
         #[param(default = false)]
         purge: bool,
@@ -312,7 +312,7 @@ queries! {
         /// Whether to search descriptions, too.
         #[param(rename = "includeDesc")]
         include_desc: bool,
-        /// Number of an account or organisation: only repositories that it owns or collaborates on.
+        /// Number of an account or organization: only repositories that it owns or collaborates on.
         #[param(minimum = 0)]
         uid: i64,
         /// Only repositories that `uid` owns.

@@ -28,7 +28,7 @@ pub(super) fn repository(path: &str, description: &str, clone_url: &str, commit:
     document(path, &body)
 }
 
-/// Returns the page of a user or an organisation. `rows`: paths and descriptions of repositories to list. `total`: the
+/// Returns the page of a user or an organization. `rows`: paths and descriptions of repositories to list. `total`: the
 /// number of all repositories.
 pub(super) fn owner(name: &str, rows: &[(String, &str)], total: u64) -> String {
     let mut body = String::new();

@@ -1,4 +1,4 @@
-//! Administration of accounts and organisations.
+//! Administration of accounts and organizations.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -127,7 +127,7 @@ pub(in crate::http) async fn edit_user(
         (status = 204),
         (
             status = 422,
-            description = "The account is the caller's own, is built in, or owns a repository or organisation.",
+            description = "The account is the caller's own, is built in, or owns a repository or organization.",
         ),
     ),
 )]
@@ -159,7 +159,7 @@ pub(in crate::http) async fn rename_user(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Creates an organisation that an account owns.
+/// Creates an organization that an account owns.
 #[utoipa::path(
     post, path = "/admin/users/{name}/orgs",
     operation_id = "adminCreateOrg", tag = "admin",
@@ -176,7 +176,7 @@ pub(in crate::http) async fn create_org(
     Ok(created(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Lists the organisations of an account.
+/// Lists the organizations of an account.
 #[utoipa::path(
     get, path = "/admin/users/{name}/orgs",
     operation_id = "adminListUserOrgs", tag = "admin",
@@ -199,7 +199,7 @@ pub(in crate::http) async fn orgs_of(
     Ok(page.response(&app, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
 }
 
-/// Lists all organisations.
+/// Lists all organizations.
 #[utoipa::path(
     get, path = "/admin/orgs",
     operation_id = "adminGetAllOrgs", tag = "admin",

@@ -1,4 +1,4 @@
-//! Members of an organisation, and its only team, "Owners".
+//! Members of an organization, and its only team, "Owners".
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -23,7 +23,7 @@ use crate::{
     store::{Snapshot, owners},
 };
 
-/// Lists the members of an organisation. Every caller that sees the organisation and a member sees the membership.
+/// Lists the members of an organization. Every caller that sees the organization and a member sees the membership.
 #[utoipa::path(
     get, path = "/orgs/{org}/members",
     operation_id = "orgListMembers", tag = "organization",
@@ -55,7 +55,7 @@ async fn page<N: RequiredScopes>(
     Ok(page.response(app, path, query, total, shown))
 }
 
-/// Returns 204 if an account is a member of an organisation, else 404.
+/// Returns 204 if an account is a member of an organization, else 404.
 #[utoipa::path(
     get, path = "/orgs/{org}/members/{user}",
     operation_id = "orgIsMember", tag = "organization",
@@ -75,7 +75,7 @@ pub(in crate::http) async fn is_member(
     Err(Error::NotFound { what: "the member" }.into())
 }
 
-/// Removes an account from an organisation.
+/// Removes an account from an organization.
 #[utoipa::path(
     delete, path = "/orgs/{org}/members/{user}",
     operation_id = "orgDeleteMember", tag = "organization",
@@ -93,7 +93,7 @@ pub(in crate::http) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Lists the teams of an organisation. Each organisation has one team, "Owners".
+/// Lists the teams of an organization. Each organization has one team, "Owners".
 #[utoipa::path(
     get, path = "/orgs/{org}/teams",
     operation_id = "orgListTeams", tag = "organization",
@@ -186,7 +186,7 @@ pub(in crate::http) async fn remove_team_member(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the organisation whose team has the number `id`, if the caller sees it.
+/// Returns the organization whose team has the number `id`, if the caller sees it.
 async fn org_of_team(snapshot: &Snapshot, identity: &Identity, id: &str) -> Result<Org, Error> {
     let missing = || Error::NotFound { what: "the team" };
     let id = id.parse().map_err(|_| missing())?;

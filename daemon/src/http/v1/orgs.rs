@@ -1,4 +1,4 @@
-//! Organisations.
+//! Organizations.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Lists the organisations that the caller sees, by name.
+/// Lists the organizations that the caller sees, by name.
 #[utoipa::path(
     get, path = "/orgs",
     operation_id = "orgGetAll", tag = "organization",
@@ -43,7 +43,7 @@ pub(in crate::http) async fn list(
     Ok(page.response(&app, "/api/v1/orgs", query.as_deref(), total, shown))
 }
 
-/// Lists the caller's organisations.
+/// Lists the caller's organizations.
 #[utoipa::path(
     get, path = "/user/orgs",
     operation_id = "orgListCurrentUserOrgs", tag = "organization",
@@ -60,7 +60,7 @@ pub(in crate::http) async fn list_own(
     of_user(&app, &caller, user, "/api/v1/user/orgs", query.as_deref()).await
 }
 
-/// Lists the organisations of an account.
+/// Lists the organizations of an account.
 #[utoipa::path(
     get, path = "/users/{name}/orgs",
     operation_id = "orgListUserOrgs", tag = "organization",
@@ -95,7 +95,7 @@ async fn of_user(
     Ok(page.response(app, path, query, total, shown))
 }
 
-/// Returns the permissions of an account in an organisation.
+/// Returns the permissions of an account in an organization.
 #[utoipa::path(
     get, path = "/users/{name}/orgs/{org}/permissions",
     operation_id = "orgGetUserPermissions", tag = "organization",
@@ -112,7 +112,7 @@ pub(in crate::http) async fn permissions(
     Ok(ok(show::permissions(found)))
 }
 
-/// Creates an organisation.
+/// Creates an organization.
 #[utoipa::path(
     post, path = "/orgs",
     operation_id = "orgCreate", tag = "organization",
@@ -128,7 +128,7 @@ pub(in crate::http) async fn create(
     Ok(created(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Returns an organisation.
+/// Returns an organization.
 #[utoipa::path(
     get, path = "/orgs/{org}",
     operation_id = "orgGet", tag = "organization",
@@ -144,7 +144,7 @@ pub(in crate::http) async fn get(
     Ok(ok(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Changes an organisation. Absent fields keep their values.
+/// Changes an organization. Absent fields keep their values.
 #[utoipa::path(
     patch, path = "/orgs/{org}",
     operation_id = "orgEdit", tag = "organization",
@@ -161,11 +161,11 @@ pub(in crate::http) async fn edit(
     Ok(ok(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Deletes an organisation without repositories.
+/// Deletes an organization without repositories.
 #[utoipa::path(
     delete, path = "/orgs/{org}",
     operation_id = "orgDelete", tag = "organization",
-    responses((status = 204), (status = 409, description = "The organisation owns repositories.")),
+    responses((status = 204), (status = 409, description = "The organization owns repositories.")),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
@@ -176,7 +176,7 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Renames an organisation. The old name redirects to the new one.
+/// Renames an organization. The old name redirects to the new one.
 #[utoipa::path(
     post, path = "/orgs/{org}/rename",
     operation_id = "renameOrg", tag = "organization",

@@ -89,7 +89,7 @@ pub(in crate::http) async fn create_own(
     create(&app, &caller.identity, OwnerChoice::Caller, input).await
 }
 
-/// Creates a repository in an organisation.
+/// Creates a repository in an organization.
 #[utoipa::path(
     post, path = "/orgs/{name}/repos",
     operation_id = "createOrgRepo", tag = "organization",
@@ -109,7 +109,7 @@ pub(in crate::http) async fn create_in_org(
     create(&app, &caller.identity, OwnerChoice::Org(&name), input).await
 }
 
-/// Creates a repository for an account or organisation.
+/// Creates a repository for an account or organization.
 #[utoipa::path(
     post, path = "/admin/users/{name}/repos",
     operation_id = "adminCreateRepo", tag = "admin",
@@ -180,7 +180,7 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deletes all repositories of an organisation, or none if the request fails. Returns 202 after they were deleted,
+/// Deletes all repositories of an organization, or none if the request fails. Returns 202 after they were deleted,
 /// 204 if there were none.
 #[utoipa::path(
     delete, path = "/orgs/{name}/repos",
@@ -199,7 +199,7 @@ pub(in crate::http) async fn delete_all(
     access::require_account(&caller.identity)?;
     if !rights {
         return Err(
-            Error::Forbidden { reason: "only owners of the organisation delete its repositories".into() }.into()
+            Error::Forbidden { reason: "only owners of the organization delete its repositories".into() }.into()
         );
     }
     let deleted = repositories::delete_all(&app, &caller.identity, &owner).await?;

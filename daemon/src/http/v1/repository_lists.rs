@@ -27,7 +27,7 @@ use crate::{
     store::listings::{ListingFilter, Sort},
 };
 
-/// Lists the repositories that the caller or the caller's organisations own, or that the caller collaborates on.
+/// Lists the repositories that the caller or the caller's organizations own, or that the caller collaborates on.
 #[utoipa::path(
     get, path = "/user/repos",
     operation_id = "userCurrentListRepos", tag = "repository",
@@ -64,7 +64,7 @@ pub(in crate::http) async fn of_user(
     of_owner(&app, &caller.identity, &name, query.as_deref(), "users").await
 }
 
-/// Lists the repositories of an organisation that the caller sees.
+/// Lists the repositories of an organization that the caller sees.
 #[utoipa::path(
     get, path = "/orgs/{name}/repos",
     operation_id = "orgListRepos", tag = "organization",

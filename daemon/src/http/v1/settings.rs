@@ -100,7 +100,7 @@ pub(in crate::http) async fn gitignore(
     Ok(ok(api::GitignoreTemplate { name: name.to_owned(), source: source.to_owned() }))
 }
 
-/// Lists the licences for new repositories.
+/// Lists the licenses for new repositories.
 #[utoipa::path(
     get, path = "/licenses",
     operation_id = "listLicenseTemplates", tag = "miscellaneous",
@@ -118,7 +118,7 @@ pub(in crate::http) async fn licenses(
     ok(templates::licenses().iter().map(entry).collect())
 }
 
-/// Returns a licence with its text.
+/// Returns a license with its text.
 #[utoipa::path(
     get, path = "/licenses/{key}",
     operation_id = "getLicenseTemplateInfo", tag = "miscellaneous",
@@ -129,13 +129,13 @@ pub(in crate::http) async fn license(
     _: CheckedCredentials,
     Path(key): Path<String>,
 ) -> Result<JsonResponse<api::License>, ApiError> {
-    let license = templates::license(&key).ok_or(Error::NotFound { what: "the licence" })?;
+    let license = templates::license(&key).ok_or(Error::NotFound { what: "the license" })?;
     Ok(ok(api::License {
         key: license.key.into(),
         name: license.name.into(),
         url: license_url(&app, license.key),
         implementation: "Create a text file named LICENSE in the root of your source code, copy the text of the \
-                         licence into it, and fill in [year] and [fullname]."
+                         license into it, and fill in [year] and [fullname]."
             .into(),
         body: license.body.into(),
     }))

@@ -64,7 +64,7 @@ pub(in crate::http) async fn search(
     Ok(page.response(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
 }
 
-/// Returns an account. An organisation is returned in the format of an account.
+/// Returns an account. An organization is returned in the format of an account.
 #[utoipa::path(
     get, path = "/users/{name}",
     operation_id = "userGet", tag = "user",

@@ -1,4 +1,4 @@
-//! Deletes accounts. Refuses if repositories or organisations would have no owner afterwards.
+//! Deletes accounts. Refuses if repositories or organizations would have no owner afterwards.
 
 use farrier_proto::store::{Org, User};
 
@@ -13,7 +13,7 @@ use crate::{
 /// Collaborations to remove per transaction.
 const BATCH: usize = 1_000;
 
-/// Deletes an account with its tokens. With `purge` it also removes its memberships, and the organisations without
+/// Deletes an account with its tokens. With `purge` it also removes its memberships, and the organizations without
 /// repositories of which it is the only owner.
 pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
@@ -44,7 +44,7 @@ pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> 
     Ok(())
 }
 
-/// Returns the account, if it may be deleted, and the organisations to delete with it.
+/// Returns the account, if it may be deleted, and the organizations to delete with it.
 async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Result<(User, Vec<Org>), Error> {
     let refused = |reason: String| Error::invalid("username", reason);
     let user = user_to_change(tx, identity, name).await?;
@@ -64,13 +64,13 @@ async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Res
     let mut owned_alone = Vec::new();
     for org in orgs::of_user(tx, user.id).await? {
         if !purge {
-            return Err(refused(format!("the user still belongs to the organisation {}", org.name)));
+            return Err(refused(format!("the user still belongs to the organization {}", org.name)));
         }
         if orgs::member_ids(tx, org.id).await? != [user.id] {
             continue;
         }
         if repositories::count_of(tx, org.id, 1).await? > 0 {
-            return Err(refused(format!("the organisation {} of the user still owns repositories", org.name)));
+            return Err(refused(format!("the organization {} of the user still owns repositories", org.name)));
         }
         owned_alone.push(org);
     }

@@ -140,7 +140,7 @@ pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -
 async fn new_owner(tx: &Tx, row: &Repository, target: &Target) -> Result<Owner, Error> {
     if let Some(name) = &target.owner {
         return owners::owner_by_name(tx, name).await?.ok_or_else(|| Error::Conflict {
-            reason: format!("the user or organisation {name} does not exist: name an existing owner"),
+            reason: format!("the user or organization {name} does not exist: name an existing owner"),
         });
     }
     owners::owner(tx, row.owner_kind(), row.owner_id).await?.ok_or_else(|| Error::Conflict {

@@ -45,7 +45,7 @@ impl ManageableHooks {
         let mut owners = Vec::new();
         if !is_restricted {
             let own = repositories::own_owners(read, identity).await?;
-            // Users and organisations share one sequence of ids, and their hooks are stored under the same key.
+            // Users and organizations share one sequence of ids, and their hooks are stored under the same key.
             owners.extend(own.into_iter().map(|owner| (HookScope::User, owner)));
         }
         let administered = repositories::administered(read, identity).await?;
@@ -58,7 +58,7 @@ impl ManageableHooks {
         self.keep_owners(vec![(HookScope::Repository, repository)]);
     }
 
-    /// Keeps only the hooks of a user or an organisation and of the repositories that it owns.
+    /// Keeps only the hooks of a user or an organization and of the repositories that it owns.
     pub async fn only_owner(&mut self, read: &impl Read, owner: &Owner) -> Result<(), Error> {
         let repositories = repositories::ids_of(read, owner.id()).await?;
         let mut owners = vec![(HookScope::User, owner.id())];
@@ -141,7 +141,7 @@ pub(super) async fn managed(read: &impl Read, identity: &Identity, id: u64) -> R
 /// The names of a hook's owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnerNames {
-    /// The user or organisation that owns the hook or its repository. Empty for administrators' hooks.
+    /// The user or organization that owns the hook or its repository. Empty for administrators' hooks.
     pub owner: String,
     /// The repository, `owner/name`. Empty for hooks of other owners.
     pub repository: String,

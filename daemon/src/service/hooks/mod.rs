@@ -89,7 +89,7 @@ pub async fn delete(app: &App, hook_owner: HookOwner, id: u64, expected: &Expect
     Ok(())
 }
 
-/// Deletes all hooks of a user or an organisation that is being deleted.
+/// Deletes all hooks of a user or an organization that is being deleted.
 pub async fn delete_of_owner(tx: &Tx, owner: u64) -> Result<(), StoreError> {
     for row in hooks::of(tx, HookScope::User, owner).await? {
         hooks::delete(tx, &row);

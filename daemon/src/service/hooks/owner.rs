@@ -1,4 +1,4 @@
-//! The owner of a hook (repository, organisation, user or the administrators), and who may manage the owner's hooks.
+//! The owner of a hook (repository, organization, user or the administrators), and who may manage the owner's hooks.
 
 use farrier_proto::store::{Hook, HookScope};
 
@@ -19,7 +19,7 @@ use crate::{
 pub struct HookOwner {
     /// Kind of owner. `System` also covers the default hooks of the administrators.
     scope: HookScope,
-    /// Id of the repository, organisation or user; 0 for administrators' hooks.
+    /// Id of the repository, organization or user; 0 for administrators' hooks.
     target: u64,
 }
 
@@ -50,10 +50,10 @@ impl HookOwner {
         Ok(Self { scope: HookScope::Repository, target: found.repository.id })
     }
 
-    /// The organisation `name`.
+    /// The organization `name`.
     pub async fn of_org(app: &App, read: &impl Read, identity: &Identity, name: &str) -> Result<Self, Error> {
         access::require_account(identity)?;
-        let missing = Error::NotFound { what: "the organisation" };
+        let missing = Error::NotFound { what: "the organization" };
         let org = match owners::owner_by_name(read, name).await? {
             Some(org @ Owner::Org(_)) => org,
             Some(Owner::User(_)) => return Err(missing),
@@ -98,7 +98,7 @@ impl HookOwner {
         self.scope == HookScope::System
     }
 
-    /// Id of the repository, organisation or user; 0 for the administrators.
+    /// Id of the repository, organization or user; 0 for the administrators.
     pub fn target(self) -> u64 {
         self.target
     }

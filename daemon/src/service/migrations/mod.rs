@@ -144,7 +144,7 @@ pub async fn begin(
 
 /// Returns the owner of the new repository. Problems are reported as errors of the input field.
 async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<owners::Owner, Error> {
-    let unknown = || Error::invalid("repo_owner", "the user or organisation does not exist");
+    let unknown = || Error::invalid("repo_owner", "the user or organization does not exist");
     let name = match (input.repo_owner.as_str(), input.uid) {
         ("", 0) => return create::owner_for(app, identity, OwnerChoice::Caller).await,
         ("", id) => {

@@ -1,4 +1,4 @@
-//! Members of organisations. Each organisation has one team, "Owners", whose id is that of the organisation.
+//! Members of organizations. Each organization has one team, "Owners", whose id is that of the organization.
 
 use farrier_proto::store::{Membership, Org, OrgRole, User};
 
@@ -10,7 +10,7 @@ use crate::{
     store::{Read, Tx, orgs, owners, owners::Owner},
 };
 
-/// The permissions of a user in an organisation.
+/// The permissions of a user in an organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions {
     /// Whether the user is an owner or a site administrator.
@@ -26,7 +26,7 @@ pub async fn members(read: &impl Read, identity: &Identity, org: &Org) -> Result
     Ok(rows.into_iter().filter(|user| viewer.sees(&Owner::User(user.clone()))).collect())
 }
 
-/// Returns the permissions of the user `user` in the organisation `org`.
+/// Returns the permissions of the user `user` in the organization `org`.
 pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org: &str) -> Result<Permissions, Error> {
     let Owner::User(user) = viewer::find(read, identity, user).await? else {
         return Err(Error::NotFound { what: "the user" });
@@ -36,14 +36,14 @@ pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org:
     Ok(Permissions { owner, read: true })
 }
 
-/// Adds `user` as an owner of the organisation `org` (id).
+/// Adds `user` as an owner of the organization `org` (id).
 pub async fn add_member(app: &App, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
     let row = Membership { role: OrgRole::Owner.into(), since_ms: app.now_ms() };
     app.store
         .write(async |tx: Tx| {
             let (org, user) = find_both(&tx, identity, org, user).await?;
             if orgs::member_ids(&tx, org.id).await?.len() >= orgs::MEMBERS_MAX {
-                return Err(Error::invalid("username", "the organisation has too many members"));
+                return Err(Error::invalid("username", "the organization has too many members"));
             }
             orgs::put_member(&tx, org.id, user.id, &row);
             Ok(())
@@ -61,7 +61,7 @@ pub async fn remove_member(app: &App, identity: &Identity, org: u64, user: &str)
                 return Err(Error::NotFound { what: "the member" });
             }
             if members.len() == 1 {
-                return Err(Error::Forbidden { reason: "the last owner of an organisation cannot be removed".into() });
+                return Err(Error::Forbidden { reason: "the last owner of an organization cannot be removed".into() });
             }
             orgs::remove_member(&tx, org.id, user.id);
             Ok(())

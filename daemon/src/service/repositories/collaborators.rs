@@ -146,7 +146,7 @@ pub async fn permission_of(
         AccessLevel::Reader => "read",
         AccessLevel::Writer => "write",
         AccessLevel::Owner if found.repository.owner_id == user.id => "owner",
-        // Owners of the organisation and site administrators do not own this repository.
+        // Owners of the organization and site administrators do not own this repository.
         AccessLevel::Administrator | AccessLevel::Owner => "admin",
     };
     Ok((word, user))

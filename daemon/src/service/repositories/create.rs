@@ -32,11 +32,11 @@ const TRIES: u32 = 5;
 pub enum OwnerChoice<'a> {
     /// The caller.
     Caller,
-    /// Any user or organisation. Requires a site administrator.
+    /// Any user or organization. Requires a site administrator.
     Anyone(&'a str),
-    /// An organisation. Requires one of its owners.
+    /// An organization. Requires one of its owners.
     Org(&'a str),
-    /// A user or organisation for which the caller may create repositories.
+    /// A user or organization for which the caller may create repositories.
     Named(&'a str),
 }
 
@@ -250,7 +250,7 @@ pub(in crate::service) async fn owner_for(
             access::require_site_admin(identity)?;
             (name, "the user")
         }
-        OwnerChoice::Org(name) => (name, "the organisation"),
+        OwnerChoice::Org(name) => (name, "the organization"),
         OwnerChoice::Named(name) => (name, "the owner"),
     };
     let Some(found) = owners::owner_by_name(&snapshot, name).await? else {
@@ -271,7 +271,7 @@ pub(in crate::service) async fn owner_for(
             if !super::list::sees(&snapshot, identity, &found).await? {
                 return Err(Error::NotFound { what });
             }
-            Err(Error::Forbidden { reason: "only owners of the organisation may create repositories in it".into() })
+            Err(Error::Forbidden { reason: "only owners of the organization may create repositories in it".into() })
         }
         (Owner::User(_), OwnerChoice::Org(_)) => Err(Error::NotFound { what }),
         (Owner::User(user), _) if user.id == account.user.id => Ok(found),

@@ -101,7 +101,7 @@ pub async fn of_owner(
     limit: usize,
 ) -> Result<(Vec<FoundRepository>, u64), Error> {
     if !sees(read, identity, owner).await? {
-        let what = if matches!(owner, Owner::Org(_)) { "the organisation" } else { "the user" };
+        let what = if matches!(owner, Owner::Org(_)) { "the organization" } else { "the user" };
         return Err(Error::NotFound { what });
     }
     let mut listing = visible(read, identity, owner.id()).await?;
@@ -109,7 +109,7 @@ pub async fn of_owner(
     page(read, identity, listing, skip, limit).await
 }
 
-/// Returns a page of the repositories that the caller owns, alone or through an organisation, or collaborates on.
+/// Returns a page of the repositories that the caller owns, alone or through an organization, or collaborates on.
 pub async fn reachable(
     read: &impl Read,
     identity: &Identity,
@@ -151,7 +151,7 @@ pub async fn ids_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 
-/// Returns the ids of the repositories whose settings the caller may change: owned alone or through an organisation, or
+/// Returns the ids of the repositories whose settings the caller may change: owned alone or through an organization, or
 /// administered as a collaborator, and allowed by the caller's token. Rights of site administrators are not
 /// considered.
 pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
@@ -208,7 +208,7 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Li
     Ok(listing)
 }
 
-/// Returns what a restricted account sees: what it or its organisations own, and what it collaborates on.
+/// Returns what a restricted account sees: what it or its organizations own, and what it collaborates on.
 async fn visible_to_restricted(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     if is_limited(identity) {
         let mut singles = named_by_token(read, identity).await?;

@@ -1,4 +1,4 @@
-//! Keys of users, organisations and tokens.
+//! Keys of users, organizations and tokens.
 
 use super::Builder;
 use crate::store::engine::Key;
@@ -8,7 +8,7 @@ pub fn user(id: u64) -> Key {
     Builder::new("u").id(id).build()
 }
 
-/// `ow/<lower name>`: the names of users and organisations, which share one name space.
+/// `ow/<lower name>`: the names of users and organizations, which share one name space.
 pub fn owner_name(name: &str) -> Key {
     Builder::new("ow").text(name).build()
 }
@@ -48,7 +48,7 @@ pub fn users() -> Key {
     Builder::new("u").build()
 }
 
-/// Prefix of `ow/`: users and organisations by name.
+/// Prefix of `ow/`: users and organizations by name.
 pub fn owner_names() -> Key {
     Builder::new("ow").build()
 }
@@ -73,7 +73,7 @@ pub fn user_orgs(user: u64) -> Key {
     Builder::new("ou").id(user).build()
 }
 
-/// `wr/<lower old name>` → owner: the redirect of a renamed user or organisation.
+/// `wr/<lower old name>` → owner: the redirect of a renamed user or organization.
 pub fn owner_redirect(name: &str) -> Key {
     Builder::new("wr").text(name).build()
 }

@@ -56,12 +56,12 @@ pub fn hook_states() -> Key {
 }
 
 /// `hs/<hid>`, `hd/<hid>`, `hr/<rid>/<hid>`, `ho/<owner>/<hid>`: the hooks of a scope by id. `target` is the
-/// repository, organisation or user; system and default hooks have none.
+/// repository, organization or user; system and default hooks have none.
 pub fn scope_hook(scope: HookScope, target: u64, hook: u64) -> Key {
     [hooks_of(scope, target), hook.to_be_bytes().to_vec()].concat()
 }
 
-/// Prefix of the hooks of a scope and target. Users and organisations share `ho/`, because they share one
+/// Prefix of the hooks of a scope and target. Users and organizations share `ho/`, because they share one
 /// sequence of ids.
 pub fn hooks_of(scope: HookScope, target: u64) -> Key {
     match scope {

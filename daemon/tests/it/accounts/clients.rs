@@ -11,7 +11,7 @@ use crate::support::{
 
 /// The client is gitea-js.
 #[tokio::test]
-async fn gitea_js_manages_users_organisations_and_tokens() {
+async fn gitea_js_manages_users_organizations_and_tokens() {
     if !installed().await {
         return;
     }
@@ -32,7 +32,7 @@ async fn gitea_js_manages_users_organisations_and_tokens() {
 
 /// The client is pyforgejo, which validates every response against its types.
 #[tokio::test]
-async fn pyforgejo_manages_users_organisations_and_tokens() {
+async fn pyforgejo_manages_users_organizations_and_tokens() {
     let Some(python) = python().await else { return };
     let mut script = command(python.join("python"));
     script.arg("accounts.py").current_dir(home());

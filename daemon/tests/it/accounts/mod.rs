@@ -1,4 +1,4 @@
-//! Users, organisations, tokens and authentication.
+//! Users, organizations, tokens and authentication.
 
 mod clients;
 mod orgs;

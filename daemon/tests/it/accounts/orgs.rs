@@ -1,4 +1,4 @@
-//! Organisations: creation by users, management by their owners.
+//! Organizations: creation by users, management by their owners.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn world() -> (World, String, String) {
 }
 
 #[tokio::test]
-async fn users_and_organisations_share_one_namespace() {
+async fn users_and_organizations_share_one_namespace() {
     let (world, owner, _) = world().await;
     for (body, status) in [
         (json!({ "username": "EVE" }), 422),
@@ -41,7 +41,7 @@ async fn users_and_organisations_share_one_namespace() {
 }
 
 #[tokio::test]
-async fn only_owners_edit_an_organisation() {
+async fn only_owners_edit_an_organization() {
     let (world, owner, stranger) = world().await;
     let made = json!({ "username": "acme", "full_name": "Acme", "email": "a@example.org", "visibility": "limited" });
     assert_eq!(world.status(&owner, "post", "/orgs", made).await, 201);
@@ -62,7 +62,7 @@ async fn only_owners_edit_an_organisation() {
 }
 
 #[tokio::test]
-async fn an_organisation_with_repositories_cannot_be_deleted() {
+async fn an_organization_with_repositories_cannot_be_deleted() {
     let (world, owner, stranger) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
     world.admin("post", "/admin/users/acme/repos", json!({ "name": "r" }), 201).await;
@@ -77,7 +77,7 @@ async fn an_organisation_with_repositories_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn the_old_name_of_an_organisation_redirects_to_the_new_one() {
+async fn the_old_name_of_an_organization_redirects_to_the_new_one() {
     let (world, owner, _) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
     for (new, status) in [("eve", 422), ("api", 422), ("bolt", 204)] {
@@ -113,7 +113,7 @@ async fn the_last_member_of_the_owners_team_cannot_be_removed() {
 }
 
 #[tokio::test]
-async fn an_administrator_can_forbid_a_user_to_create_organisations() {
+async fn an_administrator_can_forbid_a_user_to_create_organizations() {
     let (world, owner, _) = world().await;
     world.admin("patch", "/admin/users/octo", json!({ "allow_create_organization": false }), 200).await;
     assert_eq!(world.status(&owner, "post", "/orgs", json!({ "username": "acme" })).await, 403);

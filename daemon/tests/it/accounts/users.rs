@@ -161,8 +161,8 @@ async fn an_account_that_owns_something_cannot_be_deleted() {
         ("boss", "cannot delete itself"),
         ("admin", "built-in"),
         ("keeper", "still owns repositories"),
-        ("octo", "organisation acme"),
-        ("acme", "is an organisation"),
+        ("octo", "organization acme"),
+        ("acme", "is an organization"),
     ] {
         let answer = world.ask(&boss, "delete", &format!("/admin/users/{name}"), Value::Null).await;
         assert_eq!(answer.status, 422, "{name}");

@@ -1,4 +1,4 @@
-//! Kills `farrierd` while clients change repositories, organisations and tokens. Acknowledged changes must survive,
+//! Kills `farrierd` while clients change repositories, organizations and tokens. Acknowledged changes must survive,
 //! other changes must be complete or absent, and repeating the request must lead to the same result.
 //!
 //! `FARRIER_KILLS` sets the number of kills (default 6). `FARRIER_SEED` repeats the random choices of a run.
@@ -89,10 +89,10 @@ async fn acknowledged_changes_survive_kills_and_none_is_half_done() {
         let remote = pusher.remote(&farrier.tcp());
         let choices = [random.fork(), random.fork(), random.fork()];
         let clients = async {
-            let [creates, organises, migrates] = choices;
+            let [creates, organizes, migrates] = choices;
             tokio::join!(
                 creator(&knowledge, &over, creates),
-                organiser(&knowledge, &over, organises),
+                organizer(&knowledge, &over, organizes),
                 minter(&knowledge, &over),
                 migrator(&knowledge, &over, &sources, migrates),
                 pusher.push(&knowledge, remote),
@@ -165,8 +165,8 @@ async fn creator(knowledge: &Knowledge, over: &Over, mut random: Random) -> Opti
     }
 }
 
-/// Creates organisations, and deletes some of them.
-async fn organiser(knowledge: &Knowledge, over: &Over, mut random: Random) -> Option<()> {
+/// Creates organizations, and deletes some of them.
+async fn organizer(knowledge: &Knowledge, over: &Over, mut random: Random) -> Option<()> {
     loop {
         let name = knowledge.name("org");
         let object = format!("/api/v1/orgs/{name}");
@@ -228,7 +228,7 @@ async fn check_and_repeat(knowledge: &Knowledge, farrier: &Binary, sources: &Sou
                 let expected: &[u16] = match shown.status {
                     404 => &[201],
                     200 if failed => &[201],
-                    // The name of an existing organisation is reported as invalid input.
+                    // The name of an existing organization is reported as invalid input.
                     200 => &[409, 422],
                     _ => &[],
                 };

@@ -45,7 +45,7 @@ async fn world() -> World {
     }
     for name in ["acme", "workshop"] {
         let made = world.admin("post", "/admin/users/octo/orgs", json!({ "username": name }), 201).await;
-        assert!(name != "acme" || made["id"] == 4, "the id of the organisation differs: {made}");
+        assert!(name != "acme" || made["id"] == 4, "the id of the organization differs: {made}");
     }
     for name in ["demo", "scratch"] {
         let body = json!({ "name": name, "auto_init": true, "gitignores": "Rust", "license": "MIT" });

@@ -124,7 +124,7 @@ async fn a_repository_response_has_no_null_and_times_in_whole_seconds() {
 }
 
 #[tokio::test]
-async fn both_routes_of_an_organisation_create_repositories_alike() {
+async fn both_routes_of_an_organization_create_repositories_alike() {
     let farrier = TestDaemon::start().await;
     farrier.account("octo").await;
     let org = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;

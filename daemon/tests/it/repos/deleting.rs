@@ -52,7 +52,7 @@ async fn deleting_a_repository_removes_its_runs_jobs_and_artifacts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_repositories_of_an_organisation_are_deleted_at_once() {
+async fn all_repositories_of_an_organization_are_deleted_at_once() {
     const COUNT: usize = 20;
     let farrier = TestDaemon::start().await;
     let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
@@ -181,5 +181,5 @@ async fn nothing_is_created_for_an_account_that_is_being_deleted() {
         assert_eq!(deleted.status, 204, "{deleted:?}");
     }
     let report = farrier.halted(check_data).await;
-    assert_eq!(report.damage, 0, "no token, organisation or right without its account:\n{report}");
+    assert_eq!(report.damage, 0, "no token, organization or right without its account:\n{report}");
 }

@@ -10,7 +10,7 @@ use crate::support::{TestDaemon, send};
 const EXCEPT: [(&str, &str, &str); 1] =
     [("post", "/api/v1/repos/{owner}/{repo}/forks", "it is not implemented and always answers 404")];
 
-/// A daemon with the user `new-octo` (formerly `octo`) and the organisation `new-acme` (formerly `acme`), each with a
+/// A daemon with the user `new-octo` (formerly `octo`) and the organization `new-acme` (formerly `acme`), each with a
 /// renamed repository.
 async fn world() -> TestDaemon {
     let farrier = TestDaemon::start().await;

@@ -1,4 +1,4 @@
-//! Webhooks of administrators, repositories, organisations and accounts. The submodules check who may manage the
+//! Webhooks of administrators, repositories, organizations and accounts. The submodules check who may manage the
 //! hooks of each kind of owner; the functions here are common to all of them.
 
 pub(in crate::http) mod admin;

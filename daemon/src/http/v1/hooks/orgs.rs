@@ -1,4 +1,4 @@
-//! Hooks of an organisation. They receive the events of all its repositories.
+//! Hooks of an organization. They receive the events of all its repositories.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -22,7 +22,7 @@ use crate::{
 
 type HookCaller = Caller<SignedIn<OrganizationScope>>;
 
-/// Returns the organisation as a hook owner if the caller may manage its hooks, and the snapshot in which that was
+/// Returns the organization as a hook owner if the caller may manage its hooks, and the snapshot in which that was
 /// checked.
 async fn authorize(app: &App, caller: &HookCaller, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
@@ -30,7 +30,7 @@ async fn authorize(app: &App, caller: &HookCaller, name: &str) -> Result<(Snapsh
     Ok((snapshot, hook_owner))
 }
 
-/// Lists the hooks of an organisation.
+/// Lists the hooks of an organization.
 #[utoipa::path(
     get, path = "/orgs/{org}/hooks",
     operation_id = "orgListHooks", tag = "organization",
@@ -49,7 +49,7 @@ pub(in crate::http) async fn list(
     super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), &path, query.as_deref()).await
 }
 
-/// Creates a hook of an organisation.
+/// Creates a hook of an organization.
 #[utoipa::path(
     post, path = "/orgs/{org}/hooks",
     operation_id = "orgCreateHook", tag = "organization",
@@ -70,7 +70,7 @@ pub(in crate::http) async fn create(
     super::create(&app, hook_owner, input).await
 }
 
-/// Returns a hook of an organisation.
+/// Returns a hook of an organization.
 #[utoipa::path(
     get, path = "/orgs/{org}/hooks/{id}",
     operation_id = "orgGetHook", tag = "organization",
@@ -86,7 +86,7 @@ pub(in crate::http) async fn get(
     super::get(&app, &snapshot, hook_owner, &id).await
 }
 
-/// Changes a hook of an organisation.
+/// Changes a hook of an organization.
 #[utoipa::path(
     patch, path = "/orgs/{org}/hooks/{id}",
     operation_id = "orgEditHook", tag = "organization",
@@ -108,7 +108,7 @@ pub(in crate::http) async fn edit(
     super::edit(&app, hook_owner, &id, &input, &expected).await
 }
 
-/// Deletes a hook of an organisation.
+/// Deletes a hook of an organization.
 #[utoipa::path(
     delete, path = "/orgs/{org}/hooks/{id}",
     operation_id = "orgDeleteHook", tag = "organization",

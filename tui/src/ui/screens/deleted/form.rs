@@ -13,7 +13,7 @@ pub(super) fn form(deleted: &RestorableRepository) -> Form {
     let (owner, name) = deleted.repository.split_once('/').unwrap_or(("", &deleted.repository));
     let owner = if deleted.owner_exists { owner } else { "" };
     let fields = vec![
-        Field::line("owner", "Owner", owner).required().help("a user or an organisation"),
+        Field::line("owner", "Owner", owner).required().help("a user or an organization"),
         Field::line("name", "Name", name)
             .required()
             .checked(crate::ui::screens::repositories::form::name)

@@ -39,7 +39,7 @@ pub(super) fn is_of(hook: &Hook, tab: &str) -> bool {
     }
 }
 
-/// Returns the owner of the hook (repository, organisation or user); a dash for system hooks.
+/// Returns the owner of the hook (repository, organization or user); a dash for system hooks.
 pub(crate) fn owner(hook: &Hook) -> &str {
     [hook.repository.as_str(), &hook.owner].into_iter().find(|name| !name.is_empty()).unwrap_or("-")
 }

@@ -39,7 +39,7 @@ fn source(text: &str) -> Option<String> {
 /// Returns the form. `login` is the caller, the most likely owner.
 pub(super) fn create(login: &str) -> Form {
     let fields = vec![
-        Field::line("owner", "Owner", login).required().help("a user or an organisation"),
+        Field::line("owner", "Owner", login).required().help("a user or an organization"),
         Field::line("name", "Name", "").required().checked(name).help("letters, digits, - _ and ."),
         Field::line("description", "Description", "").checked(description),
         Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),

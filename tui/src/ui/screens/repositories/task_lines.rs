@@ -140,7 +140,7 @@ mod tests {
             "{line}"
         );
         assert_eq!(width(&line), 59);
-        one.name = "a-very-long-organisation/with-a-very-long-repository".into();
+        one.name = "a-very-long-organization/with-a-very-long-repository".into();
         let cut = bar(&one, 59);
         assert!(cut.chars().count() <= 60 && cut.contains("… ") && cut.ends_with("61 %  ETA 00:24"), "{cut}");
         one.share = None;
