@@ -1,8 +1,8 @@
-//! Work that blocks, away from the loop that moves bytes: reading, hashing, compressing.
+//! Runs blocking work (reading, hashing, compressing) on other threads, so that it does not delay transfers.
 
 use crate::exit::Failure;
 
-/// Work on another thread. Dropping it does not stop the work.
+/// A running piece of blocking work. Dropping it does not stop the work.
 pub(crate) struct Blocking<T>(tokio::task::JoinHandle<T>);
 
 /// Starts `work` on another thread.
@@ -11,7 +11,7 @@ pub(crate) fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     Blocking(tokio::task::spawn_blocking(work))
 }
 
-/// Runs `work` on another thread.
+/// Runs `work` on another thread and returns its result.
 pub(crate) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
@@ -19,7 +19,7 @@ pub(crate) async fn run<T: Send + 'static>(
 }
 
 impl<T> Blocking<T> {
-    /// Waits for the work's end.
+    /// Waits for the end of the work. Fails if the work panicked.
     pub(crate) async fn ended(self) -> Result<T, Failure> {
         self.0.await.map_err(|_| Failure::Other("a worker thread ended by itself".into()))
     }

@@ -1,14 +1,14 @@
-//! The time, read in one place.
+//! Reads the time and the time zone. No other module reads the clock.
 
 use jiff::{Timestamp, tz::TimeZone};
 
-/// Now.
+/// Returns the current time.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// Where the user's clock hangs; UTC where that is not known.
+/// Returns the user's time zone; UTC if it is unknown.
 pub(crate) fn zone() -> TimeZone {
     TimeZone::system()
 }

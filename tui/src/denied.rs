@@ -1,14 +1,16 @@
-//! A socket that this user may not open: whose it is, and what opens it.
+//! Explains why the user may not open a socket: who owns it, and which group can open it.
 //!
-//! Looks at the file system and at the list of groups, and changes neither.
+//! Reads file metadata, `/etc/group` and `/etc/passwd`. Changes nothing.
 
 use std::{os::unix::fs::MetadataExt as _, path::Path};
 
-/// What to say of a path that is refused: the group that may use it and how to join it.
+/// Returns the owner and the group of `path`, and the command that adds `user` to the group; `None` if the
+/// group is unknown.
 pub(crate) fn advice(path: &Path, user: Option<&str>) -> Option<String> {
     let groups = std::fs::read_to_string("/etc/group").ok()?;
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    // A directory above it may be closed, too; what can be seen of it says who may enter.
+    // A parent directory may not be accessible either. The advice is about the nearest path whose metadata is
+    // readable.
     let (place, about) = path.ancestors().find_map(|place| Some((place, place.metadata().ok()?)))?;
     let owner =
         name(&users, about.uid()).map_or_else(|| format!("user {}", about.uid()), |owner| format!("user {owner}"));
@@ -16,10 +18,10 @@ pub(crate) fn advice(path: &Path, user: Option<&str>) -> Option<String> {
     Some(format!("{} belongs to {owner}{}", place.display(), way(about.mode(), group, user.unwrap_or("USER"))))
 }
 
-/// Whatever a group may do.
+/// The permission bits of the group.
 const GROUP: u32 = 0o070;
 
-/// Who else may use what has this mode, and how to be one of them.
+/// Describes who may access a file with `mode` besides its owner, and how to join the group.
 fn way(mode: u32, group: &str, user: &str) -> String {
     if mode & GROUP == 0 {
         return " and is closed to all others".to_owned();
@@ -27,7 +29,7 @@ fn way(mode: u32, group: &str, user: &str) -> String {
     format!(" and group {group}: `usermod -aG {group} {user}`, then sign in again")
 }
 
-/// The name of a number in the list of groups, or of users.
+/// Returns the name for an id in the text of `/etc/group` or `/etc/passwd`.
 fn name(list: &str, number: u32) -> Option<&str> {
     list.lines().find_map(|line| {
         let mut fields = line.split(':');

@@ -1,8 +1,8 @@
-//! Where the daemon is, and who is calling.
+//! Finds the daemon and the credentials for it.
 //!
-//! Owns the search: flags, then the environment, then the sockets where daemons usually are. The
-//! order is decided without looking at anything, so that it can be tested; only the usual sockets
-//! are tried, because a path that somebody named is meant.
+//! The daemon is selected by the flags, then the environment, then the configuration file. Without any of them,
+//! the usual sockets are tried in order; a socket that the user named is never replaced by another one. The
+//! order is decided without I/O, so that it can be tested.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -24,17 +24,17 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// What the flags and the environment say.
+/// The daemon that the flags and the environment select.
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
     Given(Endpoint),
     Search(Vec<PathBuf>),
 }
 
-/// Variables that name a daemon; one of them is enough to pass over the configuration file.
+/// Variables that name a daemon. If one is set, the daemon and the token of the configuration file are ignored.
 const NAMED_BY: [&str; 2] = ["FARRIER_URL", "FARRIER_SOCKET"];
 
-/// A client for the daemon, with the token of the flags, the environment or the file.
+/// Returns a client for the daemon, with the token of the flags, the environment or the configuration file.
 pub(crate) async fn connect(global: &Global) -> Result<Client, Failure> {
     let is_named = NAMED_BY.into_iter().any(|name| variable(name).is_some());
     let global = &configured(global, &Config::load(variable).server, is_named, variable);
@@ -51,7 +51,7 @@ fn token_of(text: &OsStr) -> Result<Token, Failure> {
     Token::new(&text.to_string_lossy()).map_err(|error| Failure::Usage(format!("FARRIER_TOKEN: {error}")))
 }
 
-/// Adds what the configuration says. A token of the file belongs to the daemon of the file.
+/// Adds the settings of the configuration file. Its token is only used for its daemon.
 fn configured(global: &Global, server: &Server, is_named: bool, variable: impl Fn(&str) -> Option<OsString>) -> Global {
     let mut global = global.clone();
     global.read_only |= server.read_only;
@@ -70,7 +70,7 @@ fn configured(global: &Global, server: &Server, is_named: bool, variable: impl F
     global
 }
 
-/// The file of certificate authorities that the flags, the environment or the configuration name.
+/// Returns the file of certificate authorities named by the flags, the environment or the configuration.
 pub(crate) fn authorities(global: &Global) -> Option<PathBuf> {
     let named = global.ca.clone().or_else(|| variable("FARRIER_CA").map(PathBuf::from));
     named.or_else(|| Config::load(variable).server.ca)
@@ -82,7 +82,7 @@ fn trust(global: &Global) -> Result<Trust, Failure> {
     Trust::with_ca(&pem).map_err(|error| Failure::Usage(format!("--ca: {} {error}", path.display())))
 }
 
-/// A client for the artifact service of the job that this process runs in.
+/// Returns a client for the artifact service of the job in which this process runs.
 pub(crate) async fn connect_job(global: &Global, token: Token) -> Result<Client, Failure> {
     let results = variable("ACTIONS_RESULTS_URL").and_then(|url| url.into_string().ok());
     client(choose(global, results.as_deref(), variable)?, Some(token), global).await
@@ -93,14 +93,14 @@ async fn client(choice: Choice, token: Option<Token>, global: &Global) -> Result
         Choice::Given(endpoint) => endpoint,
         Choice::Search(paths) => search(paths).await?,
     };
-    // The file is read only where it is used.
+    // The file is only read if it is needed.
     let is_https = matches!(&endpoint, Endpoint::Http(url) if url.scheme() == "https");
     let trust = if is_https { trust(global)? } else { Trust::default() };
     Client::trusting(endpoint, token, &trust).map_err(Failure::call("connecting"))
 }
 
-/// `results` is the origin that a job's token came with: it yields to what names a daemon for this
-/// program, and is skipped if this program cannot use it.
+/// Selects the daemon. `results` is the origin from the job's environment. It is used only if nothing else
+/// names a daemon, and ignored if it is not a valid URL.
 fn choose(
     global: &Global,
     results: Option<&str>,
@@ -126,9 +126,10 @@ fn choose(
     Ok(Choice::Search(usual_sockets(variable)))
 }
 
-/// A daemon of the same user, begun with or without a runtime directory, then the system's.
+/// The sockets where daemons usually listen: those of the same user (with and without a runtime directory),
+/// then the system service's.
 fn usual_sockets(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    // Relative paths in these variables are invalid and to be ignored.
+    // Relative paths in these variables are invalid and must be ignored (XDG Base Directory Specification).
     let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let runtime = directory("XDG_RUNTIME_DIR");
     let data = directory("XDG_DATA_HOME").or_else(|| directory("HOME").map(|home| home.join(".local/share")));
@@ -137,7 +138,8 @@ fn usual_sockets(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     user.chain(data).chain([SERVICE_SOCKET.into()]).collect()
 }
 
-/// The first socket that somebody answers on: a daemon that was killed leaves its socket behind.
+/// Returns the first socket on which a process accepts connections. A killed daemon leaves its socket file
+/// behind.
 async fn search(paths: Vec<PathBuf>) -> Result<Endpoint, Failure> {
     let mut looked = Vec::new();
     for path in paths {

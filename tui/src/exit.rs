@@ -1,7 +1,7 @@
-//! How a command ends.
+//! Exit codes and errors of commands.
 //!
-//! Owns the exit codes that scripts depend on and the one error type of the program. Codes are
-//! decided here and nowhere else.
+//! Defines the exit codes that scripts depend on and the program's only error type. All exit codes are decided
+//! here.
 
 use std::{
     borrow::Cow,
@@ -15,68 +15,68 @@ use http::StatusCode;
 
 use crate::denied;
 
-/// All went well.
+/// The command succeeded.
 pub(crate) const OK: u8 = 0;
-/// The daemon refused the input.
+/// The daemon rejected the input.
 pub(crate) const INVALID: u8 = 9;
-/// Something failed that has no code of its own.
+/// Any other failure.
 pub(crate) const FAILED: u8 = 1;
-/// The command line makes no sense.
+/// The command line is invalid.
 pub(crate) const USAGE: u8 = 2;
-/// What was asked for is not there.
+/// The requested object does not exist.
 pub(crate) const NOT_FOUND: u8 = 3;
-/// No credentials, wrong ones, or not enough rights.
+/// The credentials are missing, invalid or not sufficient.
 pub(crate) const UNAUTHORISED: u8 = 4;
-/// Something is in the way.
+/// The request conflicts with the current state, for example with an existing name or file.
 pub(crate) const CONFLICT: u8 = 5;
-/// No daemon answers.
+/// No daemon can be reached.
 pub(crate) const UNREACHABLE: u8 = 6;
-/// Some of several things were done.
+/// Only some of several operations succeeded.
 pub(crate) const PARTLY: u8 = 7;
-/// The daemon answers, and one of its health checks fails.
+/// The daemon responds, but a health check fails.
 pub(crate) const UNHEALTHY: u8 = 8;
-/// Interrupted by the user.
+/// The user interrupted the command.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The daemon refused or was lost.
+    /// A request failed.
     #[error("{doing}")]
     Call {
         doing: String,
         #[source]
         source: ClientError,
     },
-    /// None of the usual sockets has a daemon behind it.
+    /// No daemon listens on any of the usual sockets.
     #[error("no farrier daemon answers; tried:{}\n{HINT}", looked(.0))]
     Nowhere(Vec<(PathBuf, io::Error)>),
-    /// The command line makes no sense, in a way that only running it shows.
+    /// The command line is invalid, which was only detected while the command ran.
     #[error("{0}")]
     Usage(String),
-    /// Something is not there.
+    /// An object does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// Something is in the way.
+    /// The operation conflicts with something that exists.
     #[error("{0}")]
     Conflict(String),
-    /// Anything else.
+    /// Any other failure.
     #[error("{0}")]
     Other(String),
-    /// A file or a stream.
+    /// A file or stream failed.
     #[error("{doing}")]
     Io {
         doing: String,
         #[source]
         source: io::Error,
     },
-    /// Health checks of the daemon fail; the output says which.
+    /// Health checks of the daemon fail. The output names them.
     #[error("the daemon is unhealthy: {0}")]
     Unhealthy(String),
-    /// Stdout is closed.
+    /// Standard output is closed.
     #[error("the output was closed")]
     Closed,
-    /// The user stopped it.
+    /// The user interrupted the command.
     #[error("interrupted")]
     Interrupted,
 }
@@ -84,14 +84,14 @@ pub(crate) enum Failure {
 const HINT: &str =
     "start it with `farrierd`, or give its address with --socket PATH, --url URL, $FARRIER_SOCKET or $FARRIER_URL";
 
-/// Whose a socket is that was named and may not be opened.
+/// Returns advice for a named socket that the user may not open.
 fn closed(endpoint: &str, why: &(dyn StdError + 'static)) -> Option<String> {
     let denied = why.downcast_ref::<io::Error>()?.kind() == io::ErrorKind::PermissionDenied;
     let path = Path::new(endpoint.strip_prefix("the socket ").filter(|_| denied)?);
     denied::advice(path, user().as_deref())
 }
 
-/// Who runs this program, by the environment.
+/// Returns the name of the user from the environment.
 fn user() -> Option<String> {
     crate::endpoint::variable("USER").and_then(|user| user.into_string().ok())
 }
@@ -116,7 +116,7 @@ impl Failure {
         Self::Io { doing: doing.into(), source }
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Call { source, .. } => call_code(source),
@@ -131,7 +131,7 @@ impl Failure {
         }
     }
 
-    /// The text and its causes in one line, and what may help.
+    /// Returns the message with its causes in one line, followed by a hint if there is one.
     pub(crate) fn report(&self) -> String {
         let mut text = self.to_string();
         let mut cause = self.source();
@@ -178,7 +178,7 @@ fn call_code(error: &ClientError) -> u8 {
             401 | 403 => UNAUTHORISED,
             404 | 410 => NOT_FOUND,
             409 => CONFLICT,
-            // The API family answers 422 for some names that are taken.
+            // Gitea-family APIs return 422 for some names that are in use.
             422 if code.as_deref().is_some_and(|code| code.ends_with("_exists")) => CONFLICT,
             422 => INVALID,
             _ => FAILED,

@@ -1,7 +1,7 @@
 //! The terminal program of farrier as a library: the command line, `farrier NOUN VERB`, and the full screen that opens
 //! without a command.
 //!
-//! It uses only the API of the daemon, and of its files only the socket.
+//! It accesses the daemon only through its API, over TCP or the daemon's socket.
 
 mod args;
 mod blocking;
@@ -30,7 +30,7 @@ use self::{
     output::Output,
 };
 
-/// The definition of the command line, for manual pages and completions.
+/// Returns the definition of the command line, for manual pages and completions.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -38,22 +38,23 @@ pub fn command() -> clap::Command {
 /// A part of the full screen and its keys: the keys, what they do, and the name of the action in the configuration.
 pub type KeysOfPlace = (String, Vec<(Vec<String>, &'static str, String)>);
 
-/// The keys of the full screen, by part, for the manual.
+/// Returns the keys of the full screen by part, for the manual.
 pub fn keys() -> Vec<KeysOfPlace> {
     ui::keys()
 }
 
-/// Commands of the full screen that have no key, with their arguments and what they do, for the manual.
+/// Returns the commands of the full screen that have no key, with their arguments and descriptions, for the
+/// manual.
 pub fn typed() -> Vec<(String, &'static str)> {
     ui::typed()
 }
 
-/// The completion script of the program for `shell`.
+/// Returns the completion script of the program for `shell`.
 pub fn completion(shell: clap_complete::Shell) -> Vec<u8> {
     commands::completion_script(shell)
 }
 
-/// Runs the program with `args`, the first of which is its name.
+/// Runs the program. The first element of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,

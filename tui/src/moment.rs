@@ -1,8 +1,8 @@
-//! A moment as people write it.
+//! Parses times that users enter.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-/// Reads a date, which means its beginning in UTC, or a time with an offset, as RFC 3339 in UTC.
+/// Parses a date (00:00 UTC of that day) or a time with an offset, and returns it as RFC 3339 in UTC.
 pub(crate) fn read(text: &str) -> Result<String, String> {
     let text = text.trim();
     let of_date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|begin| begin.timestamp());

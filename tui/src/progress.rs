@@ -1,43 +1,43 @@
-//! How far background work is, in numbers that people want: shares, rates and what is left.
+//! Progress of background tasks: percentages, transfer rates and remaining time.
 
 use farrier_common::api::BackgroundTask;
 
-/// Before a phase has lasted this long, its speed is not known.
+/// The speed of a phase is unknown until the phase has lasted this long.
 const SURE_AFTER_MILLIS: i64 = 2_000;
-/// The phases of a fetch that transfer or process all of its data, in git's words. In the phases before them the
-/// source only prepares: how long those take says nothing about the fetch.
+/// The phases of a fetch that transfer or process all of its data, as named by git. In earlier phases the
+/// source only prepares the data; their duration says nothing about the rest of the fetch.
 const MEASURED: [&str; 3] = ["Receiving objects", "Unpacking objects", "Resolving deltas"];
 
-/// Whether the speed of the present phase is known.
+/// Returns whether the speed of the current phase is known.
 fn is_measured(task: &BackgroundTask) -> bool {
     task.phase_millis >= SURE_AFTER_MILLIS && MEASURED.contains(&task.phase.as_str()) && task.total > 0
 }
 
-/// Whole percents of the present phase, where git counts.
+/// Returns the progress of the current phase in percent; `None` if git reports no total.
 pub(crate) fn percent(task: &BackgroundTask) -> Option<i64> {
     (task.total > 0).then(|| task.done.clamp(0, task.total).saturating_mul(100) / task.total)
 }
 
-/// Bytes a second while objects are received.
+/// Returns the transfer rate in bytes per second while objects are received.
 pub(crate) fn rate(task: &BackgroundTask) -> Option<i64> {
     (is_measured(task) && task.phase.ends_with("objects") && task.bytes > 0)
         .then(|| task.bytes.saturating_mul(1_000) / task.phase_millis)
 }
 
-/// Seconds until the present phase ends at the speed that it had so far. Nothing where the speed is not known or less
-/// than a second is left.
+/// Returns the estimated number of seconds until the current phase ends; `None` if its speed is unknown or less
+/// than a second remains.
 pub(crate) fn seconds_left(task: &BackgroundTask) -> Option<i64> {
     let is_known = is_measured(task) && task.done > 0 && task.total > task.done;
     let left = is_known.then(|| task.phase_millis.saturating_mul(task.total - task.done) / task.done / 1_000);
     left.filter(|seconds| *seconds > 0)
 }
 
-/// `ETA 01:10`
+/// Formats a remaining time: `ETA 01:10`.
 pub(crate) fn eta(seconds: i64) -> String {
     format!("ETA {:02}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// `0.4 s`, `1 min 5 s`
+/// Formats a duration: `0.4 s`, `1 min 5 s`.
 pub(crate) fn took(millis: i64) -> String {
     match millis.max(0) {
         short @ ..60_000 => format!("{}.{} s", short / 1_000, short % 1_000 / 100),

@@ -1,4 +1,4 @@
-//! Questions on the terminal: a line, or a password without an echo.
+//! Reads a line or a password from the terminal.
 
 use std::{
     fs::File,
@@ -9,35 +9,35 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use crate::{blocking, child::Signals, exit::Failure};
 
-/// Whether somebody can be asked: standard input and standard error are a terminal.
+/// Returns whether the user can be asked: standard input and standard error must be a terminal.
 pub(crate) fn is_possible() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks a question and reads the answer, without the line break at its end.
+/// Prints a question and returns the answer without its line break.
 pub(crate) async fn line(question: &str) -> Result<String, Failure> {
     read(question).await
 }
 
-/// Asks for a password; what is typed is not shown.
+/// Asks for a password. The input is not echoed.
 pub(crate) async fn secret(question: &str) -> Result<String, Failure> {
     let failed = |source| Failure::io("disabling the echo of the terminal", source);
     let quiet = Quiet::new().map_err(failed)?;
     let answer = read(question).await;
     drop(quiet);
-    // The line break that was typed was not shown either.
+    // The line break that the user typed was not echoed either.
     let _ = writeln!(io::stderr());
     answer
 }
 
 async fn read(question: &str) -> Result<String, Failure> {
-    // An interrupt must not end this program before the terminal is as it was.
+    // An interrupt must not end this program before the terminal settings are restored.
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
     let question = question.to_owned();
     let answer = blocking::run(move || {
         let mut line = String::new();
         let asked = write!(io::stderr(), "{question}").and_then(|()| {
-            // Not the standard input of the library: a byte too many in its buffer would be lost.
+            // Not `io::stdin`: bytes left in its buffer would be lost.
             BufReader::new(File::open("/dev/tty")?).read_line(&mut line)
         });
         match asked {
@@ -52,7 +52,7 @@ async fn read(question: &str) -> Result<String, Failure> {
     }
 }
 
-/// The terminal does not show what is typed while this value exists.
+/// Disables the echo of the terminal while this value exists.
 struct Quiet {
     terminal: File,
     before: Termios,

@@ -1,15 +1,16 @@
-//! Values for a POSIX shell.
+//! Quotes values for a POSIX shell.
 
-/// `'text'`, as any POSIX shell reads it back.
+/// Returns `text` in single quotes, so that a POSIX shell reads it as one word.
 pub(crate) fn shell(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// `export K='V'`; `None` for a name that is none, which must not reach an `eval`.
+/// Returns `export NAME='VALUE'`; `None` if `name` is not a variable name or `value` contains a zero byte. An
+/// invalid name could run commands when the output is passed to `eval`.
 pub(crate) fn export(name: &str, value: &str) -> Option<String> {
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let is_name = begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    // No shell variable can hold a zero byte.
+    // No shell variable can contain a zero byte.
     (is_name && !value.contains('\0')).then(|| format!("export {name}={}", shell(value)))
 }
 

@@ -1,13 +1,13 @@
 //! Generates the manual pages and shell completions of the packages. `cargo run -p xtask -- DIR`
 //!
-//! `farrier completion` and `farrier man` print the same for `farrier` alone.
+//! `farrier completion` and `farrier man` print the same pages and scripts, but only for `farrier`.
 
 use std::{fmt::Write as _, fs, io, path::Path, process::ExitCode};
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-/// Shells, and the directory of each for its completions.
+/// The shells, each with the output directory of its completions.
 const SHELLS: [(Shell, &str); 3] =
     [(Shell::Bash, "bash-completion"), (Shell::Zsh, "zsh-completion"), (Shell::Fish, "fish-completion")];
 
@@ -41,7 +41,7 @@ fn generate(dir: &Path) -> io::Result<()> {
             if name == "farrier" {
                 fs::write(&made, farrier::completion(shell))?;
             }
-            // bash looks for a file with the name of the program.
+            // bash loads completions from a file with the name of the program.
             if shell == Shell::Bash {
                 fs::rename(made, place.join(name))?;
             }
@@ -50,7 +50,7 @@ fn generate(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The manual page of the full screen's keys, from the table that the program itself reads.
+/// Returns the manual page of the full screen's keys, generated from the key table of the program.
 fn keys() -> String {
     let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
     let mut page = String::from(
@@ -61,7 +61,7 @@ fn keys() -> String {
     for (place, rows) in farrier::keys() {
         let _ = writeln!(page, ".SH {}", plain(&place.to_uppercase()));
         for (keys, what, action) in rows {
-            // A line must not begin with what roff takes for a request.
+            // The first line must not begin with a roff control character.
             let keys = plain(&keys.join("  "));
             let _ = writeln!(page, ".TP\n\\&{keys}\n{} [{}]", plain(what), plain(&action));
         }
@@ -77,7 +77,7 @@ fn programs() -> [clap::Command; 2] {
     [farrier::command(), farrierd::args::Args::command()]
 }
 
-/// Creates an empty directory, so that files of earlier runs are removed.
+/// Creates an empty directory. Files of earlier runs are removed.
 fn fresh(dir: &Path) -> io::Result<()> {
     if dir.exists() {
         fs::remove_dir_all(dir)?;

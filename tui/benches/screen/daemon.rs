@@ -1,4 +1,4 @@
-//! A daemon that has every answer in memory.
+//! A fake daemon whose responses are in memory.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -14,7 +14,7 @@ struct Pages {
     texts: Vec<String>,
 }
 
-/// Listens in `directory` until the process ends.
+/// Starts the daemon in `directory` and returns its socket. It runs until the process ends.
 #[expect(clippy::disallowed_methods, reason = "the daemon needs threads beside the measurement")]
 pub(crate) fn start(directory: &Path, rows: usize) -> PathBuf {
     let socket = directory.join("farrier.sock");
@@ -38,13 +38,13 @@ fn serve(connection: UnixStream, pages: &Pages) -> Option<()> {
         let mut line = String::new();
         reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
         let target = line.split(' ').nth(1)?.to_owned();
-        // No question has a body.
+        // No request has a body.
         while line != "\r\n" {
             line.clear();
             reader.read_line(&mut line).ok()?;
         }
         if target.starts_with("/api/farrier/v1/events") {
-            // A stream in which nothing happens.
+            // An event stream without events.
             writer
                 .write_all(
                     b"HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n",
@@ -79,13 +79,13 @@ fn answer(target: &str, pages: &Pages) -> String {
     )
 }
 
-/// Rows as different from one another as real ones are, by name.
+/// Returns repositories, sorted by name. Their fields vary as in real data.
 fn rows_of(count: usize) -> Vec<String> {
     const OWNERS: [&str; 6] = ["infra", "data", "mobile", "web", "platform-team", "ops"];
     const NAMES: [&str; 9] =
         ["gateway", "lake", "auth", "billing", "design-system", "docs", "agent", "proxy", "storefront"];
     let row = |id: usize| {
-        // Any sequence without a pattern would do.
+        // Pseudo-random, but the same in each run.
         let odd = (id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let pick = |of: &[&'static str], by: u64| of[usize::try_from(odd / by).unwrap() % of.len()];
         let name = format!("{}/{}-{id}", pick(&OWNERS, 1), pick(&NAMES, 7));

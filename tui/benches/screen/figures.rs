@@ -1,8 +1,8 @@
-//! Figures, and the table that they end in.
+//! Statistics of measurements, and the table of results.
 
 use std::{fmt, time::Duration};
 
-/// Measured values of one thing.
+/// Measured values, sorted.
 pub(crate) struct Figures(Vec<f64>);
 
 impl Figures {
@@ -15,7 +15,7 @@ impl Figures {
         Self(values)
     }
 
-    /// The value that `percent` of all do not exceed.
+    /// Returns the value at this percentile.
     pub(crate) fn at(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
         self.0.get(place).copied().unwrap_or(f64::NAN)
@@ -26,12 +26,12 @@ impl Figures {
     }
 }
 
-/// What was measured, what was promised.
+/// The table of measurements and their budgets.
 #[derive(Default)]
 pub(crate) struct Table(Vec<[String; 4]>);
 
 impl Table {
-    /// A row: what, the measured words, the budget in words, and whether it is kept if there is one.
+    /// Adds a row. `met` says whether the measurement is within its budget; `None` if it has no budget.
     pub(crate) fn row(&mut self, what: &str, measured: String, budget: &str, met: Option<bool>) {
         let met = match met {
             Some(true) => "yes",
@@ -42,7 +42,7 @@ impl Table {
         self.0.push([what.to_owned(), measured, budget.to_owned(), met.to_owned()]);
     }
 
-    /// Median and 95th percentile in milliseconds, beside a budget for each.
+    /// Adds a row with the median and the 95th percentile in milliseconds, and a budget for each.
     pub(crate) fn times(&mut self, what: &str, times: &[Duration], [median, high]: [f64; 2]) {
         let figures = Figures::millis(times);
         let measured = format!("{:.2} ms, p95 {:.2} ms", figures.at(50), figures.at(95));

@@ -1,9 +1,8 @@
-//! The full screen on a terminal, beside its budgets: the figures of `docs/benchmarks.md`.
+//! Measures the full screen on a terminal against its budgets. The results are in `docs/benchmarks.md`.
 //!
-//! `cargo bench -p farrier --bench screen -- --quick` tries everything with few rows and few rounds.
-//! The program is the real one, on a pseudo-terminal; its daemon is a thread of this process that
-//! answers from memory, so that what is measured is the program. A missed budget is reported and
-//! fails nothing.
+//! `cargo bench -p farrier --bench screen -- --quick` runs everything with few rows and rounds. The benchmark
+//! runs the real program on a pseudo-terminal. Its daemon is a thread of the benchmark that responds from
+//! memory, so that only the program is measured. An exceeded budget is reported but is not an error.
 #![allow(clippy::unwrap_used, reason = "whatever fails here ends the measurement")]
 #![allow(missing_docs, reason = "a program of its own")]
 
@@ -18,7 +17,7 @@ use clap::Parser as _;
 /// Measures the full screen.
 #[derive(clap::Parser)]
 struct Args {
-    /// Few rows and rounds: tries the bench rather than the program.
+    /// Few rows and rounds, to test the benchmark itself.
     #[arg(long)]
     quick: bool,
     /// Passed by `cargo bench`.
@@ -26,13 +25,13 @@ struct Args {
     bench: bool,
 }
 
-/// How much is measured.
+/// The size of the measurements.
 pub(crate) struct Plan {
-    /// Rows of the long list.
+    /// Number of rows of the long list.
     pub(crate) rows: usize,
-    /// How often something short is done.
+    /// Number of repetitions of short measurements.
     pub(crate) rounds: usize,
-    /// Seconds of silence that are listened to.
+    /// Duration of the idle measurement, seconds.
     pub(crate) silence: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel says of a process.
+//! Counters of a process, from `/proc`.
 
 use std::fs::read_to_string;
 
@@ -9,28 +9,28 @@ impl Process {
         read_to_string(format!("/proc/{}/{name}", self.0)).unwrap_or_default()
     }
 
-    /// Nanoseconds of processor that the thread which draws has had.
+    /// Returns the processor time of the thread that draws, nanoseconds.
     pub(crate) fn drawing(&self) -> u64 {
         first(&self.file("schedstat"))
     }
 
-    /// Nanoseconds of processor that all threads have had.
+    /// Returns the processor time of all threads, nanoseconds.
     pub(crate) fn spent(&self) -> u64 {
         self.threads().map(|thread| first(&self.file(&format!("task/{thread}/schedstat")))).sum()
     }
 
-    /// How often a thread of it was woken or interrupted.
+    /// Returns the number of context switches of all threads.
     pub(crate) fn switches(&self) -> u64 {
         let of = |thread: String| field(&self.file(&format!("task/{thread}/status")), "ctxt_switches:");
         self.threads().map(of).sum()
     }
 
-    /// How often it has written to anything.
+    /// Returns the number of write system calls.
     pub(crate) fn writes(&self) -> u64 {
         field(&self.file("io"), "syscw:")
     }
 
-    /// Resident memory, MiB.
+    /// Returns the resident memory, MiB.
     pub(crate) fn resident(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
         let kib = field(&self.file("status"), "VmRSS:") as f64;
@@ -47,7 +47,7 @@ fn first(text: &str) -> u64 {
     text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
-/// The sum of the numbers of all lines whose name ends so.
+/// Returns the sum of the values of all lines whose name ends with `name`.
 fn field(text: &str, name: &str) -> u64 {
     text.lines().filter_map(|line| line.split_once(name).map(|(_, value)| first(value))).sum()
 }

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements.
 
 use std::{
     path::PathBuf,
@@ -15,7 +15,7 @@ const SMALL: (u16, u16) = (80, 24);
 const WIDE: (u16, u16) = (120, 40);
 const LARGE: (u16, u16) = (200, 60);
 
-/// A daemon with rows, in a directory that goes with it.
+/// A running daemon and its temporary directory.
 struct Place {
     directory: tempfile::TempDir,
     socket: PathBuf,
@@ -33,7 +33,7 @@ impl Place {
         Terminal::start(self.directory.path(), &self.socket, size)
     }
 
-    /// With all rows, and standing still.
+    /// Starts a terminal, loads all rows and waits until the screen is idle.
     fn settled(&self, size: (u16, u16)) -> Terminal {
         let mut terminal = self.terminal(size);
         let digits = self.rows.to_string();
@@ -41,13 +41,14 @@ impl Place {
         terminal.wait_for(format!("1/{thousands} {rest}").replace("/ ", "/").as_str());
         terminal.type_("p");
         terminal.wait_for("paused");
-        // The first rows come before the last ones, and the mark of waiting goes with those.
+        // The first rows are shown before the last ones arrive; the waiting indicator disappears with the last
+        // ones.
         terminal.settle();
         terminal
     }
 }
 
-/// Start to the first byte and to the first whole picture; memory.
+/// Measures the time to the first byte and to the first complete picture.
 pub(crate) fn start(plan: &Plan, table: &mut Table) {
     let place = Place::with(50);
     let (mut first, mut whole) = (Vec::new(), Vec::new());
@@ -63,7 +64,7 @@ pub(crate) fn start(plan: &Plan, table: &mut Table) {
     table.times("start to first picture", &whole, [60.0, 60.0]);
 }
 
-/// Everything that keys do in a long list.
+/// Measures the effects of keys in a long list.
 pub(crate) fn keys(plan: &Plan, table: &mut Table) {
     let place = Place::with(plan.rows);
     for (size, drawing, budgets) in
@@ -85,7 +86,7 @@ fn steps(plan: &Plan, terminal: &mut Terminal, table: &mut Table, at: &str, draw
     let (mut step, mut page) = (0, 0);
     for (key, most, stretch) in [("j", &mut step, 18), ("\x1b[6~", &mut page, usize::MAX)] {
         for round in 0..plan.rounds {
-            // Steps are steps as long as the window stands still.
+            // A step only redraws two rows while the list does not scroll.
             if round % stretch == 0 {
                 terminal.go_to_first();
             }
@@ -149,7 +150,7 @@ fn long_list(plan: &Plan, terminal: &mut Terminal, table: &mut Table) {
     table.row(&what, format!("{most:.1} MiB"), "40 MiB", Some(most <= 40.0));
 }
 
-/// The most resident memory, MiB, from the question for all rows to the rest after the answer.
+/// Reloads all rows and returns the peak of the resident memory until the program is idle, MiB.
 fn asked_again(terminal: &mut Terminal) -> f64 {
     let process = terminal.process();
     terminal.type_("r");
@@ -168,7 +169,7 @@ fn asked_again(terminal: &mut Terminal) -> f64 {
     }
 }
 
-/// A key that is held down for a second.
+/// Measures the frame rate while a key is held down for a second.
 fn frames(terminal: &mut Terminal, table: &mut Table) {
     let process = terminal.process();
     let (before, bytes, begun) = (process.writes(), terminal.bytes, Instant::now());
@@ -178,12 +179,12 @@ fn frames(terminal: &mut Terminal, table: &mut Table) {
     }
     let pictures = process.writes() - before;
     let measured = format!("{pictures}/s, {} kB/s", (terminal.bytes - bytes) / 1_000);
-    // One more than the pace: the first picture comes at once.
+    // One more than the rate, because the first picture is drawn immediately.
     table.row("pictures while a key is held down", measured, "30/s", Some(pictures <= 31));
     terminal.settle();
 }
 
-/// Bytes, processor time and wake-ups while nothing happens.
+/// Measures bytes, processor time and wake-ups while the program is idle.
 pub(crate) fn silence(plan: &Plan, table: &mut Table) {
     let place = Place::with(plan.rows);
     let mut terminal = place.settled(SMALL);
@@ -205,7 +206,7 @@ pub(crate) fn silence(plan: &Plan, table: &mut Table) {
 
 fn listen(terminal: &mut Terminal, seconds: u64) -> (usize, f64, u64, f64) {
     let process = terminal.process();
-    // Whatever still goes on comes to its end.
+    // Wait until running work has ended.
     while terminal.take(Duration::from_secs(2)) && process.spent() == 0 {}
     let (bytes, spent, switches, begun) = (terminal.bytes, process.spent(), process.switches(), Instant::now());
     let whole = Duration::from_secs(seconds);
@@ -217,7 +218,7 @@ fn listen(terminal: &mut Terminal, seconds: u64) -> (usize, f64, u64, f64) {
     (terminal.bytes - bytes, spent.as_secs_f64() * 1_000.0, process.switches() - switches, part)
 }
 
-/// From the end of the terminal to the end of the program.
+/// Measures the time from the end of the terminal to the end of the program.
 pub(crate) fn end(plan: &Plan, table: &mut Table) {
     let place = Place::with(50);
     let times: Vec<Duration> = (0..plan.rounds)

@@ -1,4 +1,4 @@
-//! The program on a pseudo-terminal, and the time between a key and its answer.
+//! Runs the program on a pseudo-terminal and measures response times.
 
 use std::{
     fs::File,
@@ -16,9 +16,9 @@ use rustix::{
 
 use crate::process::Process;
 
-/// Nothing takes this long.
+/// Time limit of every wait.
 const BOUND: Duration = Duration::from_secs(60);
-/// After this the picture is whole: it is longer than the time between two pictures.
+/// A picture is complete after a pause of this length, which is longer than the interval between pictures.
 const WHOLE: Duration = Duration::from_millis(45);
 
 pub(crate) struct Terminal {
@@ -57,21 +57,21 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits for bytes and takes them. Says whether any came.
+    /// Waits for output and reads it. Returns whether there was any.
     pub(crate) fn take(&mut self, wait: Duration) -> bool {
         let wait = Timespec::try_from(wait).unwrap();
         if poll(&mut [PollFd::new(&self.master, PollFlags::IN)], Some(&wait)).unwrap() == 0 {
             return false;
         }
         let mut bytes = [0; 1 << 12];
-        // Without a program at its other end a terminal cannot be read.
+        // A terminal without a program at its other end cannot be read.
         let Ok(count) = self.master.read(&mut bytes) else { return false };
         self.parser.process(&bytes[..count]);
         self.bytes += count;
         true
     }
 
-    /// Takes what comes until nothing more does.
+    /// Reads output until there is no more.
     pub(crate) fn settle(&mut self) {
         while self.take(WHOLE) {}
     }
@@ -88,7 +88,7 @@ impl Terminal {
         }
     }
 
-    /// From a key to the first byte of its answer.
+    /// Types `key` and returns the time until the first byte of output.
     pub(crate) fn answer(&mut self, key: &str) -> Duration {
         let begun = Instant::now();
         self.type_(key);
@@ -98,13 +98,13 @@ impl Terminal {
         time
     }
 
-    /// Whether or not the cursor is there already.
+    /// Moves the cursor to the first row. Also works if it is there already.
     pub(crate) fn go_to_first(&mut self) {
         self.type_("g");
         self.settle();
     }
 
-    /// From the end of the terminal to the end of the program.
+    /// Closes the terminal and returns the time until the program ends.
     pub(crate) fn close(mut self) -> Duration {
         let begun = Instant::now();
         drop(self.master);

@@ -1,15 +1,15 @@
-//! The processes that a command has started, found in `/proc`.
+//! Finds the processes that a command started, in `/proc`.
 
 use std::collections::HashMap;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open, pidfd_send_signal};
 
-/// Which processes of a job are meant.
+/// Selects processes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignalScope {
-    /// Those in the process group of the command.
+    /// The processes in the process group of the command.
     Group,
-    /// All that descend from the command, also those that left its process group.
+    /// All descendants of the command, including those that left its process group.
     All,
 }
 
@@ -19,11 +19,11 @@ struct Process {
     pid: i32,
     parent: i32,
     group: i32,
-    /// In ticks since the system started: tells a process from a later one with the same number.
+    /// Start time in clock ticks since boot. Distinguishes the process from a later one with the same pid.
     started: u64,
 }
 
-/// Whether a process of `scope` is left. `group` is the process group of the command.
+/// Returns whether a process of `scope` still runs. `group` is the process group of the command.
 pub(super) fn any_left(group: Pid, scope: SignalScope) -> bool {
     !members(group, scope).is_empty()
 }
@@ -32,8 +32,8 @@ pub(super) fn any_left(group: Pid, scope: SignalScope) -> bool {
 pub(super) fn send(group: Pid, scope: SignalScope, signal: Signal) {
     let is_inside = |process: &Process| process.group == group.as_raw_nonzero().get();
     let (inside, outside): (Vec<_>, Vec<_>) = members(group, scope).into_iter().partition(is_inside);
-    // The group at once: its members get the signal together, as from a terminal. The number of an empty
-    // group may be that of another one meanwhile.
+    // The whole group is signalled at once, as by a terminal. An empty group is not signalled: its number may
+    // have been reused by another group.
     if !inside.is_empty() {
         let _ = kill_process_group(group, signal); // its last member may just have ended
     }
@@ -42,7 +42,7 @@ pub(super) fn send(group: Pid, scope: SignalScope, signal: Signal) {
     }
 }
 
-/// Sends `signal` to `process` and to no other process that has got its number meanwhile.
+/// Sends `signal` to `process`, but not to a later process that has the same pid.
 fn send_to(process: Process, signal: Signal) {
     let Some(pid) = Pid::from_raw(process.pid) else { return };
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
@@ -59,7 +59,7 @@ fn members(group: Pid, scope: SignalScope) -> Vec<Process> {
     found
 }
 
-/// The descendants of process `root`. This program is a subreaper, so that a process whose parent has
+/// Returns the descendants of the process `root`. This program is a subreaper, so a process whose parent has
 /// ended becomes a child of this program.
 fn below(root: i32, all: &[Process]) -> Vec<Process> {
     let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
@@ -81,7 +81,7 @@ fn processes() -> Vec<Process> {
     entries.filter_map(|entry| read(entry.ok()?.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// The process with number `pid`, if it has not ended.
+/// Returns the process with the pid `pid`, if it has not ended.
 fn read(pid: i32) -> Option<Process> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
@@ -90,7 +90,7 @@ fn read(pid: i32) -> Option<Process> {
 fn parse(stat: &str) -> Option<Process> {
     let (head, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    // A zombie has ended; its parent has not asked how.
+    // A zombie has ended; its parent has not waited for it.
     if matches!(*fields.first()?, "Z" | "X") {
         return None;
     }

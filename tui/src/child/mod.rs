@@ -1,9 +1,9 @@
-//! Runs the one process that this program starts, as the leader of a process group of its own.
+//! Runs the command of a job as the leader of its own process group.
 //!
-//! Signals go to the whole group. This program is a subreaper: a process whose parent has ended becomes
-//! its child, so that none of the processes of a job is lost sight of. Nothing of the job is left when
-//! a job that was asked to stop has ended; of a job that ended by itself, processes that left its process
-//! group go on.
+//! Signals are sent to the whole group. This program is a subreaper: a process whose parent has ended becomes
+//! its child, so that all processes of the job can be found. After a signal or a cancellation, all processes of
+//! the job are ended. If the command ends by itself, only the rest of its process group is ended; processes
+//! that left the group continue.
 
 mod descendants;
 mod signals;
@@ -33,19 +33,21 @@ use self::{
     terminal::{Blocked, Terminal, stop_on_output},
 };
 
-/// How often the processes that are left are looked for: not all of them are children of this program.
+/// Interval between checks for remaining processes. Not all of them are children of this program, so there is
+/// no signal for their end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long this program waits for processes that it has killed.
+/// How long to wait for killed processes.
 const KILLED_MAX: Duration = Duration::from_secs(5);
-/// How long a process group that was told to stop may take; one without a shell never does.
+/// How long to wait until this program is stopped and continued. A process group without a controlling shell is
+/// never stopped.
 const STOP_MAX: Duration = Duration::from_millis(200);
 
 /// How a command ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// By itself.
+    /// It exited by itself, with this code.
     Code(u8),
-    /// By a signal.
+    /// A signal ended it.
     Signal(u8),
     /// It could not be started.
     NotStarted(io::Error),
@@ -60,7 +62,7 @@ impl Ended {
         }
     }
 
-    /// What a shell would exit with.
+    /// Returns the exit code that a shell would report.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Code(code) => *code,
@@ -74,7 +76,7 @@ impl Ended {
 /// A running command.
 #[derive(Debug)]
 struct Running {
-    /// The number of the command's process, which is that of its group.
+    /// The pid of the command, which is also the id of its process group.
     group: Pid,
     terminal: Option<Terminal>,
     continued: unix::Signal,
@@ -82,9 +84,9 @@ struct Running {
 
 /// Runs `program` with the streams of this process and `variables` added to its environment.
 ///
-/// A signal from `signals` is passed on to the process group; the end of `cancelled` sends SIGTERM.
-/// What has not ended `grace` later is killed. When the command ends by itself, what is left of its
-/// process group is asked to end in the same way.
+/// A signal from `signals` is forwarded to the process group. When `cancelled` completes, SIGTERM is sent.
+/// Processes that have not ended after `grace` are killed. When the command exits by itself, the rest of its
+/// process group is ended in the same way.
 pub(crate) async fn run(
     program: &OsStr,
     arguments: &[OsString],
@@ -93,7 +95,7 @@ pub(crate) async fn run(
     grace: Duration,
     cancelled: impl Future<Output = ()>,
 ) -> Result<Ended, io::Error> {
-    // Before the start: an end that comes at once must be seen.
+    // Registered before the start, so that an immediate end is noticed.
     let mut changes = unix::signal(SignalKind::child())?;
     let mut running = match Running::start(program, arguments, variables)? {
         Ok(running) => running,
@@ -163,7 +165,7 @@ async fn until(moment: Option<Instant>) {
 }
 
 impl Running {
-    /// Starts the command. The inner error says why it could not be started.
+    /// Starts the command. The inner error is the reason why it could not be started.
     #[expect(clippy::disallowed_methods, reason = "the one place that starts a process: what the user asked to run")]
     fn start(
         program: &OsStr,
@@ -181,7 +183,8 @@ impl Running {
         let mut command = std::process::Command::new(program);
         command.args(arguments).envs(variables).process_group(0);
         let prepare = move || -> io::Result<()> {
-            // This program may be killed in a way that it cannot pass on.
+            // If this program is killed, it cannot forward a signal; the kernel then sends SIGTERM to the
+            // command.
             set_parent_process_death_signal(Some(Signal::TERM))?;
             if getppid() != Some(parent) {
                 return Err(io::ErrorKind::BrokenPipe.into());
@@ -194,7 +197,8 @@ impl Running {
         // SAFETY: the closure only makes system calls and allocates nothing.
         #[expect(unsafe_code, reason = "what must happen in the child before it becomes the command")]
         let command = unsafe { command.pre_exec(prepare) };
-        // The child inherits the mask and takes the terminal from the background.
+        // The child inherits the signal mask. It moves itself to the foreground from a background process
+        // group.
         let blocked = Blocked::new();
         let started = command.spawn();
         drop(blocked);
@@ -212,23 +216,24 @@ impl Running {
         Ok(Ok(Self { group, terminal, continued }))
     }
 
-    /// Continues a stopped group, which would not see a signal otherwise.
+    /// Continues a stopped process group, which would not handle other signals.
     fn wake(&self) {
         let _ = kill_process_group(self.group, Signal::CONT); // fails when it is empty
     }
 
-    /// The command was stopped, for example by Ctrl-Z: stops this program, too, so that the shell that
-    /// started it goes on. Without a terminal nobody would continue this program.
+    /// Called when the command was stopped, for example by Ctrl-Z: stops this program too, so that the shell
+    /// that started it gets the terminal back. Without a terminal, nothing would continue this program, so it
+    /// is not stopped.
     async fn suspend(&mut self) {
         let Some(terminal) = &self.terminal else { return };
         terminal.take_from(self.group);
         let _ = kill_current_process_group(Signal::TSTP);
-        // A process group without a shell of its own is not stopped and not continued either.
+        // A process group without a controlling shell is neither stopped nor continued.
         let _ = tokio::time::timeout(STOP_MAX, self.continued.recv()).await;
         self.resume();
     }
 
-    /// Continues the command, in the foreground if this program is there.
+    /// Continues the command, in the foreground if this program is in the foreground.
     fn resume(&self) {
         if let Some(terminal) = &self.terminal {
             terminal.give_to(self.group);

@@ -1,14 +1,13 @@
-//! Signals that would end this program, caught while a command runs.
+//! Catches signals that would end this program while a command runs.
 
 use std::io;
 
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// Signals that ask a program to end, caught instead.
+/// Receives the signals that ask a program to end.
 ///
-/// A signal that was ignored when this program started, as under `nohup`, stays ignored, also for the
-/// command.
+/// A signal that was ignored when this program started, as under `nohup`, stays ignored, also for the command.
 #[derive(Debug)]
 pub(crate) struct Signals {
     interrupt: Option<unix::Signal>,
@@ -18,7 +17,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Catches them from now on.
+    /// Catches the signals from now on.
     pub(crate) fn caught() -> io::Result<Self> {
         let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored(&status));
         let caught = |kind: SignalKind| {
@@ -33,7 +32,7 @@ impl Signals {
         })
     }
 
-    /// The next one.
+    /// Returns the next signal.
     pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
             () = received(&mut self.interrupt) => Signal::INT,
@@ -51,7 +50,7 @@ async fn received(signal: &mut Option<unix::Signal>) {
     }
 }
 
-/// The mask of ignored signals in the text of `/proc/self/status`; bit 0 is signal 1.
+/// Returns the mask of ignored signals from the text of `/proc/self/status`; bit 0 is signal 1.
 fn ignored(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)

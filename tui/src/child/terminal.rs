@@ -1,7 +1,7 @@
-//! The terminal, and which process group has it.
+//! The controlling terminal and its foreground process group.
 //!
-//! A command in a process group of its own can read from the terminal, and gets Ctrl-C and Ctrl-Z, only
-//! while its group is the foreground group of the terminal.
+//! A command in its own process group can read from the terminal, and receives Ctrl-C and Ctrl-Z, only while
+//! its group is the foreground group of the terminal.
 
 use std::{fs::File, io, os::fd::OwnedFd};
 
@@ -16,12 +16,12 @@ use rustix::{
 pub(super) struct Terminal(File);
 
 impl Terminal {
-    /// `None` where there is no controlling terminal, as under a CI agent.
+    /// Opens the terminal; `None` without a controlling terminal, as under a CI agent.
     pub(super) fn open() -> Option<Self> {
         File::options().read(true).write(true).open("/dev/tty").ok().map(Self)
     }
 
-    /// Whether this program is in the foreground, so that a shell has not put it in the background.
+    /// Returns whether this program is in the foreground.
     pub(super) fn is_ours(&self) -> bool {
         self.is_of(getpgrp())
     }
@@ -30,20 +30,20 @@ impl Terminal {
         tcgetpgrp(&self.0).is_ok_and(|foreground| foreground == group)
     }
 
-    /// Another handle, for the child that takes the terminal.
+    /// Returns another handle, for the child, which moves itself to the foreground.
     pub(super) fn handle(&self) -> io::Result<OwnedFd> {
         self.0.try_clone().map(Into::into)
     }
 
-    /// Puts `group` in the foreground, if this program is there.
+    /// Moves `group` to the foreground, if this program is in the foreground.
     pub(super) fn give_to(&self, group: Pid) {
         if self.is_ours() {
             let _ = tcsetpgrp(&self.0, group); // fails when the group has just ended
         }
     }
 
-    /// Puts this program back in the foreground: the command could not be started and
-    /// its process may have taken the terminal already.
+    /// Moves this program back to the foreground after a failed start: the process of the command may already
+    /// have taken the terminal.
     pub(super) fn reclaim(&self) {
         let owner_is_gone = tcgetpgrp(&self.0).is_ok_and(|group| test_kill_process_group(group).is_err());
         if owner_is_gone {
@@ -52,18 +52,18 @@ impl Terminal {
         }
     }
 
-    /// Puts this program back in the foreground, if `group` is there.
+    /// Moves this program back to the foreground, if `group` is in the foreground.
     pub(super) fn take_from(&self, group: Pid) {
         if !self.is_of(group) {
             return;
         }
-        // From the background this stops the caller with SIGTTOU, unless the signal is blocked.
+        // From the background, this call stops the caller with SIGTTOU unless the signal is blocked.
         let _blocked = Blocked::new();
         let _ = tcsetpgrp(&self.0, getpgrp()); // fails when the terminal is gone
     }
 }
 
-/// SIGTTOU is blocked in this thread while this value exists.
+/// Blocks SIGTTOU in this thread while the value exists.
 #[derive(Debug)]
 pub(super) struct Blocked {
     before: Option<SigSet>,
@@ -83,7 +83,7 @@ impl Drop for Blocked {
     }
 }
 
-/// The set of SIGTTOU alone.
+/// Returns the signal set with only SIGTTOU.
 pub(super) fn stop_on_output() -> SigSet {
     SigSet::from(Signal::SIGTTOU)
 }

@@ -11,7 +11,7 @@ use crate::{
     ui::Settings,
 };
 
-/// What is wrong with a file.
+/// The problems of a configuration file.
 #[derive(Serialize)]
 struct Checked {
     path: String,
@@ -21,7 +21,7 @@ struct Checked {
 #[derive(Serialize)]
 struct Found {
     line: usize,
-    /// `error`, or `warning` for what is passed over.
+    /// `error`, or `warning` for a key that is ignored.
     level: &'static str,
     text: String,
 }
@@ -59,7 +59,7 @@ fn check(path: String, mut problems: Vec<ConfigProblem>, output: &Output) -> Res
     Ok(code)
 }
 
-/// The settings in effect, in the format of the file.
+/// Returns the settings in effect, in the format of the file.
 fn shown(config: &Config) -> String {
     let (server, ui) = (&config.server, &config.ui);
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());

@@ -1,7 +1,7 @@
-//! Questions before objects are deleted, and before an action on many objects.
+//! Confirmation of deletions and of actions on many objects.
 //!
-//! On a terminal the user confirms: with `y`, by typing the name of what is deleted, or by typing the number of objects
-//! if there are many. Elsewhere `--yes` is required.
+//! On a terminal the user confirms with `y`, by typing the name of the deleted object, or, for many objects, by
+//! typing their number. Without a terminal, `--yes` is required.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ use crate::{
     prompt,
 };
 
-/// Asks before `what` is deleted permanently.
+/// Asks for confirmation before `what` is deleted permanently.
 pub(super) async fn deletion(what: &str, name: &str, yes: bool) -> Result<(), Failure> {
     named(what, "will be deleted permanently", name, yes).await
 }
 
-/// Asks before `what` is deleted. `restore` says until when and how it can be restored.
+/// Asks for confirmation before `what` is deleted. `restore` says until when and how it can be restored.
 pub(super) async fn restorable_deletion(
     what: &str,
     name: &str,
@@ -49,12 +49,12 @@ async fn named(what: &str, happens: &str, name: &str, yes: bool) -> Result<(), F
 
 /// An action on several objects.
 pub(super) struct Bulk {
-    /// `Redeliver`.
+    /// The action, for example `Redeliver`.
     pub(super) verb: &'static str,
-    /// One of the objects: `delivery`.
+    /// Name of one object, for example `delivery`.
     pub(super) noun: &'static str,
     pub(super) count: usize,
-    /// What else to know before confirming, a line each: what is skipped, and what happens.
+    /// Details to print before the confirmation, one per line: what is skipped, and the consequences.
     pub(super) details: Vec<String>,
     /// Whether the action deletes objects.
     pub(super) deletes: bool,
@@ -66,10 +66,10 @@ impl Bulk {
         format!("{} {}", self.verb, counted(self.count, self.noun))
     }
 
-    /// Says what happens, and asks unless `yes` is given.
+    /// Prints a summary, and asks for confirmation unless `yes` is set.
     pub(super) async fn confirmed(&self, yes: bool, output: &Output) -> Result<(), Failure> {
         if yes {
-            // What a deletion did is reported afterwards.
+            // A deletion prints its results afterwards.
             if !self.deletes && !output.format().quiet {
                 let _ = output.note(&self.summary()); // a message may get lost
             }

@@ -62,7 +62,7 @@ async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Resu
     )
 }
 
-/// The newest deliveries that match, at most `limit`.
+/// Returns the newest matching deliveries, at most `limit`.
 async fn rows(filter: FilterArgs, limit: usize, client: &Client) -> Result<Listed<Row>, Failure> {
     let since = filter.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
     let failed = filter.failed.then(|| "failure".to_owned());
@@ -132,7 +132,7 @@ fn pretty(payload: &serde_json::Value) -> String {
     serde_json::to_string_pretty(payload).unwrap_or_default()
 }
 
-/// `2030-01-02T03:04:05Z`, `2030-01-02`, or how long ago: `1h`.
+/// Parses `2030-01-02T03:04:05Z`, `2030-01-02`, or a duration before now such as `1h`.
 fn instant(text: &str, now: Timestamp) -> Result<String, Failure> {
     let ago = || {
         let span: jiff::Span = text.parse().ok()?;

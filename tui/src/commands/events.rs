@@ -13,11 +13,11 @@ use crate::{
     output::{Output, clean_line},
 };
 
-/// The newest events that the daemon gives at once.
+/// Most events that the daemon returns in one response.
 const LAST_MAX: usize = 1_000;
 /// Events of one page.
 const PAGE: usize = 500;
-/// Pause before a stream that ended is begun again.
+/// Pause before an ended stream is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(args: Events, client: &Client, output: &Output) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ pub(super) async fn run(args: Events, client: &Client, output: &Output) -> Resul
     Ok(())
 }
 
-/// The newest events, the newest last.
+/// Returns the newest events, oldest first.
 async fn newest(
     last: Option<u32>,
     limit: usize,
@@ -60,7 +60,7 @@ async fn newest(
     page.events.iter().try_for_each(|event| show(event, output))
 }
 
-/// Goes on where a stream ended, until the daemon refuses or is away.
+/// Follows events. Continues after a stream that the daemon closed, until a request fails.
 async fn follow(filter: &mut EventFilter, client: &Client, output: &Output) -> Result<(), Failure> {
     let failed = |error: ClientError| Failure::call("following events")(error);
     loop {
@@ -82,7 +82,7 @@ fn gap(output: &Output) {
     let _ = output.note("farrier: older events have been forgotten"); // a message may get lost
 }
 
-/// One line an event, in every form.
+/// Prints an event on one line, in every format.
 fn show(event: &Event, output: &Output) -> Result<(), Failure> {
     output.object(event, &event.id.to_string(), || line(event))
 }

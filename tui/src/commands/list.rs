@@ -64,7 +64,7 @@ fn cut_off(shown: usize, cut: &Cut) -> String {
     }
 }
 
-/// Reads a whole list.
+/// Reads a complete list.
 pub(super) async fn collect<B: DeserializeOwned, T, K: Hash>(
     pages: Pages<'_>,
     open: impl Fn(B) -> Vec<T>,
@@ -73,7 +73,7 @@ pub(super) async fn collect<B: DeserializeOwned, T, K: Hash>(
     Ok(first(usize::MAX, pages, open, id).await?.items)
 }
 
-/// Reads the first `limit` items of a list. `open` takes the items out of a page, `id` identifies an item.
+/// Reads the first `limit` items of a list. `open` returns the items of a page, `id` identifies an item.
 pub(super) async fn first<B: DeserializeOwned, T, K: Hash>(
     limit: usize,
     mut pages: Pages<'_>,

@@ -4,8 +4,8 @@ use clap_complete::Shell;
 
 use crate::{exit::Failure, output::Output};
 
-/// Extends the bash script of clap: completes `--option=value`, values with colons, and lists with commas. Bash splits
-/// words at `=` and `:` before it calls the function.
+/// Extends clap's bash script: completes `--option=value`, values with colons, and comma-separated lists. Bash
+/// splits words at `=` and `:` before it calls the function.
 const BASH: &str = r#"
 _farrier_values() {
     local token="${COMP_WORDS[COMP_CWORD]}" prev at=$COMP_CWORD typed list

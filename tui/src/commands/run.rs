@@ -13,7 +13,7 @@ use crate::{
     output::{Output, Table, fields, moment, time},
 };
 
-/// The value of a time that has not come yet.
+/// The value of a time that is not set yet.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
 #[derive(Serialize)]
@@ -49,7 +49,7 @@ async fn newest(args: ListRuns, client: &Client) -> Result<Listed<FoundRun>, Fai
     all.map_err(Failure::call("listing runs"))
 }
 
-/// `in_progress`, or how the run ended.
+/// Returns the conclusion of a run, or its status while it runs.
 fn state(status: &str, conclusion: &str) -> String {
     if conclusion.is_empty() { status.to_owned() } else { conclusion.to_owned() }
 }

@@ -64,7 +64,7 @@ pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<
     }
 }
 
-/// The phase and its progress: `Receiving objects 56 %, 412 of 733`.
+/// Formats the phase and its progress: `Receiving objects 56 %, 412 of 733`.
 fn far(task: &BackgroundTask) -> String {
     match progress::percent(task) {
         Some(percent) => format!("{} {percent} %, {} of {}", task.phase, task.done, task.total),

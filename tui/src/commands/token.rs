@@ -52,7 +52,7 @@ fn limited_to(path: RepositoryPath) -> TokenRepository {
     TokenRepository { owner: path.owner, name: path.name, ..TokenRepository::default() }
 }
 
-/// The repositories that a token can access.
+/// Returns the repositories that a token can access.
 fn reach(token: &AccessToken) -> String {
     let Some(all) = &token.repositories else { return "all".to_owned() };
     let path = |one: &TokenRepository| one.full_name.clone().unwrap_or_else(|| format!("{}/{}", one.owner, one.name));
@@ -82,7 +82,7 @@ fn table(all: &[AccessToken]) -> String {
     table.render()
 }
 
-/// `2030-01-02T03:04:05Z`, `2030-01-02` or `30d`, in whole seconds.
+/// Parses `2030-01-02T03:04:05Z`, `2030-01-02` or `30d`, rounded to whole seconds.
 fn instant(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let later = || {
         let span: jiff::Span = text.parse().ok()?;

@@ -16,7 +16,7 @@ use crate::{
     output::{Output, Table, fields, moment},
 };
 
-/// Most bytes that are read as a password; passwords have at most 255 characters.
+/// Size limit of a password on standard input, bytes. Passwords have at most 255 characters.
 const PASSWORD_MAX_BYTES: u64 = 4_096;
 
 #[derive(Serialize)]
@@ -65,7 +65,7 @@ fn show(user: &Account, output: &Output) -> Result<(), Failure> {
     })
 }
 
-/// Only administrators and the account itself learn whether it is deactivated.
+/// Returns the state of an account. Only administrators and the account itself see whether it is deactivated.
 fn state(user: &Account) -> String {
     let words = [
         (user.is_admin, "administrator"),
@@ -133,7 +133,7 @@ pub(super) async fn read_secret(option: &str) -> Result<String, Failure> {
     if secret.is_empty() { Err(Failure::Usage(format!("{option}: standard input was empty"))) } else { Ok(secret) }
 }
 
-/// Drops the one line break that `echo` adds; a password may hold others.
+/// Removes the line break that `echo` adds. Other line breaks are part of the password.
 fn without_newline(mut text: String) -> String {
     if text.ends_with('\n') {
         text.pop();

@@ -1,7 +1,7 @@
-//! The configuration of this program: `~/.config/farrier/config.toml`.
+//! The configuration of the terminal program, `~/.config/farrier/config.toml`.
 //!
-//! Everything in it is optional. What is wrong in it is said with its line and the choices there
-//! are, and stops nothing: what can be understood holds, the rest stays as it is without a file.
+//! All keys are optional. Problems are reported with their line and the valid values, and do not stop the
+//! program: valid settings apply, all others keep their defaults.
 
 mod read;
 
@@ -9,7 +9,7 @@ use std::{ffi::OsString, fs, io, path::PathBuf};
 
 use self::read::Reader;
 
-/// What a configuration says.
+/// The settings of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) server: Server,
@@ -20,7 +20,7 @@ pub(crate) struct Config {
     pub(crate) themes: Vec<ThemeSetting>,
 }
 
-/// Where the daemon is and who asks.
+/// The daemon and the credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) socket: Option<PathBuf>,
@@ -44,40 +44,40 @@ pub(crate) struct Ui {
     pub(crate) sync: Option<String>,
     pub(crate) mouse: bool,
     pub(crate) title: bool,
-    /// Above this number of objects, an action asks for the number to be typed.
+    /// To delete more objects than this, their number must be typed. Default: 1.
     pub(crate) confirm_bulk_over: Option<usize>,
 }
 
-/// Above this number of objects, the number must be typed to confirm an action, in the full screen and in commands.
+/// For every action on more objects than this, their number must be typed, in the full screen and in commands.
 pub(crate) const TYPED_ABOVE: usize = 10;
 
-/// Keys of one action, or keys that mean nothing any more.
+/// The keys of an action, or keys to unbind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeySetting {
     pub(crate) line: usize,
-    /// `global`, or the name of a place.
+    /// `global`, or the name of a part of the full screen.
     pub(crate) scope: String,
     /// The name of an action, or `unbind`.
     pub(crate) action: String,
     pub(crate) keys: Vec<String>,
 }
 
-/// A theme that a file makes.
+/// A theme defined in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ThemeSetting {
     pub(crate) line: usize,
     pub(crate) name: String,
     pub(crate) base: Option<String>,
-    /// Colours by the names of roles.
+    /// Colors by the names of roles.
     pub(crate) roles: Vec<(usize, String, String)>,
 }
 
-/// Something in a file that is not as it should be.
+/// A problem in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConfigProblem {
     pub(crate) line: usize,
     pub(crate) text: String,
-    /// Whether it only is passed over, as it may be meant for another version.
+    /// Whether the entry is only ignored, because it may be meant for another version.
     pub(crate) is_warning: bool,
 }
 
@@ -91,14 +91,14 @@ impl ConfigProblem {
     }
 }
 
-/// Where the file is, whether or not there is one.
+/// Returns the path of the file, whether or not it exists.
 pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = directory("XDG_CONFIG_HOME").or_else(|| directory("HOME").map(|home| home.join(".config")))?;
     Some(config.join("farrier/config.toml"))
 }
 
-/// The file's text; nothing when there is no file.
+/// Returns the text of the file; empty if it does not exist.
 pub(crate) fn text(variable: impl Fn(&str) -> Option<OsString>) -> io::Result<String> {
     match path(variable).map(fs::read_to_string) {
         None => Ok(String::new()),
@@ -110,12 +110,12 @@ pub(crate) fn text(variable: impl Fn(&str) -> Option<OsString>) -> io::Result<St
 }
 
 impl Config {
-    /// Understands a file as far as it can be understood.
+    /// Parses a configuration. Invalid entries are skipped and reported.
     pub(crate) fn parse(text: &str) -> (Self, Vec<ConfigProblem>) {
         Reader::read(text)
     }
 
-    /// What the user's file says; problems are for `farrier config check` to tell.
+    /// Loads the user's file. Problems are only reported by `farrier config check`.
     pub(crate) fn load(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         Self::parse(&text(variable).unwrap_or_default()).0
     }

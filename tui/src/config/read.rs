@@ -1,4 +1,4 @@
-//! From text to a configuration, with the line of everything that is wrong.
+//! Parses the configuration and reports each problem with its line.
 
 use toml::{
     Spanned,
@@ -42,7 +42,7 @@ impl<'t> Reader<'t> {
             .push(ConfigProblem::warning(line, format!("'{key}' is unknown; known keys: {}", known.join(", "))));
     }
 
-    /// The entries of a table.
+    /// Returns the entries of a table.
     fn entries<'a, 'i>(&mut self, name: &str, value: &'a Spanned<DeValue<'i>>) -> Vec<Entry<'a, 'i>> {
         let line = self.line(value.span().start);
         if let DeValue::Table(table) = value.get_ref() {
@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A text, one of `known` where there are any.
+    /// Reads a string. If `known` is not empty, the string must be one of its elements.
     fn text(&mut self, line: usize, key: &str, value: &Spanned<DeValue>, known: &[&str]) -> Option<String> {
         let Some(text) = value.get_ref().as_str() else {
             self.error(line, format!("{key} must be a string"));

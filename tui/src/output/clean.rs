@@ -1,7 +1,7 @@
 //! Removes control characters from text before it is written to a terminal.
 //!
-//! Names and messages come from others: a name may contain an escape sequence that renames the window, or a mark that
-//! reverses the direction of the line.
+//! Names and messages may come from other users: a name may contain an escape sequence that renames the window,
+//! or a character that reverses the text direction.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -9,7 +9,7 @@ use super::style;
 
 const SHOWN: char = '\u{fffd}';
 
-/// Whether a character controls a terminal or the direction of text.
+/// Returns whether a character controls a terminal or the text direction.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,14 +1,14 @@
 //! A page that is updated in place on a terminal.
 //!
-//! Each update overwrites the page line by line. Nothing is cleared first, so the page does not flicker, and earlier
-//! output stays on the terminal.
+//! Each update overwrites the page line by line. Nothing is cleared first, so the page does not flicker, and
+//! earlier output stays on the terminal.
 
 use std::fmt::Write as _;
 
 use super::{clean, style, write};
 use crate::exit::Failure;
 
-/// The page, and how many lines of it are on the terminal.
+/// A page, and the number of its lines on the terminal.
 #[derive(Debug, Default)]
 pub(crate) struct LivePage {
     lines: usize,

@@ -28,10 +28,10 @@ use crate::{
     ui::ColorMode,
 };
 
-/// Increased when a field of a JSON document is removed or changes its meaning.
+/// The schema number of JSON documents. Increased when a field is removed or changes its meaning.
 const SCHEMA: u8 = 1;
 
-/// Where results and messages go.
+/// Writes results and messages.
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
@@ -60,7 +60,7 @@ impl Output {
         self.format
     }
 
-    /// Writes an object: as JSON, as its ID, or as `text` for people.
+    /// Writes an object: as JSON, as its id, or as `text` for people.
     pub(crate) fn object<T: Serialize>(
         &self,
         object: &T,
@@ -80,7 +80,7 @@ impl Output {
         self.formatted(object, id).unwrap_or_else(|| self.table(&text()))
     }
 
-    /// Writes an object in the formats for programs; `None`: people read it.
+    /// Writes an object in the formats for programs; returns `None` if the output is for people.
     fn formatted<T: Serialize>(&self, object: &T, id: &str) -> Option<Result<(), Failure>> {
         if self.format.json || self.format.jsonl {
             return Some(self.json(&Document { schema: SCHEMA, body: object }));
@@ -106,7 +106,7 @@ impl Output {
         if self.stdout_is_terminal { write(&clean::styled(text)) } else { write(text) }
     }
 
-    /// Writes text for people. Its content may come from the daemon.
+    /// Writes text for people. It may contain text from the daemon.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         if self.stdout_is_terminal { write(&clean::lines(text)) } else { write(text) }
     }
@@ -120,7 +120,7 @@ impl Output {
         written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
     }
 
-    /// A page that is updated in place; `None` without a terminal, and for programs.
+    /// Returns a page that is updated in place; `None` without a terminal, and in the formats for programs.
     pub(crate) fn live_page(&self) -> Option<LivePage> {
         let for_people = !(self.format.json || self.format.jsonl || self.format.quiet);
         (self.stdout_is_terminal && for_people).then(LivePage::default)
@@ -137,7 +137,7 @@ impl Output {
         self.note(&format!("farrier: {}", failure.report()))
     }
 
-    /// A progress bar on standard error that counts bytes; hidden without a terminal.
+    /// Returns a progress bar on standard error that counts bytes; hidden without a terminal.
     pub(crate) fn progress(&self, what: &str, total: Option<u64>) -> ProgressBar {
         if !self.stderr_is_terminal || self.format.quiet {
             return ProgressBar::hidden();
@@ -167,10 +167,10 @@ fn written(done: io::Result<()>) -> Result<(), Failure> {
     })
 }
 
-/// Fields whose value is a state, which has a color.
+/// Fields with a state, which is colored.
 const STATE_FIELDS: [&str; 2] = ["health", "state"];
 
-/// Named values, one per line; empty values are omitted.
+/// Formats named values, one per line. Empty values are omitted.
 pub(crate) fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let shown = fields.iter().filter(|(_, value)| !value.is_empty());

@@ -1,4 +1,5 @@
-//! How results look: on a terminal, fitted to its width with relative times and colors; elsewhere, complete and plain.
+//! The style of results: on a terminal fitted to its width, with relative times and colors; otherwise complete
+//! and plain.
 
 use std::{ffi::OsString, io::IsTerminal as _, sync::OnceLock};
 
@@ -6,7 +7,8 @@ use jiff::Timestamp;
 
 use crate::{args::TimeStyle, clock, endpoint::variable, ui::ColorMode};
 
-/// How results look. Decided once, from the flags, the environment and whether standard output is a terminal.
+/// The style of results. Determined once, from the flags, the environment and whether standard output is a
+/// terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Style {
     /// Width of the terminal in cells; `None`: tables are not shortened.
@@ -19,7 +21,7 @@ pub(super) struct Style {
 
 static STYLE: OnceLock<Style> = OnceLock::new();
 
-/// Decides the style of this process.
+/// Determines the style of this process.
 pub(super) fn decide(time: Option<TimeStyle>, color: Option<ColorMode>) {
     let is_terminal = std::io::stdout().is_terminal();
     let columns = crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
@@ -60,7 +62,7 @@ const STATES: [(&[&str], &str); 4] = [
     (&["cancelled", "skipped", "off", "inactive", "archived", "expired"], DIM),
 ];
 
-/// A state in its color.
+/// Returns a state in its color.
 pub(super) fn state(text: &str) -> String {
     if current().colors { painted(text, text) } else { text.to_owned() }
 }
@@ -79,12 +81,12 @@ pub(super) fn plain(text: &str) -> String {
     SEQUENCES.iter().fold(text.to_owned(), |text, sequence| text.replace(sequence, ""))
 }
 
-/// A time in RFC 3339 for a table: relative or unchanged. A text that is not a time stays unchanged.
+/// Formats an RFC 3339 time for a table: relative or unchanged. Other text is unchanged.
 pub(crate) fn time(text: &str) -> String {
     age(text, current())
 }
 
-/// A time in RFC 3339 for a page: unchanged, with the relative time behind it on a terminal.
+/// Formats an RFC 3339 time for a page: unchanged, on a terminal followed by the relative time.
 pub(crate) fn moment(text: &str) -> String {
     let relative = time(text);
     if relative == text { relative } else { format!("{text} ({relative})") }
@@ -97,9 +99,9 @@ fn age(text: &str, style: Style) -> String {
     }
 }
 
-/// Seconds of the units of a relative time, the largest first.
+/// Units of relative times in seconds, largest first.
 const UNITS: [(i64, &str); 4] = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
-/// From this distance on, the date is shown.
+/// Times that are further away are shown as a date.
 const DATE_AFTER_SECS: i64 = 60 * 86_400;
 
 /// `5m ago`, `in 3d`, or a date.

@@ -1,7 +1,7 @@
-//! Zip files made of what is uploaded.
+//! Creates zip files for uploads.
 //!
-//! Owns which files go in and under which names. The zip file is written to a temporary file that has
-//! no name, so that nothing is left of it whatever happens.
+//! Decides which files are added and under which names. The zip file is a temporary file without a name, so
+//! nothing remains of it after a crash.
 
 use std::{
     collections::BTreeMap,
@@ -17,13 +17,14 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use crate::exit::Failure;
 
-/// What goes in, sorted by name.
+/// The content of a zip file, sorted by name.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     entries: BTreeMap<String, Entry>,
-    /// What is neither a file nor a directory, or leads back to itself.
+    /// Paths that are neither files nor directories, dangling links, and links to a directory that contains
+    /// them.
     pub(crate) skipped: Vec<PathBuf>,
-    /// Bytes of all files.
+    /// Total size of the files, bytes.
     pub(crate) bytes: u64,
 }
 
@@ -33,8 +34,8 @@ struct Entry {
     metadata: Metadata,
 }
 
-/// Finds what `paths` name. Names in the zip file begin below the deepest directory that all have in
-/// common; of a single directory, below itself. Links are followed.
+/// Collects the files in `paths`. Names in the zip file are relative to the deepest common directory; for a
+/// single directory, to that directory. Links are followed.
 pub(crate) fn collect(paths: &[PathBuf]) -> Result<Contents, Failure> {
     let mut contents = Contents::default();
     let mut found = Vec::new();
@@ -56,10 +57,10 @@ pub(crate) fn collect(paths: &[PathBuf]) -> Result<Contents, Failure> {
 }
 
 impl Contents {
-    /// `above` are the directories that led here, to notice a link that leads back.
+    /// `above` contains the directories on the way to `path`, to detect links to one of them.
     fn add(&mut self, root: &Path, path: &Path, above: &mut Vec<PathBuf>) -> Result<(), Failure> {
         let metadata = match fs::metadata(path) {
-            // A link that leads nowhere is no reason to upload nothing.
+            // A dangling link does not fail the upload.
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
                 self.skipped.push(path.to_owned());
                 return Ok(());
@@ -90,7 +91,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Writes the zip file and answers it, ready to be read. Blocks for as long as that takes.
+    /// Writes the zip file and returns it, ready to be read. Blocking.
     pub(crate) fn write(self, level: u8, bar: &ProgressBar) -> Result<File, Failure> {
         let made = |source| Failure::io("creating a temporary file", source);
         let zipped = |path: &Path| {
@@ -128,7 +129,7 @@ fn options(metadata: &Metadata, level: u8) -> SimpleFileOptions {
     }
 }
 
-/// Zip files know the years 1980 to 2107.
+/// Returns the modification time; `None` if it is outside the range of zip files, 1980 to 2107.
 fn modified(metadata: &Metadata) -> Option<zip::DateTime> {
     let time = Timestamp::try_from(metadata.modified().ok()?).ok()?.to_zoned(TimeZone::UTC).datetime();
     let small = |n: i8| u8::try_from(n).ok();
@@ -141,7 +142,7 @@ fn broken(path: &Path, source: io::Error) -> Failure {
     Failure::io(format!("reading {}", path.display()), source)
 }
 
-/// The absolute path without `.` and `..`; links keep their names.
+/// Returns the absolute path without `.` and `..`. Links are not resolved.
 fn lexical(path: &Path) -> io::Result<PathBuf> {
     let mut clean = PathBuf::new();
     for component in std::path::absolute(path)?.components() {

@@ -1,7 +1,7 @@
-//! Uploading: one file, read and hashed once, sent in blocks.
+//! Uploads a file in blocks. The file is read and hashed once.
 //!
-//! One thread reads and hashes while blocks are on their way. At most the blocks on their way, one
-//! waiting and one being read are in memory.
+//! A thread reads and hashes the file while blocks are sent. In memory are at most the blocks being sent, one
+//! waiting block and one block being read.
 
 use std::{fs::File, io::Read};
 
@@ -16,19 +16,19 @@ use tokio::sync::mpsc;
 use super::retry;
 use crate::{blocking, exit::Failure};
 
-/// What the official client sends.
+/// Block size of the official client.
 const BLOCK_BYTES: usize = 8 << 20;
 
-/// What was uploaded.
+/// An uploaded file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Uploaded {
-    /// Bytes.
+    /// Size, bytes.
     pub(crate) size: i64,
     /// `sha256:` and 64 hexadecimal digits.
     pub(crate) digest: String,
 }
 
-/// Uploads a file and commits it.
+/// Uploads a file and commits its blocks.
 pub(crate) async fn upload(
     client: &Client,
     url: &SignedUrl,
@@ -52,7 +52,7 @@ pub(crate) async fn upload(
                 }
                 None => ended = true,
             },
-            // Leaving here drops the receiver, which ends the reading thread.
+            // On an error, returning drops the receiver, which ends the reading thread.
             Some(sent) = sending.next() => sent?,
             else => break,
         }
@@ -71,7 +71,7 @@ async fn send(client: &Client, url: &SignedUrl, id: String, block: Bytes, bar: &
     Ok(())
 }
 
-/// Hands out the blocks of `source` until its end, or until nobody wants more.
+/// Passes the blocks of `source` to `give` until the end or until `give` returns false.
 fn read_blocks(
     source: &mut impl Read,
     block_bytes: usize,
@@ -84,14 +84,14 @@ fn read_blocks(
         let last = block.len() < block_bytes;
         hash.update(&block);
         size += i64::try_from(block.len()).map_err(std::io::Error::other)?;
-        // An empty file has no block at all.
+        // An empty file has no blocks.
         if (!block.is_empty() && !give(block.into())) || last {
             return Ok(Uploaded { size, digest: format!("sha256:{}", hex::encode(hash.finalize())) });
         }
     }
 }
 
-/// All ids of an upload have the same length, as the protocol wants.
+/// Returns the id of a block. The protocol requires that all ids of an upload have the same length.
 fn block_id(prefix: &uuid::Uuid, index: usize) -> String {
     STANDARD.encode(format!("{prefix}{index:012}"))
 }

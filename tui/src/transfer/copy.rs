@@ -1,7 +1,7 @@
-//! Archives and bundles of repositories, written to files as they come.
+//! Downloads archives and bundles of repositories to files.
 //!
-//! They are created while they are sent. Their size is unknown and an interrupted one starts again, so
-//! nothing of it stays.
+//! The daemon creates them while it sends them. Their size is unknown and an interrupted download cannot be
+//! continued, so an incomplete file is removed.
 
 use std::path::PathBuf;
 
@@ -11,22 +11,22 @@ use tokio::sync::mpsc;
 use super::{names::file_name, sink::Part};
 use crate::{blocking, exit::Failure};
 
-/// Pieces on their way to the disk.
+/// Chunks that were received but not written yet.
 const PIECES_MAX: usize = 16;
-/// How often it is said how far it is, bytes.
+/// Interval of progress reports, bytes.
 const TELL_EVERY: u64 = 256 << 10;
 
-/// What of a repository is fetched.
+/// What to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// What a branch, a tag or a commit holds, in the form with this ending.
+    /// The tree or the history of a branch, tag or commit, in the format with this file name extension.
     Of { reference: String, format: &'static str },
-    /// Every branch and every tag, as one bundle.
+    /// All branches and tags in one bundle.
     All,
 }
 
 impl Content {
-    /// The file that it is written to.
+    /// Returns the name of the file.
     pub(crate) fn name(&self, repo: &RepositoryPath) -> String {
         file_name(&match self {
             Self::Of { reference, format } => format!("{}-{}.{format}", repo.name, reference.replace('/', "-")),
@@ -34,7 +34,7 @@ impl Content {
         })
     }
 
-    /// Begins to fetch it.
+    /// Requests the content.
     pub(crate) async fn begin(&self, client: &Client, repo: &RepositoryPath) -> Result<Chunks, ClientError> {
         match self {
             Self::Of { reference, format } => client.archive(repo, reference, format).await,
@@ -43,7 +43,7 @@ impl Content {
     }
 }
 
-/// A file that is whole, and not in its place yet.
+/// A completely received file that does not have its final name yet.
 #[derive(Debug)]
 pub(crate) struct Received {
     part: Part,
@@ -55,7 +55,8 @@ impl Received {
         self.part.have()
     }
 
-    /// Puts it into its place, which is `place`'s business: until then it goes when it is dropped.
+    /// Passes the part file to `place`, which gives it its final name. If that fails or is not called, the file
+    /// is removed.
     pub(crate) fn put<T>(mut self, place: impl FnOnce(Part) -> Result<T, Failure>) -> Result<T, Failure> {
         let put = place(self.part)?;
         self.left.0 = None;
@@ -63,7 +64,7 @@ impl Received {
     }
 }
 
-/// Writes all of `chunks` to the part file at `place`; `told` hears how many bytes there are.
+/// Writes `chunks` to the part file at `place`. `told` is called with the number of bytes received.
 pub(crate) async fn receive(
     mut chunks: Chunks,
     place: PathBuf,
@@ -109,14 +110,14 @@ fn write(mut part: Part, mut pieces: mpsc::Receiver<bytes::Bytes>) -> std::io::R
     Ok(part)
 }
 
-/// Removes an unfinished file, also when the work is dropped.
+/// Removes an unfinished file when it is dropped, also if the download is cancelled.
 #[derive(Debug)]
 struct Leftover(Option<PathBuf>);
 
 impl Drop for Leftover {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // What cannot be removed is named so that nobody takes it for whole.
+            // If the removal fails, the suffix `.part` still marks the file as incomplete.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,7 +1,7 @@
-//! Downloading: into a part file, going on where it stopped, until the bytes are those announced.
+//! Downloads artifacts to part files. Interrupted downloads are continued, and the complete file is verified.
 //!
-//! A signed address may expire in the middle, a connection may break, a daemon may restart: as long
-//! as bytes keep coming, the download does not give up.
+//! A signed URL may expire, the connection may be lost and the daemon may restart during a download. The
+//! download is retried as long as it makes progress.
 
 use std::path::PathBuf;
 
@@ -12,50 +12,50 @@ use tokio::sync::mpsc;
 use super::{resume, retry, sink::Part};
 use crate::{blocking, exit::Failure};
 
-/// Pieces on their way to the disk; a piece has a few hundred KiB at most.
+/// Chunks that were received but not written yet; a chunk has at most a few hundred KiB.
 const PIECES_MAX: usize = 16;
 
-/// What is downloaded.
+/// An artifact to download.
 #[derive(Debug)]
 pub(crate) struct DownloadRequest {
-    /// Bytes, as listed.
+    /// Size according to the list, bytes.
     pub(crate) size: u64,
-    /// `sha256:…`, as listed; empty when the daemon does not tell.
+    /// `sha256:…` according to the list; empty if the daemon did not send it.
     pub(crate) digest: String,
-    /// Where the bytes are kept until all are there.
+    /// The file for the incomplete content.
     pub(crate) part: PathBuf,
 }
 
-/// All bytes, checked.
+/// A complete, verified download.
 #[derive(Debug)]
 pub(crate) struct Fetched {
-    /// The file that holds them.
+    /// The file with the content.
     pub(crate) part: Part,
-    /// Whether they are a zip file.
+    /// Whether the content is a zip file.
     pub(crate) is_zip: bool,
-    /// `sha256:…` of what came.
+    /// `sha256:…` of the content.
     pub(crate) digest: String,
 }
 
-/// How one request ended.
+/// The result of one request.
 #[derive(Debug)]
 enum Got {
-    /// Its answer is in the part file.
+    /// The complete response is in the part file.
     All,
-    /// What of its answer came is in the part file.
+    /// The request failed. The received part of the response is in the part file.
     Broken(ClientError),
-    /// Its answer was of no use; the part file is empty.
+    /// The response was not usable. The part file is empty.
     Nothing,
 }
 
-/// What is known of the bytes besides the bytes.
+/// Properties of the content from earlier responses.
 #[derive(Debug, Default)]
 struct Known {
     etag: Option<String>,
     content_type: Option<String>,
 }
 
-/// Fetches what is `wanted` from where `locate` says, as often as it must be asked.
+/// Downloads `wanted` from the URL that `locate` returns, with as many requests as necessary.
 pub(crate) async fn fetch(
     client: &Client,
     wanted: &DownloadRequest,
@@ -89,7 +89,7 @@ pub(crate) async fn fetch(
         };
         let refused = error.status().is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 404));
         if refused && !url_is_fresh {
-            // Signed addresses expire, which a long download lives to see.
+            // Signed URLs expire, possibly during a long download.
             let again = retry::retrying(retry::passing, &locate).await;
             url = again.map_err(Failure::call("asking for the bytes again"))?;
             url_is_fresh = true;
@@ -110,7 +110,7 @@ async fn open(wanted: &DownloadRequest) -> Result<Part, Failure> {
     let doing = format!("opening {}", path.display());
     let mut part = blocking::run(move || Part::open(path).map_err(|source| Failure::io(doing, source))).await?;
     if wanted.digest.is_empty() {
-        // Nothing would tell whether the rest belongs to it.
+        // Without a digest, it is unknown whether existing bytes belong to this artifact.
         restart(&mut part)?;
     }
     Ok(part)
@@ -120,7 +120,7 @@ fn restart(part: &mut Part) -> Result<(), Failure> {
     part.restart().map_err(|source| Failure::io(format!("truncating {}", part.path().display()), source))
 }
 
-/// One request. What came is in the part file, whether or not it was all.
+/// Sends one request. The received bytes are in the part file, even if the response was incomplete.
 async fn attempt(
     client: &Client,
     url: &SignedUrl,
@@ -148,7 +148,7 @@ async fn attempt(
     receive(part, download, wanted.size, bar).await
 }
 
-/// Writes while more is received.
+/// Writes chunks to the part file on another thread while more are received.
 async fn receive(mut part: Part, mut download: Download, size: u64, bar: &ProgressBar) -> Result<(Part, Got), Failure> {
     let mut room = size.saturating_sub(part.have());
     let (sender, mut pieces) = mpsc::channel::<bytes::Bytes>(PIECES_MAX);
@@ -172,7 +172,7 @@ async fn receive(mut part: Part, mut download: Download, size: u64, bar: &Progre
         }
         room -= length;
         if sender.send(piece).await.is_err() {
-            // Writing has failed, and says why below.
+            // Writing failed. The error is returned below.
             break Got::All;
         }
         bar.inc(length);
@@ -183,7 +183,7 @@ async fn receive(mut part: Part, mut download: Download, size: u64, bar: &Progre
     Ok((part, received))
 }
 
-/// Bytes that are not those announced are worth nothing, not even as a beginning.
+/// Verifies size and digest. Removes the file if they differ, because no part of it can be trusted.
 fn checked(part: Part, wanted: &DownloadRequest, is_zip: bool) -> Result<Fetched, Failure> {
     let digest = part.digest();
     let whole = part.have() == wanted.size && (wanted.digest.is_empty() || wanted.digest == digest);
@@ -200,7 +200,7 @@ fn checked(part: Part, wanted: &DownloadRequest, is_zip: bool) -> Result<Fetched
     Err(Failure::Other(text))
 }
 
-/// The official client's rule.
+/// Returns whether the content is a zip file, by the rule of the official client.
 fn is_zip(content_type: Option<&str>, url: &SignedUrl) -> bool {
     let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase();
     let zips = ["application/zip", "application/x-zip-compressed", "application/zip-compressed"];

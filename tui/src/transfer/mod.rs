@@ -1,8 +1,7 @@
-//! Bytes of artifacts, up and down, and of repositories.
+//! Transfers artifacts and downloads repositories.
 //!
-//! Owns what is slow, large or breaks in the middle: blocks in parallel, downloads that go on where
-//! they stopped, archives. Memory is bounded whatever the size. Says nothing to the user but through
-//! the progress bar that it is given.
+//! Handles large, slow and interrupted transfers: parallel blocks, continued downloads, archives. Memory use
+//! does not depend on the size of the content. The only output is the progress bar that the caller passes.
 
 pub(crate) mod archive;
 pub(crate) mod blocks;

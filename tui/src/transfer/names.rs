@@ -1,14 +1,14 @@
-//! Names of files made of names of artifacts.
+//! Derives file names from artifact names.
 //!
-//! A name from the daemon is never a path: what is left of it is one component that every file
-//! system takes.
+//! A name from the daemon is never used as a path. It is reduced to one path component that is valid on every
+//! file system.
 
 use std::path::{Path, PathBuf};
 
-/// Leaves room for the suffixes that are added.
+/// Longest name, bytes. Leaves room for suffixes.
 const NAME_MAX_BYTES: usize = 200;
 
-/// One harmless path component.
+/// Returns `name` as one safe path component.
 pub(crate) fn file_name(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let mut clean: String = base.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
@@ -20,31 +20,31 @@ pub(crate) fn file_name(name: &str) -> String {
     }
 }
 
-/// The name that an artifact is saved under.
+/// Returns the name under which an artifact is saved.
 pub(crate) fn saved_name(name: &str, is_zip: bool) -> String {
     let clean = file_name(name);
     let ends = clean.len() >= 4 && clean.as_bytes()[clean.len() - 4..].eq_ignore_ascii_case(b".zip");
     if is_zip && !ends { clean + ".zip" } else { clean }
 }
 
-/// Where what is not finished is kept. The digest is part of the name: what an earlier download left
-/// is only continued with the same bytes.
+/// Returns the name of the part file. It contains the digest, so that a download is only continued with the
+/// same content.
 pub(crate) fn part_name(name: &str, id: i64, digest: &str) -> String {
     let digest: String =
         digest.trim_start_matches("sha256:").chars().filter(char::is_ascii_hexdigit).take(12).collect();
     format!("{}.{id}-{digest}.part", file_name(name))
 }
 
-/// What `-o` means.
+/// The target of `-o`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// This file.
     File(PathBuf),
-    /// A file in this directory, under the artifact's name.
+    /// A file in this directory, named after the artifact.
     Below(PathBuf),
 }
 
-/// A path is a directory if it is one, or says so with a slash at its end.
+/// Interprets `-o`. A path is a directory if it exists as one or ends with a slash.
 pub(crate) fn target(output: Option<&Path>, is_directory: impl Fn(&Path) -> bool) -> Target {
     match output {
         None => Target::Below(PathBuf::from(".")),

@@ -1,4 +1,4 @@
-//! What an upload becomes.
+//! Decides how files are uploaded.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use crate::exit::Failure;
 
 pub(crate) const ZIP: &str = "application/zip";
 
-/// One file as it is, or everything in a zip file.
+/// An upload of one unchanged file or of a zip file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Name of the artifact.
     pub(crate) name: String,
-    /// What its bytes are.
+    /// Media type of the content.
     pub(crate) mime_type: String,
-    /// The file to upload as it is; `None`: a zip file is made of all paths.
+    /// The file to upload unchanged; `None`: all paths are packed in a zip file.
     pub(crate) raw: Option<PathBuf>,
 }
 
-/// Decides what is uploaded, and under which name. As with the official client, a file that is
-/// uploaded as it is names the artifact itself.
+/// Decides what is uploaded, and under which name. As in the official client, a file that is uploaded unchanged
+/// gives the artifact its own name.
 pub(crate) fn plan(
     paths: &[PathBuf],
     name: Option<&str>,
@@ -38,7 +38,7 @@ pub(crate) fn plan(
     let name = match (name, paths) {
         (Some(name), _) => name.to_owned(),
         (None, [path]) => base_name(path)?,
-        // What the official action calls it.
+        // The default name of the official action.
         (None, _) => "artifact".to_owned(),
     };
     check_artifact(&name).map_err(|error| Failure::Usage(format!("the artifact's name {name:?} {error}")))?;
@@ -47,7 +47,7 @@ pub(crate) fn plan(
 }
 
 fn base_name(path: &Path) -> Result<String, Failure> {
-    // `.` and `..` have a name as well.
+    // `.` and `..` are resolved to the names of their directories.
     let named = if path.file_name().is_some() { path.to_owned() } else { path.canonicalize().unwrap_or_default() };
     let name = named.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| Failure::Usage(format!("--name is required for {}", path.display())))

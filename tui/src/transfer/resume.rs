@@ -1,22 +1,22 @@
-//! Whether a download goes on where it stopped.
+//! Decides whether a download continues where it stopped.
 //!
-//! Pure decisions: what the part file holds and what the daemon answered are arguments.
+//! Pure functions: the content of the part file and the response are arguments.
 
 use farrier_common::client::ContentRange;
 use http::StatusCode;
 
-/// What to do before asking.
+/// The next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// Everything is there already.
+    /// None: the file is complete.
     Complete,
-    /// Ask for what comes after this many bytes.
+    /// Request the content from this offset on.
     From(u64),
-    /// What is there is of no use: ask for all.
+    /// Discard the file and request all of it.
     Over,
 }
 
-/// `size` is what the list says.
+/// Decides on the next request. `size` is the size according to the list.
 pub(crate) fn start(have: u64, size: u64) -> Start {
     match have {
         0 => Start::From(0),
@@ -26,18 +26,18 @@ pub(crate) fn start(have: u64, size: u64) -> Start {
     }
 }
 
-/// What to do with an answer.
+/// What to do with a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Write {
-    /// Write its bytes behind those that are there.
+    /// Append its body to the file.
     Append,
-    /// Drop what is there, and write its bytes.
+    /// Discard the file and write the body.
     Replace,
-    /// Drop what is there, and ask for all.
+    /// Discard the file and repeat the request for all of the content.
     AskAgain,
 }
 
-/// Decides about the answer to a request for the bytes from `have` on.
+/// Decides what to do with the response to a request for the content from offset `have` on.
 pub(crate) fn answer(have: u64, size: u64, status: StatusCode, range: Option<ContentRange>) -> Write {
     match (status, range) {
         (StatusCode::OK, _) => Write::Replace,

@@ -1,10 +1,10 @@
-//! When a call is made again.
+//! Decides when requests are repeated.
 
 use std::time::Duration;
 
 use farrier_common::client::ClientError;
 
-/// Waits between tries: twenty seconds in all, long enough for a daemon to be restarted.
+/// Pauses between attempts, 20 seconds in total: enough for a restart of the daemon.
 const DELAYS: [Duration; 5] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -13,23 +13,23 @@ const DELAYS: [Duration; 5] = [
     Duration::from_secs(10),
 ];
 
-/// The wait before the next try, after that many failures in a row; `None`: give up.
+/// Returns the pause after `failures` failures in a row; `None`: give up.
 pub(crate) fn delay(failures: usize) -> Option<Duration> {
     DELAYS.get(failures.checked_sub(1)?).copied()
 }
 
-/// For calls in the middle of something: the daemon was there, and will be again.
+/// Rule for requests during an operation: the daemon was reachable, so every temporary error is retried.
 pub(crate) fn passing(error: &ClientError) -> bool {
     error.is_transient()
 }
 
-/// For the first call: a daemon that is not there is worth a message at once.
+/// Rule for the first request: if the daemon is not reachable, fail immediately.
 pub(crate) fn once_reached(error: &ClientError) -> bool {
     error.is_transient() && !matches!(error, ClientError::Unreachable { .. })
 }
 
-/// Makes a call until it works, fails in a way that is not `worth` another try, or has failed too
-/// often. Only for calls that may be made twice.
+/// Repeats a request until it succeeds, fails with an error for which `worth` returns false, or has failed too
+/// often. Only for requests that can be repeated safely.
 pub(crate) async fn retrying<T>(
     worth: fn(&ClientError) -> bool,
     call: impl AsyncFn() -> Result<T, ClientError>,

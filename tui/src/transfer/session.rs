@@ -1,13 +1,13 @@
-//! The job that this process runs in.
+//! Identifies the job in which this process runs.
 //!
-//! A runtime token names its run and its job in one claim. It is read, never checked: that is the
-//! daemon's.
+//! A claim of the runtime token contains the ids of the run and the job. The token is decoded but not verified;
+//! the daemon verifies it.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use farrier_common::client::RunScope;
 use serde::Deserialize;
 
-/// Variable that holds the runtime token.
+/// The variable that contains the runtime token.
 pub(crate) const TOKEN_VARIABLE: &str = "ACTIONS_RUNTIME_TOKEN";
 
 #[derive(Deserialize)]
@@ -15,7 +15,8 @@ struct Claims {
     scp: String,
 }
 
-/// The ids in a runtime token; `None` if it is none. Same rules as the official client's.
+/// Returns the ids in a runtime token; `None` if it is not a runtime token. Same rules as the official
+/// client's.
 pub(crate) fn scope(token: &str) -> Option<RunScope> {
     let mut parts = token.trim().split('.');
     let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {

@@ -1,6 +1,6 @@
-//! The file that a download is written to before it is whole.
+//! Part files: incomplete downloads.
 //!
-//! Owns its bytes and their hash, which never disagree. One download at a time: the file is locked.
+//! A part file always has the hash of its content. It is locked, so that only one download writes to it.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,7 +11,7 @@ use std::{
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest as _, Sha256};
 
-/// A part file that is open.
+/// An open part file.
 #[derive(Debug)]
 pub(crate) struct Part {
     file: File,
@@ -21,7 +21,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Opens a part file, or makes one, and reads what is in it. Blocks for as long as that takes.
+    /// Opens or creates a part file and hashes its content. Blocking.
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
         file.try_lock().map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another download writes to it"))?;
@@ -42,12 +42,12 @@ impl Part {
         &self.path
     }
 
-    /// Bytes that are there.
+    /// Returns the number of bytes in the file.
     pub(crate) fn have(&self) -> u64 {
         self.have
     }
 
-    /// Drops what is there.
+    /// Removes the content.
     pub(crate) fn restart(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.file.rewind()?;
@@ -63,7 +63,7 @@ impl Part {
         Ok(())
     }
 
-    /// `sha256:` and the digest of what is there.
+    /// Returns `sha256:` and the digest of the content.
     pub(crate) fn digest(&self) -> String {
         format!("sha256:{}", hex::encode(self.hash.clone().finalize()))
     }
@@ -73,15 +73,15 @@ impl Part {
         std::fs::remove_file(&self.path)
     }
 
-    /// Gives the file its name. What has that name is only replaced by `force`, also if it came
-    /// meanwhile.
+    /// Renames the file to `target`. An existing file is only replaced with `force`, even if it was created in
+    /// the meantime.
     pub(crate) fn finish(self, target: &Path, force: bool) -> io::Result<()> {
         self.file.sync_all()?;
         if force {
             return std::fs::rename(&self.path, target);
         }
         match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
-            // Not every file system knows that flag.
+            // Some file systems do not support this flag.
             Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !target.exists() => {
                 std::fs::rename(&self.path, target)
             }

@@ -1,7 +1,7 @@
-//! Unpacking zip files.
+//! Unpacks zip files.
 //!
-//! A zip file comes from others: no entry may leave the directory, replace what is there, or be a
-//! link. All names are checked before the first file is written.
+//! Zip files are not trusted: no entry may leave the directory, replace an existing file, or be a link. All
+//! names are checked before the first file is written.
 
 use std::{
     fs::{self, File},
@@ -14,8 +14,7 @@ use zip::ZipArchive;
 
 use crate::exit::Failure;
 
-/// Unpacks `file` below `directory` and answers how many files there are. Blocks for as long as that
-/// takes.
+/// Unpacks `file` below `directory` and returns the number of files. Blocking.
 pub(crate) fn unpack(file: File, directory: &Path, force: bool) -> Result<usize, Failure> {
     let mut archive = ZipArchive::new(file).map_err(broken("opening the zip file"))?;
     let targets = targets(&mut archive, directory, force)?;
@@ -31,13 +30,14 @@ pub(crate) fn unpack(file: File, directory: &Path, force: bool) -> Result<usize,
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        // The umask decides about bits that give rights to others; set-uid bits are dropped.
+        // The umask restricts the permissions for other users; set-uid bits are dropped.
         let mode = entry.unix_mode().map_or(0o666, |mode| mode & 0o777 | 0o600);
         let mut fresh = tempfile::Builder::new();
         fresh.prefix(".farrier-").permissions(fs::Permissions::from_mode(mode));
         let mut file = fresh.tempfile_in(path.parent().unwrap_or(directory)).map_err(failed)?;
         io::copy(&mut entry, &mut file).map_err(failed)?;
-        // An existing file stays until the new one is complete: a full disk or a damaged entry must not cost it.
+        // An existing file is kept until the new one is complete, so that a full disk or a damaged entry does
+        // not destroy it.
         let placed = if force { file.persist(&path) } else { file.persist_noclobber(&path) };
         placed.map_err(|error| failed(error.error))?;
         files += 1;

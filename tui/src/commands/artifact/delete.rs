@@ -13,7 +13,7 @@ use crate::{
     output::{Output, clean_line, human_bytes},
 };
 
-/// Artifacts that a question lists.
+/// Most artifacts that the question lists.
 const LISTED_MAX: usize = 6;
 
 #[derive(Serialize)]

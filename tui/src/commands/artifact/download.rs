@@ -62,11 +62,11 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
     Ok(exit::OK)
 }
 
-/// Where it goes, and the directory for what is not finished. Both are on one file system, so that
-/// the last step is a rename.
+/// Returns the target and the directory for the part file. Both are on the same file system, so that the last
+/// step is a rename.
 fn destination(args: &Download, found: &SelectedArtifact) -> (Target, PathBuf) {
     let target = match (&args.output, args.extract) {
-        // Unpacking always means a directory.
+        // Unpacking always uses a directory.
         (Some(path), true) => Target::Below(path.clone()),
         (None, true) => Target::Below(names::file_name(&found.artifact.name).into()),
         (path, false) => names::target(path.as_deref(), Path::is_dir),

@@ -1,11 +1,11 @@
-//! Commands on several artifacts: a failure does not stop the others.
+//! Counts the results of commands on several artifacts. A failure does not stop the others.
 
 use crate::{
     exit::{self, Failure},
     output::Output,
 };
 
-/// The results of all of them.
+/// The results of a command on several artifacts.
 #[derive(Debug, Default)]
 pub(super) struct BatchResult {
     done: usize,

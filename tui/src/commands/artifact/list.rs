@@ -40,7 +40,7 @@ pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -
         count += page.len();
         if format.jsonl || format.quiet {
             page.truncate(page.len() - count.saturating_sub(limit));
-            // Each page is printed at once, so that a reader can stop early.
+            // Each page is printed immediately, so that a consumer such as `head` can stop early.
             for found in page {
                 output.object(&shown(&found), &found.artifact.id.to_string(), String::new)?;
             }

@@ -1,5 +1,5 @@
-//! Where a command finds artifacts: in a repository or in all repositories, over the REST API; or in the run that this
-//! process is part of, over the artifact service. Commands use all three in the same way.
+//! Finds artifacts: in one repository or all repositories (REST API), or in the run to which this process
+//! belongs (artifact service). Commands use all three in the same way.
 
 use std::ffi::OsString;
 
@@ -18,7 +18,7 @@ use crate::{
     transfer::session,
 };
 
-/// Where artifacts are looked for.
+/// The artifacts that a command searches.
 #[derive(Debug)]
 pub(super) enum ArtifactSource {
     All { client: Client, run: Option<i64> },
@@ -42,7 +42,7 @@ enum Choice {
     Run { scope: RunScope, token: Token },
 }
 
-/// The job that this process runs in, if it does.
+/// Returns the job in which this process runs.
 pub(super) fn own_job(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<(RunScope, Token)>, Failure> {
     let Some(text) = variable(session::TOKEN_VARIABLE) else { return Ok(None) };
     let text = text.to_string_lossy();
@@ -51,7 +51,7 @@ pub(super) fn own_job(variable: impl Fn(&str) -> Option<OsString>) -> Result<Opt
     Ok(Some((scope.ok_or_else(bad)?, Token::new(&text).map_err(|_| bad())?)))
 }
 
-/// The repository of the job that this process runs in.
+/// Returns the repository of the job in which this process runs.
 pub(super) fn own_repository(variable: impl Fn(&str) -> Option<OsString>) -> Option<RepositoryPath> {
     variable("GITHUB_REPOSITORY")?.to_str()?.parse().ok()
 }
@@ -64,7 +64,7 @@ fn choose(place: &Where, variable: impl Fn(&str) -> Option<OsString>) -> Result<
     let own = own_repository(&variable);
     let own_run = variable("GITHUB_RUN_ID").and_then(|run| run.to_str()?.parse().ok());
     if let Some(repo) = &place.repo {
-        // Another repository's runs have other numbers.
+        // Runs of another repository have other ids.
         let inherited = own_run.filter(|_| own.as_ref().is_some_and(|own| same(own, repo)));
         return Ok(Choice::Repository { repo: repo.clone(), run: place.run.or(inherited) });
     }
@@ -96,7 +96,7 @@ impl ArtifactSource {
         }
     }
 
-    /// The artifacts, newest first, page by page.
+    /// Lists the artifacts, newest first, page by page.
     pub(super) fn list<'p>(&'p self, name: Option<&'p str>) -> Listing<'p> {
         match self {
             Self::All { client, run } => {
@@ -119,8 +119,8 @@ impl ArtifactSource {
         }
     }
 
-    /// The artifacts that `word` names: the one with that ID, else all with that name, newest first. Expired artifacts
-    /// are found only by their ID.
+    /// Returns the artifacts that `word` names: the artifact with this id, otherwise all artifacts with this
+    /// name, newest first. Expired artifacts are found only by id.
     pub(super) async fn find(&self, word: &str) -> Result<Vec<SelectedArtifact>, Failure> {
         let failed = || Failure::call(format!("looking for {word}"));
         if let Some(id) = word.parse().ok().filter(|id| *id > 0)
@@ -145,7 +145,7 @@ impl ArtifactSource {
         if all.is_empty() { Err(Failure::NotFound(format!("artifact {word} does not exist"))) } else { Ok(all) }
     }
 
-    /// The one artifact that `word` names; fails if several have that name.
+    /// Returns the artifact that `word` names. Fails if several artifacts have that name.
     pub(super) async fn only(&self, word: &str) -> Result<SelectedArtifact, Failure> {
         let mut found = self.find(word).await?;
         if found.len() > 1 {
@@ -241,7 +241,7 @@ fn of_all(whole: FoundArtifact) -> SelectedArtifact {
     SelectedArtifact { artifact, scope: None, whole: Some(Box::new(whole)) }
 }
 
-/// What is not there is none.
+/// Converts a 404 to `None`.
 fn or_none(found: Result<SelectedArtifact, ClientError>) -> Result<Option<SelectedArtifact>, ClientError> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -250,7 +250,7 @@ fn or_none(found: Result<SelectedArtifact, ClientError>) -> Result<Option<Select
     }
 }
 
-/// The artifact service tells less than the REST API.
+/// Converts an artifact of the artifact service, which has fewer fields than the REST API.
 fn of_run(found: MonolithArtifact) -> SelectedArtifact {
     let created = found.created_at.and_then(|at| jiff::Timestamp::new(at.seconds, at.nanos).ok());
     let run = ArtifactRun { id: found.workflow_run_backend_id.parse().unwrap_or_default(), ..ArtifactRun::default() };

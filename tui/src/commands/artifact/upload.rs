@@ -1,7 +1,7 @@
 //! `farrier artifact upload`
 //!
-//! Inside of a job the artifact becomes the job's; elsewhere a job is begun for it, and ended however
-//! the upload ends.
+//! Inside of a job, the artifact belongs to that job. Otherwise a job is started for the upload, and ended even
+//! if the upload fails.
 
 use std::{fs::File, path::Path};
 
@@ -40,7 +40,7 @@ struct Uploaded {
 }
 
 pub(super) async fn run(args: Upload, global: &Global, output: &Output) -> Result<u8, Failure> {
-    // What is wrong with the files shows before anything is begun.
+    // Problems with the files are reported before a job is started.
     let plan = plan::plan(&args.paths, args.name.as_deref(), args.raw, Path::is_dir)?;
     let inside = inside(&args)?;
     let file = source(&args, &plan, output).await?;
@@ -64,8 +64,8 @@ fn page(uploaded: &Uploaded) -> String {
     ])
 }
 
-/// The job that the upload belongs to; `None` when it needs one of its own, which is also so when
-/// another repository or run is asked for.
+/// Returns the job to which the upload belongs; `None` if a new job is needed, which is also the case if
+/// another repository or run was requested.
 fn inside(args: &Upload) -> Result<Option<(RunScope, Token)>, Failure> {
     let elsewhere = match (&args.repo, own_repository(variable)) {
         (Some(asked), Some(own)) => !same(asked, &own),
@@ -127,7 +127,7 @@ async fn in_own_job(
     };
     match (ci::end(&client, job.job_id, conclusion).await, result) {
         (Ok(()), result) => result,
-        // The artifact is there, and the job ends by itself after a while.
+        // The artifact is complete, and the daemon ends the job when its lease ends.
         (Err(failure), result) => {
             let _ = output.error(&failure);
             result
@@ -178,7 +178,7 @@ async fn upload(
     })
 }
 
-/// As the official client: no longer than the job's limit.
+/// Returns the expiry time. As in the official client, the job's limit takes precedence over `days`.
 fn expiry(days: Option<u32>, limit: Option<u32>, now: Timestamp) -> Option<wkt::Timestamp> {
     let days = days?.min(limit.filter(|limit| *limit > 0).unwrap_or(u32::MAX));
     let at = now.checked_add(SignedDuration::from_hours(24 * i64::from(days))).ok()?;

@@ -1,7 +1,7 @@
-//! `farrier ci exec`: a command as a job.
+//! `farrier ci exec`: runs a command as a job.
 //!
-//! Whatever happens to the command, the end of the job is reported; whatever happens to the job, the exit
-//! code is that of the command.
+//! The end of the job is reported however the command ends. The exit code is that of the command, even if the
+//! job fails or cannot be reported.
 
 use std::{ffi::OsString, path::Path, time::Duration};
 
@@ -23,7 +23,7 @@ pub(super) async fn run(args: Exec, client: &Client, global: &Global, output: &O
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::Usage("no command was given".into()));
     };
-    // Before the job begins: afterwards a signal must not end this program.
+    // Before the job starts: from then on, a signal must not end this program.
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
     let request = BeginRun { lease_secs: Some(lease::LEASE_SECS), ..wanted(&args.repo, &args.job)? };
     let job = tokio::select! {
@@ -48,21 +48,22 @@ pub(super) async fn run(args: Exec, client: &Client, global: &Global, output: &O
     Ok(ended?.exit_code())
 }
 
-/// Signals that somebody sends to stop a command: HUP, INT, QUIT, KILL, TERM. Any other is a crash.
+/// Signals that users and supervisors send to stop a command: HUP, INT, QUIT, KILL, TERM. Any other signal is a
+/// crash.
 const STOPPED_BY: [u8; 5] = [1, 2, 3, 9, 15];
 
 fn conclusion(ended: &Ended) -> Conclusion {
     match ended {
         Ended::Code(exit::OK) => Conclusion::Success,
-        // A shell reports its interrupted child that way.
+        // The exit code of a shell whose child was interrupted.
         Ended::Code(exit::INTERRUPTED) => Conclusion::Cancelled,
         Ended::Signal(signal) if STOPPED_BY.contains(signal) => Conclusion::Cancelled,
         Ended::Code(_) | Ended::Signal(_) | Ended::NotStarted(_) => Conclusion::Failure,
     }
 }
 
-/// The environment of the command: that of the job, and how a `farrier` below finds the same daemon.
-/// Hosts that the user exempts from a proxy stay exempt.
+/// Returns the environment of the command: the job's variables, and the address of the daemon for a nested
+/// `farrier`. Hosts in the user's `NO_PROXY` stay exempt from the proxy.
 fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(String, OsString)> {
     let mut all = environment(job);
     if let (Some(ours), Ok(theirs)) = (all.get_mut("NO_PROXY"), std::env::var("NO_PROXY")) {

@@ -1,7 +1,7 @@
-//! Keeps the job of this program alive at the daemon, and reports its end.
+//! Renews the lease of a job and reports the end of the job.
 //!
-//! A job has a lease, so that it is cancelled soon after this program was killed. Renewals are repeated
-//! for as long as the daemon does not answer: a daemon that restarts gives the lease more time.
+//! Because of the lease, a job is cancelled soon after this program was killed. Renewals are retried while the
+//! daemon does not respond; a daemon that restarts extends the leases.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ use http::StatusCode;
 
 use crate::{child::Signals, output::Output};
 
-/// How long a lease lasts. The daemon waits for as long again before it cancels the job.
+/// Length of a lease. The daemon waits for the same time again before it cancels the job.
 pub(crate) const LEASE_SECS: u32 = 120;
 const RENEW_EVERY: Duration = Duration::from_secs(30);
 const RETRY_AFTER: Duration = Duration::from_secs(5);
-/// An answer that takes longer counts as none.
+/// Time limit of a request.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 
 /// Renews the lease of `job`. Returns when the daemon says that the job has ended.
@@ -28,15 +28,15 @@ pub(crate) async fn keep(client: &Client, job: i64) {
         wait = match tokio::time::timeout(ANSWER_MAX, client.renew_job(job)).await {
             Ok(Ok(_)) => RENEW_EVERY,
             Ok(Err(error)) if error.status() == Some(StatusCode::CONFLICT) => return,
-            // A daemon of an older version, or the repository is gone: the command goes on.
+            // The daemon is too old for leases, or the repository was deleted. The command continues.
             Ok(Err(error)) if error.status() == Some(StatusCode::NOT_FOUND) => std::future::pending().await,
             Ok(Err(_)) | Err(_) => RETRY_AFTER,
         };
     }
 }
 
-/// Reports the end of `job`, for at most `patience` while the daemon does not answer. A signal ends the
-/// attempts early. What cannot be reported is said on stderr: the exit code is that of the command.
+/// Reports the end of `job`. Temporary errors are retried for at most `patience` or until a signal arrives. A
+/// failure is only printed to standard error, because the exit code is that of the command.
 pub(crate) async fn report_end(
     client: &Client,
     job: i64,
@@ -75,7 +75,8 @@ pub(crate) async fn report_end(
     let _ = output.note(&format!("farrier: could not report the conclusion {word} of job {job}: {error}{cause}"));
 }
 
-/// Between three quarters and five quarters of `pause`, so that many agents do not come at once.
+/// Returns a random duration between 75 % and 125 % of `pause`, so that many agents do not retry at the same
+/// time.
 fn jittered(pause: Duration) -> Duration {
     let share = f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX);
     pause.mul_f64(0.75 + share / 2.0)

@@ -20,9 +20,9 @@ use crate::{
     transfer::retry,
 };
 
-/// Names the job to `farrier ci end`.
+/// Variable that names the job for `farrier ci end`.
 const JOB_VARIABLE: &str = "FARRIER_JOB_ID";
-/// Names the run to `farrier run` and `farrier ci begin`.
+/// Variable that names the run for `farrier run` and `farrier ci begin`.
 const RUN_VARIABLE: &str = "FARRIER_RUN_ID";
 
 #[derive(Serialize)]
@@ -37,7 +37,7 @@ pub(super) async fn run(command: Ci, client: &Client, global: &Global, output: &
             let job = begin(client, &wanted(&args.repo, &args.job)?).await?;
             let format = output.format();
             if format.json || format.jsonl {
-                // Agents parse exactly this.
+                // CI agents parse exactly this document.
                 output.exact(&job)?;
             } else if format.quiet {
                 output.text(&job.job_id.to_string())?;
@@ -56,7 +56,7 @@ pub(super) async fn run(command: Ci, client: &Client, global: &Global, output: &
     Ok(exit::OK)
 }
 
-/// The request of `ci begin` and `ci exec`.
+/// Returns the request of `ci begin` and `ci exec`.
 pub(super) fn wanted(repo: &RepositoryPath, job: &Job) -> Result<BeginRun, Failure> {
     Ok(BeginRun {
         repo: repo.to_string(),
@@ -69,7 +69,7 @@ pub(super) fn wanted(repo: &RepositoryPath, job: &Job) -> Result<BeginRun, Failu
     })
 }
 
-/// The run that `FARRIER_RUN_ID` names. Inside of a job of another repository it means nothing.
+/// Returns the run in `FARRIER_RUN_ID`. It is ignored inside of a job of another repository.
 fn inherited_run(repo: &RepositoryPath, variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<i64>, Failure> {
     let is_elsewhere = variable("GITHUB_REPOSITORY")
         .and_then(|path| path.to_str().map(|path| !path.eq_ignore_ascii_case(&repo.to_string())));
@@ -84,13 +84,13 @@ pub(super) async fn begin(client: &Client, wanted: &BeginRun) -> Result<BegunJob
     client.begin_job(wanted).await.map_err(Failure::call(format!("beginning a job of {}", wanted.repo)))
 }
 
-/// Ends a job, with patience: a daemon that just restarts must not leave it open.
+/// Ends a job. Retries while the daemon restarts, so that the job does not stay open.
 pub(super) async fn end(client: &Client, job: i64, conclusion: Conclusion) -> Result<(), Failure> {
     let ended = retry::retrying(retry::passing, async || client.end_job(job, conclusion).await).await;
     ended.map_err(Failure::call(format!("ending job {job}")))
 }
 
-/// The job's environment, its number and that of its run.
+/// Returns the job's environment with the ids of the job and its run.
 fn environment(job: &BegunJob) -> BTreeMap<String, String> {
     let mut all = job.env.clone();
     all.insert(JOB_VARIABLE.to_owned(), job.job_id.to_string());

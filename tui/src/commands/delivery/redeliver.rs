@@ -46,7 +46,8 @@ pub(super) async fn run(
     if !named.is_empty() {
         return each(named, client, output).await;
     }
-    // All of them are read before the first is redelivered: that one would then match the filter no longer.
+    // All matches are read before the first is redelivered, because a redelivered delivery may no longer match
+    // the filter.
     let rows = super::rows(filter, usize::MAX, client).await?.items;
     let hooks = if rows.is_empty() { BTreeMap::new() } else { hooks(client).await? };
     let (rows, details) = selected(rows, &hooks);
@@ -62,14 +63,14 @@ pub(super) async fn run(
     each(ids, client, output).await
 }
 
-/// The hooks that the caller may manage, by ID.
+/// Returns the hooks that the caller may manage, by id.
 async fn hooks(client: &Client) -> Result<BTreeMap<i64, Hook>, Failure> {
     let all = collect(client.managed_hooks(&HookQuery::default()), |page: Vec<Hook>| page, |hook| hook.id).await;
     let all = all.map_err(Failure::call("listing hooks"))?;
     Ok(all.into_iter().map(|hook| (hook.id, hook)).collect())
 }
 
-/// The deliveries that can be redelivered, and what to know before confirming.
+/// Returns the deliveries that can be redelivered, and the details to print before the confirmation.
 fn selected(rows: Vec<Delivery>, hooks: &BTreeMap<i64, Hook>) -> (Vec<Delivery>, Vec<String>) {
     let (mut deleted, mut queued, mut inactive) = (0, 0, 0);
     let mut kept = Vec::new();

@@ -60,7 +60,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
     Ok(exit::OK)
 }
 
-/// All hooks of an owner; system and default hooks unless one kind is given.
+/// Returns all hooks of an owner; system and default hooks unless a kind is given.
 async fn all(place: &HookOwnerArgs, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
     let word = match (kind.system, kind.default) {
         (true, _) => "system",
@@ -131,7 +131,7 @@ fn with_owner<T>(cells: [T; 9], owner: T) -> [T; 10] {
     [id, owner, kind, on, receiver, last, fails, events, target, name]
 }
 
-/// The repository, organization or user that a hook belongs to.
+/// Returns the repository, organization or user to which a hook belongs.
 fn whose(hook: &Row) -> String {
     let name = if hook.repository.is_empty() { &hook.owner } else { &hook.repository };
     if name.is_empty() { "-".to_owned() } else { name.clone() }

@@ -17,7 +17,7 @@ use crate::{
     output::Output,
 };
 
-/// Largest document.
+/// Size limit of a document.
 const DOCUMENT_MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize, Serialize)]

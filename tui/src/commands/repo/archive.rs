@@ -20,13 +20,13 @@ use crate::{
     },
 };
 
-/// What archives can be, by the endings of their names.
+/// The archive formats, as file name extensions.
 pub(crate) const FORMATS: [&str; 3] = ["zip", "tar.gz", "bundle"];
 
 #[derive(Serialize)]
 struct Saved {
     repository: String,
-    /// Absent when it is the whole repository.
+    /// Absent for a bundle of the whole repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#ref: Option<String>,
     format: &'static str,
@@ -66,7 +66,7 @@ pub(super) async fn run(args: ArchiveRepo, client: &Client, output: &Output) -> 
     })
 }
 
-/// What was asked for, or what the name of the file says.
+/// Returns the requested format; without one, the format from the name of the file.
 fn format(args: &ArchiveRepo) -> &'static str {
     let name = args.output.as_deref().map(|path| path.to_string_lossy().to_lowercase()).unwrap_or_default();
     let named = |format: &&&str| match &args.format {
@@ -76,7 +76,8 @@ fn format(args: &ArchiveRepo) -> &'static str {
     FORMATS.iter().find(named).unwrap_or(&"tar.gz")
 }
 
-/// A bundle holds everything unless a reference is named; files of a tree are those of one commit.
+/// Returns the content of the archive. A bundle without a reference contains everything; other archives contain
+/// the tree of one commit.
 async fn content(args: &ArchiveRepo, format: &'static str, client: &Client) -> Result<Content, Failure> {
     let repo: &RepositoryPath = &args.repo;
     let reference = match &args.reference {
@@ -98,7 +99,7 @@ fn destination(args: &ArchiveRepo, content: &Content) -> PathBuf {
     }
 }
 
-/// Writes it beside its place and puts it there when it is whole. Answers how many bytes it has.
+/// Writes a part file next to `path` and renames it when it is complete. Returns its size in bytes.
 async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &Output) -> Result<u64, Failure> {
     let mut beside = path.clone().into_os_string();
     beside.push(".part");
@@ -119,7 +120,7 @@ async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &
     Ok(bytes)
 }
 
-/// Writes it to stdout as it arrives. The exit code reports a failure.
+/// Writes the content to standard output as it arrives. The exit code reports a failure.
 async fn pass_on(mut chunks: Chunks, doing: &str) -> Result<(), Failure> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,

@@ -64,7 +64,7 @@ pub(super) async fn purge(word: &str, yes: bool, client: &Client, output: &Outpu
     })
 }
 
-/// The deleted repository that `word` means: a number, or the `OWNER/NAME` that it had.
+/// Returns the deleted repository with the id `word` or the former path `word` (`OWNER/NAME`).
 async fn find(word: &str, client: &Client) -> Result<RestorableRepository, Failure> {
     if let Ok(id) = word.parse() {
         let found = client.deleted_repository(id).await;
