@@ -7,7 +7,7 @@
 use std::{
     fmt::Write as _,
     fs,
-    net::TcpListener,
+    net::{SocketAddr, TcpListener},
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     path::Path,
     process::{Command, Stdio},
@@ -68,12 +68,12 @@ fn blocks(document: &str) -> Result<Vec<Block>, String> {
     Ok(found)
 }
 
-/// One script for all documents. The default port may be in use here, so it is replaced by `port`.
-fn script(port: u16) -> String {
+/// One script for all documents. The default port may be in use here, so it is replaced by `address`.
+fn script(address: SocketAddr) -> String {
     let mut script = String::from("set -eEu -o pipefail\ntrap 'echo \"failed: $block\" >&2' ERR\n");
     for (name, document) in DOCUMENTS {
         for block in blocks(document).unwrap_or_else(|error| panic!("{name}: {error}")) {
-            let text = block.text.replace("127.0.0.1:3000", &format!("127.0.0.1:{port}"));
+            let text = block.text.replace("127.0.0.1:3000", &address.to_string());
             let _ = writeln!(script, "block={name}:{}", block.line);
             let _ = match block.run {
                 Run::Not => Ok(()),
@@ -90,12 +90,12 @@ fn script(port: u16) -> String {
 }
 
 /// A script that replaces cargo: the programs are already built.
-fn cargo(programs: &Path, port: u16) -> String {
+fn cargo(programs: &Path, address: SocketAddr) -> String {
     let programs = programs.display();
     format!(
         "#!/bin/sh\ncase \"$*\" in\n\
          'build --release --workspace') mkdir -p target/release && ln -sf {programs}/farrier {programs}/farrierd target/release/ ;;\n\
-         'run --release') exec target/release/farrierd --listen 127.0.0.1:{port} ;;\n\
+         'run --release') exec target/release/farrierd --listen {address} ;;\n\
          *) echo \"the test knows no such call: cargo $*\" >&2; exit 1 ;;\nesac\n"
     )
 }
@@ -115,10 +115,11 @@ fn every_command_in_the_documents_works_when_pasted() {
     fs::create_dir_all(path("bin")).unwrap();
     // git needs a user name and an e-mail address.
     fs::write(path(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n").unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    fs::write(path("bin/cargo"), cargo(programs, port)).unwrap();
+    // Outgoing connections come from 127.0.0.1, so they do not take this port before the daemon listens on it.
+    let address = TcpListener::bind("127.42.0.1:0").unwrap().local_addr().unwrap();
+    fs::write(path("bin/cargo"), cargo(programs, address)).unwrap();
     fs::set_permissions(path("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::write(path("script"), script(port)).unwrap();
+    fs::write(path("script"), script(address)).unwrap();
 
     let search = format!("{}:{}", path("bin").display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("timeout");

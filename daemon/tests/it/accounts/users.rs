@@ -93,7 +93,8 @@ async fn users_are_visible_according_to_their_visibility() {
         }
     }
     let (_, open) = world.get("", "/users/open").await;
-    assert_eq!((&open["email"], &open["is_admin"]), (&"open@noreply.127.0.0.1".into(), &false.into()));
+    assert!(open["email"].as_str().is_some_and(|email| email.starts_with("open@noreply.127.")), "{open}");
+    assert_eq!(open["is_admin"], false);
     assert_eq!(world.get(&stranger, "/users/half").await.1["email"], "half@example.org");
     assert_eq!(names(&world.get("", "/users/search?q=OPE").await.1["data"], "login"), ["open"]);
     assert_eq!(names(&world.get("", "/users/search?uid=1").await.1["data"], "login"), ["admin"]);

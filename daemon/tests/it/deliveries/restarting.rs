@@ -1,7 +1,7 @@
 //! Deliveries across stops and kills of the daemon.
 
 use super::*;
-use crate::support::{Receiver, Say};
+use crate::support::{Receiver, Say, free_address};
 
 const CONFIG: &str =
     "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [1, 1, 1]\n[server]\ndrain_grace_secs = 1\n";
@@ -24,9 +24,7 @@ async fn a_delivery_interrupted_by_a_kill_is_sent_after_the_next_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn deliveries_are_retried_until_the_receiver_recovers() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![1, 1, 1, 1]).await;
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    drop(listener);
+    let address = free_address();
     let id = hook(&farrier, &format!("http://{address}/hook"), &["repository"], json!({})).await;
     farrier.repository("demo").await;
     let down = newest(&farrier, id, attempted(1)).await;

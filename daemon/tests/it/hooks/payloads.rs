@@ -63,7 +63,7 @@ async fn payloads_have_the_expected_keys_and_only_public_user_data() {
         (&sender["login"], &sender["full_name"], &sender["is_admin"]),
         (&json!("octo"), &json!("Octo"), &json!(false))
     );
-    assert_eq!(sender["email"], "octo@noreply.127.0.0.1");
+    assert!(sender["email"].as_str().is_some_and(|email| email.starts_with("octo@noreply.127.")), "{sender}");
     assert_eq!((&repository["full_name"], &repository["private"]), (&json!("octo/demo"), &json!(true)));
     assert_eq!(repository["permissions"], json!({ "admin": false, "push": false, "pull": false }));
     assert!(repository["clone_url"].as_str().is_some_and(|url| url.ends_with("/octo/demo.git")));

@@ -5,15 +5,13 @@ use http::Method;
 use tokio::net::TcpStream;
 
 use super::notices::Manager;
-use crate::support::{Over, eventually, in_time, process, send};
+use crate::support::{Over, eventually, free_address, in_time, process, send};
 
 #[tokio::test]
 async fn sockets_passed_by_systemd_are_served_and_readiness_is_notified() {
     let dir = tempfile::tempdir().expect("a directory");
     let manager = Manager::new(dir.path());
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = free.local_addr().expect("an address").to_string();
-    drop(free);
+    let address = free_address().to_string();
     let socket = dir.path().join("farrier.sock");
     let mut activate = process::command("systemd-socket-activate");
     activate.arg("--listen").arg(&address).arg("--listen").arg(&socket).arg("--fdname=tcp:unix");

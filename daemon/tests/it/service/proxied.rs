@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{
     Job, Over, TestDaemon,
     client::{client, download, required, upload},
-    eventually, git, process, send,
+    eventually, free_address, git, process, send,
 };
 
 /// A running nginx.
@@ -62,9 +62,7 @@ fn configuration(address: &str, behind: &str, dir: &std::path::Path) -> String {
 
 /// A daemon behind nginx, with the address of nginx as its root URL.
 async fn behind_nginx() -> Option<(TestDaemon, Nginx)> {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = free.local_addr().expect("an address").to_string();
-    drop(free);
+    let address = free_address().to_string();
     let farrier = TestDaemon::with(|config| {
         config.server.root_url = Some(format!("http://{address}/").parse().expect("an address"));
     })

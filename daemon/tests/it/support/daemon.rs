@@ -21,13 +21,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     http::{Answer, Over, send},
+    loopback::own_ip,
     process::{self, Program},
     waiting::in_time,
 };
 
 /// A running daemon with its own directory, on a free TCP port and a Unix socket.
 pub struct TestDaemon {
-    /// Address of the API on TCP, such as `http://127.0.0.1:4711`.
+    /// Address of the API on TCP, such as `http://127.3.0.1:4711`.
     pub url: String,
     /// Address of the metrics listener; empty unless `metrics.listen` is set.
     pub metrics: String,
@@ -101,7 +102,7 @@ impl TestDaemon {
             );
         let places = places.with_data_dir(dir.path().join("data"));
         let mut config = Config::defaults(&places);
-        config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        config.server.listen = vec![SocketAddr::new(own_ip(), 0)];
         config.artifacts.reserve_bytes = 0;
         change(&mut config);
         let (url, metrics) = (String::new(), String::new());
@@ -174,14 +175,14 @@ impl TestDaemon {
 
     /// Starts the stopped daemon as a child process with the configuration file `toml`, on a free port.
     pub async fn start_as_program(&mut self, toml: &str) {
-        self.config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        self.config.server.listen = vec![SocketAddr::new(own_ip(), 0)];
         self.clock = Clock::system();
         self.launch_program(toml.to_owned()).await;
     }
 
     /// Starts the stopped daemon in the test process with `clock`, on a free port.
     pub async fn start_in_process(&mut self, clock: Clock) {
-        self.config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        self.config.server.listen = vec![SocketAddr::new(own_ip(), 0)];
         self.clock = clock;
         self.launch().await;
     }
@@ -319,7 +320,8 @@ impl TestDaemon {
     }
 }
 
-/// Listens on `address`. At a restart, a connection of another test may use the port for a moment.
+/// Listens on `address`. At a restart, a child process that another test has just forked may still hold the old
+/// listener: it is closed only when the child executes its program.
 async fn listen(address: SocketAddr) -> Listener {
     let bind = async {
         loop {

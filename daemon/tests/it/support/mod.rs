@@ -9,6 +9,7 @@ pub mod git;
 pub mod gitdir;
 mod http;
 mod jobs;
+mod loopback;
 mod manager;
 pub mod process;
 mod proxy;
@@ -26,6 +27,7 @@ pub use self::{
     gitdir::{GitDir, Import, run},
     http::{Answer, Lost, Over, Pieces, send, try_send},
     jobs::Job,
+    loopback::free_address,
     proxy::Proxy,
     random::Random,
     raw::Raw,
