@@ -1,5 +1,5 @@
-//! The daemon starts only if the store and the data directories belong together. Whatever was moved, replaced or
-//! damaged, no file of a repository or an artifact is lost.
+//! The daemon starts only if the store and the data directories belong together. If one of them was moved,
+//! replaced or damaged, no file of a repository or an artifact is lost.
 
 mod commands;
 mod damage;

@@ -71,7 +71,7 @@ async fn a_replaced_commit_is_readable_until_the_retention_is_over() {
     farrier.clock.advance_ms(DAY_MS);
     eventually("the unreachable objects are recorded", async || farrier.has_cruft_pack(1)).await;
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
-    // A push meanwhile, with enough packs to trigger a repack, does not change the recorded times.
+    // A push between the two, with enough packs to trigger a repack, does not change the recorded times.
     farrier.clock.advance_ms(29 * DAY_MS);
     farrier.bare(1).done(&["repack", "-d", "-q", "--geometric=2", "--write-midx"]);
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);

@@ -48,7 +48,8 @@ pub(super) enum Outcome {
     Unanswered,
 }
 
-/// The addresses that an operation needs. Separate from the sequence, because the daemon may be killed meanwhile.
+/// The addresses that an operation needs. Separate from the sequence, because the daemon may be killed during
+/// the operation.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     unix: Over,

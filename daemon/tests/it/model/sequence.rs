@@ -201,7 +201,7 @@ impl<'a> Sequence<'a> {
         now
     }
 
-    /// Sends a request as the administrator. Fails if the daemon is killed meanwhile.
+    /// Sends a request as the administrator. Fails if the daemon is killed during the request.
     pub(super) async fn request(&self, method: Method, path: &str, body: Value) -> Result<Answer, Lost> {
         request(&self.daemon.unix(), method, path, body).await
     }

@@ -1,4 +1,4 @@
-//! Behaviour without free file descriptors.
+//! Behavior without free file descriptors.
 
 use http::Method;
 use serde_json::json;

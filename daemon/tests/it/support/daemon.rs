@@ -72,7 +72,8 @@ impl TestDaemon {
         Self::over_store(Store::open(Arc::new(engine)).await.expect("a store")).await
     }
 
-    /// Starts a daemon with the default configuration on `store`. The test can read the store meanwhile.
+    /// Starts a daemon with the default configuration on `store`, which the test can read while the daemon
+    /// runs.
     pub async fn over_store(store: Store) -> Self {
         let mut daemon = Self::prepare(Clock::system(), Some(store), |_| {});
         daemon.launch().await;

@@ -30,12 +30,12 @@ impl Random {
         usize::try_from(self.next() % bound.max(1) as u64).expect("below a size")
     }
 
-    /// True with a probability of 1 to `times`.
+    /// Returns true with a probability of 1 in `times`.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `choices`.
+    /// Returns one of `choices`.
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }

@@ -1,4 +1,4 @@
-//! Start and end of the program, whatever ends it.
+//! Start and end of the program, for every cause of the end.
 
 use std::{
     fs::File,

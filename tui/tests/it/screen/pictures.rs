@@ -1,4 +1,4 @@
-//! The drawn screen: colours, characters, and redraws.
+//! The drawn screen: colors, characters, and redraws.
 
 use super::{Start, cursor_row};
 use crate::program::World;
@@ -19,7 +19,7 @@ fn without_colours_the_row_of_the_cursor_is_reversed() {
                 .map(|(y, x)| screen.cell(y, x).unwrap())
                 .all(|cell| cell.fgcolor() == vt100::Color::Default && cell.bgcolor() == vt100::Color::Default)
     });
-    // Also not in earlier frames: an empty colour code would reset the attributes.
+    // Also not in earlier frames: an empty color code would reset the attributes.
     let bytes = session.output.0.lock().unwrap().bytes.clone();
     let text = String::from_utf8(bytes).unwrap();
     let codes = text.split('\x1b').filter_map(|part| part.strip_prefix('[')?.split_once('m').map(|(codes, _)| codes));

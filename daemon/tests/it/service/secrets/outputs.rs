@@ -37,7 +37,7 @@ impl Secret {
     fn spellings(&self) -> Vec<String> {
         let shifted = |shift: usize| {
             let all = BASE64.encode([vec![b':'; shift], self.text.as_bytes().to_vec()].concat());
-            // Leave out the characters that depend on the neighbouring bytes.
+            // Leave out the characters that depend on the neighboring bytes.
             all[(shift * 8).div_ceil(6)..(shift + self.text.len()) * 8 / 6].to_owned()
         };
         [self.text.to_string()].into_iter().chain((0..3).map(shifted)).collect()
@@ -103,7 +103,7 @@ impl Outputs {
         }
         for pid in family {
             for (file, name) in [("cmdline", "arguments of a process"), ("environ", "environment of a process")] {
-                // A process may have ended meanwhile.
+                // A process may have ended since it was listed.
                 self.note(name, std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default());
             }
         }
