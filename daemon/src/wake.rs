@@ -1,4 +1,4 @@
-//! When a reconciler has to look again.
+//! Wakes a background task when work becomes due.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering},
@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 
 use crate::clock::{Clock, Millis};
 
-/// Clocks jump and manual ones stand still, so no sleep is longer. With nothing due at all there
-/// is no sleep but a wait for the signal.
+/// The longest sleep, because the clock may jump. If nothing is due, the task waits for the signal without a
+/// timeout.
 const SLEEP_MAX: Duration = Duration::from_secs(3_600);
 
-/// The next time at which a reconciler is due, and a signal for when that comes closer.
+/// The next due time of a background task, and a signal that is sent when an earlier time is set.
 #[derive(Debug)]
 pub struct Wake {
     next_ms: AtomicI64,
@@ -27,19 +27,19 @@ impl Default for Wake {
 }
 
 impl Wake {
-    /// Something is due at `at_ms`. A time later than the one known wakes nobody.
+    /// Records that work is due at `at_ms`. Wakes the task only if this is earlier than the known due time.
     pub fn due_at(&self, at_ms: Millis) {
         if self.next_ms.fetch_min(at_ms, Ordering::SeqCst) > at_ms {
             self.signal.notify_one();
         }
     }
 
-    /// Looks again at once, whatever is due.
+    /// Wakes the task immediately.
     pub fn now(&self) {
         self.due_at(Millis::MIN);
     }
 
-    /// Waits until something is due, starting from `next`: what the store said.
+    /// Waits until work is due. `next` is the next due time according to the store.
     pub async fn wait(&self, clock: &Clock, next: Option<Millis>) {
         if let Some(at_ms) = next {
             self.next_ms.fetch_min(at_ms, Ordering::SeqCst);
@@ -62,7 +62,7 @@ impl Wake {
                 () = moved => {}
             }
         }
-        // What becomes due from here on is a new signal: the caller looks at the store after this.
+        // Work that becomes due after this point sends a new signal: the caller reads the store after this.
         self.next_ms.store(Millis::MAX, Ordering::SeqCst);
     }
 }

@@ -1,4 +1,5 @@
-//! Checks and repairs of repositories for `farrierd check`. No daemon serves the repositories meanwhile.
+//! Checks and repairs of repositories for `farrierd check-data`. No daemon serves the repositories at the same
+//! time.
 
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -2,8 +2,8 @@
 //!
 //! Git keeps unreachable objects in a cruft pack, with a time for each object. Git takes that time from the
 //! file in which it finds the object, which may be much older than the moment at which the object became
-//! unreachable. So every pack and every loose object gets the present time first: the time of an object in
-//! the cruft pack is then the time at which it was first found unreachable.
+//! unreachable. So all packs and loose objects get the current time first. The time of an object in the cruft
+//! pack is then the time at which it was first found unreachable.
 
 use std::{
     fs::{self, File},
@@ -22,13 +22,13 @@ const CHECKSUMS: usize = 2;
 
 impl Git {
     /// Moves unreachable objects into a cruft pack, and removes those that were found unreachable before
-    /// `expiry_secs`, unless a younger unreachable object needs them. Both times are seconds since the Unix
+    /// `expiry_secs`, unless a newer unreachable object needs them. Both times are seconds since the Unix
     /// epoch.
     ///
-    /// Returns the time of the oldest unreachable object that is left; `None` if there is none.
+    /// Returns the time of the oldest unreachable object that is kept; `None` if there is none.
     ///
-    /// The lock keeps refs from moving meanwhile. Git checks the objects that a push needs after the last
-    /// piece of the push, which waits for the same lock.
+    /// While the lock is held, no ref is updated. Git checks the objects that a push needs after the last part
+    /// of the push, which waits for the same lock.
     pub async fn prune(
         &self,
         repository: u64,
@@ -44,7 +44,8 @@ impl Git {
         };
         tasks::blocking(stamp).await.map_err(GitError::io("setting the times of objects"))?;
         self.run(repository, ["pack-refs", "--all"], "").await?;
-        // Before objects go: a graph that names a removed commit makes git believe that it exists.
+        // Before objects are removed: if the graph contained a removed commit, git would assume that the commit
+        // exists.
         let graph = ["commit-graph", "write", "--reachable", "--split=replace", "--no-progress"];
         self.run(repository, graph, "").await?;
         let repack = ["repack", "-d", "-l", "-q", "--cruft", "--write-midx", "--write-bitmap-index"];
@@ -55,7 +56,7 @@ impl Git {
     }
 }
 
-/// Sets the time of all packs but cruft packs, and of all loose objects.
+/// Sets the time of all loose objects and of all packs except cruft packs.
 fn stamp_objects(objects: &Path, now: SystemTime) -> io::Result<()> {
     for entry in upkeep::files(&objects.join("pack"))? {
         let path = entry.path();
@@ -77,7 +78,7 @@ fn stamp_objects(objects: &Path, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// The smallest time in the cruft packs of a directory.
+/// Returns the smallest time in the cruft packs of a directory.
 fn oldest_unreachable(packs: &Path) -> io::Result<Option<u64>> {
     let mut oldest = None;
     for entry in upkeep::files(packs)? {
@@ -89,7 +90,7 @@ fn oldest_unreachable(packs: &Path) -> io::Result<Option<u64>> {
     Ok(oldest)
 }
 
-/// The times in a `.mtimes` file, whose form gitformat-pack(5) describes.
+/// Returns the times in a `.mtimes` file. Format: gitformat-pack(5).
 fn times(file: &[u8]) -> Vec<u64> {
     let id_bytes = if file.get(8..MTIMES_HEADER) == Some(&[0, 0, 0, 2]) { 32 } else { 20 };
     let end = file.len().saturating_sub(CHECKSUMS * id_bytes);

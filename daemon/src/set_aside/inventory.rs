@@ -32,7 +32,7 @@ pub enum ItemKind {
     Artifact,
     /// A store file.
     Store,
-    /// A name that the daemon does not recognise. It is never removed.
+    /// A name that the daemon does not recognize. It is never removed.
     Unknown,
 }
 
@@ -174,7 +174,7 @@ fn list(root: &Path, days: u32) -> io::Result<Vec<SetAsideEntry>> {
     Ok(items)
 }
 
-/// Adds every entry of `directory`. Names that `is_ours` does not recognise become [`ItemKind::Unknown`].
+/// Adds every entry of `directory`. Names that `is_ours` does not recognize become [`ItemKind::Unknown`].
 fn below(
     root: &Path,
     directory: &DirEntry,

@@ -1,4 +1,4 @@
-//! Which addresses a delivery may connect to: resolved once, checked, and nothing else is connected to.
+//! Resolves and checks the addresses of receivers. Connections are made only to the checked addresses.
 
 use std::net::SocketAddr;
 
@@ -7,16 +7,17 @@ use url::{Host, Url};
 use super::client::Failure;
 use crate::model::{address_policy::AddressPolicy, delivery_failure::FailureClass};
 
-/// Why an address is not connected to.
+/// Why an address is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// A sentence that names the setting and the value that would allow the address.
+    /// A sentence with the setting and the value that would allow the address.
     pub reason: String,
-    /// The value of `webhook.allowed_hosts` that would allow the address, and everything that is allowed now.
+    /// The value of `webhook.allowed_hosts` that allows this address in addition to everything that is allowed
+    /// now.
     pub allowed_hosts: String,
 }
 
-/// Host and port of `url`, the host without brackets.
+/// Returns the host and port of `url`. IPv6 addresses have no brackets.
 pub(super) fn target(url: &Url) -> Result<(String, u16), Failure> {
     let host = match url.host() {
         Some(Host::Ipv4(address)) => address.to_string(),
@@ -29,19 +30,19 @@ pub(super) fn target(url: &Url) -> Result<(String, u16), Failure> {
     Ok((host, port))
 }
 
-/// Who knows where names lead to.
+/// The resolver of host names.
 #[derive(Debug, Default)]
 pub(super) enum Names {
-    /// The system.
+    /// The resolver of the system.
     #[default]
     System,
-    /// One answer after the other.
+    /// Scripted answers, one per request, for tests.
     #[cfg(test)]
     Script(std::sync::Mutex<std::collections::VecDeque<Vec<SocketAddr>>>),
 }
 
 impl Names {
-    /// The addresses of a host.
+    /// Returns the addresses of a host. A host without an address is an error.
     pub(super) async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
         let found = match self {
             Self::System => tokio::net::lookup_host((host, port)).await.map(Iterator::collect),
@@ -57,7 +58,7 @@ impl Names {
     }
 }
 
-/// Those of `found` that may be connected to.
+/// Returns the allowed addresses of `found`; an error if none is allowed.
 pub(super) fn allowed(policy: &AddressPolicy, host: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
     let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(|address| policy.allows(host, address.ip()));
     match bad.first() {

@@ -1,4 +1,4 @@
-//! Headers of a delivery to a native receiver.
+//! Headers of deliveries to native receivers.
 
 use farrier_proto::store::Hook;
 use http::header::{HeaderName, HeaderValue};
@@ -9,41 +9,41 @@ use super::{
 };
 use crate::model::{hook_config, hook_event};
 
-/// A header that goes out under one name or, in the same words, under those of several families.
+/// A header that is sent under one name, or with the same value under the names of several API families.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// The names; the first one stands for all of them in what is recorded.
+    /// The names. The first one is used in recorded requests.
     pub names: &'static [HeaderName],
     /// The value.
     pub value: HeaderValue,
 }
 
 impl Header {
-    /// A header whose value may be anything; `None` when no header can hold it.
+    /// Creates a header with any value; `None` if a header cannot contain it.
     pub(super) fn checked(names: &'static [HeaderName], text: &str) -> Option<Self> {
         Some(Self { names, value: HeaderValue::from_str(text).ok()? })
     }
 
-    /// A header whose value is made of names, digits and the like.
+    /// Creates a header from names, digits and similar text, which is always valid.
     pub(super) fn plain(names: &'static [HeaderName], text: &str) -> Self {
         Self { names, value: HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("?")) }
     }
 
-    /// Whether another origin than the hook's may see it after a redirect. Credentials, signatures and everything else
-    /// that only the receiver is meant to know stay with the hook's own scheme, host and port.
+    /// Returns whether the header may be sent to another origin after a redirect. Credentials, signatures and
+    /// everything else that only the receiver may know are sent only to the hook's own scheme, host and port.
     pub(super) fn crosses_origins(&self) -> bool {
         let harmless =
             [&DELIVERY[..], &EVENT, &EVENT_TYPE, &HOOK_ID, &TARGET_TYPE, &ATTEMPTS, &AGENT, &ACCEPT, &CONTENT_TYPE];
         harmless.contains(&self.names)
     }
 
-    /// Whether it goes out under `name`.
+    /// Returns whether the header is sent under `name`.
     pub(super) fn is(&self, name: &HeaderName) -> bool {
         self.names.contains(name)
     }
 }
 
-/// All names of the header that is recorded under `first`.
+/// Returns all names of the header that is recorded under `first`.
 pub fn names_of(first: &str) -> Option<&'static [HeaderName]> {
     FAMILIES.iter().find(|names| names[0].as_str() == first).copied()
 }
@@ -67,10 +67,10 @@ static STANDARD_ID: [HeaderName; 1] = names!["webhook-id"];
 static STANDARD_TIMESTAMP: [HeaderName; 1] = names!["webhook-timestamp"];
 static STANDARD_SIGNATURE: [HeaderName; 1] = names!["webhook-signature"];
 
-/// Headers that families call differently.
+/// Headers with a different name in each API family.
 static FAMILIES: [&[HeaderName]; 6] = [&DELIVERY, &EVENT, &EVENT_TYPE, &HOOK_ID, &TARGET_TYPE, &SIGNATURE];
 
-/// What every delivery has: which it is, of what, by whom.
+/// Returns the headers that every delivery has: its UUID, its event, and its hook.
 pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
     let event = &sending.delivery.event;
     let coarse = hook_event::by_name(event).and_then(|event| event.headers.first()).map_or(event.as_str(), |(_, c)| c);
@@ -83,8 +83,8 @@ pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
     all
 }
 
-/// Signatures over `text`, the JSON of the delivery, and, for secrets of that form, over `body` as
-/// Standard Webhooks defines it. Without a secret there are none.
+/// Returns the signatures: over `text`, the JSON of the delivery, and, if the secret has the Standard Webhooks
+/// format, over `body` as Standard Webhooks requires. Without a secret, there are no signatures.
 pub(super) fn signatures(hook: &Hook, sending: &Sending, text: &[u8], body: &[u8]) -> Vec<Header> {
     let mut all = Vec::new();
     if !hook.secret.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn signatures(hook: &Hook, sending: &Sending, text: &[u8], body: &[u8
         all.push(Header::plain(&HUB_SIGNATURE_256, &format!("sha256={sha256}")));
     }
     let (id, seconds) = (sending.uuid(), sending.now_ms.div_euclid(1_000));
-    // The secret before the last rotation signs beside the new one for a while.
+    // After a rotation, the previous secret also signs for a while.
     let old = (sending.now_ms < hook.old_secret_until_ms).then_some(&hook.old_secret);
     let secrets = [&hook.secret].into_iter().chain(old);
     let standard: Vec<String> = secrets.filter_map(|secret| sign::standard(secret, &id, seconds, body)).collect();

@@ -1,11 +1,11 @@
-//! Keeps secrets out of what is recorded of an attempt.
+//! Replaces secrets in recorded requests and responses.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_proto::store::Hook;
 
-/// What stands where a secret stood.
+/// The text that replaces a secret.
 pub(super) const MASKED: &str = "******";
-/// Shorter secrets are not looked for in texts: they would be found everywhere.
+/// Shorter secrets are not replaced: they would match parts of ordinary text.
 const SHORTEST: usize = 4;
 /// Settings of hooks that are secrets.
 const SECRET_SETTINGS: [&str; 2] = ["bot_token", "access_token"];
@@ -16,11 +16,11 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// What must not be seen of `hook`.
+    /// Collects the secrets of `hook`.
     pub fn of(hook: &Hook) -> Self {
         let settings = SECRET_SETTINGS.iter().filter_map(|key| hook.settings.get(*key).cloned());
         let mut secrets = vec![hook.secret.clone(), hook.old_secret.clone(), hook.authorization.clone()];
-        // Receivers echo the token without its scheme, too.
+        // A receiver may return the token without its scheme.
         secrets.extend(hook.authorization.split_once(' ').map(|(_, token)| token.trim().to_owned()));
         secrets.extend(password(&hook.authorization));
         secrets.extend(settings);
@@ -29,7 +29,7 @@ impl Mask {
         Self { secrets }
     }
 
-    /// `text` without the secrets.
+    /// Replaces the secrets in `text`.
     pub fn text(&self, text: &str) -> String {
         let hide = |text: String, secret: &String| {
             if text.contains(secret.as_str()) { text.replace(secret.as_str(), MASKED) } else { text }
@@ -37,12 +37,12 @@ impl Mask {
         self.secrets.iter().fold(text.to_owned(), hide)
     }
 
-    /// `bytes` without the secrets; all other bytes stay what they are.
+    /// Replaces the secrets in `bytes`. Other bytes are unchanged.
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         self.secrets.iter().fold(bytes, |bytes, secret| without(bytes, secret.as_bytes()))
     }
 
-    /// The value of a header. Credentials are hidden whatever they are.
+    /// Replaces the secrets in the value of a header. The values of credential headers are replaced completely.
     pub fn header(&self, name: &str, value: &str) -> String {
         let credentials = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
         if credentials.iter().any(|secret| name.eq_ignore_ascii_case(secret)) {
@@ -69,7 +69,7 @@ fn without(bytes: Vec<u8>, secret: &[u8]) -> Vec<u8> {
     masked
 }
 
-/// The password in the value of an `Authorization` header, as the receiver reads it.
+/// Returns the decoded password of a Basic `Authorization` header.
 fn password(authorization: &str) -> Option<String> {
     let (scheme, pair) = authorization.split_once(' ')?;
     let pair = scheme.eq_ignore_ascii_case("basic").then(|| BASE64.decode(pair.trim()).ok())??;

@@ -1,7 +1,8 @@
-//! Webhooks as receivers see them: what is sent, where it may go, what came back.
+//! Builds and sends the HTTP requests of deliveries: requests, headers, signatures, address checks,
+//! connections.
 //!
-//! Pure but for [`Client`], which opens the connections: bodies, headers and signatures are functions of
-//! rows. Knows no store and starts nothing.
+//! Only [`Client`] does I/O: bodies, headers and signatures are functions of rows. This module does not use the
+//! store and starts no tasks.
 
 mod address;
 mod chat;

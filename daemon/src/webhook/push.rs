@@ -1,4 +1,4 @@
-//! What only git knows about a push or a new tag, put into the event's JSON.
+//! Adds the data that only git has (commits, paths) to the payload of a push or a new tag.
 
 use bytes::Bytes;
 use jiff::{Timestamp, tz};
@@ -9,35 +9,35 @@ use crate::git::read::{
     history::Changes,
 };
 
-/// What git says about a push.
+/// The data of a push, read from git.
 #[derive(Clone, Debug, Default)]
 pub struct Pushed {
-    /// The commits that came, newest first, with what each changed.
+    /// The new commits, newest first, with the changes of each.
     pub commits: Vec<(CommitObject, Option<Changes>)>,
-    /// How many came on all.
+    /// Total number of new commits.
     pub total: u64,
-    /// The commit at which the ref is now; absent when it is gone.
+    /// The commit that the ref points to now; `None` if the ref was deleted.
     pub head: Option<(CommitObject, Option<Changes>)>,
-    /// The two ends of the comparison; absent when there is nothing to compare.
+    /// The two commits of the comparison URL; `None` if there is nothing to compare.
     pub compared: Option<(String, String)>,
 }
 
-/// Bounds of a payload.
+/// Limits of a payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Paths of one commit.
+    /// Most paths of one commit.
     pub files: usize,
-    /// All of it.
+    /// Size of the payload, bytes.
     pub bytes: usize,
 }
 
-/// The accounts that stand behind addresses: a name, or nothing.
+/// Finds accounts by email address.
 pub trait People {
-    /// The name of the account with this address.
+    /// Returns the name of the account with this address; empty if there is none.
     fn name(&self, email: &str) -> &str;
 }
 
-/// Fills `event`, the JSON of a push. `root` is the base address of the service.
+/// Adds commits to `event`, the JSON of a push, up to `bounds`. `root` is the base URL of the daemon.
 pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl People, root: &str, bounds: Bounds) {
     let html = event.get("repository").and_then(|r| r["html_url"].as_str()).unwrap_or_default().to_owned();
     let mut cut = false;
@@ -73,7 +73,7 @@ pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl Peopl
     }
 }
 
-/// A commit as payloads have it; whether all its paths are in it.
+/// Returns a commit in the format of payloads, and whether it contains all changed paths.
 pub fn commit_json(
     commit: &CommitObject,
     changes: Option<&Changes>,
@@ -107,7 +107,7 @@ pub fn commit_json(
     (value, all.len() <= files)
 }
 
-/// RFC 3339 with the person's own offset, whole seconds.
+/// Formats a time as RFC 3339 with the offset of the author or committer, whole seconds.
 fn own_time(person: &Person) -> String {
     let offset = tz::Offset::from_seconds(person.offset_minutes.saturating_mul(60)).unwrap_or(tz::Offset::UTC);
     let instant = Timestamp::from_second(person.seconds).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -117,12 +117,12 @@ fn own_time(person: &Person) -> String {
     instant.to_zoned(tz::TimeZone::fixed(offset)).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// The JSON of an event as an object; nothing for what is none.
+/// Parses the JSON of an event; `None` if it is not an object.
 pub fn object(json: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(json).ok()
 }
 
-/// The bytes of an event.
+/// Returns the JSON of an event as bytes.
 pub fn bytes(event: &Map<String, Value>) -> Bytes {
     serde_json::to_vec(event).expect("JSON is JSON").into()
 }

@@ -1,4 +1,4 @@
-//! The request of one attempt: from a hook, a delivery and the event's JSON to bytes.
+//! Builds the request of one attempt from a hook, a delivery and the JSON of the event.
 
 use bytes::Bytes;
 use farrier_proto::store::{Delivery, Hook, RequestBody};
@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Who sends.
+/// Value of the `User-Agent` header.
 const USER_AGENT: &str = concat!("farrier/", env!("CARGO_PKG_VERSION"));
 
-/// Marks every delivery, so that a farrier that gets one knows that it is none of its business.
+/// A header of every delivery. A farrier daemon that receives it refuses the request, so that no loop occurs.
 pub const ATTEMPT: HeaderName = HeaderName::from_static("x-farrier-attempt");
 
 pub(super) static ATTEMPTS: [HeaderName; 1] = [ATTEMPT];
@@ -28,25 +28,25 @@ pub(super) static ACCEPT: [HeaderName; 1] = [header::ACCEPT];
 pub(super) static AUTHORIZATION: [HeaderName; 1] = [header::AUTHORIZATION];
 pub(super) static CONTENT_TYPE: [HeaderName; 1] = [header::CONTENT_TYPE];
 
-/// One attempt that is to be made.
+/// An attempt to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending<'a> {
     /// The delivery.
     pub delivery: &'a Delivery,
-    /// Its number, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// The present time.
+    /// The current time.
     pub now_ms: Millis,
 }
 
 impl Sending<'_> {
-    /// The identifier that all attempts of the delivery share.
+    /// Returns the UUID that all attempts of the delivery share.
     pub(super) fn uuid(&self) -> String {
         uuid_text(&self.delivery.uuid)
     }
 }
 
-/// The identifier of a delivery as it is written.
+/// Formats the UUID of a delivery.
 pub fn uuid_text(bytes: &[u8]) -> String {
     Uuid::from_slice(bytes).unwrap_or_default().to_string()
 }
@@ -56,26 +56,26 @@ pub fn uuid_text(bytes: &[u8]) -> String {
 pub struct Outgoing {
     /// The method.
     pub method: Method,
-    /// Where to.
+    /// The URL.
     pub url: Url,
-    /// Headers but for `Host` and the length.
+    /// The headers except `Host` and `Content-Length`.
     pub headers: Vec<Header>,
     /// The body.
     pub body: Bytes,
-    /// How the body was made.
+    /// How the body was built.
     pub kind: RequestBody,
 }
 
-/// Why there is no request.
+/// Why no request can be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unsendable {
-    /// Receivers of this type do not get such an event.
+    /// Receivers of this type do not get this event.
     Unwanted,
-    /// The hook's settings or the event make no request.
+    /// The settings of the hook or the event are not valid.
     Invalid(String),
 }
 
-/// The request of an attempt. `json` is the event as native hooks get it.
+/// Builds the request of an attempt. `json` is the event as native hooks get it.
 pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
     let kind = hook_config::by_name(&hook.r#type);
     let mut outgoing = match kind {
@@ -108,8 +108,8 @@ fn native(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unse
     Ok(Outgoing { method: Method::POST, url: address(&hook.url)?, headers, body, kind })
 }
 
-/// How the body of a native delivery is made. Receivers of the type `gitea` get short names of refs that are created
-/// and deleted, others full ones, as the event has them.
+/// Returns how the body of a native delivery is built. Receivers of the type `gitea` get short names of created
+/// and deleted refs; all others get full names, as in the event.
 fn body_kind(hook: &Hook, sending: &Sending) -> RequestBody {
     let short = hook.r#type == "gitea" && matches!(sending.delivery.event.as_str(), "create" | "delete");
     match (hook.form, short) {
@@ -120,8 +120,8 @@ fn body_kind(hook: &Hook, sending: &Sending) -> RequestBody {
     }
 }
 
-/// The JSON that a native delivery says and the body that it is sent in, made of the event's JSON. The same function
-/// makes what is sent and what is shown afterwards.
+/// Returns the JSON of a native delivery and the body that contains it, built from the JSON of the event. The
+/// same function builds the body to send and the body that is shown afterwards.
 pub fn native_body(kind: RequestBody, json: &Bytes) -> (Bytes, Bytes) {
     let short = matches!(kind, RequestBody::ShortRef | RequestBody::FormShortRef);
     let text = if short { with_short_ref(json) } else { json.clone() };
@@ -141,7 +141,7 @@ fn with_short_ref(json: &Bytes) -> Bytes {
     serde_json::to_vec(&value).map_or_else(|_| json.clone(), Bytes::from)
 }
 
-/// The name that people use for a ref.
+/// Returns the short name of a branch or tag; other refs keep their full name.
 pub(super) fn short_ref(name: &str) -> &str {
     match ref_name::kind(name) {
         RefKind::Branch(short) | RefKind::Tag(short) => short,
@@ -149,7 +149,7 @@ pub(super) fn short_ref(name: &str) -> &str {
     }
 }
 
-/// The address of a receiver, which was checked when it was given.
+/// Parses the URL of a receiver, which was validated when the hook was saved.
 pub(super) fn address(text: &str) -> Result<Url, Unsendable> {
     Url::parse(text).map_err(|error| Unsendable::Invalid(format!("the address cannot be used: {error}")))
 }

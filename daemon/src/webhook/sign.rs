@@ -5,25 +5,25 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
 use sha2::Sha256;
 
-/// What a secret of Standard Webhooks begins with; what follows is the key in base64.
+/// Prefix of a Standard Webhooks secret. The key in base64 follows.
 const STANDARD: &str = "whsec_";
 
-/// HMAC-SHA256 of `text`, hexadecimal.
+/// Returns the HMAC-SHA256 of `text` in hexadecimal.
 pub(super) fn sha256(secret: &str, text: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
     mac.update(text);
     hex::encode(mac.finalize().into_bytes())
 }
 
-/// HMAC-SHA1 of `text`, hexadecimal: for receivers that know no other.
+/// Returns the HMAC-SHA1 of `text` in hexadecimal, for receivers that support no other.
 pub(super) fn sha1(secret: &str, text: &[u8]) -> String {
     let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of any length");
     mac.update(text);
     hex::encode(mac.finalize().into_bytes())
 }
 
-/// The signature of Standard Webhooks; `None` for a secret that is not of its form, which its
-/// libraries would read as other bytes.
+/// Returns the Standard Webhooks signature; `None` if the secret does not have the Standard Webhooks format.
+/// Its libraries would decode such a secret to other bytes.
 pub(super) fn standard(secret: &str, id: &str, seconds: i64, body: &[u8]) -> Option<String> {
     let key = BASE64.decode(secret.strip_prefix(STANDARD)?).ok()?;
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes keys of any length");

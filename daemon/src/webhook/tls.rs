@@ -1,4 +1,5 @@
-//! TLS towards receivers: the system's authorities, or what a hook names in their place.
+//! TLS connections to receivers: trusts the certificate authorities of the system, or the certificates that a
+//! hook names.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,21 +12,21 @@ use rustls::{
 
 use crate::model::secret;
 
-/// What a hook says about its receiver's certificate.
+/// The certificate settings of a hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// Certificates in PEM that sign the receiver's; empty: those of the system.
+    /// Certificate authorities in PEM; empty for those of the system.
     pub ca_pem: String,
-    /// SHA-256 of the receiver's own certificate, hexadecimal, colons allowed; empty: none is pinned.
+    /// SHA-256 of the receiver's certificate in hexadecimal, with or without colons; empty if none is pinned.
     pub fingerprint: String,
 }
 
-/// The configuration for receivers that hooks say nothing about; read once from the system.
+/// The TLS configuration for hooks without certificate settings. The authorities of the system are read once.
 #[derive(Debug, Default)]
 pub(super) struct SystemTrust(OnceLock<Arc<ClientConfig>>);
 
 impl SystemTrust {
-    /// The configuration for `trust`, or why there is none.
+    /// Returns the configuration for `trust`, or why it is not valid.
     pub(super) fn config(&self, trust: &Trust) -> Result<Arc<ClientConfig>, String> {
         if !trust.fingerprint.is_empty() {
             return pinned(&trust.fingerprint).map(Arc::new);

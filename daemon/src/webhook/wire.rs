@@ -1,7 +1,7 @@
-//! The bytes of a connection, with patience for receivers that answer early.
+//! A connection to a receiver, which may respond before it has read the complete request.
 //!
-//! Who refuses a large request answers before it has read all of it, or before it has read anything,
-//! and closes. The rest of the request then cannot be written, but the answer is there to be read.
+//! A receiver that refuses a large request may respond and close before it has read the request. Writing the
+//! rest of the request then fails, but the response can still be read.
 
 use std::{
     io,
@@ -15,14 +15,14 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-/// What a connection runs on.
+/// A plain or TLS connection.
 pub(super) struct Wire {
     stream: Stream,
-    /// Nothing is read before something was written: an answer that is there by then would count as
-    /// noise.
+    /// Whether anything was written. Nothing is read before, because hyper treats bytes before the request as
+    /// an error.
     asked: bool,
     reader: Option<Waker>,
-    /// The receiver takes nothing any more. What it said before can still be read.
+    /// Whether a write has failed. Further writes are discarded; the response can still be read.
     deaf: bool,
 }
 
@@ -32,12 +32,12 @@ enum Stream {
 }
 
 impl Wire {
-    /// A connection that everybody can read.
+    /// Wraps a connection without TLS.
     pub(super) fn plain(stream: TcpStream) -> Self {
         Self::over(Stream::Plain(stream))
     }
 
-    /// A secure one.
+    /// Wraps a TLS connection.
     pub(super) fn secure(stream: TlsStream<TcpStream>) -> Self {
         Self::over(Stream::Tls(Box::new(stream)))
     }
@@ -46,7 +46,7 @@ impl Wire {
         Self { stream, asked: false, reader: None, deaf: false }
     }
 
-    /// What `write` comes to; `length`: what is taken as written when nobody takes it.
+    /// Returns the result of `write`. If writing fails, now or earlier, returns success with `length`.
     fn written<T>(&mut self, length: T, write: impl FnOnce(&mut Stream) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         self.asked = true;
         if let Some(reader) = self.reader.take() {

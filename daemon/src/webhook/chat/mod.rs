@@ -1,4 +1,4 @@
-//! Messages for chats: an event in a few words, in the form of each service.
+//! Builds messages for chat services: a short description of the event in the format of each service.
 
 mod summary;
 #[cfg(test)]
@@ -17,20 +17,20 @@ use super::{
     request::{CONTENT_TYPE, Outgoing, Sending, Unsendable, address, authorization},
 };
 
-/// Longest texts that Discord takes, characters.
+/// Maximum lengths of texts in Discord, characters.
 const DISCORD_TITLE: usize = 256;
 const DISCORD_TEXT: usize = 4_096;
 const DISCORD_NAME: usize = 80;
-/// Longest text of a message in Telegram, characters.
+/// Maximum length of a Telegram message, characters.
 const TELEGRAM_TEXT: usize = 4_096;
-/// Longest event that Matrix takes, bytes, with room for what the server adds.
+/// Maximum size of a Matrix event, bytes, with room for the fields that the server adds.
 const MATRIX_BYTES: usize = 60_000;
 
-/// The request that tells a chat of an event.
+/// Builds the request that sends the event to a chat service.
 pub(super) fn message(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
     let event: Value = serde_json::from_slice(json)
         .map_err(|error| Unsendable::Invalid(format!("the event's JSON cannot be read: {error}")))?;
-    // A tag, a branch that went: other events tell of them.
+    // A push without commits: a tag or a deleted branch, for which other events are sent.
     if sending.delivery.event == "push" && event["commits"].as_array().is_none_or(Vec::is_empty) {
         return Err(Unsendable::Unwanted);
     }
@@ -152,7 +152,8 @@ fn telegram<'a>(hook: &Hook, summary: &Summary, setting: &impl Fn(&str) -> &'a s
     Ok(request(Method::POST, url, &body))
 }
 
-/// Matrix takes a message of the same transaction once, so its name is the delivery's.
+/// Builds a Matrix request. Matrix accepts a message with the same transaction id only once, so the id is derived
+/// from the UUID of the delivery.
 fn matrix<'a>(
     sending: &Sending,
     summary: &Summary,
@@ -206,7 +207,7 @@ fn markdown(text: &str, url: &str) -> String {
     if url.is_empty() { plain } else { format!("[{plain}]({url})") }
 }
 
-/// At most `most` characters of `text`.
+/// Returns at most `most` characters of `text`.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most.saturating_sub(1)) {
         Some((at, c)) if at + c.len_utf8() < text.len() => format!("{}…", &text[..at]),

@@ -1,25 +1,25 @@
-//! Summarises an event in a few words for all chat types.
+//! Describes an event in a few words for all chat types.
 
 use serde_json::Value;
 
 use crate::webhook::request::short_ref;
 
-/// Colours of messages.
+/// Colors of messages.
 const GREEN: u32 = 0x1a_c600;
 const YELLOW: u32 = 0xff_d930;
 const RED: u32 = 0xff_3232;
 const PURPLE: u32 = 0x72_89da;
 const GREY: u32 = 0x4f_545c;
-/// Commits of a push that are named.
+/// Most commits of a push that are listed.
 const COMMITS_MAX: usize = 20;
-/// Digits of a commit's id.
+/// Digits of an abbreviated commit id.
 const SHORT_ID: usize = 10;
 
-/// An event in a few words.
+/// A short description of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) title: String,
-    /// Where the title leads; may be empty.
+    /// Target of the title; may be empty.
     pub(super) url: String,
     pub(super) lines: Vec<Line>,
     pub(super) color: u32,
@@ -29,7 +29,7 @@ pub(super) struct Summary {
     pub(super) avatar: String,
 }
 
-/// A line and where it leads; may be nowhere.
+/// A line and the target of its link; the target may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) text: String,
@@ -41,7 +41,7 @@ fn text<'a>(value: &'a Value, path: &str) -> &'a str {
 }
 
 impl Summary {
-    /// What the event `kind` with this payload says.
+    /// Describes an event of the kind `kind` from its payload.
     pub(super) fn of(kind: &str, event: &Value) -> Self {
         let repository = text(event, "/repository/full_name");
         let sender = text(event, "/sender/login");

@@ -1,4 +1,4 @@
-//! Messages as the services take them.
+//! Tests of the messages to each chat service.
 
 use farrier_proto::store::Delivery;
 
