@@ -1,4 +1,4 @@
-//! Makes a small store for the tests that open old data: `docs/storage.md` says when.
+//! Creates a small store for the tests that open old data. See `docs/storage.md`.
 //!
 //! Usage: `cargo run -p farrierd --example store-fixture -- <new file>`
 

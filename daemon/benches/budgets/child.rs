@@ -1,4 +1,5 @@
-//! Servers as child processes: started, awaited, watched through `/proc`, killed when dropped.
+//! Servers as child processes: starts them, waits for them, reads `/proc`, and kills them when they are
+//! dropped.
 
 use std::{
     collections::HashMap,
@@ -15,32 +16,33 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Result, client::Over};
 
-/// A server that does not answer by then never will.
+/// Time limit of a start.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server.
 pub(crate) struct Child {
     process: Process,
-    /// Kept open: a server that writes to a closed pipe fails.
+    /// Kept open, because a server that writes to a closed pipe fails.
     stdout: BufReader<ChildStdout>,
     log: PathBuf,
 }
 
 impl Child {
-    /// Starts `program`; its errors go to a file beside its data.
+    /// Starts `program`. Its standard error is written to a file in `dir`.
     pub(crate) fn start(program: &Path, args: &[&str], env: &[(&str, &str)], dir: &Path) -> Result<Self> {
         let log = dir.join("stderr.log");
         let channels = (Stdio::null(), File::create(&log)?.into());
         Self::start_with(channels, program, args, env, dir, log)
     }
 
-    /// Starts `program` through a shell, with `tcp` and `unix` as the sockets that a service manager has
-    /// opened: its descriptors 3 and 4.
+    /// Starts `program` through a shell, with the sockets `tcp` and `unix` as descriptors 3 and 4, as a service
+    /// manager does.
     pub(crate) fn start_on(tcp: OwnedFd, unix: OwnedFd, program: &Path, args: &[&str], dir: &Path) -> Result<Self> {
         let log = dir.join("stderr.log");
         let path = |path: &Path| path.to_str().map(str::to_owned).ok_or("the directory is not UTF-8");
         let (log_path, program) = (path(&log)?, path(program)?);
-        // The shell gets them where it looks anyway, and only it knows the number of the process to come.
+        // The shell gets the sockets as standard input and standard error. Only the shell knows the pid that
+        // the server will have.
         let script = "exec 3<&0 4<&2 0</dev/null 2>>\"$0\"; \
                       LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix exec \"$@\"";
         let args = [&["-c", script, &log_path, &program], args].concat();
@@ -64,7 +66,7 @@ impl Child {
         Ok(Self { process, stdout, log })
     }
 
-    /// The next line on standard output. Blocks.
+    /// Returns the next line of standard output. Blocking.
     pub(crate) fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         if self.stdout.read_line(&mut line)? == 0 {
@@ -74,7 +76,7 @@ impl Child {
         Ok(line.trim_end().to_owned())
     }
 
-    /// Waits until somebody accepts connections at `over`.
+    /// Waits until the server accepts connections at `over`.
     pub(crate) async fn answers(&mut self, over: &Over) -> Result<()> {
         let begun = Instant::now();
         while over.connect().await.is_err() {
@@ -87,12 +89,12 @@ impl Child {
         Ok(())
     }
 
-    /// The process, as others may watch it.
+    /// Returns a handle for reading the process's statistics.
     pub(crate) fn watch(&self) -> Watch {
         Watch { id: self.process.id() }
     }
 
-    /// Asks it to end, and waits.
+    /// Sends SIGTERM and waits for the end.
     pub(crate) fn stop(&mut self) -> Result<()> {
         if let Some(id) = Pid::from_raw(self.process.id().cast_signed()) {
             kill_process(id, Signal::TERM)?;
@@ -104,9 +106,9 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // A master that is killed leaves its workers behind.
+        // When the master of nginx is killed, its workers continue.
         let workers = self.watch().children();
-        // All of these fail for a process that has ended, which is as good.
+        // These calls fail if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
         for worker in workers {
@@ -115,7 +117,7 @@ impl Drop for Child {
     }
 }
 
-/// A look at a process from outside.
+/// Reads statistics of a process from `/proc`.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch {
     id: u32,
@@ -126,12 +128,12 @@ impl Watch {
         status(Path::new(&format!("/proc/{}/status", self.id)), field)
     }
 
-    /// Resident memory, bytes.
+    /// Returns the resident memory, bytes.
     pub(crate) fn resident(self) -> Result<u64> {
         Ok(self.status("VmRSS:")? * 1024)
     }
 
-    /// How often each of its threads has gone to sleep so far: once more than it was woken.
+    /// Returns for each thread how often it has gone to sleep, which is one more than its wake-ups.
     pub(crate) fn sleeps(self) -> Result<HashMap<OsString, u64>> {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id))?;
         threads
@@ -143,13 +145,13 @@ impl Watch {
             .collect()
     }
 
-    /// Processes that it has started itself.
+    /// Returns the child processes.
     fn children(self) -> Vec<Pid> {
         let listed = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.id)).unwrap_or_default();
         listed.split_whitespace().filter_map(|id| Pid::from_raw(id.parse().ok()?)).collect()
     }
 
-    /// Processor time so far, of the process and of its children that nginx's master has.
+    /// Returns the processor time of the process and its children (the workers of nginx).
     pub(crate) fn processor(self) -> Result<Duration> {
         let mut ticks = ticks(self.id)?;
         for child in self.children() {
@@ -166,25 +168,25 @@ fn status(file: &Path, field: &str) -> Result<u64> {
     Ok(number.parse()?)
 }
 
-/// User and system time, in the kernel's ticks.
+/// Returns user and system time in clock ticks.
 fn ticks(id: u32) -> Result<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat"))?;
-    // The name in brackets may hold anything; fields are counted behind it.
+    // The name in parentheses may contain any characters; the other fields follow it.
     let rest = text.rsplit_once(')').ok_or("/proc/…/stat has another form")?.1;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |at: usize| fields.get(at).ok_or("/proc/…/stat has fewer fields");
     Ok(field(11)?.parse::<u64>()? + field(12)?.parse::<u64>()?)
 }
 
-/// Where `program` is, if it is installed.
+/// Returns the path of `program`; `None` if it is not installed.
 pub(crate) fn installed(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    // Servers are often installed in directories that only root has in `PATH`.
+    // Servers are often installed in directories that are only in root's `PATH`.
     let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     places.map(|place| place.join(program)).find(|file| file.is_file())
 }
 
-/// What `program` prints, on either channel.
+/// Runs `program` and returns its standard output and standard error.
 pub(crate) fn said(program: &Path, args: &[&str]) -> Result<String> {
     #[expect(clippy::disallowed_methods, reason = "asks what a server to measure can do")]
     let output = Command::new(program).args(args).output()?;

@@ -13,10 +13,10 @@ use tokio::{
 
 use crate::Result;
 
-/// How a body in chunks ends.
+/// The end of a chunked body.
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
-/// Where to.
+/// The address of a server.
 #[derive(Clone, Debug)]
 pub(crate) enum Over {
     /// `ADDRESS:PORT`
@@ -26,7 +26,7 @@ pub(crate) enum Over {
 }
 
 impl Over {
-    /// For the table.
+    /// Returns a name for the table.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Tcp(_) => "TCP",
@@ -51,14 +51,14 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// A connection that is kept alive.
+/// A persistent connection.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
-    /// What arrived and was not used.
+    /// Bytes that were received but not used yet.
     buffer: Vec<u8>,
 }
 
-/// The head of an answer, and how its body ends.
+/// The head of a response, and how the end of its body is found.
 struct Head {
     status: u16,
     end: End,
@@ -74,7 +74,7 @@ impl Connection {
         Ok(self.stream.write_all(bytes).await?)
     }
 
-    /// The next answer with its body, which is small. A body in chunks is left out.
+    /// Reads the next response with its body, which must be small. A chunked body is discarded.
     pub(crate) async fn answer(&mut self) -> Result<(u16, Vec<u8>)> {
         let head = self.head().await?;
         match head.end {
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// The next answer, which must have `status`.
+    /// Reads the next response, which must have `status`.
     pub(crate) async fn expect(&mut self, status: u16) -> Result<Vec<u8>> {
         match self.answer().await? {
             (found, body) if found == status => Ok(body),
@@ -103,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Reads a large body and forgets it; gives its length, chunk headers included.
+    /// Reads and discards a large body. Returns its length including chunk headers.
     pub(crate) async fn swallow(&mut self, room: &mut [u8]) -> Result<u64> {
         let head = self.head().await?;
         if head.status != 200 {
@@ -127,8 +127,8 @@ impl Connection {
         Ok(length)
     }
 
-    /// The end is known by its bytes: a pack that holds them at the end of what one read gives is
-    /// less likely than a broken disk.
+    /// The end is found by its bytes. It is very unlikely that a read ends with these bytes in the middle of a
+    /// pack.
     async fn swallow_chunks(&mut self, room: &mut [u8]) -> Result<u64> {
         let mut length = self.buffer.len() as u64;
         let mut tail = std::mem::take(&mut self.buffer);
@@ -180,7 +180,7 @@ fn parse(head: &[u8]) -> Result<Head> {
     Ok(Head { status, end })
 }
 
-/// The bytes of a request's head. `headers` are whole lines.
+/// Builds the head of a request. `headers` are complete lines.
 pub(crate) fn head(method: &str, target: &str, length: u64, headers: &[&str]) -> Vec<u8> {
     let mut lines = vec![format!("{method} {target} HTTP/1.1"), "host: localhost".into()];
     if method != "GET" {
@@ -190,7 +190,7 @@ pub(crate) fn head(method: &str, target: &str, length: u64, headers: &[&str]) ->
     (lines.join("\r\n") + "\r\n\r\n").into_bytes()
 }
 
-/// The bytes of a request with a JSON body.
+/// Builds a request with a JSON body.
 pub(crate) fn json(method: &str, target: &str, headers: &[&str], body: &Value) -> Vec<u8> {
     let body = body.to_string();
     let lines = [&["content-type: application/json"], headers].concat();

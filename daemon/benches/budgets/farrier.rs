@@ -1,4 +1,4 @@
-//! The daemon under measurement: its release build as a child process.
+//! The measured daemon: its release build as a child process.
 
 use std::{
     net::TcpListener,
@@ -16,9 +16,9 @@ use crate::{
     load::{self, Content, block_id},
 };
 
-/// Between two tries to reach a daemon that starts.
+/// Pause between two attempts to reach a starting daemon.
 const TRY_AGAIN: Duration = Duration::from_micros(200);
-/// A daemon that has not started by then, with a gigabyte to check, never will.
+/// Time limit of a start, including the check of a store of a gigabyte.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running farrierd.
@@ -27,11 +27,11 @@ pub(crate) struct Farrier {
     dir: PathBuf,
     pub(crate) tcp: Over,
     pub(crate) unix: Over,
-    /// From exec to the first 200.
+    /// Time from exec to the first response with status 200.
     pub(crate) ready: Duration,
 }
 
-/// Sockets that outlive daemons.
+/// Listening sockets that outlive daemons.
 pub(crate) struct Sockets {
     tcp: TcpListener,
     unix: UnixListener,
@@ -53,14 +53,14 @@ impl Sockets {
     }
 }
 
-/// A job that uploads.
+/// A job that uploads artifacts.
 pub(crate) struct Job {
     run_id: i64,
     id: i64,
     bearer: String,
 }
 
-/// How long an upload and its last steps took.
+/// Durations of an upload and its last steps.
 pub(crate) struct Uploaded {
     pub(crate) whole: Duration,
     pub(crate) list: Duration,
@@ -68,12 +68,12 @@ pub(crate) struct Uploaded {
 }
 
 impl Farrier {
-    /// Starts a daemon on the data in `dir`, which may be none yet.
+    /// Starts a daemon on the data in `dir`, which may be empty.
     pub(crate) async fn start(dir: &Path) -> Result<Self> {
         Self::configured(dir, "").await
     }
 
-    /// The same with a configuration file.
+    /// Like [`Farrier::start`], with a configuration file.
     pub(crate) async fn configured(dir: &Path, toml: &str) -> Result<Self> {
         let config = dir.join("farrierd.toml");
         std::fs::write(&config, toml)?;
@@ -92,7 +92,7 @@ impl Farrier {
         Ok(Self { tcp: Over::Tcp(tcp.to_owned()), unix, ready, dir: dir.to_owned(), child })
     }
 
-    /// Starts a daemon on sockets that are open already and outlive it, as under a service manager.
+    /// Starts a daemon on listening sockets that outlive it, as under a service manager.
     pub(crate) fn inheriting(dir: &Path, sockets: &Sockets) -> Result<Self> {
         let program = Path::new(env!("CARGO_BIN_EXE_farrierd"));
         let data = dir.join("data");
@@ -100,12 +100,12 @@ impl Farrier {
         let (tcp, unix) = (sockets.tcp.try_clone()?, sockets.unix.try_clone()?);
         let begun = Instant::now();
         let mut child = Child::start_on(tcp.into(), unix.into(), program, &["--data-dir", data], dir)?;
-        child.line()?; // it answers
+        child.line()?; // printed when the daemon is ready
         let (tcp, unix) = (sockets.tcp(), sockets.unix());
         Ok(Self { tcp, unix, ready: begun.elapsed(), dir: dir.to_owned(), child })
     }
 
-    /// The store's file under the directory of a daemon.
+    /// Returns the path of the store below the directory of a daemon.
     pub(crate) fn store_file(dir: &Path) -> PathBuf {
         dir.join("data/farrier.redb")
     }
@@ -114,37 +114,37 @@ impl Farrier {
         self.child.watch()
     }
 
-    /// Ends in order.
+    /// Stops the daemon with SIGTERM.
     pub(crate) fn stop(mut self) -> Result<()> {
         self.child.stop()
     }
 
-    /// Ends at once, without a chance to close anything.
+    /// Kills the daemon with SIGKILL.
     pub(crate) fn kill(self) {
         drop(self.child);
     }
 
-    /// A call over the socket, where this process is the administrator.
+    /// Sends a request over the socket, as the administrator.
     pub(crate) async fn admin(&self, target: &str, body: &Value) -> Result<Value> {
         let mut connection = self.unix.connect().await?;
         connection.send(&json("POST", target, &[], body)).await?;
         Ok(serde_json::from_slice(&connection.expect(201).await?)?)
     }
 
-    /// Makes the repository `admin/NAME`.
+    /// Creates the repository `admin/NAME`.
     pub(crate) async fn repository(&self, name: &str) -> Result<()> {
         self.admin("/api/v1/user/repos", &json!({ "name": name, "description": "what the benches read" })).await?;
         Ok(())
     }
 
-    /// A token of the administrator that may do everything.
+    /// Creates a token of the administrator with all scopes.
     pub(crate) async fn token(&self) -> Result<String> {
         let made =
             self.admin("/api/v1/admin/users/admin/tokens", &json!({ "name": "bench", "scopes": ["all"] })).await?;
         Ok(made["sha1"].as_str().ok_or("no token")?.to_owned())
     }
 
-    /// Begins a job in a new run of `admin/REPO`.
+    /// Starts a job in a new run of `admin/REPO`.
     pub(crate) async fn begin(&self, repo: &str) -> Result<Job> {
         let begun = self.admin("/api/farrier/v1/jobs", &json!({ "repo": format!("admin/{repo}") })).await?;
         let number = |key: &str| begun[key].as_i64().ok_or("no number");
@@ -152,7 +152,7 @@ impl Farrier {
         Ok(Job { run_id: number("run_id")?, id: number("job_id")?, bearer: format!("authorization: Bearer {token}") })
     }
 
-    /// A Twirp call of `job` over TCP.
+    /// Sends a Twirp request of `job` over TCP.
     async fn call(&self, job: &Job, method: &str, mut message: Value) -> Result<Value> {
         message["workflow_run_backend_id"] = job.run_id.to_string().into();
         message["workflow_job_run_backend_id"] = job.id.to_string().into();
@@ -162,13 +162,13 @@ impl Farrier {
         Ok(serde_json::from_slice(&connection.expect(200).await?)?)
     }
 
-    /// Creates the artifact `name`; where it is uploaded.
+    /// Creates the artifact `name` and returns the target of its upload URL.
     pub(crate) async fn create(&self, job: &Job, name: &str) -> Result<String> {
         let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await?;
         target(&created["signed_upload_url"])
     }
 
-    /// Uploads the artifact `name` as the official client does: create, blocks, list, finalize.
+    /// Uploads the artifact `name` like the official client: create, blocks, block list, finalize.
     pub(crate) async fn upload(&self, job: &Job, name: &str, content: &Content, in_flight: usize) -> Result<Uploaded> {
         let begun = Instant::now();
         let target = self.create(job, name).await?;
@@ -189,13 +189,13 @@ impl Farrier {
         Ok(Uploaded { whole: begun.elapsed(), list: finalized - listed, finalize: finalized.elapsed() })
     }
 
-    /// Where the artifact `name` of `job` is downloaded.
+    /// Returns the target of the download URL of the artifact `name` of `job`.
     pub(crate) async fn address(&self, job: &Job, name: &str) -> Result<String> {
         target(&self.call(job, "GetSignedArtifactURL", json!({ "name": name })).await?["signed_url"])
     }
 
-    /// Deletes the artifact and waits until its bytes are removed, so that the removal does
-    /// not slow the next measurement.
+    /// Deletes the artifact and waits until its files are removed, so that the removal does not slow down the
+    /// next measurement.
     pub(crate) async fn delete(&self, job: &Job, name: &str) -> Result<()> {
         self.call(job, "DeleteArtifact", json!({ "name": name })).await?;
         let artifacts = self.dir.join("data/artifacts");
@@ -207,7 +207,7 @@ impl Farrier {
     }
 }
 
-/// How long after `begun` the daemon answers.
+/// Waits for the first response and returns the time since `begun`.
 async fn first_answer(over: &Over, begun: Instant) -> Result<Duration> {
     let request = head("GET", "/api/healthz", 0, &[]);
     loop {
@@ -224,7 +224,7 @@ async fn first_answer(over: &Over, begun: Instant) -> Result<Duration> {
     }
 }
 
-/// Path and query of an absolute address.
+/// Returns the path and query of an absolute URL.
 fn target(address: &Value) -> Result<String> {
     let address = address.as_str().ok_or("no address")?;
     let rest = address.strip_prefix("http://").and_then(|rest| rest.find('/').map(|at| rest[at..].to_owned()));

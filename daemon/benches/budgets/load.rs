@@ -1,4 +1,4 @@
-//! Load: many connections that ask again and again, uploads in blocks, downloads.
+//! Generates load: many connections with repeated requests, uploads in blocks, and downloads.
 
 use std::{
     fs::File,
@@ -21,14 +21,14 @@ use crate::{
     plan::Plan,
 };
 
-/// Room for downloads, bytes; as much as a careful client would take.
+/// Size of the buffer for downloads, bytes.
 const ROOM: usize = 512 << 10;
 
-/// How a server answered many requests.
+/// Results of many requests.
 pub(crate) struct Answers {
     pub(crate) count: usize,
     pub(crate) elapsed: Duration,
-    /// Of each request, sorted.
+    /// Latency of each request, sorted.
     latencies: Vec<Duration>,
 }
 
@@ -38,14 +38,15 @@ impl Answers {
         self.count as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// The latency that `percent` of the requests did not exceed.
+    /// Returns the latency that `percent` of the requests did not exceed.
     pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let at = self.latencies.len() * percent / 100;
         self.latencies.get(at.min(self.latencies.len().saturating_sub(1))).copied().unwrap_or_default()
     }
 }
 
-/// Sends what `request` makes of a running number over `connections` connections for `round`.
+/// Sends the requests that `request` builds from a running number, over `connections` connections, for the
+/// duration `round`.
 pub(crate) async fn requests(
     over: &Over,
     connections: usize,
@@ -80,14 +81,14 @@ pub(crate) async fn requests(
     Ok(Answers { count: latencies.len(), elapsed, latencies })
 }
 
-/// What is uploaded and downloaded: the same block again and again, which no file system here
-/// notices.
+/// The content that is uploaded and downloaded: one block, repeated. The file systems in question do not
+/// deduplicate.
 #[derive(Clone)]
 pub(crate) struct Content {
     block: Arc<[u8]>,
-    /// Blocks.
+    /// Number of blocks.
     pub(crate) count: usize,
-    /// The digest that clients claim, in the protocol's form.
+    /// The digest that clients send, in the format of the protocol.
     pub(crate) hash: Arc<str>,
 }
 
@@ -101,19 +102,19 @@ impl Content {
         Ok(Self { block: block.into(), count, hash: format!("sha256:{}", hex::encode(state.finalize())).into() })
     }
 
-    /// Bytes in all.
+    /// Returns the total size, bytes.
     pub(crate) fn size(&self) -> u64 {
         (self.block.len() * self.count) as u64
     }
 
-    /// The body that orders the blocks.
+    /// Returns the body of the block list request.
     pub(crate) fn block_list(&self) -> String {
         let ids: Vec<String> = (0..self.count).map(block_id).collect();
         let ids = ids.join("</Latest><Latest>");
         format!("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList><Latest>{ids}</Latest></BlockList>")
     }
 
-    /// Writes it to a file.
+    /// Writes the content to a file.
     pub(crate) fn write(&self, file: &Path) -> Result<()> {
         let mut file = File::create_new(file)?;
         (0..self.count).try_for_each(|_| file.write_all(&self.block))?;
@@ -121,13 +122,13 @@ impl Content {
     }
 }
 
-/// The id of a block as the official client makes it: the upload's UUID and the block's number.
-/// What such ids encode to needs no escaping, neither in a query nor in XML.
+/// Returns the id of a block in the format of the official client: the UUID of the upload and the number of the
+/// block. Such ids need no escaping in queries and XML.
 pub(crate) fn block_id(number: usize) -> String {
     BASE64.encode(format!("426a3665-0c1f-4b8e-9d57-2f6a8be01c34{number:012}"))
 }
 
-/// Puts the blocks of `content` to the places that `target` names, `in_flight` at a time.
+/// Uploads the blocks of `content` to the targets that `target` returns, `in_flight` at a time.
 pub(crate) async fn put_blocks(
     over: &Over,
     content: &Content,
@@ -157,7 +158,7 @@ pub(crate) async fn put_blocks(
     Ok(())
 }
 
-/// Puts `content` as one body.
+/// Uploads `content` as one body.
 pub(crate) async fn put_whole(over: &Over, content: &Content, target: &str) -> Result<()> {
     let mut connection = over.connect().await?;
     connection.send(&head("PUT", target, content.size(), &["content-type: application/octet-stream"])).await?;
@@ -170,7 +171,7 @@ pub(crate) async fn put_whole(over: &Over, content: &Content, target: &str) -> R
     }
 }
 
-/// Gets `target` and gives its length.
+/// Downloads `target` and returns its length.
 pub(crate) async fn get_whole(over: &Over, target: &str) -> Result<u64> {
     let mut connection = over.connect().await?;
     let mut room = vec![0; ROOM];

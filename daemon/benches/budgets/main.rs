@@ -1,10 +1,10 @@
-//! farrier beside other servers, in one run: the figures of `docs/benchmarks.md`.
+//! Compares farrier with other servers in one run. The results are in `docs/benchmarks.md`.
 //!
-//! `cargo bench -p farrierd --bench budgets -- --quick` tries everything with small sizes. The load
-//! generator is this process; every server is a process of its own, so that memory and processor
-//! time are distinguished. Rounds of farrier and of the server that it is compared with alternate.
+//! `cargo bench -p farrierd --bench budgets -- --quick` runs everything with small sizes. This process
+//! generates the load. Every server is a separate process, so that memory and processor time can be
+//! distinguished. Rounds of farrier and of the server that it is compared with alternate.
 //!
-//! A missed budget is reported and fails nothing: these are measurements, not tests.
+//! An exceeded budget is reported but is not an error: these are measurements, not tests.
 
 mod child;
 mod client;

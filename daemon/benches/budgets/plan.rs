@@ -1,4 +1,4 @@
-//! What is measured, and how much of it.
+//! The selection and the sizes of the measurements.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,19 +11,19 @@ use crate::{Result, rows, servers::own::Kind};
 
 const MIB: u64 = 1 << 20;
 
-/// Measures farrier beside other servers.
+/// Compares farrier with other servers.
 #[derive(Parser)]
 pub(crate) struct Args {
-    /// Small sizes and few rounds: tries the benches rather than farrier.
+    /// Small sizes and few rounds, to test the benchmark itself.
     #[arg(long)]
     quick: bool,
-    /// Rows to measure, such as `get,upload`; all without it.
+    /// Rows to measure, such as `get,upload`; default: all.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Rounds instead of the plan's.
+    /// Number of rounds; default: that of the plan.
     #[arg(long)]
     rounds: Option<usize>,
-    /// Where data is kept while measuring; on the disk that is to be measured.
+    /// Directory for all data, on the disk to measure.
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Passed by `cargo bench`.
@@ -33,13 +33,13 @@ pub(crate) struct Args {
     pub(crate) mode: Option<Mode>,
 }
 
-/// What this program is when it is not the load generator.
+/// What this program does when it is not the load generator.
 #[derive(Subcommand)]
 pub(crate) enum Mode {
-    /// A server to compare with.
+    /// Runs a reference server.
     #[command(hide = true)]
     Serve {
-        /// Which.
+        /// Kind of server.
         kind: Kind,
         /// Its directory.
         dir: PathBuf,
@@ -49,30 +49,30 @@ pub(crate) enum Mode {
 /// Sizes of one run.
 pub(crate) struct Plan {
     only: Vec<String>,
-    /// Holds everybody's data; removed at the end.
+    /// Contains the data of all servers; removed at the end.
     dir: tempfile::TempDir,
     pub(crate) quick: bool,
-    /// Rounds in which farrier and its references alternate.
+    /// Number of rounds in which farrier and its references alternate.
     pub(crate) rounds: usize,
-    /// How long one round of requests lasts.
+    /// Duration of one round of requests.
     pub(crate) round: Duration,
-    /// One artifact, bytes.
+    /// Size of an artifact, bytes.
     pub(crate) artifact: u64,
-    /// One block of it, bytes.
+    /// Size of its blocks, bytes.
     pub(crate) block: u64,
-    /// Rows in the store whose opening is timed.
+    /// Number of rows in the store whose opening is timed.
     pub(crate) store_rows: u64,
-    /// Starts of a daemon.
+    /// Number of daemon starts.
     pub(crate) starts: usize,
-    /// Restarts and kills under load.
+    /// Number of restarts and kills under load.
     pub(crate) restarts: usize,
     pub(crate) kills: usize,
-    /// Connections that ask nothing, and that ask slowly.
+    /// Number of idle connections and of connections that send slowly.
     pub(crate) idle_connections: usize,
     pub(crate) slow_connections: usize,
-    /// A daemon is at rest by then: threads that waited for more blocking work have ended.
+    /// After this time a daemon is idle: unused blocking threads have ended.
     pub(crate) rest: Duration,
-    /// How long an idle daemon is watched.
+    /// Duration of the idle measurement.
     pub(crate) idle: Duration,
 }
 
@@ -110,14 +110,14 @@ impl Plan {
         self.only.is_empty() || self.only.iter().any(|only| only == row)
     }
 
-    /// A fresh directory for one server.
+    /// Returns a new directory for one server.
     pub(crate) fn dir(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.path().join(name);
         std::fs::create_dir_all(&dir)?;
         Ok(dir)
     }
 
-    /// The table's file, in cargo's target directory.
+    /// Returns the path of the Markdown table, in cargo's target directory.
     pub(crate) fn markdown(&self) -> PathBuf {
         let target = Path::new(env!("CARGO_BIN_EXE_farrierd")).ancestors().nth(2).unwrap_or(Path::new("."));
         target.join(if self.quick { "budgets-quick.md" } else { "budgets.md" })

@@ -9,14 +9,14 @@ use crate::{
 
 const TITLES: [&str; 6] = ["what", "farrier", "reference", "ratio", "budget", "met"];
 
-/// Rows in the order of measuring.
+/// The rows, in the order in which they were measured.
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<[String; 6]>,
 }
 
 impl Table {
-    /// A figure beside another one, with the least or greatest ratio that the budget allows.
+    /// Adds a value with a reference. `budget` limits the ratio.
     pub(crate) fn beside(&mut self, what: &str, ours: String, theirs: String, ratio: f64, budget: Budget) {
         let (text, met) = match budget {
             Budget::AtLeast(bound) => (format!("≥ {bound}"), yes(ratio >= bound)),
@@ -26,17 +26,17 @@ impl Table {
         self.rows.push([what.into(), ours, theirs, format!("{ratio:.2}"), text, met.into()]);
     }
 
-    /// A figure with a bound of its own.
+    /// Adds a value with its own limit.
     pub(crate) fn alone(&mut self, what: &str, ours: String, budget: &str, met: bool) {
         self.rows.push([what.into(), ours, "–".into(), "–".into(), budget.into(), yes(met).into()]);
     }
 
-    /// A figure that is only told.
+    /// Adds a value without a budget.
     pub(crate) fn told(&mut self, what: &str, ours: String) {
         self.rows.push([what.into(), ours, "–".into(), "–".into(), "–".into(), "–".into()]);
     }
 
-    /// A comparison that was not possible.
+    /// Adds a value whose reference could not be measured.
     pub(crate) fn missing(&mut self, what: &str, ours: String, why: &str) {
         self.rows.push([what.into(), ours, format!("not measured ({why})"), "–".into(), "–".into(), "–".into()]);
     }
@@ -72,7 +72,7 @@ impl Table {
     }
 }
 
-/// What the budget says about a ratio.
+/// The limit of a ratio.
 #[derive(Clone, Copy)]
 pub(crate) enum Budget {
     AtLeast(f64),
@@ -84,7 +84,7 @@ fn yes(met: bool) -> &'static str {
     if met { "yes" } else { "**no**" }
 }
 
-/// The machine and how busy others keep it, in one paragraph.
+/// Describes the machine and its load in one paragraph.
 fn machine(plan: &Plan) -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let after = |file: &str, field: &str| {

@@ -1,4 +1,4 @@
-//! What a crowd that asks nothing, or slowly, costs those who ask.
+//! The effect of many idle or slow connections on other clients.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,13 +15,13 @@ use crate::{
     table::{Budget, Table},
 };
 
-/// Connections whose latency is measured.
+/// Number of connections whose latency is measured.
 const CONNECTIONS: usize = 8;
-/// Between two bytes of a slow client.
+/// Pause between two bytes of a slow client.
 const DRIP: Duration = Duration::from_millis(500);
 const TARGET: &str = "/api/v1/repos/admin/demo";
 
-/// Connections that last as long as this.
+/// Connections that are open while this value exists.
 struct Crowd {
     _idle: Vec<Connection>,
     slow: TaskTracker,
@@ -60,7 +60,8 @@ async fn p99(plan: &Plan, over: &Over) -> Result<f64> {
 }
 
 impl Crowd {
-    /// Idle connections have been useful once; slow ones never end their first head.
+    /// Opens the connections. Idle connections have sent one request; slow ones never complete their first
+    /// head.
     async fn gather(plan: &Plan, farrier: &Farrier) -> Result<Self> {
         let request = head("GET", "/api/v1/version", 0, &[]);
         let mut idle = Vec::with_capacity(plan.idle_connections);
@@ -78,7 +79,7 @@ impl Crowd {
             let stop = stop.clone();
             #[expect(clippy::disallowed_methods, reason = "load owns its tasks")]
             tokio::spawn(slow.track_future(async move {
-                // The daemon ends it when the head has taken too long.
+                // The daemon closes the connection when the time limit for the head has passed.
                 let drip = async {
                     while connection.send(b"x").await.is_ok() {
                         tokio::time::sleep(DRIP).await;

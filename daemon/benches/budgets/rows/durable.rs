@@ -1,4 +1,4 @@
-//! Requests that return when something is durable.
+//! Requests that return when their change is durable.
 
 use std::{
     fs::OpenOptions,
@@ -20,9 +20,9 @@ use crate::{
     table::{Budget, Table},
 };
 
-/// Clients of which one alone is compared with this many.
+/// Number of concurrent clients that are compared with a single one.
 const MANY: usize = 64;
-/// Repositories that they write to in turn, so that they rarely meet.
+/// Number of repositories to which they write in turn, so that conflicts are rare.
 const REPOSITORIES: usize = 1_024;
 
 /// Rates and 99th percentiles of all rounds.

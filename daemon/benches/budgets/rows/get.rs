@@ -1,4 +1,4 @@
-//! Small JSON answers.
+//! Small JSON responses.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const CONNECTIONS: usize = 32;
 
-/// One server's answers to one request, over all rounds.
+/// Responses of one server to one request, over all rounds.
 struct Series {
     over: Over,
     watch: Watch,

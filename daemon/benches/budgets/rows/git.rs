@@ -1,4 +1,4 @@
-//! git over HTTP: fetching, looking, pushing.
+//! git over HTTP: fetch, ls-remote and push.
 
 mod fixture;
 
@@ -22,17 +22,17 @@ use crate::{
     table::{Budget, Table},
 };
 
-/// Fetches at a time, where serving is measured.
+/// Concurrent fetches when serving is measured.
 const AT_ONCE: usize = 4;
-/// Whole clones at a time, where memory is measured.
+/// Concurrent clones when memory is measured.
 const CROWD: usize = 16;
-/// Resident memory of the daemon beyond idle while a crowd clones, MiB. The git processes are not
-/// in it: their number is bounded.
+/// Limit of the daemon's additional resident memory during concurrent clones, MiB. The git processes are not
+/// included: their number is limited.
 const CROWD_MAX: f64 = 64.0;
-/// Room for what is read of a pack, bytes.
+/// Size of the read buffer, bytes.
 const ROOM: usize = 256 << 10;
 
-/// The same repository behind every contender.
+/// The same repository on every server.
 struct Places {
     farrier: Farrier,
     token: String,
@@ -85,7 +85,7 @@ impl Places {
     }
 }
 
-/// Whole packs a second, which the client forgets.
+/// Measures complete packs per second. The client discards them.
 async fn serving(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
     let want = fetch_request(&places.tip);
     let (mut ours, mut direct, mut nginx) = (Vec::new(), Vec::new(), Vec::new());
@@ -127,7 +127,7 @@ async fn looking(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> 
     Ok(())
 }
 
-/// One file, one commit, one push, again and again.
+/// Measures pushes of one commit that changes one file.
 async fn pushing(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
     let work = places.dir.join("work");
     git(&["clone", "--quiet", "--depth", "1", &format!("file://{}", path(&places.bare)?), path(&work)?]).await?;
@@ -156,7 +156,7 @@ async fn pushing(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> 
     Ok(())
 }
 
-/// Many whole clones at once by real clients.
+/// Measures memory while many real clients clone at the same time.
 async fn crowd(table: &mut Table, places: &Places) -> Result<()> {
     let watch = places.farrier.watch();
     let idle = watch.resident()?;
@@ -181,14 +181,14 @@ async fn crowd(table: &mut Table, places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// How long git takes with `args`.
+/// Returns the duration of git with `args`.
 async fn timed(args: &[&str]) -> Result<Duration> {
     let begun = Instant::now();
     git(args).await?;
     Ok(begun.elapsed())
 }
 
-/// How often a second `work` is done, [`AT_ONCE`] at a time.
+/// Returns how often `work` is done per second, with [`AT_ONCE`] in parallel.
 async fn per_second<F, Fut>(round: Duration, work: F) -> Result<f64>
 where
     F: Fn() -> Fut + Clone + Send + 'static,
@@ -227,7 +227,7 @@ async fn fetches(round: Duration, over: &Over, request: Vec<u8>) -> Result<f64> 
     per_second(round, work).await
 }
 
-/// A client's second request of a clone, in the second version of the protocol.
+/// Returns the second request of a clone in protocol version 2.
 fn fetch_request(tip: &str) -> Vec<u8> {
     let line = |text: &str| format!("{:04x}{text}\n", text.len() + 5);
     let lines = [line("command=fetch"), "0001".into(), line("ofs-delta"), line(&format!("want {tip}")), line("done")];
@@ -239,7 +239,7 @@ fn post(target: &str, body: &[u8]) -> Vec<u8> {
     [head("POST", target, body.len() as u64, &headers), body.to_vec()].concat()
 }
 
-/// What serving comes down to: the process and its pipe.
+/// Runs the minimum that a server must do: the process and its pipe.
 async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut command = fixture::command(&["upload-pack", "--stateless-rpc", path(&bare)?]);

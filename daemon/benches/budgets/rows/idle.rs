@@ -1,4 +1,4 @@
-//! A daemon that has nothing to do, and how fast one is ready.
+//! Start-up time and resources of an idle daemon.
 
 use std::{path::Path, time::Duration};
 
@@ -14,11 +14,11 @@ use crate::{
     table::Table,
 };
 
-/// Rows in one commit of the loader.
+/// Number of rows per commit of the loader.
 const ROWS: u64 = 10_000;
-/// A daemon has come to rest by then.
+/// After this time the daemon is idle.
 const REST: Duration = Duration::from_secs(1);
-/// Resident memory of an idle daemon, MiB.
+/// Limit of the resident memory of an idle daemon, MiB.
 const RESIDENT_MAX: f64 = 24.0;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -42,7 +42,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     for start in 0..plan.starts.div_ceil(2) {
         let farrier = Farrier::start(&dir).await?;
-        // A store without writes counts as closed.
+        // Without a write, redb would treat the store as closed cleanly.
         farrier.repository(&format!("written-{start}")).await?;
         farrier.kill();
         let farrier = Farrier::start(&dir).await?;
@@ -56,7 +56,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Memory and wake-ups of an idle daemon.
+/// Measures memory and wake-ups of an idle daemon.
 async fn rest(plan: &Plan, table: &mut Table) -> Result<()> {
     let farrier = Farrier::start(&plan.dir("idle-rest")?).await?;
     farrier.repository("demo").await?;
@@ -75,7 +75,7 @@ async fn rest(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Writes `rows` rows of some 300 bytes under keys that nothing reads, and closes the store.
+/// Writes `rows` rows of about 300 bytes under unused keys, and closes the store.
 async fn fill(file: &Path, rows: u64) -> Result<()> {
     std::fs::create_dir_all(file.parent().ok_or("a file without a directory")?)?;
     let engine = RedbEngine::open(file, RedbOptions::default())?;
@@ -85,7 +85,7 @@ async fn fill(file: &Path, rows: u64) -> Result<()> {
         let writes: WriteSet = (first..rows.min(first + ROWS)).map(|row| (key(row), Some(value.clone()))).collect();
         engine.begin().await?.commit(writes).await?;
     }
-    // Dropping it waits for the writer and closes the file.
+    // Dropping the engine waits for its writer and closes the file.
     farrierd::tasks::blocking(move || drop(engine)).await;
     Ok(())
 }

@@ -19,11 +19,11 @@ use crate::{
     table::Table,
 };
 
-/// Repositories that the loader writes in one transaction.
+/// Number of repositories that the loader writes in one transaction.
 const AT_ONCE: u64 = 500;
 /// The built-in administrator.
 const OWNER: u64 = 1;
-/// A page must come within this, milliseconds.
+/// Time limit of a page, milliseconds.
 const PAGE_MAX: f64 = 5.0;
 /// Number of requests per page.
 const TIMES: usize = 41;
@@ -31,7 +31,7 @@ const TIMES: usize = 41;
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let count = if plan.quick { 2_000 } else { 100_000 };
     let dir = plan.dir("lists")?;
-    // The first start makes the administrator.
+    // The first start creates the administrator.
     Farrier::start(&dir).await?.stop()?;
     load(&Farrier::store_file(&dir), count).await?;
     let farrier = Farrier::start(&dir).await?;
@@ -64,7 +64,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Writes rows without git data: lists do not look at those.
+/// Writes rows without git data, which lists do not read.
 async fn load(file: &Path, count: u64) -> Result<()> {
     let store = Store::open(Arc::new(RedbEngine::open(file, RedbOptions::default())?)).await?;
     let mut left = count;

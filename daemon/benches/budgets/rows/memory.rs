@@ -1,4 +1,4 @@
-//! Memory while eight artifacts move at once.
+//! Memory while eight artifacts are transferred at the same time.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::{
     table::Table,
 };
 
-/// At once.
+/// Number of concurrent transfers.
 const MOVES: usize = 8;
-/// Blocks of each upload at a time.
+/// Number of concurrent blocks per upload.
 const IN_FLIGHT: usize = 4;
-/// Between two looks.
+/// Interval of the measurements.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// More than idle, MiB.
+/// Limit of the additional memory, MiB.
 const MORE_MAX: f64 = 64.0;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -51,7 +51,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Resident memory at its highest while `work` runs.
+/// Returns the maximum resident memory while `work` runs.
 async fn highest<T>(watch: Watch, work: impl Future<Output = Result<T>>) -> Result<u64> {
     let mut highest = 0;
     tokio::pin!(work);

@@ -1,4 +1,4 @@
-//! What is measured, one module a row of the table or a few that share their set-up.
+//! The measurements: one module per row of the table, or for a few rows with the same set-up.
 
 mod crowd;
 mod download;
@@ -18,10 +18,10 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 
 use crate::{Result, plan::Plan, table::Table};
 
-/// Measures, and writes rows.
+/// Measures and adds rows to the table.
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
-/// All rows, by the names that `--only` takes.
+/// All rows by their names for `--only`.
 pub(crate) const ALL: [(&str, Row); 11] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
@@ -36,7 +36,7 @@ pub(crate) const ALL: [(&str, Row); 11] = [
     ("crowd", |plan, table| crowd::measure(plan, table).boxed()),
 ];
 
-/// Lets the disk finish what the last contender left to it, so that the next does not pay.
+/// Flushes dirty pages of the previous contender, so that they do not slow down the next one.
 async fn settle() {
     farrierd::tasks::blocking(rustix::fs::sync).await;
     tokio::time::sleep(Duration::from_millis(100)).await;

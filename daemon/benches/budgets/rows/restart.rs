@@ -1,4 +1,4 @@
-//! Restarts and kills of a daemon whose sockets outlive it, while clients come all the time.
+//! Restarts and kills of a daemon with inherited sockets under constant load.
 
 use std::{
     sync::{
@@ -20,18 +20,18 @@ use crate::{
     table::Table,
 };
 
-/// Clients of each kind on each socket.
+/// Number of clients of each kind per socket.
 const CLIENTS: usize = 3;
-/// Requests that are answered before the daemon is stopped again.
+/// Number of responses between two restarts.
 const BETWEEN: usize = 200;
-/// One block that is uploaded, bytes.
+/// Size of an uploaded block, bytes.
 const BLOCK: usize = 256 << 10;
-/// A request that is not answered by then never will be.
+/// Time limit of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The slowest request while the daemon is restarted, ms.
+/// Limit of the slowest request during a restart, ms.
 const SLOWEST_MAX: f64 = 250.0;
 
-/// What all clients have seen since the last look.
+/// Results of all clients since the last call of [`Seen::take`].
 #[derive(Default)]
 struct Seen {
     answered: AtomicUsize,
@@ -90,7 +90,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     farrier.stop()
 }
 
-/// Sends `request` again and again, each time over a new connection.
+/// Sends `request` repeatedly, each time on a new connection.
 async fn client(over: Over, request: Vec<u8>, status: u16, seen: Arc<Seen>) -> Result<()> {
     while !seen.enough.load(Ordering::Relaxed) {
         let begun = Instant::now();
@@ -121,7 +121,7 @@ impl Seen {
         }
     }
 
-    /// Waits until `more` requests have been answered.
+    /// Waits for `more` further responses.
     async fn answers(&self, more: usize) -> Result<()> {
         let (wanted, begun) = (self.answered.load(Ordering::Relaxed) + more, Instant::now());
         while self.answered.load(Ordering::Relaxed) < wanted {
@@ -133,7 +133,7 @@ impl Seen {
         Ok(())
     }
 
-    /// What was seen, and forgets it: a text, the slowest in ms, refused, cut.
+    /// Returns and resets the results: a text, the slowest request in ms, refused and interrupted requests.
     fn take(&self) -> (String, f64, usize, usize) {
         let take = |counter: &AtomicUsize| counter.swap(0, Ordering::Relaxed);
         let (answered, refused, cut) = (take(&self.answered), take(&self.refused), take(&self.cut));

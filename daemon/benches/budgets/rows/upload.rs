@@ -17,13 +17,13 @@ use crate::{
     table::{Budget, Table},
 };
 
-/// Blocks at a time.
+/// Number of concurrent blocks.
 const IN_FLIGHT: usize = 4;
 
-/// Longest time that the list and finalizing may take, ms.
+/// Limit for the block list and for finalizing, ms.
 const LAST_STEP_MAX: f64 = 20.0;
 
-/// Rates in MB/s, one for each round; and the last steps' times in ms.
+/// Rates in MB/s, one per round, and durations of the last steps in ms.
 #[derive(Default)]
 struct Found {
     four: Vec<f64>,
@@ -32,7 +32,7 @@ struct Found {
     nginx: Vec<f64>,
     azurite: Vec<f64>,
     lists: Vec<f64>,
-    /// With one and with four blocks in flight: those may overtake each other.
+    /// With one and with four concurrent blocks, which may arrive out of order.
     finalizes: [Vec<f64>; 2],
 }
 

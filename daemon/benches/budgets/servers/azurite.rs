@@ -1,4 +1,4 @@
-//! Azurite, the emulator of the block-blob protocol that farrier's uploads speak.
+//! Azurite, an emulator of the block-blob protocol that farrier's uploads use.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) struct Azurite {
 }
 
 impl Azurite {
-    /// Starts it, if it was installed beside the benches.
+    /// Starts Azurite; `None` if it is not installed.
     pub(crate) async fn start(dir: &Path) -> Result<Option<Self>> {
         let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clients/node_modules/azurite");
         let script = module.join("dist/src/blob/main.js");
@@ -55,7 +55,7 @@ impl Azurite {
         Ok(())
     }
 
-    /// Uploads `count` blocks and their list.
+    /// Uploads the blocks of `content` and their list.
     pub(crate) async fn upload(&self, name: &str, content: &Content, in_flight: usize) -> Result<()> {
         let target = format!("/{ACCOUNT}/blocks/{name}?{}", self.signature);
         let of_block = target.clone();

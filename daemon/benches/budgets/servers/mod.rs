@@ -1,4 +1,4 @@
-//! What farrier is compared with.
+//! The reference servers.
 
 pub(crate) mod azurite;
 pub(crate) mod nginx;

@@ -1,4 +1,4 @@
-//! nginx: `WebDAV` PUT, and files sent by the kernel.
+//! nginx: `WebDAV` PUT and files sent with `sendfile`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::{
     client::Over,
 };
 
-/// git's own program behind a web server.
+/// git's own CGI program.
 const GIT_BACKEND: &str = "/usr/lib/git-core/git-http-backend";
 
 /// A running nginx.
@@ -22,7 +22,7 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it on an empty root, if it is installed.
+    /// Starts nginx with an empty root; `None` if it is not installed.
     pub(crate) async fn start(dir: &Path) -> Result<Option<Self>> {
         let Some(program) = installed("nginx") else { return Ok(None) };
         let dav = said(&program, &["-V"])?.contains("http_dav_module");
@@ -30,7 +30,7 @@ impl Nginx {
         for place in [root.clone(), dir.join("temporary")] {
             std::fs::create_dir_all(place)?;
         }
-        // nginx cannot say which port the kernel chose, so the bench chooses a free port.
+        // nginx cannot report which port the kernel chose, so the benchmark chooses a free port.
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let address = format!("127.0.0.1:{port}");
         let config = dir.join("nginx.conf");
@@ -43,15 +43,14 @@ impl Nginx {
         Ok(Some(Self { child, tcp, unix, root, dav }))
     }
 
-    /// Answers git's protocol for the repositories that the caller puts into `dir`/git, through
-    /// fcgiwrap; `None` if that is not installed.
+    /// Serves the repositories in `dir`/git through fcgiwrap; `None` if it is not installed.
     pub(crate) fn serve_git(dir: &Path) -> Result<Option<Child>> {
         let Some(program) = installed("fcgiwrap").filter(|_| Path::new(GIT_BACKEND).is_file()) else { return Ok(None) };
         let socket = format!("unix:{}", dir.join("fcgi").display());
         Child::start(&program, &["-c", "4", "-s", &socket], &[("HOME", "/nonexistent")], dir).map(Some)
     }
 
-    /// A file under the root.
+    /// Returns the path of a file in the root.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -59,14 +58,14 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // A master that is killed leaves its workers behind.
+        // When the master of nginx is killed, its workers continue.
         let _ = self.child.stop();
     }
 }
 
 fn configuration(dir: &Path, address: &str, dav: bool) -> String {
     let dir = dir.display();
-    // Without this, workers of a master that is root change to a user who may not read the root.
+    // Otherwise the workers of a root master change to a user that may not read the directory.
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
     let methods = if dav { "dav_methods PUT;" } else { "" };
     let backend = GIT_BACKEND;

@@ -1,4 +1,5 @@
-//! Small servers built from the same libraries as farrier: this program, started again as a server.
+//! Small reference servers built with the same libraries as farrier. They run as child processes of this
+//! program.
 
 use std::{
     fs::{File, OpenOptions},
@@ -30,18 +31,18 @@ use crate::{
     client::Over,
 };
 
-/// Which small server.
+/// The kind of server.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Kind {
-    /// One JSON answer, from nothing.
+    /// Returns a constant JSON response.
     Hello,
-    /// One row out of a redb file, as JSON.
+    /// Returns a row of a redb file as JSON.
     Row,
     /// Writes a request body to a file, hashes it and syncs the file.
     Sink,
 }
 
-/// One of them, running.
+/// A running server.
 pub(crate) struct Own {
     child: Child,
     pub(crate) tcp: Over,
@@ -64,7 +65,7 @@ impl Own {
         self.child.watch()
     }
 
-    /// What a sink has received.
+    /// Removes the file that the sink has written.
     pub(crate) fn remove_file(&self) -> Result<()> {
         Ok(std::fs::remove_file(self.dir.join("file"))?)
     }
@@ -95,7 +96,7 @@ async fn hello() -> Json<Version> {
 
 const TABLE: TableDefinition<u64, &[u8]> = TableDefinition::new("rows");
 
-/// Some 300 bytes of JSON.
+/// About 300 bytes of JSON.
 #[derive(Deserialize, Serialize)]
 struct Row {
     id: u64,
@@ -141,10 +142,10 @@ async fn row(State(database): State<Arc<Database>>) -> Json<Row> {
     Json(read().expect("the row was written at the start"))
 }
 
-/// Frames that may wait for the thread that writes.
+/// Most received frames that wait for the writing thread.
 const FRAMES: usize = 16;
 
-/// One thread writes and hashes, so that both overlap with receiving.
+/// A separate thread writes and hashes, in parallel with receiving.
 async fn sink(State(dir): State<Arc<Path>>, body: Body) -> String {
     let (send, mut receive) = mpsc::channel::<Bytes>(FRAMES);
     let writing = farrierd::tasks::begin(move || -> Result<String> {

@@ -1,4 +1,4 @@
-//! A repository as large as a project that has lived for some years, and the git that works on it.
+//! A repository of the size of a project that is some years old, and the git commands for it.
 
 use std::{
     fmt::Write as _,
@@ -10,15 +10,15 @@ use tokio::{io::AsyncWriteExt as _, process::Command};
 
 use crate::Result;
 
-/// Its one branch.
+/// The only branch.
 pub(super) const BRANCH: &str = "refs/heads/main";
-/// Files in the tree.
+/// Number of files in the tree.
 const FILES: usize = 2_000;
-/// Bytes of a file, before compression; what is random does not compress.
+/// Size of a file before compression, bytes. The content is random, so it does not compress.
 const FILE_BYTES: usize = 5 << 10;
 
-/// Makes a bare repository of `commits` commits, each of which writes two files anew, in one pack.
-/// With 5,000 it has some 50 MB.
+/// Creates a bare repository of `commits` commits in one pack. Each commit rewrites two files. With 5,000
+/// commits it has about 50 MB.
 pub(super) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
     let bare = dir.join("bare.git");
     let place = bare.to_str().ok_or("the directory is not UTF-8")?;
@@ -56,7 +56,7 @@ fn commit_of(number: usize, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Numbers that are the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -89,7 +89,7 @@ pub(super) fn command(args: &[&str]) -> Command {
     command
 }
 
-/// Runs git and gives what it prints.
+/// Runs git and returns its output.
 pub(super) async fn git(args: &[&str]) -> Result<String> {
     let output = command(args).stdout(Stdio::piped()).output().await?;
     if !output.status.success() {
@@ -98,7 +98,7 @@ pub(super) async fn git(args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Runs git inside `dir`.
+/// Runs git in `dir`.
 pub(super) async fn git_at(dir: &Path, args: &[&str]) -> Result<String> {
     let dir = dir.to_str().ok_or("the directory is not UTF-8")?;
     git(&[&["-C", dir], args].concat()).await

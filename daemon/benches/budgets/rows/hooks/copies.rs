@@ -1,4 +1,4 @@
-//! New repositories while there are default hooks, which each of them gets copies of.
+//! Creation of repositories with default hooks, which are copied into each repository.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const CLIENTS: usize = 16;
 const HOOKS: usize = 10;
-/// Repositories a second.
+/// Minimum number of repositories per second.
 const LEAST: f64 = 200.0;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -24,7 +24,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     for round in 0..plan.rounds {
         let farrier = Farrier::configured(&plan.dir(&format!("hooks-copies-{round}"))?, CONFIG).await?;
         for number in 0..HOOKS {
-            // They hear of nothing that happens here: copies are measured, not deliveries.
+            // The hooks subscribe to no event that occurs here: copies are measured, not deliveries.
             let hears = json!({ "url": format!("http://127.0.0.1:9/{number}") });
             hook(&farrier, "http://127.0.0.1:9/", false, hears).await?;
         }

@@ -1,4 +1,5 @@
-//! A hundred hooks, one of them dead and one slow (half a minute): the effect on the others.
+//! A hundred hooks, one of them without a listener and one that answers after half a minute: the effect on the
+//! others.
 
 use std::{
     sync::atomic::Ordering,
@@ -20,11 +21,11 @@ use crate::{
     table::{Budget, Table},
 };
 
-/// Hooks that answer at once.
+/// Number of hooks that answer immediately.
 const GOOD: usize = 98;
-/// Events of a round, each awaited.
+/// Number of events in a round. Each is awaited before the next.
 const EVENTS: usize = 150;
-/// How long the slow receiver thinks.
+/// Response time of the slow receiver.
 const SLOW: Duration = Duration::from_secs(30);
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -46,7 +47,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// The latency that 99 of 100 deliveries did not exceed, from the first byte of the change.
+/// Returns the 99th percentile of the latency from the first byte of the change to the arrival of the delivery.
 async fn tail(scene: &Scene, events: usize) -> Result<f64> {
     let mut connection = scene.farrier.unix.connect().await?;
     let mut times = Vec::with_capacity(events * GOOD);
@@ -66,12 +67,12 @@ async fn tail(scene: &Scene, events: usize) -> Result<f64> {
     Ok(micros(times[times.len() * 99 / 100]))
 }
 
-/// An address without a listener.
+/// Returns the URL of an address without a listener.
 async fn dead() -> Result<String> {
     Ok(format!("http://{}/", TcpListener::bind("127.0.0.1:0").await?.local_addr()?))
 }
 
-/// A receiver that takes its time.
+/// Starts a receiver that answers after [`SLOW`] and returns its URL.
 async fn thinking(running: &mut JoinSet<()>) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/", listener.local_addr()?);

@@ -1,4 +1,4 @@
-//! How many events are accepted, how many deliveries arrive, and how long one takes.
+//! The rate of events and deliveries, and the latency of a single delivery.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -14,11 +14,11 @@ use crate::{
     table::Table,
 };
 
-/// Clients that change descriptions at once.
+/// Number of clients that change descriptions at the same time.
 const CLIENTS: usize = 8;
-/// Receivers of each event in the second row.
+/// Number of receivers of each event in the second row.
 const MANY: usize = 10;
-/// Events of which each is awaited before the next.
+/// Number of events that are sent one at a time, each awaited before the next.
 const SINGLE: usize = 500;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -52,17 +52,17 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// What came of a flood.
+/// Results of a flood.
 struct Flooded {
-    /// Events accepted a second.
+    /// Accepted events per second.
     events: f64,
-    /// Deliveries arrived a second.
+    /// Deliveries that arrived per second.
     deliveries: f64,
-    /// What the daemon spent on each delivery, its share of the event included, microseconds.
+    /// Processor time of the daemon per delivery, including its share of the event, microseconds.
     processor: f64,
 }
 
-/// Changes for as long as a round lasts, and all that comes of it.
+/// Changes descriptions for the duration of a round, and waits for all deliveries.
 async fn flood(scene: &Scene, length: Duration) -> Result<Flooded> {
     let spent = scene.farrier.watch().processor()?;
     let before = scene.arrived.count.load(Ordering::SeqCst);
@@ -79,7 +79,7 @@ async fn flood(scene: &Scene, length: Duration) -> Result<Flooded> {
     Ok(Flooded { events, deliveries, processor: micros(spent) / expected })
 }
 
-/// One event after the other, each awaited: from its first byte to its arrival.
+/// Measures events one at a time, from the first byte of the change to the arrival of the delivery.
 async fn singles(scene: &Scene, count: usize) -> Result<Vec<Duration>> {
     let mut connection = scene.farrier.unix.connect().await?;
     let mut times = Vec::with_capacity(count);

@@ -27,21 +27,21 @@ use crate::{
     table::Table,
 };
 
-/// Deliveries of one event.
+/// Number of deliveries per event.
 const PER_EVENT: u64 = 10;
-/// Events that the loader writes in one transaction.
+/// Number of events that the loader writes in one transaction.
 const AT_ONCE: u64 = 200;
-/// A page must come within this, milliseconds.
+/// Time limit of a page, milliseconds.
 const PAGE_MAX: f64 = 5.0;
 /// Number of requests per page.
 const TIMES: usize = 41;
-/// Resident memory that forgetting may take, MiB.
+/// Limit of the additional resident memory during the removal of old deliveries, MiB.
 const MORE_MAX: f64 = 64.0;
-/// What is forgotten at the end: what is older than this.
+/// Retention at the end: older deliveries are removed.
 const KEEP_SECS: i64 = 3 * 86_400;
-/// The oldest delivery is so old.
+/// Age of the oldest delivery.
 const OLDEST_SECS: i64 = 6 * 86_400;
-/// Forgetting that is not done by then never will be.
+/// Time limit of the removal.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -70,7 +70,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         let what = format!("{what}; {count} deliveries");
         table.alone(&what, spread(&times, "ms"), "≤ 5 ms", median(&times) <= PAGE_MAX);
     }
-    // Nothing passes, so a page ends where looking further would take too long.
+    // Nothing matches, so the page ends at the limit of rows to read.
     let times = pages(&farrier, &format!("{all}&event=nothing")).await?;
     table.told("a filter that nothing passes, until it gives a cursor", spread(&times, "ms"));
     farrier.stop()?;
@@ -90,7 +90,7 @@ async fn pages(farrier: &Farrier, target: &str) -> Result<Vec<f64>> {
     Ok(times)
 }
 
-/// Starts a daemon that finds half of them too old, and waits until those are gone.
+/// Starts a daemon for which half of the deliveries have expired, and waits until they are removed.
 async fn forget(plan: &Plan, table: &mut Table, dir: &Path, limits: &str, idle: u64) -> Result<()> {
     let keep = format!("{CONFIG}{limits}keep_secs = {KEEP_SECS}\n");
     let farrier = Farrier::configured(dir, &keep).await?;
@@ -119,13 +119,13 @@ async fn forget(plan: &Plan, table: &mut Table, dir: &Path, limits: &str, idle: 
     Ok(())
 }
 
-/// The newest delivery that is surely too old.
+/// Returns the newest delivery that has certainly expired.
 fn newest_old(plan: &Plan) -> u64 {
     let events: u64 = if plan.quick { 1_000 } else { 100_000 };
     deliveries::number(events * 49 / 100, 0)
 }
 
-/// Writes events' payloads and their deliveries as the daemon leaves them, one in a hundred failed.
+/// Writes payloads of events and their deliveries in the daemon's format. One delivery in a hundred has failed.
 async fn load(file: &Path, events: u64) -> Result<()> {
     let store = Store::open(Arc::new(RedbEngine::open(file, RedbOptions::default())?)).await?;
     let now = farrierd::clock::Clock::system().now_ms();
@@ -156,7 +156,7 @@ async fn load(file: &Path, events: u64) -> Result<()> {
     Ok(())
 }
 
-/// Writes a delivery that was attempted once; what it counts for.
+/// Writes a delivery with one attempt. Returns its size for the retention.
 fn delivery(tx: &Tx, event: u64, place: u64, created_ms: i64) -> u64 {
     let id = deliveries::number(event, usize::try_from(place).unwrap_or(0));
     let (hook, failed) = (place + 1, (event * PER_EVENT + place).is_multiple_of(100));

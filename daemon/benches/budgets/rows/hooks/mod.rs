@@ -1,5 +1,4 @@
-//! Events that hooks hear of, and how fast and how surely they arrive. The receivers are in this
-//! process.
+//! Deliveries: rate, latency and recovery. The receivers run in this process.
 
 mod copies;
 mod crowd;

@@ -1,4 +1,4 @@
-//! What a kill leaves in line goes out as soon as the daemon is back.
+//! Sending of queued deliveries after a kill.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -17,9 +17,9 @@ use crate::{
     table::Table,
 };
 
-/// Events that wait when the daemon is killed.
+/// Number of queued deliveries when the daemon is killed.
 const WAITING: usize = 2_000;
-/// Milliseconds until the first of them arrives.
+/// Limit of the time until the first of them arrives, milliseconds.
 const MOST: f64 = 1_000.0;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
@@ -29,7 +29,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         let dir = plan.dir(&format!("hooks-restart-{round}"))?;
         let farrier = Farrier::configured(&dir, CONFIG).await?;
         farrier.repository("demo-0").await?;
-        // The receiver takes connections and says nothing until the daemon is back.
+        // The receiver accepts connections but does not respond until the daemon is started again.
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await?);
         let mut silent = JoinSet::new();
         silent.spawn(say_nothing(listener.clone()));
@@ -58,7 +58,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Takes connections and keeps them.
+/// Accepts connections and keeps them open.
 async fn say_nothing(listener: Arc<TcpListener>) {
     let mut held = Vec::new();
     while let Ok((stream, _)) = listener.accept().await {

@@ -1,4 +1,4 @@
-//! A daemon with repositories, and hooks that lead here.
+//! A daemon with repositories, and hooks whose receivers are in this process.
 
 use std::{
     sync::{
@@ -17,14 +17,14 @@ use tokio::{
 
 use crate::{Result, client::head, farrier::Farrier, plan::Plan};
 
-/// A daemon that does not deliver by then is broken.
+/// Time limit of deliveries.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Repositories that are changed in turn: changes of one wait for each other.
+/// Number of repositories that are changed in turn, because changes of one repository wait for each other.
 pub(super) const REPOSITORIES: usize = 64;
-/// What a daemon needs to deliver to this process.
+/// The configuration that allows deliveries to this process.
 pub(super) const CONFIG: &str = "[webhook]\nallowed_hosts = \"loopback\"\n";
 
-/// A daemon, and receivers that answer at once.
+/// A daemon, and receivers that answer immediately.
 pub(super) struct Scene {
     pub(super) farrier: Farrier,
     pub(super) arrived: Arc<Arrived>,
@@ -32,7 +32,7 @@ pub(super) struct Scene {
     _running: JoinSet<()>,
 }
 
-/// What has arrived at all receivers.
+/// The requests that arrived at all receivers.
 #[derive(Default)]
 pub(super) struct Arrived {
     pub(super) count: AtomicU64,
@@ -56,7 +56,7 @@ impl Arrived {
                     let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
                     return last.unwrap_or_else(Instant::now);
                 }
-                // Arrivals of other connections may fall between: look again soon.
+                // A request may have arrived on another connection in between, so check again soon.
                 let _ = tokio::time::timeout(Duration::from_millis(50), news).await;
             }
         };
@@ -86,7 +86,7 @@ impl Scene {
     }
 }
 
-/// Starts a receiver that answers at once; its address.
+/// Starts a receiver that answers immediately. Returns its URL.
 pub(super) async fn receiver(running: &mut JoinSet<()>, arrived: &Arc<Arrived>) -> Result<String> {
     let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await?);
     let url = format!("http://{}/", listener.local_addr()?);
@@ -94,7 +94,7 @@ pub(super) async fn receiver(running: &mut JoinSet<()>, arrived: &Arc<Arrived>) 
     Ok(url)
 }
 
-/// Makes a hook of administrators for what happens to repositories.
+/// Creates an administrators' hook for repository events.
 pub(super) async fn hook(farrier: &Farrier, url: &str, system: bool, more: Value) -> Result<()> {
     let mut config = json!({ "url": url, "content_type": "json", "secret": "s3cr3t", "is_system_webhook": system });
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -105,7 +105,7 @@ pub(super) async fn hook(farrier: &Farrier, url: &str, system: bool, more: Value
     Ok(())
 }
 
-/// The request that gives one of the repositories another description.
+/// Returns a request that changes the description of a repository.
 pub(super) fn patch(number: usize, word: &str) -> Vec<u8> {
     let body = json!({ "description": format!("{word} {number}") }).to_string();
     let path = format!("/api/v1/repos/admin/demo-{}", number % REPOSITORIES);
@@ -114,7 +114,7 @@ pub(super) fn patch(number: usize, word: &str) -> Vec<u8> {
     bytes
 }
 
-/// Answers every request with 200, and counts.
+/// Answers every request with 200 and counts it.
 pub(super) async fn serve(listener: Arc<TcpListener>, arrived: Arc<Arrived>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -123,7 +123,7 @@ pub(super) async fn serve(listener: Arc<TcpListener>, arrived: Arc<Arrived>) {
 }
 
 async fn answer(mut stream: TcpStream, arrived: Arc<Arrived>) {
-    let _ = stream.set_nodelay(true); // only slower without
+    let _ = stream.set_nodelay(true); // a failure only makes it slower
     let mut buffer = Vec::with_capacity(64 << 10);
     loop {
         let Some(length) = request_length(&buffer) else {
@@ -150,7 +150,7 @@ async fn answer(mut stream: TcpStream, arrived: Arc<Arrived>) {
     }
 }
 
-/// Bytes of the request that `buffer` begins with, once its head is there.
+/// Returns the length of the request at the start of `buffer`, if its head is complete.
 fn request_length(buffer: &[u8]) -> Option<usize> {
     let head = buffer.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&buffer[..head]).ok()?;
