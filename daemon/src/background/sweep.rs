@@ -1,5 +1,5 @@
-//! Ends what ends by itself: overdue jobs, expired artifacts, abandoned uploads, dropped bytes, and the
-//! retention of deleted data.
+//! The sweep: cancels overdue jobs, expires artifacts, and removes abandoned uploads, unneeded files, and data
+//! whose retention is over.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
-/// Jobs that one pass cancels.
+/// Most jobs that one pass cancels.
 const JOBS: usize = 100;
 
 /// Runs until the daemon stops.
@@ -36,7 +36,7 @@ pub async fn run(app: App) {
     }
 }
 
-/// Does all that is due and says when something is due again.
+/// Does everything that is due. Returns when the next work is due.
 async fn pass(app: &App) -> Result<Option<Millis>, Error> {
     while ci::cancel_overdue(app, JOBS).await? == JOBS {}
     while repositories::sweep(app).await? {}

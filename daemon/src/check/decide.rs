@@ -193,7 +193,8 @@ impl Pairing {
         Ok(())
     }
 
-    /// Gives a directory a row; the name, or why it cannot have one.
+    /// Creates the row for a directory. Returns the name of the repository, or why the repository cannot be
+    /// adopted.
     async fn adopt(&self, id: u64) -> Result<Result<String, String>, CheckError> {
         let read = async {
             let tips = self.git.all_tips(id).await?;

@@ -53,7 +53,7 @@ pub struct SetAsideItem {
     pub path: String,
     /// Bytes of its files.
     pub size_bytes: u64,
-    /// The day on which it was set aside, `YYYY-MM-DD`. Empty: the daemon does not recognise its name.
+    /// The day on which it was set aside, `YYYY-MM-DD`. Empty: the daemon does not recognize its name.
     pub since: String,
     /// The day on which the daemon removes it, `YYYY-MM-DD`. Empty: never.
     pub removed_on: String,

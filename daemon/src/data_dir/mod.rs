@@ -88,8 +88,8 @@ async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreSt
     Err(Box::new(Mismatch::new(data_dir, file, Some(&state), &disk, &problems)).into())
 }
 
-/// Compares `store` with the data directories, then advances the mark on both sides. This happens once per start, so
-/// that an older copy of either state is recognised.
+/// Compares `store` with the data directories, then advances the mark on both sides. This happens once per
+/// start, so that an older copy of either state is recognized.
 ///
 /// Assigns an identity to the data of releases without identities. Creates missing directories after the comparison.
 pub async fn pair(store: &Store, data_dir: &Path, clock: &Clock) -> Result<(), PairError> {

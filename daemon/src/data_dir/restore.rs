@@ -31,8 +31,8 @@ pub struct Restored {
 
 /// Replaces the store with a copy of `from`. `from` is not changed.
 ///
-/// `from` must be complete, belong to the data in `config.data_dir` and not be older than it. The present store is set
-/// aside. `dry_run` makes all checks and changes nothing.
+/// `from` must be complete, belong to the data in `config.data_dir` and not be older than it. The current store
+/// is set aside. `dry_run` makes all checks and changes nothing.
 pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) -> Result<Restored, RunError> {
     let data_dir = &config.data_dir;
     let store = data_dir.join(STORE_FILE);

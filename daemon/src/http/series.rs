@@ -1,7 +1,7 @@
 //! Counters of the last minute, second by second, for a dashboard.
 //!
-//! Events are counted when they happen, in a ring of atomic counters, so that counting needs no timer and no lock.
-//! Without a lock, an event can be counted in the neighbouring second.
+//! Events are counted when they happen, in a ring of atomic counters, so that counting needs no timer and no
+//! lock. Without a lock, an event can be counted in the neighboring second.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

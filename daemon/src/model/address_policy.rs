@@ -205,7 +205,7 @@ fn set(rest: &mut std::str::Chars<'_>) -> Option<Glyph> {
     (!ranges.is_empty()).then_some(Glyph::Set { not, ranges })
 }
 
-/// Whether `text` fits `pattern` from its first to its last character.
+/// Returns whether `text` matches the complete `pattern`.
 fn fits(parse_pattern: &[Glyph], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);

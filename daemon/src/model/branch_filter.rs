@@ -37,7 +37,7 @@ impl BranchFilter {
         compiled.map(Self::Pattern).map_err(|error| error.kind().to_string())
     }
 
-    /// Whether the ref of this full name passes. A branch is matched by its short and its
+    /// Returns whether the ref with this full name passes the filter. A branch is matched by its short and its
     /// full name, a tag by its full name; other refs always pass.
     pub fn passes(&self, name: &str) -> bool {
         let Self::Pattern(pattern) = self else { return true };

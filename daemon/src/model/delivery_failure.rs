@@ -22,7 +22,7 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
-    /// The text in `Attempt.error_class` and in the API.
+    /// Returns the text in `Attempt.error_class` and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dns => "dns",
@@ -53,7 +53,7 @@ pub enum CancelReason {
 }
 
 impl CancelReason {
-    /// The text in `Delivery.error_class` and in the API.
+    /// Returns the text in `Delivery.error_class` and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unwanted => "unwanted",

@@ -50,7 +50,7 @@ fn categories() -> String {
     CATEGORIES.map(|(_, name)| name).join(", ")
 }
 
-/// A normalised set of scopes.
+/// A normalized set of scopes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scopes {
     /// Bit `category`: reading.

@@ -150,7 +150,7 @@ impl HookType {
     }
 }
 
-/// The text of a scope in the API and in the header of deliveries.
+/// Returns the text of a scope in the API and in the header of deliveries.
 pub fn scope_text(scope: HookScope) -> &'static str {
     match scope {
         HookScope::Unspecified | HookScope::System => "system",

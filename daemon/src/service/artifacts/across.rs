@@ -180,7 +180,7 @@ pub async fn get(
     Ok((FoundArtifact { row, run, job, path }, found))
 }
 
-/// Loads run and job of each artifact. Keeps the last ones, since neighbouring artifacts usually share them.
+/// Loads run and job of each artifact. Keeps the last ones, since neighboring artifacts usually share them.
 struct EntryLoader<'a> {
     access_cache: AccessCache<'a>,
     last: Option<(Run, Job)>,

@@ -51,7 +51,7 @@ pub async fn list(
     };
     let mut with_runs: Vec<(Artifact, Run)> = Vec::with_capacity(found.len());
     for row in found {
-        // Neighbouring artifacts usually share their run.
+        // Neighboring artifacts usually share their run.
         let known = with_runs.last().filter(|(_, run)| run.id == row.run_id).map(|(_, run)| run.clone());
         let run = match known {
             Some(run) => run,
