@@ -130,7 +130,7 @@ impl Attempting<'_> {
         match &self.outgoing {
             Ok(outgoing) => {
                 attempt.url = mask.text(outgoing.url.as_str());
-                // Recorded under the first of its names: the other names have the same value.
+                // The header is recorded under its first name; the other names have the same value.
                 let named = outgoing.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
                 attempt.request_headers = named.map(|(name, value)| shown(name, value.as_bytes())).collect();
                 attempt.set_request_body(outgoing.kind);
@@ -168,7 +168,7 @@ impl Attempting<'_> {
     }
 }
 
-/// Returns why this attempt is made.
+/// Returns the trigger of this attempt.
 fn trigger(row: &Delivery) -> DeliveryTrigger {
     match row.next_trigger() {
         DeliveryTrigger::Unspecified if row.attempts > 0 => DeliveryTrigger::Retry,

@@ -26,7 +26,7 @@ use crate::{
     webhook::push::{self, Bounds, People, Pushed},
 };
 
-/// How often reading is tried while too many git processes are running.
+/// Attempts to read the commits while too many git processes are running.
 const TRIES: u32 = 5;
 
 /// Returns the complete JSON of the event of `row`, after writing it to the store.
@@ -36,7 +36,7 @@ pub(super) async fn complete(app: &App, row: &Delivery, said: Said) -> Result<By
     let made = push::bytes(&event);
     app.store
         .write(async |tx: Tx| {
-            // The worker of another hook may have written it already. Then its version is used.
+            // The worker of another hook may have written the payload already. Then that version is used.
             match deliveries::is_incomplete(&tx, row.event_id).await? {
                 Some(true) => deliveries::put_payload(&tx, row.event_id, &made),
                 Some(false) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|said| said.json)),
@@ -68,7 +68,7 @@ async fn fill(
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
             Err(error) => {
-                // The commits may be gone. The push is sent without them.
+                // The commits may have been removed. The push is then sent without them.
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(repository = row.repository_id, error, "a push event is sent without its commits");
                 break;
@@ -90,7 +90,7 @@ struct RefMove {
     name: String,
     before: String,
     after: String,
-    /// Tips of the other branches before a new branch was created: commits that they reach are not new.
+    /// Tips of the other branches before the branch was created. Commits that they reach are not new.
     known: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ async fn read(app: &App, repository: u64, moved: &RefMove) -> Result<Pushed, Del
         return Ok(Pushed { head: one(&git, &head).await?, ..Pushed::default() });
     }
     if moved.before == moved.after {
-        // Nothing moved: this is the test of a hook, which shows the current commit.
+        // The ref did not move: this is a test delivery, which shows the current commit.
         let shown = one(&git, &head).await?;
         let compared = Some((head.clone(), head));
         return Ok(Pushed { commits: shown.clone().into_iter().collect(), total: 1, head: shown, compared });

@@ -123,8 +123,8 @@ impl Dispatcher {
         self.parked.values().min().copied()
     }
 
-    /// Moves due retries into the queues and probes the failing hooks whose time has come. Returns when the next retry
-    /// is due.
+    /// Moves due retries into the queues, and starts workers for the failing hooks whose probe is due. Returns
+    /// when the next retry is due.
     async fn due(&mut self) -> Option<Millis> {
         let now = self.app.now_ms();
         let due_hooks: Vec<u64> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(hook, _)| *hook).collect();

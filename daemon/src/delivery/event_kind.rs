@@ -61,7 +61,7 @@ impl EventKind<'_> {
     /// do not have it.
     pub const RESTORED: &'static str = "restored";
 
-    /// The name of the event in the API of the family.
+    /// Returns the name of the event in the Gitea API.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Repository { .. } => "repository",
@@ -72,7 +72,7 @@ impl EventKind<'_> {
         }
     }
 
-    /// The action; empty for kinds without actions.
+    /// Returns the action; empty for kinds without actions.
     pub fn action(&self) -> &'static str {
         match self {
             Self::Repository { action, .. }
@@ -83,7 +83,7 @@ impl EventKind<'_> {
         }
     }
 
-    /// The ref that moved.
+    /// Returns the change of the ref, for events about refs.
     pub fn ref_change(&self) -> Option<&RefChange> {
         match self {
             Self::Ref { change, .. } => Some(change),
@@ -101,7 +101,7 @@ impl EventKind<'_> {
     }
 }
 
-/// `branch` or `tag`, for a ref that is one.
+/// Returns `tag` for a tag, otherwise `branch`.
 pub(super) fn ref_type(name: &str) -> &'static str {
     match ref_name::kind(name) {
         RefKind::Tag(_) => "tag",
@@ -109,30 +109,30 @@ pub(super) fn ref_type(name: &str) -> &'static str {
     }
 }
 
-/// The repository that an event is about, and who caused the event.
+/// The repository of an event, its owner, and the actor.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The repository as it is after the change.
+    /// The repository after the change.
     pub repository: &'a Repository,
     /// Its owner.
     pub owner: &'a Owner,
-    /// Who changed it.
+    /// The account or agent that made the change.
     pub actor: &'a Actor,
 }
 
-/// Who caused an event.
+/// The account or agent that caused an event.
 #[derive(Clone, Debug)]
 pub enum Actor {
     /// An account.
     User(Box<User>),
     /// A local CI agent.
     Agent,
-    /// An account that is no longer there.
+    /// An account that no longer exists.
     Gone(u64),
 }
 
 impl Actor {
-    /// Who makes a request.
+    /// Returns the actor of a request.
     pub fn of(identity: &Identity) -> Self {
         match identity.account() {
             Some(account) => Self::User(Box::new(account.user.clone())),
@@ -140,7 +140,7 @@ impl Actor {
         }
     }
 
-    /// The account with number `id`; 0 stands for agents.
+    /// Returns the actor with the account id `id`; 0 means an agent.
     pub async fn find(read: &impl Read, id: u64) -> Result<Self, StoreError> {
         if id == 0 {
             return Ok(Self::Agent);
@@ -148,7 +148,7 @@ impl Actor {
         Ok(owners::user(read, id).await?.map_or(Self::Gone(id), |user| Self::User(Box::new(user))))
     }
 
-    /// The account's number; 0 for agents.
+    /// Returns the account's id; 0 for agents.
     pub fn id(&self) -> u64 {
         match self {
             Self::User(user) => user.id,
@@ -157,7 +157,7 @@ impl Actor {
         }
     }
 
-    /// The account's name; empty for agents and for accounts that are gone.
+    /// Returns the account's name; empty for agents and deleted accounts.
     pub fn name(&self) -> &str {
         match self {
             Self::User(user) => &user.name,

@@ -1,7 +1,7 @@
-//! Builds the JSON payload of an event. The parts that only git knows are added when it is sent.
+//! Builds the JSON payload of an event. The data from git is added before the first attempt.
 //!
-//! Everything is shown as to somebody who has not signed in, and as it was when it happened: what is
-//! deleted or renamed later stays readable here.
+//! A payload contains only what an anonymous caller may see, with the state at the time of the event. Later
+//! changes and deletions do not affect it.
 
 use farrier_common::api;
 use farrier_proto::store::{Job, Payload, RefChange, Run};
@@ -15,15 +15,15 @@ use crate::{
     app::App, git::ref_name, model::access_level::AccessLevel, model::identity::Identity, show, store::owners::Owner,
 };
 
-/// What everything is shown to.
+/// The caller for whom objects are converted.
 const READER: &Identity = &Identity::Anonymous;
-/// Who is named when the account is gone, as the API family does.
+/// The name for a deleted account, as in the API family.
 const GHOST: &str = "Ghost";
-/// Who is named for a local CI agent.
+/// The name for a local CI agent.
 const AGENT: &str = "ci-agent";
-/// Room for what most events say.
+/// Initial capacity: enough for most payloads.
 const USUAL_BYTES: usize = 6 << 10;
-/// The status of a run or a job in the events that precede its start.
+/// The status of a run or job in events before its start.
 const NOT_BEGUN: &str = "queued";
 
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ struct RepositoryBody {
 #[derive(Serialize)]
 struct CreateBody<'a> {
     sha: &'a str,
-    /// The full name: what a type of hook makes of it is decided when it is sent.
+    /// The full name. Types of hooks that use short names convert it when the request is built.
     r#ref: &'a str,
     ref_type: &'static str,
     repository: api::Repository,
@@ -69,7 +69,7 @@ struct PushBody<'a> {
     sender: api::User,
 }
 
-/// What a push that took something away says of commits: nobody need ask git.
+/// The commit fields of a push that deleted a ref. They are constant, so no data from git is needed.
 #[derive(Serialize)]
 struct NoCommits {
     compare_url: String,
@@ -89,7 +89,7 @@ struct RunBody {
     sender: api::User,
 }
 
-/// A run in an event has more than one in a list.
+/// A run in an event, which has more fields than a run in a list.
 #[derive(Serialize)]
 struct RunAndMore {
     #[serde(flatten)]

@@ -29,7 +29,8 @@ impl Results {
     /// Wakes the callers that wait for `delivery`, whose result is durable.
     pub fn recorded(&self, delivery: u64) {
         if let Some(signal) = self.lock().remove(&delivery) {
-            // Stays for a caller that has begun to wait and not yet asked; callers that wait share the signal.
+            // A caller that has registered but does not wait yet receives the stored permit and passes it on to
+            // the next one.
             signal.notify_waiters();
             signal.notify_one();
         }
@@ -44,7 +45,7 @@ impl ResultWaiter<'_> {
     /// Waits for the result.
     pub async fn wait(self) {
         self.signal.notified().await;
-        // Callers that began to wait together and have not asked yet.
+        // Passes the permit on to other callers that registered for the same result and do not wait yet.
         self.signal.notify_one();
     }
 }
@@ -52,7 +53,8 @@ impl ResultWaiter<'_> {
 impl Drop for ResultWaiter<'_> {
     fn drop(&mut self) {
         let mut waiting = self.results.lock();
-        // The map and this one: nobody else waits. After a result another caller may have put a new signal there.
+        // Only the map and this value hold the signal: no other caller waits. The map may already hold a newer
+        // signal of another caller.
         if waiting.get(&self.delivery).is_some_and(|signal| Arc::ptr_eq(signal, &self.signal))
             && Arc::strong_count(&self.signal) <= 2
         {

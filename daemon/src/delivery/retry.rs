@@ -2,7 +2,7 @@
 
 use crate::{clock::Millis, model::delivery_failure::FailureClass};
 
-/// Longest pause that a receiver can ask for with `Retry-After`.
+/// Longest pause that a receiver can request with `Retry-After`.
 const RETRY_AFTER_MAX_MS: Millis = 24 * 3_600_000;
 /// First step of the schedule for failures that are likely to last, for example 404.
 const PATIENT_STEP: usize = 2;
@@ -16,7 +16,7 @@ pub struct AttemptResult {
     pub status: u16,
     /// The class of the failure; `None`: success.
     pub class: Option<FailureClass>,
-    /// The pause that the receiver asked for in `Retry-After`, in milliseconds.
+    /// The pause that the receiver requested with `Retry-After`, milliseconds.
     pub retry_after_ms: Option<Millis>,
 }
 
@@ -57,7 +57,7 @@ pub fn next(ended: &AttemptResult, attempts: u32, schedule_secs: &[u64], chance:
     Next::Again { after_ms: pause_ms.max(wanted.unwrap_or(0).clamp(0, RETRY_AFTER_MAX_MS)) }
 }
 
-/// Returns whether the same request is likely to fail the same way for some time.
+/// Returns whether a repetition of the request is likely to fail in the same way for some time.
 fn lasts(ended: &AttemptResult) -> bool {
     matches!(ended.status, 400 | 401 | 403 | 404 | 413 | 422)
         || matches!(ended.class, Some(FailureClass::Blocked | FailureClass::Redirect | FailureClass::Settings))

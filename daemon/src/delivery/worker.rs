@@ -39,7 +39,7 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// A worker that has ended.
 pub(super) struct EndedWorker {
     pub(super) hook: u64,
-    /// When to start a worker for the next probe; `None`: when something is queued.
+    /// When to start a worker for the next probe; `None`: when a delivery is queued.
     pub(super) probe_at_ms: Option<Millis>,
 }
 

@@ -202,7 +202,7 @@ pub async fn tidy(app: &App, repository: u64) {
     }
 }
 
-/// Only branches and tags have tips in the store and events.
+/// Returns whether the daemon stores tips and records events for this ref: only for branches and tags.
 fn is_recorded(name: &str) -> bool {
     ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other
 }

@@ -33,7 +33,7 @@ impl HookOwnerArgs {
         }
     }
 
-    /// Where to look for one hook: everywhere unless an owner is given.
+    /// Returns the scope in which one hook is searched: all hooks unless an owner is given.
     pub(crate) fn of_one(&self) -> HookPlace {
         match self.api() {
             HookPlace::Admin => HookPlace::Any,

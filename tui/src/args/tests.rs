@@ -1,4 +1,4 @@
-//! Command lines that people and scripts write.
+//! Command lines that users and scripts write.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn the_definition_is_sound() {
     <Cli as clap::CommandFactory>::command().debug_assert();
 }
 
-/// What scripts and people write.
+/// Valid command lines.
 const UNDERSTOOD: &[&str] = &[
     "farrier",
     "farrier --ascii --color false --read-only --socket /s",

@@ -1,4 +1,4 @@
-//! What parsed words ask the daemon for: the same for the shell and for the full screen.
+//! Converts parsed arguments to request bodies, for the command line and the full screen.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl CreateRepo {
 }
 
 impl EditRepo {
-    /// Only what was named.
+    /// Returns the request with the named fields only.
     pub(crate) fn wanted(self) -> api::EditRepository {
         api::EditRepository {
             name: self.name,
@@ -45,7 +45,7 @@ impl EditRepo {
 }
 
 impl MigrateRepo {
-    /// A secret without a user name is a token.
+    /// Returns the request. A secret without a user name is sent as a token.
     pub(crate) fn wanted(self, secret: String) -> api::MigrateRepository {
         let (password, token) =
             if self.username.is_empty() { (String::new(), secret) } else { (secret, String::new()) };
@@ -64,7 +64,8 @@ impl MigrateRepo {
 }
 
 impl ArchiveRepo {
-    /// What is to be saved, without a file name to guess the format from. `default_branch` is that of the repository.
+    /// Returns the content to save. Without `--format`, it is a tar.gz file. `default_branch` is that of the
+    /// repository.
     pub(crate) fn content(&self, default_branch: &str) -> Content {
         let format = match self.format.as_deref() {
             Some("zip") => "zip",
@@ -111,7 +112,7 @@ impl CreateHook {
 }
 
 impl EditHook {
-    /// Only what was named.
+    /// Returns the request with the named fields only.
     pub(crate) fn wanted(self, secret: Option<String>, authorization: Option<String>) -> api::EditHook {
         let config = self.change.config(self.target, secret);
         let whole = |what: String| if what == "authorization" { "authorization_header".to_owned() } else { what };

@@ -89,7 +89,7 @@ async fn cancel_some(
         ended.push((job, after));
     }
     if ended.is_empty() {
-        // Not possible by the rules of this module; without this the caller would try for ever.
+        // Cannot happen by the rules of this module. Without this, the caller would loop forever.
         run.set_status(RunStatus::Completed);
         run.set_conclusion(Conclusion::Cancelled);
         run.completed_ms = now;

@@ -48,7 +48,7 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
         .await
 }
 
-/// Returns the events for the end of `job`.
+/// Returns the kinds of the events that the end of `job` causes.
 pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<EventKind<'a>> {
     let mut events = vec![EventKind::Job { action: ENDED, job, run }];
     if run.status() == RunStatus::Completed {

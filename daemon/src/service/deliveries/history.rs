@@ -1,4 +1,4 @@
-//! What was delivered, and asking for it again.
+//! Queries of deliveries, and requests to send deliveries again.
 
 use bytes::Bytes;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hook};
@@ -16,22 +16,22 @@ use crate::{
 };
 
 const MISSING: Error = Error::NotFound { what: "the delivery" };
-/// Payloads that are larger are not shown.
+/// Larger payloads are not returned.
 const SHOWN_MAX_BYTES: usize = 1 << 20;
-/// Deliveries that one transaction puts into line.
+/// Most deliveries that one transaction queues.
 const RECOVER_BATCH: usize = 200;
 
-/// Whose deliveries are meant.
+/// The hooks whose deliveries a request may access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryScope {
-    /// Those of all hooks, deleted ones too: for administrators.
+    /// All hooks, including deleted ones. For administrators.
     All,
-    /// Those of one hook that is there.
+    /// One existing hook.
     Hook(u64),
 }
 
 impl DeliveryScope {
-    /// Those of the hook with number `id` at `hook_owner`.
+    /// Returns the scope of hook `id` of `hook_owner`.
     pub async fn hook(read: &impl Read, hook_owner: HookOwner, id: u64) -> Result<Self, Error> {
         Ok(Self::Hook(hooks::get(read, hook_owner, id).await?.hook.id))
     }
@@ -44,14 +44,14 @@ impl DeliveryScope {
     }
 }
 
-/// A delivery and all that is remembered of it.
+/// A delivery with its attempts and its payload.
 #[derive(Clone, Debug)]
 pub struct Detail {
     /// The delivery.
     pub known: Known,
-    /// Its attempts, the first one first.
+    /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
-    /// What the event says; empty when it is forgotten.
+    /// The payload of the event; empty if it has expired or is too large.
     pub json: Bytes,
 }
 
@@ -60,13 +60,13 @@ pub struct Detail {
 pub struct PageOf {
     /// The deliveries, newest first.
     pub rows: Vec<Known>,
-    /// The one behind which the next page begins; 0: there is none.
+    /// Id after which the next page starts; 0: this is the last page.
     pub next: u64,
-    /// How many there are, where that was counted.
+    /// Total number of deliveries, if it was counted.
     pub total: Option<u64>,
 }
 
-/// A page, newest first.
+/// Returns a page of deliveries, newest first.
 pub async fn list(read: &impl Read, scope: DeliveryScope, mut query: DeliverySelection) -> Result<PageOf, Error> {
     if let DeliveryScope::Hook(id) = scope {
         query.hook = Some(id);
@@ -76,7 +76,7 @@ pub async fn list(read: &impl Read, scope: DeliveryScope, mut query: DeliverySel
     Ok(PageOf { rows: known(read, rows).await?, next, total })
 }
 
-/// The delivery that `text` names: its identifier or its number.
+/// Finds a delivery by its UUID or id.
 async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Delivery, Error> {
     let row = if let Ok(id) = text.parse() {
         deliveries::get(read, id).await?
@@ -87,7 +87,7 @@ async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Deli
     row.filter(|row| scope.holds(row)).ok_or(MISSING)
 }
 
-/// One delivery with its attempts.
+/// Returns a delivery with its attempts.
 pub async fn get(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Detail, Error> {
     let row = find(read, scope, text).await?;
     let attempts = deliveries::attempts(read, row.id).await?;
@@ -142,13 +142,13 @@ pub async fn recover(app: &App, scope: DeliveryScope, since_ms: Millis) -> Resul
     }
 }
 
-/// Counts what [`recover`] would put into line, and changes nothing.
+/// Counts the deliveries that [`recover`] would queue.
 pub async fn recoverable(read: &impl Read, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
     require_active_hook(read, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {
-        // Each step reads index entries behind those of the step before.
+        // Each step starts after the last index entry of the previous step, so the loop ends.
         let (rows, next) = deliveries::failures(read, hook, before, RECOVER_BATCH).await?;
         count += rows.iter().filter(|row| is_recovered(row, since_ms)).count();
         let over = rows.last().is_some_and(|row| row.created_ms < since_ms);
@@ -164,7 +164,7 @@ async fn require_active_hook(read: &impl Read, id: u64) -> Result<(), Error> {
     require_active(&hook)
 }
 
-/// Refuses to send old deliveries to a hook that somebody or the daemon has switched off.
+/// Returns an error if a user or the daemon has switched the hook off.
 fn require_active(hook: &Hook) -> Result<(), Error> {
     if hook.active {
         return Ok(());
@@ -177,13 +177,13 @@ fn require_active(hook: &Hook) -> Result<(), Error> {
     })
 }
 
-/// Whether a recovery sends a failed delivery again.
+/// Returns whether a recovery sends this failed delivery again.
 fn is_recovered(row: &Delivery, since_ms: Millis) -> bool {
     row.created_ms >= since_ms && row.state() != DeliveryState::Pending
 }
 
-/// Recovers the next failures behind `before`; how many, and behind which to go on. The loop over it ends: each step
-/// reads index entries behind those of the step before.
+/// Queues the next failed deliveries before `before`. Returns their number, and the id from which the next step
+/// continues. The loop over it ends, because each step starts after the last index entry of the previous step.
 async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Result<(u64, Option<u64>), Error> {
     let (rows, next) = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! What a delivery does not say itself: the repository that it is about, by name, and that its hook
-//! is left alone for a while.
+//! Adds to deliveries what their rows do not contain: the path of the repository, and the delay while a failing
+//! hook is only probed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ use crate::{
     store::{Read, events, hooks},
 };
 
-/// A delivery and what others say of it.
+/// A delivery with data from other rows.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// The delivery.
     pub row: Delivery,
-    /// Path of the repository as it was when it happened; empty: there was none, or it is forgotten.
+    /// Path of the repository at the time of the event; empty if there is none or the event has expired.
     pub repository: String,
-    /// Not before then is the next attempt made; 0: none is, or it waits in line.
+    /// Earliest time of the next attempt; 0 if none is planned or the delivery is in its hook's queue.
     pub due_ms: Millis,
 }
 
-/// What is known of deliveries, in their order. Three reads, however many they are.
+/// Adds the data to deliveries, in their order. Needs three reads for any number of deliveries.
 pub async fn known(read: &impl Read, rows: Vec<Delivery>) -> Result<Vec<Known>, Error> {
     let told: BTreeSet<u64> = rows.iter().map(|row| row.event_id).collect();
     let told: Vec<u64> = told.into_iter().collect();
@@ -41,12 +41,12 @@ pub async fn known(read: &impl Read, rows: Vec<Delivery>) -> Result<Vec<Known>, 
     Ok(rows.into_iter().map(known).collect())
 }
 
-/// Whether it waits as long as its hook is left alone: what somebody asked for does not.
+/// Returns whether the delivery is delayed while its hook is only probed. Requested attempts are not.
 fn waits_for_its_hook(row: &Delivery) -> bool {
     row.state() == DeliveryState::Pending && row.next_trigger() == DeliveryTrigger::Unspecified
 }
 
-/// Until when the hooks of deliveries that wait are left alone.
+/// Returns the time of the next probe of each failing hook with delayed deliveries.
 async fn resting(read: &impl Read, rows: &[Delivery]) -> Result<BTreeMap<u64, Millis>, Error> {
     let waited_for: BTreeSet<u64> = rows.iter().filter(|row| waits_for_its_hook(row)).map(|row| row.hook_id).collect();
     let waited_for: Vec<u64> = waited_for.into_iter().collect();

@@ -1,4 +1,4 @@
-//! Deliveries that people ask for to see whether a hook works.
+//! Test deliveries and pings, with which users check whether a hook works.
 
 use std::time::Duration;
 
@@ -22,19 +22,20 @@ use crate::{
     store::{Read, Tx, deliveries, ids::IdKind, owners, repositories as rows},
 };
 
-/// Repositories that are looked at for one with a commit.
+/// Most repositories that are searched for one with a commit.
 const LOOK_MAX: usize = 100;
 
-/// What is to be tested with.
+/// The content of a test delivery.
 #[derive(Clone, Debug, Default)]
 pub struct With {
     /// Branch, tag or commit; empty: the default branch.
     pub revision: String,
-    /// `owner/name` of the repository, for hooks that belong to none; empty: one with a commit.
+    /// `owner/name` of the repository, for hooks that do not belong to a repository; empty for any repository
+    /// with a commit.
     pub repository: String,
 }
 
-/// Sends a push that did not happen to a hook, whatever it asks for and whether or not it is active.
+/// Sends a push event without a push to a hook, even if the hook is inactive or has not subscribed to pushes.
 pub async fn test(
     app: &App,
     identity: &Identity,
@@ -121,7 +122,8 @@ pub async fn wait(app: &App, scope: DeliveryScope, row: &Delivery) -> Result<sup
     let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
     let ended = async {
         loop {
-            // Registered before the look, so that a result that is recorded after it is noticed.
+            // Registered before the delivery is read, so that a result that is recorded in between is not
+            // missed.
             let recorded = app.results.subscribe(row.id);
             let detail = super::history::get(&app.store.read().await?, scope, &text).await?;
             if detail.known.row.state() != DeliveryState::Pending {
@@ -136,7 +138,7 @@ pub async fn wait(app: &App, scope: DeliveryScope, row: &Delivery) -> Result<sup
     }
 }
 
-/// The repository that a test pretends to be pushed to.
+/// Returns the repository of a test delivery.
 async fn repository(
     read: &impl Read,
     identity: &Identity,

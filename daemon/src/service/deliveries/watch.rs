@@ -1,4 +1,4 @@
-//! Whether deliveries are on their way: what waits, for how long, and whether somebody works.
+//! Statistics of waiting deliveries, and detection of deliveries that are not sent.
 
 use farrier_proto::store::{Delivery, HookState};
 
@@ -10,23 +10,24 @@ use crate::{
     store::{deliveries, hooks},
 };
 
-/// Most that is counted of what waits in line, was asked for, or waits for its time.
+/// Maximum count, each, of queued deliveries, requested attempts and retries.
 pub const COUNT_MAX: u64 = 100_000;
-/// Hooks that are looked at for figures: one hundredth of a second at most.
+/// Most hooks that are read for metrics. Takes at most ten milliseconds.
 const HOOKS_MAX: usize = 1_000;
-/// Hooks that are looked at for anybody who asks for the daemon's health.
+/// Most hooks that are read for the health check, which needs no authentication.
 const HOOKS_MAX_FOR_HEALTH: usize = 50;
-/// The longest attempt takes a minute, and further hooks may have their turn before.
+/// A due delivery is overdue after this time. An attempt takes at most a minute, and other hooks may be served
+/// first.
 const STUCK_MS: Millis = 5 * 60_000;
 
-/// What waits.
+/// Statistics of waiting deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// Deliveries that wait for an attempt.
     pub pending: u64,
     /// For how long the oldest due delivery has been due.
     pub oldest_due_ms: Millis,
-    /// Hooks that fail so long that they are only probed.
+    /// Number of failing hooks that are only probed.
     pub probed_hooks: u64,
 }
 
@@ -51,10 +52,10 @@ pub async fn stuck(app: &App) -> Result<bool, Error> {
     Ok(due(app, HOOKS_MAX_FOR_HEALTH).await?.iter().any(|due| due.nothing_since_ms(started_ms) < limit))
 }
 
-/// An attempt that could be made.
+/// A due delivery or retry.
 struct Due {
     since_ms: Millis,
-    /// When the same hook was sent something last.
+    /// Time of the last attempt of the same hook.
     worked_ms: Millis,
 }
 
@@ -74,13 +75,13 @@ async fn due(app: &App, hooks_max: usize) -> Result<Vec<Due>, Error> {
         all.extend(since.map(|since_ms| Due { since_ms, worked_ms: state.last_delivery_ms }));
     }
     let retry = deliveries::next_retry_ms(&snapshot).await?.filter(|at| *at <= now);
-    // Not in line yet: no hook's turn has come.
+    // The retry is not in a queue yet, so the last attempt of its hook does not matter.
     all.extend(retry.map(|since_ms| Due { since_ms, worked_ms: 0 }));
     Ok(all)
 }
 
-/// Since when the delivery at the head of a line could be sent. When somebody has asked for it again is
-/// not remembered: then nothing is said.
+/// Returns since when the first delivery of a queue could have been sent. `None` for a redelivery, because the
+/// time of its request is not stored.
 fn due_since(row: &Delivery, state: &HookState) -> Option<Millis> {
     let asked_again = row.attempts > 0 && row.next_attempt_ms == 0;
     let since = row.created_ms.max(row.next_attempt_ms).max(hook_health::probed_at(state).unwrap_or(0));

@@ -16,34 +16,35 @@ use crate::{
     store::{Read, Snapshot, StoreError, Tx, events, owners, repositories},
 };
 
-/// Rows that are read at a time.
+/// Rows per read.
 const PIECE: usize = 256;
-/// Rows that one page passes over: a caller who may see little gets an empty page and goes on.
+/// Most rows that one page reads. A caller who may see few of them gets a short or empty page and continues
+/// with the next one.
 const PASSED_MAX: usize = 4_096;
-/// Events that one step of the sweep forgets.
+/// Most events that one step of the sweep removes.
 const SWEEP_MAX: usize = 1_000;
-/// Old events are forgotten together, not each in its own moment.
+/// Expired events are removed together, at most once in this time.
 const SWEEP_EVERY_MS: Millis = 3_600 * 1_000;
 
-/// Which events are wanted; empty: all.
+/// Which events to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Of this repository.
+    /// Only events of this repository.
     pub repository: Option<u64>,
-    /// Of these kinds.
+    /// Only events of these kinds; empty for all.
     pub kinds: Vec<String>,
 }
 
-/// Some events in their order.
+/// A page of events.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Those that are wanted and may be seen.
+    /// The matching events that the caller may see.
     pub events: Vec<Event>,
-    /// Where the next page begins.
+    /// Id after which the next page starts.
     pub next: u64,
     /// Whether there were more.
     pub more: bool,
-    /// Events behind the beginning of this page are forgotten.
+    /// Whether events after the start of this page have expired.
     pub gap: bool,
 }
 
@@ -52,10 +53,10 @@ pub fn present(app: &App) -> u64 {
     app.events.unsettled().saturating_sub(1)
 }
 
-/// At most `limit` events behind the one with number `after`, oldest first.
+/// Returns at most `limit` events after the event `after`, oldest first.
 ///
-/// The loop ends because each round reads rows behind those of the round before, and because rows come in order: the
-/// first unsettled event ends the page.
+/// The loop ends because each step reads the rows after those of the previous step, and because rows are in
+/// order: the first unsettled event ends the page.
 pub async fn page(
     app: &App,
     identity: &Identity,
@@ -105,7 +106,7 @@ pub async fn newest(app: &App, identity: &Identity, filter: &EventFilter, limit:
     let mut page = Page { next: present, ..Page::default() };
     let mut before = present.saturating_add(1);
     let mut passed = 0;
-    // Each round reads rows before those of the round before.
+    // Each step reads the rows before those of the previous step.
     while passed < PASSED_MAX {
         let rows = events::before(&snapshot, before, PIECE).await?;
         let whole = rows.len() == PIECE;
@@ -135,7 +136,7 @@ impl EventFilter {
     }
 }
 
-/// Caches for each repository of a page whether the caller may see its events.
+/// Remembers for each repository of a page whether the caller may see its events.
 struct VisibilityCache<'a> {
     identity: &'a Identity,
     seen: HashMap<u64, bool>,
@@ -152,7 +153,8 @@ impl VisibilityCache<'_> {
     }
 }
 
-/// Who may read a repository sees its events; events of a deleted repository are for administrators.
+/// Returns whether the caller may see the events of a repository: everyone who may read it; only administrators
+/// if it is deleted.
 async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, StoreError> {
     let whole = identity.token().is_none_or(|token| token.repositories.is_empty() && !token.scopes.public_only());
     if identity.is_admin() && whole {

@@ -22,7 +22,7 @@ pub struct ApplyResult {
     pub copied: u64,
     /// Repositories that had a copy already or cannot have more hooks.
     pub skipped: u64,
-    /// Id of the last repository of this call. `None`: exists are no more.
+    /// Id of the last repository of this call; `None`: no repositories are left.
     pub next: Option<u64>,
 }
 

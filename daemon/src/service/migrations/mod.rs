@@ -1,8 +1,8 @@
 //! Imports repositories from other servers.
 //!
-//! Everything is checked before anything is created. Then a row in the state "running" reserves the name, and a task
-//! does the run. It continues when the client disconnects, stops when the repository is deleted, and cleans up after
-//! itself. The next start cleans up after a killed daemon.
+//! Everything is checked before anything is created. Then a row with the state "running" reserves the name, and
+//! a task imports the repository. The import continues when the client disconnects, is cancelled when the
+//! repository is deleted, and removes its files when it fails. After a kill, the next start cleans up.
 
 mod check;
 mod input;

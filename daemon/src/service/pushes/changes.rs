@@ -65,7 +65,7 @@ impl Change {
         }
     }
 
-    /// Whether commits may have become unreachable. A branch that moved is not counted: only its history
+    /// Returns whether commits may have become unreachable. Moved branches do not count: only their history
     /// shows whether the push was forced.
     pub(super) fn loses_objects(&self) -> bool {
         let is_tag = matches!(ref_name::kind(&self.name), RefKind::Tag(_));

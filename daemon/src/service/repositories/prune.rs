@@ -1,13 +1,13 @@
 //! Removes commits that no ref has reached for `git.prune_after_days`.
 //!
-//! The row of a repository says when it is pruned next. Pushes set that time, so it also arrives for a
-//! repository that gets no more pushes. The first run finds the unreachable objects and notes the time; a later
-//! run removes them.
+//! The row of a repository contains the time of its next pruning. Pushes set that time, so a repository that
+//! receives no more pushes is pruned as well. The first run finds the unreachable objects and records the time;
+//! a later run removes them.
 //!
-//! What it could hit: commits that a client pushed. It removes only objects that git finds unreachable from all
-//! refs while the repository's lock keeps refs from moving, and that an earlier run found unreachable at least
-//! `git.prune_after_days` ago. Deleted repositories are skipped, because they can be restored. So are
-//! repositories whose refs on disk differ from the recorded ones.
+//! Acknowledged data that it could remove: commits that a client pushed. It removes only objects that git finds
+//! unreachable from all refs while it holds the repository's lock, so that no ref is updated, and that an
+//! earlier run found unreachable at least `git.prune_after_days` ago. Deleted repositories are skipped, because
+//! they can be restored. Repositories whose refs on disk differ from the recorded ones are skipped as well.
 
 use std::{collections::BTreeMap, error::Error as StdError};
 
@@ -24,7 +24,7 @@ use crate::{
 const DAY_MS: Millis = 86_400_000;
 /// Repositories to check per step.
 const BATCH: usize = 256;
-/// Nothing can be unreachable before the next push.
+/// The time of the next run if no object can be unreachable before the next push.
 const NEVER: Millis = Millis::MAX;
 
 /// The new time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved a tag.
@@ -69,7 +69,7 @@ pub async fn prune_due(app: &App) -> Result<Option<Millis>, Error> {
             }
         }
     }
-    // Every push sets a time that is at least a day away, so a look once a day misses none.
+    // Every push sets a time at least a day in the future, so a daily check misses none.
     Ok(Some(started.saturating_add(DAY_MS)))
 }
 
@@ -80,7 +80,7 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
     let row = repositories::get(&app.store.read().await?, id).await?;
     let row = row.filter(|row| !row.deleted && due_ms(app, row) <= app.now_ms());
     let Some(row) = row else { return Ok(()) };
-    // Read once: a reload may change it meanwhile, and 0 would remove everything that is unreachable.
+    // Read only once: a reload could change it to 0 in between, which would remove all unreachable objects.
     let keep_ms = keep_ms(app);
     if keep_ms == 0 {
         return Ok(());
@@ -90,7 +90,7 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
         Ok(None) => NEVER,
         Ok(Some(oldest)) => {
             let oldest_ms = Millis::try_from(oldest).unwrap_or(NEVER).saturating_mul(1_000);
-            // An object that a younger one needs stays beyond its time.
+            // An object that a newer object needs is kept beyond its time.
             oldest_ms.saturating_add(keep_ms).max(now.saturating_add(DAY_MS))
         }
         Err(error) => {
@@ -104,7 +104,7 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
             let Some(before) = repositories::get(&tx, id).await? else { return Ok(()) };
-            // A forced push was found meanwhile: its earlier time stays.
+            // A forced push was found during this run. Its earlier time is kept.
             let planned = if before.prune_due_ms == known { NEVER } else { before.prune_due_ms };
             let row = Repository { size_bytes: bytes, prune_due_ms: next.min(planned), ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
@@ -113,10 +113,10 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
         .await
 }
 
-/// Prunes the directory. Returns the time of the oldest unreachable object that is left, in seconds.
+/// Prunes the directory. Returns the time of the oldest unreachable object that is kept, in seconds.
 ///
-/// Refs that differ from the recorded tips are an error: if a ref was lost or is older than what a client was shown,
-/// git takes acknowledged commits for unreachable.
+/// Refs that differ from the recorded tips are an error: if a ref was lost or is older than the value that a
+/// client received, git would treat acknowledged commits as unreachable.
 async fn run_git(
     app: &App,
     id: u64,
