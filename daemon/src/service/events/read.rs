@@ -65,7 +65,7 @@ pub async fn page(
     limit: usize,
 ) -> Result<Page, Error> {
     access::require_account(identity)?;
-    // Before the snapshot: what is settled now is in it.
+    // Read before the snapshot, so that the snapshot contains all settled events.
     let end = app.events.unsettled();
     let snapshot = app.store.read().await?;
     let forgotten = events::forgotten(&snapshot).await?;
@@ -99,7 +99,7 @@ pub async fn page(
 /// The newest `limit` events among the last 4,096, oldest first. `next` is where a reader goes on without missing one.
 pub async fn newest(app: &App, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
-    // Before the snapshot: what is settled now is in it.
+    // Read before the snapshot, so that the snapshot contains all settled events.
     let present = present(app);
     let snapshot = app.store.read().await?;
     let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
