@@ -1,4 +1,4 @@
-//! A hundred hooks, one of them without a listener and one that answers after half a minute: the effect on the
+//! A hundred hooks, of which one has no listener and another answers after half a minute: the effect on the others.
 //! others.
 
 use std::{
