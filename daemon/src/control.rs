@@ -5,15 +5,15 @@ use std::{fmt, sync::Arc};
 use tokio::sync::Semaphore;
 
 use crate::{
-    app::{App, WeakApp},
     config::{self, Config},
     serve::{self, FdGuard},
+    service::{Context, WeakContext},
     tasks::Tasks,
 };
 
 /// A weak handle to the running daemon.
 #[derive(Clone)]
-pub struct Control(WeakApp);
+pub struct Control(WeakContext);
 
 impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,24 +31,24 @@ pub struct ReloadResult {
 }
 
 impl Control {
-    pub(crate) fn new(app: &App) -> Self {
-        Self(app.weak())
+    pub(crate) fn new(context: &Context) -> Self {
+        Self(context.downgrade())
     }
 
     /// Returns whether the daemon handles requests: a listener responds and the store can be read. Logs the reason if
     /// not. A full disk is not a failure here, because a restart would not help.
     pub async fn is_healthy(&self) -> bool {
-        let Some(app) = self.0.upgrade() else { return false };
-        if let Err(error) = app.store.health().await {
+        let Some(context) = self.0.upgrade() else { return false };
+        if let Err(error) = context.store.health().await {
             tracing::error!(%error, "the store failed its health check");
             return false;
         }
         // With all permits in use the probe could not connect either. That is load, not a failure.
-        if app.serving.slots.available_permits() == 0 {
+        if context.serving.slots.available_permits() == 0 {
             return true;
         }
         // The Unix socket is preferred: no firewall or proxy can block it.
-        let listeners = &app.serving.listeners;
+        let listeners = &context.serving.listeners;
         let unix = listeners.iter().find(|(kind, _)| *kind == "unix");
         let Some((kind, address)) = unix.or(listeners.first()) else { return true };
         match serve::probe(kind, address).await {
@@ -67,22 +67,22 @@ impl Control {
 
     /// Makes `next` the current configuration, except for the values that cannot change while the daemon runs.
     pub fn reload(&self, mut next: Config) -> ReloadResult {
-        let Some(app) = self.0.upgrade() else { return ReloadResult::default() };
-        let current: &Config = &app.config;
+        let Some(context) = self.0.upgrade() else { return ReloadResult::default() };
+        let current: &Config = &context.config;
         let pending = config::keep_fixed(current, &mut next);
         // Also when the value in the file did not change: the API may have changed the filter.
-        app.log_filter.send_replace(next.log.filter.clone());
+        context.log_filter.send_replace(next.log.filter.clone());
         let changed = *current != next;
         if changed {
-            let resize = |permits: &Arc<Semaphore>, from, to| resize(&app.tasks, permits, from, to);
-            resize(&app.serving.slots, current.server.max_connections, next.server.max_connections);
-            resize(&app.uploads, current.artifacts.max_uploads, next.artifacts.max_uploads);
-            resize(&app.archives, current.git.max_archives, next.git.max_archives);
-            app.client.allow(&next.webhook.allowed_hosts);
-            app.config.replace(next);
+            let resize = |permits: &Arc<Semaphore>, from, to| resize(&context.tasks, permits, from, to);
+            resize(&context.serving.slots, current.server.max_connections, next.server.max_connections);
+            resize(&context.uploads, current.artifacts.max_uploads, next.artifacts.max_uploads);
+            resize(&context.archives, current.git.max_archives, next.git.max_archives);
+            context.client.allow(&next.webhook.allowed_hosts);
+            context.config.replace(next);
             // New limits can make data overdue for deletion.
-            app.sweep.now();
-            app.pruning.now();
+            context.sweep.now();
+            context.pruning.now();
         }
         ReloadResult { changed, pending }
     }

@@ -3,7 +3,6 @@
 //! A request passes through `serve` (connections), `http` (authentication, decoding), `service` (rules, one
 //! transaction) and `store`, `git` and `blob` (data). See ARCHITECTURE.md.
 
-pub mod app;
 pub mod args;
 pub mod background;
 pub mod blob;
@@ -17,6 +16,7 @@ pub mod fuzzing;
 pub mod git;
 pub mod http;
 pub mod manager;
+pub mod metrics;
 mod metrics_listener;
 pub mod model;
 pub mod reload;

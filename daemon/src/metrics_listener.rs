@@ -6,8 +6,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use tokio::sync::Semaphore;
 
 use crate::{
-    app::App,
-    http::{self, HttpService},
+    http::{self, AppState, HttpService},
     serve::{self, ConnectionLimits, Listener},
 };
 
@@ -15,22 +14,22 @@ use crate::{
 const CONNECTIONS_MAX: usize = 16;
 
 /// Starts to listen on `address`, serves until the daemon stops, and returns the bound address.
-pub(crate) fn start(app: &App, address: SocketAddr) -> io::Result<String> {
+pub(crate) fn start(state: &AppState, address: SocketAddr) -> io::Result<String> {
     let listener = Listener::tcp(serve::bind_tcp(address)?)?;
     let address = listener.address().to_owned();
-    let server = &app.config.server;
+    let server = &state.config.server;
     let limits = ConnectionLimits {
         slots: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
         header_timeout: server.header_timeout,
         idle_timeout: server.idle_timeout,
         drain_grace: server.drain_grace,
-        reserve: app.serving.reserve.clone(),
+        reserve: state.serving.reserve.clone(),
     };
-    let router = http::metrics_router(app.clone());
-    let service = HttpService::new(router, app);
-    let serving = serve::serve(vec![listener], limits, app.tasks.clone(), Arc::default(), move |peer, request| {
+    let router = http::metrics_router(state.clone());
+    let service = HttpService::new(router, state);
+    let serving = serve::serve(vec![listener], limits, state.tasks.clone(), Arc::default(), move |peer, request| {
         service.clone().handle(peer, request)
     });
-    app.tasks.keep("metrics", serving);
+    state.tasks.keep("metrics", serving);
     Ok(address)
 }

@@ -23,10 +23,10 @@ pub(crate) use self::{
     tasks::background_task,
 };
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     service::{
+        Context,
         access::{AccessLevel, Action},
         accounts, artifacts, ci,
         repositories::FoundRepository,
@@ -61,18 +61,17 @@ pub(crate) fn number(id: u64) -> i64 {
 }
 
 /// Converts an account as `viewer` may see it.
-pub(crate) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
-    let root = &app.root_url;
+pub(crate) fn user(root_url: &str, viewer: &Identity, row: &User) -> api::User {
     let sees_private_fields = viewer.is_admin() || viewer.user_id() == row.id;
-    let hidden = || format!("{}@noreply.{}", row.name.to_lowercase(), host(root));
+    let hidden = || format!("{}@noreply.{}", row.name.to_lowercase(), host(root_url));
     let address = if viewer.account().is_some() && !row.email.is_empty() { row.email.clone() } else { hidden() };
     api::User {
         id: number(row.id),
         login: row.name.clone(),
         full_name: row.full_name.clone(),
         email: address,
-        avatar_url: format!("{root}/avatars/{}", row.id),
-        html_url: format!("{root}/{}", row.name),
+        avatar_url: format!("{root_url}/avatars/{}", row.id),
+        html_url: format!("{root_url}/{}", row.name),
         is_admin: sees_private_fields && row.admin,
         last_login: time(if sees_private_fields { row.last_login_ms } else { 0 }),
         created: time(row.created_ms),
@@ -99,16 +98,16 @@ fn host(root_url: &str) -> &str {
 }
 
 /// Converts an owner as `viewer` may see it. Organizations are converted to the object of a user.
-pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
+pub(crate) fn owner(root_url: &str, viewer: &Identity, owner: &Owner) -> api::User {
     match owner {
-        Owner::User(row) => user(app, viewer, row),
+        Owner::User(row) => user(root_url, viewer, row),
         Owner::Org(org) => api::User {
             id: number(org.id),
             login: org.name.clone(),
             full_name: org.full_name.clone(),
             email: org.email.clone(),
-            avatar_url: format!("{}/avatars/{}", app.root_url, org.id),
-            html_url: format!("{}/{}", app.root_url, org.name),
+            avatar_url: format!("{root_url}/avatars/{}", org.id),
+            html_url: format!("{root_url}/{}", org.name),
             last_login: time(0),
             created: time(org.created_ms),
             location: org.location.clone(),
@@ -122,25 +121,37 @@ pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
 }
 
 /// Converts a repository as `viewer` may see it.
-pub(crate) fn repository(app: &App, viewer: &Identity, found: &FoundRepository) -> api::Repository {
-    repository_of(app, viewer, &found.owner, &found.repository, found.access_level)
+pub(crate) fn repository(context: &Context, viewer: &Identity, found: &FoundRepository) -> api::Repository {
+    let live = context.migrations.live(found.repository.id);
+    repository_of(&context.root_url, viewer, &found.owner, &found.repository, found.access_level, live)
 }
 
-/// Converts a repository of `owner` as `viewer` may see it.
+/// The progress of a running migration. All fields are empty while no migration is running.
+#[derive(Clone, Debug, Default)]
+pub struct LiveMigration {
+    /// The current phase.
+    pub phase: String,
+    /// The number of received objects.
+    pub objects: u64,
+    /// The number of received bytes.
+    pub bytes: u64,
+}
+
+/// Converts a repository of `owner` as `viewer` may see it. `live` is the progress of its running migration.
 pub(crate) fn repository_of(
-    app: &App,
+    root_url: &str,
     viewer: &Identity,
     owner: &Owner,
     row: &Repository,
     access_level: AccessLevel,
+    live: LiveMigration,
 ) -> api::Repository {
-    let root = &app.root_url;
     let path = format!("{}/{}", owner.name(), row.name);
-    let api = format!("{root}/api/v1/repos/{path}");
+    let api = format!("{root_url}/api/v1/repos/{path}");
     let may = |action| access_level.allows(action);
     api::Repository {
         id: number(row.id),
-        owner: self::owner(app, viewer, owner),
+        owner: self::owner(root_url, viewer, owner),
         name: row.name.clone(),
         full_name: path.clone(),
         description: row.description.clone(),
@@ -152,9 +163,9 @@ pub(crate) fn repository_of(
         website: row.website.clone(),
         archived: row.archived,
         languages_url: format!("{api}/languages"),
-        html_url: format!("{root}/{path}"),
+        html_url: format!("{root_url}/{path}"),
         url: api,
-        clone_url: format!("{root}/{path}.git"),
+        clone_url: format!("{root_url}/{path}.git"),
         default_branch: row.default_branch.clone(),
         created_at: time(row.created_ms),
         updated_at: time(row.updated_ms),
@@ -169,14 +180,13 @@ pub(crate) fn repository_of(
         default_merge_style: "merge".into(),
         object_format_name: if row.sha256 { "sha256" } else { "sha1" }.into(),
         mirror_updated: ZERO_TIME.into(),
-        farrier_migration: row.migration.as_ref().map(|migration| self::migration(app, row.id, migration)),
+        farrier_migration: row.migration.as_ref().map(|migration| self::migration(migration, live)),
         ..api::Repository::default()
     }
 }
 
 /// Converts the progress of a migration: from memory while it runs, from the row afterwards.
-fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
-    let live = app.migrations.progress(id).unwrap_or_default();
+fn migration(row: &Migration, live: LiveMigration) -> api::MigrationProgress {
     api::MigrationProgress {
         state: match row.state() {
             MigrationState::Unspecified | MigrationState::Running => "running",
@@ -193,16 +203,16 @@ fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
 }
 
 /// Returns the absolute URL of a repository's actions.
-pub(crate) fn actions_url(app: &App, path: &str) -> String {
-    format!("{}/api/v1/repos/{path}/actions", app.root_url)
+pub(crate) fn actions_url(root_url: &str, path: &str) -> String {
+    format!("{root_url}/api/v1/repos/{path}/actions")
 }
 
 /// Converts a run of the repository `path` (`owner/name`).
-pub(crate) fn run(app: &App, path: &str, row: &Run) -> api::Run {
+pub(crate) fn run(root_url: &str, path: &str, row: &Run) -> api::Run {
     api::Run {
         id: number(row.id),
-        url: format!("{}/runs/{}", actions_url(app, path), row.id),
-        html_url: format!("{}/{path}/actions/runs/{}", app.root_url, row.id),
+        url: format!("{}/runs/{}", actions_url(root_url, path), row.id),
+        html_url: format!("{root_url}/{path}/actions/runs/{}", row.id),
         display_title: row.workflow.clone(),
         path: row.workflow.clone(),
         event: EVENT.into(),
@@ -219,12 +229,12 @@ pub(crate) fn run(app: &App, path: &str, row: &Run) -> api::Run {
 }
 
 /// Converts a job of `run`.
-pub(crate) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
-    let actions = actions_url(app, path);
+pub(crate) fn job(root_url: &str, path: &str, run: &Run, row: &Job) -> api::Job {
+    let actions = actions_url(root_url, path);
     api::Job {
         id: number(row.id),
         url: format!("{actions}/jobs/{}", row.id),
-        html_url: format!("{}/{path}/actions/runs/{}/jobs/{}", app.root_url, run.id, row.id),
+        html_url: format!("{root_url}/{path}/actions/runs/{}/jobs/{}", run.id, row.id),
         run_id: number(run.id),
         run_url: format!("{actions}/runs/{}", run.id),
         name: row.name.clone(),
@@ -241,8 +251,8 @@ pub(crate) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
 }
 
 /// Converts a run to the older object of the tasks API.
-pub(crate) fn task(app: &App, path: &str, row: &Run) -> api::Task {
-    let shown = run(app, path, row);
+pub(crate) fn task(root_url: &str, path: &str, row: &Run) -> api::Task {
+    let shown = run(root_url, path, row);
     let status = if shown.conclusion.is_empty() { "running".to_owned() } else { shown.conclusion };
     api::Task {
         id: shown.id,
@@ -262,10 +272,10 @@ pub(crate) fn task(app: &App, path: &str, row: &Run) -> api::Task {
 }
 
 /// Converts a finalized or expired artifact of `run`.
-pub(crate) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api::Artifact {
-    let url = format!("{}/artifacts/{}", actions_url(app, path), row.id);
+pub(crate) fn artifact(root_url: &str, path: &str, row: &Artifact, run: &Run, now: Millis) -> api::Artifact {
+    let url = format!("{}/artifacts/{}", actions_url(root_url, path), row.id);
     let content = row.content.clone().unwrap_or_default();
-    let expired = row.state() == ArtifactState::Expired || row.expires_ms <= app.now_ms();
+    let expired = row.state() == ArtifactState::Expired || row.expires_ms <= now;
     api::Artifact {
         id: number(row.id),
         name: row.name.clone(),

@@ -13,22 +13,22 @@ pub use self::error::RunError;
 pub(crate) use self::error::{data_failed, pair_failed, store_failed_at};
 use self::error::{failed_in, store_failed};
 use crate::{
-    app::{App, Keys, Serving, Shared},
     background,
     blob::{LocalBlobs, digest::Digests},
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
     control::Control,
     data_dir::{self, STORE_FILE},
-    delivery::{self, DeliveryMetrics},
+    delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
-    http::{self, HttpService, PeerRules},
+    http::{self, AppState, HttpService, PeerRules},
+    metrics::Metrics,
     metrics_listener,
     model::secret::{self, SigningKey},
     running,
     serve::{self, ConnectionLimits, Listener},
     service::{
-        accounts,
+        Context, ContextFields, Serving, SigningKeys, accounts,
         artifacts::Receiving,
         events::SequenceTracker,
         migrations::{self, Migrations},
@@ -48,8 +48,6 @@ use crate::{
 
 /// Time for tasks to end after the grace period of requests.
 const TASKS_GRACE: Duration = Duration::from_secs(5);
-/// Maximum number of open event streams.
-const EVENT_STREAMS: usize = 64;
 /// Number of threads that hash uploads.
 const HASH_THREADS: usize = 2;
 
@@ -100,44 +98,47 @@ pub async fn run_with_store(
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
     let data_dir = config.data_dir.clone();
-    let app = build(store, config, &listeners, clock, tasks.clone()).await?;
+    let context = build(store, config, &listeners, clock, tasks.clone()).await?;
+    let peers = peer_rules(&context.config)?;
     // The open store locks the data directory, so no other process holds the mark.
     let _mark = running::mark(&data_dir).map_err(|source| RunError::DataDir { path: data_dir, source })?;
-    migrations::recover(&app).await.map_err(RunError::Recover)?;
-    let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
-    let router = http::router(app.clone());
-    let service = HttpService::new(router, &app);
+    migrations::recover(&context).await.map_err(RunError::Recover)?;
+    let interrupted = pushes::interrupted(&context).await.map_err(RunError::Recover)?;
+    let state = AppState::new(context.clone(), peers);
+    let router = http::router(state.clone());
+    let service = HttpService::new(router, &state);
     let limits = ConnectionLimits {
-        slots: app.serving.slots.clone(),
-        header_timeout: app.config.server.header_timeout,
-        idle_timeout: app.config.server.idle_timeout,
-        drain_grace: app.config.server.drain_grace,
-        reserve: app.serving.reserve.clone(),
+        slots: context.serving.slots.clone(),
+        header_timeout: context.config.server.header_timeout,
+        idle_timeout: context.config.server.idle_timeout,
+        drain_grace: context.config.server.drain_grace,
+        reserve: context.serving.reserve.clone(),
     };
-    let open = app.serving.connections.clone();
+    let open = context.serving.connections.clone();
     let serving = serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| {
         service.clone().handle(peer, request)
     });
     tasks.keep("serve", serving);
-    tasks.keep("sweep", background::run_sweep(app.clone()));
-    tasks.keep("prune", background::run_prune(app.clone()));
-    tasks.keep("deliver", delivery::run(app.clone()));
-    tasks.short(pushes::recover(app.clone(), interrupted));
+    tasks.keep("sweep", background::run_sweep(context.clone()));
+    tasks.keep("prune", background::run_prune(context.clone()));
+    tasks.keep("deliver", delivery::run(context.delivery.clone()));
+    tasks.short(pushes::recover(context.clone(), interrupted));
 
-    let mut listeners = app.serving.listeners.clone();
-    if let Some(address) = app.config.metrics.listen {
-        let address = metrics_listener::start(&app, address).map_err(|source| RunError::Metrics { address, source })?;
+    let mut listeners = context.serving.listeners.clone();
+    if let Some(address) = context.config.metrics.listen {
+        let address =
+            metrics_listener::start(&state, address).map_err(|source| RunError::Metrics { address, source })?;
         listeners.push(("metrics", address));
     }
     let ready = Started {
-        root_url: app.root_url.clone(),
+        root_url: context.root_url.clone(),
         listeners,
-        control: Control::new(&app),
-        log_filter: app.log_filter.subscribe(),
+        control: Control::new(&context),
+        log_filter: context.log_filter.subscribe(),
     };
     // Checked before the daemon reports that it is ready: the start has read only parts of the store.
-    app.store.health().await.map_err(|source| store_failed(&app.config, source))?;
-    drop(app);
+    context.store.health().await.map_err(|source| store_failed(&context.config, source))?;
+    drop((context, state));
     let _ = started.send(ready);
     Ok(tasks.supervise(grace).await?)
 }
@@ -181,7 +182,7 @@ async fn build(
     listeners: &[Listener],
     clock: Clock,
     tasks: Tasks,
-) -> Result<App, RunError> {
+) -> Result<Context, RunError> {
     create_dir(&config.data_dir)?;
     // Before anything is created or changed in the data directory.
     data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| pair_failed(&config, error))?;
@@ -193,52 +194,61 @@ async fn build(
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
-    let group = |key, name: &Option<String>| name.as_deref().map(|name| group_id(key, name)).transpose();
-    let peers = PeerRules {
-        trusted: config.socket.trust_peers,
-        own_uid: rustix::process::geteuid().as_raw(),
-        admin_gid: group("socket.admin_group", &config.socket.admin_group)?,
-        ci_gid: group("socket.ci_group", &config.socket.ci_group)?,
-    };
     let serving = Serving {
         started_ms: now,
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
         connections: Arc::default(),
-        requests: Arc::default(),
         slots: Arc::new(Semaphore::new(config.server.max_connections)),
         reserve: Arc::default(),
     };
     let log_filter = watch::Sender::new(config.log.filter.clone());
-    Ok(App::new(Shared {
-        client: webhook::Client::new(&config.webhook),
+    let set_aside = SetAside::new(&config.data_dir, clock.clone());
+    let digests = Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS);
+    let migrations = Migrations::new(config.migration.max_running);
+    let uploads = Arc::new(Semaphore::new(config.artifacts.max_uploads));
+    let archives = Arc::new(Semaphore::new(config.git.max_archives));
+    let delivery = DeliveryContext::new(DeliveryFields {
         root_url: root_url(&config, listeners),
-        digests: Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS),
-        migrations: Migrations::new(config.migration.max_running),
-        archives: Arc::new(Semaphore::new(config.git.max_archives)),
-        uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
-        set_aside: SetAside::new(&config.data_dir, clock.clone()),
+        client: webhook::Client::new(&config.webhook),
         config: LiveConfig::new(config),
         clock,
-        store,
-        blobs,
-        git,
-        keys,
-        peers,
         tasks,
-        receiving: Receiving::default(),
-        sign_in: SignIn::default(),
-        sweep: Wake::default(),
-        pruning: Wake::default(),
-        events,
-        event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
+        store,
+        git,
+        metrics: Metrics::default(),
         outbox: delivery::Outbox::default(),
         results: delivery::Results::default(),
         retries: Wake::default(),
         history: delivery::HistoryGrowth::default(),
-        delivery_metrics: DeliveryMetrics::default(),
+        sweep: Wake::default(),
+    });
+    Ok(Context::new(ContextFields {
+        delivery,
+        blobs,
+        digests,
+        receiving: Receiving::default(),
+        uploads,
+        archives,
+        set_aside,
+        migrations,
+        sign_in: SignIn::default(),
+        keys,
+        events,
+        pruning: Wake::default(),
         log_filter,
         serving,
     }))
+}
+
+/// Returns the rules for callers on the Unix socket. Fails if a configured group does not exist.
+fn peer_rules(config: &Config) -> Result<PeerRules, RunError> {
+    let group = |key, name: &Option<String>| name.as_deref().map(|name| group_id(key, name)).transpose();
+    Ok(PeerRules {
+        trusted: config.socket.trust_peers,
+        own_uid: rustix::process::geteuid().as_raw(),
+        admin_gid: group("socket.admin_group", &config.socket.admin_group)?,
+        ci_gid: group("socket.ci_group", &config.socket.ci_group)?,
+    })
 }
 
 /// Creates a directory that only the daemon's user can access.
@@ -268,10 +278,10 @@ fn root_url(config: &Config, listeners: &[Listener]) -> String {
 }
 
 /// Returns the signing keys, derived from the daemon's secret. The secret is created at the first start.
-async fn signing_keys(store: &Store, now: Millis) -> Result<Keys, StoreError> {
+async fn signing_keys(store: &Store, now: Millis) -> Result<SigningKeys, StoreError> {
     let fresh = rows::SigningKey { secret: secret::random_bytes::<32>().to_vec(), created_ms: now };
     let root = store.write(async |tx: Tx| secrets::signing_key(&tx, fresh.clone()).await).await?.secret;
-    Ok(Keys {
+    Ok(SigningKeys {
         signed_url: SigningKey::derive(&root, "signed-url"),
         runtime_token: SigningKey::derive(&root, "runtime-token"),
     })

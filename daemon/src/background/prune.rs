@@ -2,18 +2,18 @@
 
 use std::{error::Error as StdError, time::Duration};
 
-use crate::{app::App, service::repositories::prune};
+use crate::service::{Context, repositories::prune};
 
 /// Pause after a failure of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
 
 /// Runs until the daemon stops.
-pub async fn run(app: App) {
-    let stop = app.tasks.stop().clone();
+pub async fn run(context: Context) {
+    let stop = context.tasks.stop().clone();
     let work = async {
         loop {
-            match prune::prune_due(&app).await {
-                Ok(next) => app.pruning.wait(&app.clock, next).await,
+            match prune::prune_due(&context).await {
+                Ok(next) => context.pruning.wait(&context.clock, next).await,
                 Err(error) => {
                     tracing::error!(error = &error as &dyn StdError, "pruning failed and will be tried again");
                     tokio::time::sleep(PAUSE_AFTER_ERROR).await;

@@ -4,10 +4,9 @@
 use std::{error::Error as StdError, time::Duration};
 
 use crate::{
-    app::App,
     clock::Millis,
     delivery::retention,
-    service::{Error, artifacts, ci, events, hooks, repositories, set_aside},
+    service::{Context, Error, artifacts, ci, events, hooks, repositories, set_aside},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -16,13 +15,13 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
 const JOBS: usize = 100;
 
 /// Runs until the daemon stops.
-pub async fn run(app: App) {
-    let stop = app.tasks.stop().clone();
+pub async fn run(context: Context) {
+    let stop = context.tasks.stop().clone();
     let work = async {
-        set_aside::set_aside_orphans(&app).await;
+        set_aside::set_aside_orphans(&context).await;
         loop {
-            match pass(&app).await {
-                Ok(next) => app.sweep.wait(&app.clock, next).await,
+            match pass(&context).await {
+                Ok(next) => context.sweep.wait(&context.clock, next).await,
                 Err(error) => {
                     tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
                     tokio::time::sleep(PAUSE_AFTER_ERROR).await;
@@ -37,22 +36,22 @@ pub async fn run(app: App) {
 }
 
 /// Does everything that is due. Returns when the next work is due.
-async fn pass(app: &App) -> Result<Option<Millis>, Error> {
-    while ci::cancel_overdue(app, JOBS).await? == JOBS {}
-    while repositories::sweep(app).await? {}
-    while artifacts::sweep(app).await? {}
-    while hooks::sweep(app).await? {}
-    while events::sweep(app).await? {}
-    set_aside::sweep(app).await;
+async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
+    while ci::cancel_overdue(context, JOBS).await? == JOBS {}
+    while repositories::sweep(context).await? {}
+    while artifacts::sweep(context).await? {}
+    while hooks::sweep(context).await? {}
+    while events::sweep(context).await? {}
+    set_aside::sweep(context).await;
     let due = [
-        ci::next_due_ms(app).await?,
-        repositories::next_due_ms(app).await?,
-        set_aside::next_due_ms(app),
-        artifacts::next_due_ms(app).await?,
-        hooks::next_due_ms(app).await?,
-        events::next_due_ms(app).await?,
-        repositories::sweep_heads(app).await?,
-        retention::sweep(app).await?,
+        ci::next_due_ms(context).await?,
+        repositories::next_due_ms(context).await?,
+        set_aside::next_due_ms(context),
+        artifacts::next_due_ms(context).await?,
+        hooks::next_due_ms(context).await?,
+        events::next_due_ms(context).await?,
+        repositories::sweep_heads(context).await?,
+        retention::sweep(context).await?,
     ];
     Ok(due.into_iter().flatten().min())
 }

@@ -7,11 +7,10 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Header, Hook, Req
 use tokio::time::Instant;
 
 use super::{
-    DeliveryError, completion,
+    DeliveryContext, DeliveryError, completion,
     retry::{self, AttemptResult, Next},
 };
 use crate::{
-    app::App,
     clock::Millis,
     model::{
         delivery_failure::{CancelReason, FailureClass},
@@ -49,22 +48,22 @@ pub enum SendResult {
 }
 
 /// Reads the payload of a delivery, and adds the commits of a push if they are missing.
-pub async fn prepare(app: &App, row: Delivery) -> Result<Prepared, DeliveryError> {
-    let snapshot = app.store.read().await?;
+pub async fn prepare(context: &DeliveryContext, row: Delivery) -> Result<Prepared, DeliveryError> {
+    let snapshot = context.store.read().await?;
     let Some(said) = deliveries::payload(&snapshot, row.event_id).await? else {
         return Ok(Prepared::Cancelled(CancelReason::PayloadForgotten));
     };
     drop(snapshot);
-    let json: Bytes = if said.incomplete { completion::complete(app, &row, said).await? } else { said.json };
+    let json: Bytes = if said.incomplete { completion::complete(context, &row, said).await? } else { said.json };
     Ok(Prepared::Ready(Box::new(PreparedDelivery { row, json })))
 }
 
 /// Returns why `row` must not be sent to `hook`; `None`: it is sent. An inactive hook gets only deliveries that an
 /// operator requested.
-pub fn refusal(app: &App, hook: Option<&Hook>, row: &Delivery) -> Option<CancelReason> {
+pub fn refusal(context: &DeliveryContext, hook: Option<&Hook>, row: &Delivery) -> Option<CancelReason> {
     match hook {
         None => Some(CancelReason::HookGone),
-        Some(_) if !app.config.webhook.enabled => Some(CancelReason::HookGone),
+        Some(_) if !context.config.webhook.enabled => Some(CancelReason::HookGone),
         Some(hook) if !hook.active && row.next_trigger() == DeliveryTrigger::Unspecified => {
             Some(CancelReason::HookInactive)
         }
@@ -83,13 +82,13 @@ struct Attempting<'a> {
 impl PreparedDelivery {
     /// Reads the hook, sends the delivery and decides what follows. The hook is read again for every attempt, so that
     /// nothing is sent to the old URL of a hook that was just edited, deleted or switched off.
-    pub async fn send(self, app: &App, link: &mut Option<Link>) -> Result<SendResult, DeliveryError> {
-        let hook = hooks::get(&app.store.read().await?, self.row.hook_id).await?;
-        if let Some(reason) = refusal(app, hook.as_ref(), &self.row) {
+    pub async fn send(self, context: &DeliveryContext, link: &mut Option<Link>) -> Result<SendResult, DeliveryError> {
+        let hook = hooks::get(&context.store.read().await?, self.row.hook_id).await?;
+        if let Some(reason) = refusal(context, hook.as_ref(), &self.row) {
             return Ok(SendResult::Cancelled(reason));
         }
         let Some(hook) = &hook else { return Ok(SendResult::Cancelled(CancelReason::HookGone)) };
-        let started_ms = app.now_ms();
+        let started_ms = context.now_ms();
         let sending = Sending { delivery: &self.row, attempt: self.row.attempts + 1, now_ms: started_ms };
         let outgoing = match request::build(hook, &sending, &self.json) {
             Ok(outgoing) => Ok(outgoing),
@@ -98,19 +97,19 @@ impl PreparedDelivery {
         };
         let began = Instant::now();
         let answered = match &outgoing {
-            Ok(outgoing) => app.client.send(link, outgoing, &trust(hook), limits(app, hook)).await,
+            Ok(outgoing) => context.client.send(link, outgoing, &trust(hook), limits(context, hook)).await,
             Err(reason) => Err(Failure { class: FailureClass::Settings, reason: reason.clone() }),
         };
         let attempting = Attempting { ready: self, hook, started_ms, outgoing };
-        Ok(SendResult::Attempt(Box::new(attempting.outcome(app, answered, began.elapsed()))))
+        Ok(SendResult::Attempt(Box::new(attempting.outcome(context, answered, began.elapsed()))))
     }
 }
 
 impl Attempting<'_> {
-    fn outcome(self, app: &App, answered: Result<Answer, Failure>, took: Duration) -> Outcome {
+    fn outcome(self, context: &DeliveryContext, answered: Result<Answer, Failure>, took: Duration) -> Outcome {
         let (row, hook) = (&self.ready.row, self.hook);
         let mask = Mask::of(hook);
-        let (ended, reason) = ended(&answered, app.now_ms());
+        let (ended, reason) = ended(&answered, context.now_ms());
         let asked = row.next_trigger();
         let number = row.attempts + 1;
         let mut attempt = Attempt {
@@ -149,21 +148,21 @@ impl Attempting<'_> {
             attempt.response_body = mask.bytes(answer.body);
             attempt.response_cut = answer.cut;
         }
-        let then = self.then(app, &ended, number);
+        let then = self.then(context, &ended, number);
         let said_bytes = self.ready.json.len() as u64;
         let revision = Revision::of_hook(hook);
         Outcome { delivery: row.id, hook: hook.id, revision, said_bytes, asked, attempt: Some(attempt), then }
     }
 
-    fn then(&self, app: &App, ended: &AttemptResult, number: u32) -> NextStep {
+    fn then(&self, context: &DeliveryContext, ended: &AttemptResult, number: u32) -> NextStep {
         let chance = f64::from(u32::from_le_bytes(secret::random_bytes())) / f64::from(u32::MAX);
-        match retry::next(ended, number, &app.config.webhook.retry_schedule_secs, chance) {
+        match retry::next(ended, number, &context.config.webhook.retry_schedule_secs, chance) {
             Next::Done => NextStep::Done,
             Next::Gone => NextStep::Gone,
             Next::GiveUp => NextStep::GiveUp,
             // A test is not retried: its caller waits for the result.
             Next::Again { .. } if self.ready.row.trigger() == DeliveryTrigger::Test => NextStep::GiveUp,
-            Next::Again { after_ms } => NextStep::Again { at_ms: app.now_ms().saturating_add(after_ms) },
+            Next::Again { after_ms } => NextStep::Again { at_ms: context.now_ms().saturating_add(after_ms) },
         }
     }
 }
@@ -188,11 +187,11 @@ fn trust(hook: &Hook) -> Trust {
     }
 }
 
-fn limits(app: &App, hook: &Hook) -> Limits {
+fn limits(context: &DeliveryContext, hook: &Hook) -> Limits {
     let own = setting(hook, hook_config::TIMEOUT_SECS).parse().ok().map(Duration::from_secs);
     Limits {
-        timeout: own.unwrap_or(app.config.webhook.timeout),
-        response_bytes: app.config.webhook.response_bytes,
+        timeout: own.unwrap_or(context.config.webhook.timeout),
+        response_bytes: context.config.webhook.response_bytes,
         follow_redirects: setting(hook, hook_config::FOLLOW_REDIRECTS) == "true",
     }
 }

@@ -10,9 +10,8 @@ use bytes::Bytes;
 use farrier_proto::store::{Delivery, User};
 use serde_json::{Map, Value};
 
-use super::DeliveryError;
+use super::{DeliveryContext, DeliveryError};
 use crate::{
-    app::App,
     git::{
         GitError,
         read::{HistoryQuery, RepositoryReader, commit::CommitObject, history::Changes},
@@ -30,11 +29,12 @@ use crate::{
 const TRIES: u32 = 5;
 
 /// Returns the complete JSON of the event of `row`, after writing it to the store.
-pub(super) async fn complete(app: &App, row: &Delivery, said: Said) -> Result<Bytes, DeliveryError> {
+pub(super) async fn complete(context: &DeliveryContext, row: &Delivery, said: Said) -> Result<Bytes, DeliveryError> {
     let Some(mut event) = push::object(&said.json) else { return Ok(said.json) };
-    fill(app, row, &mut event, said.known).await?;
+    fill(context, row, &mut event, said.known).await?;
     let made = push::bytes(&event);
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             // The worker of another hook may have written the payload already. Then that version is used.
             match deliveries::is_incomplete(&tx, row.event_id).await? {
@@ -50,7 +50,7 @@ pub(super) async fn complete(app: &App, row: &Delivery, said: Said) -> Result<By
 }
 
 async fn fill(
-    app: &App,
+    context: &DeliveryContext,
     row: &Delivery,
     event: &mut Map<String, Value>,
     known: Vec<String>,
@@ -59,7 +59,7 @@ async fn fill(
     let moved = RefMove { name: text("ref"), before: text("before"), after: text("after"), known };
     let mut pushed = Pushed::default();
     for attempt in 1.. {
-        match read(app, row.repository_id, &moved).await {
+        match read(context, row.repository_id, &moved).await {
             Ok(found) => {
                 pushed = found;
                 break;
@@ -78,10 +78,10 @@ async fn fill(
     let commits = pushed.commits.iter().chain(&pushed.head);
     let people = commits.flat_map(|(commit, _)| [&commit.author, &commit.committer]);
     let addresses: Vec<&str> = people.map(|person| person.email.as_str()).collect();
-    let people = Accounts(owners::users_by_email(&app.store.read().await?, &addresses).await?);
-    let limits = &app.config.webhook;
+    let people = Accounts(owners::users_by_email(&context.store.read().await?, &addresses).await?);
+    let limits = &context.config.webhook;
     let bounds = Bounds { files: limits.max_files_per_commit, bytes: limits.max_payload_bytes };
-    push::fill(event, &pushed, &people, &app.root_url, bounds);
+    push::fill(event, &pushed, &people, &context.root_url, bounds);
     Ok(())
 }
 
@@ -94,12 +94,12 @@ struct RefMove {
     known: Vec<String>,
 }
 
-async fn read(app: &App, repository: u64, moved: &RefMove) -> Result<Pushed, DeliveryError> {
-    let snapshot = app.store.read().await?;
+async fn read(context: &DeliveryContext, repository: u64, moved: &RefMove) -> Result<Pushed, DeliveryError> {
+    let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
     let Some(row) = row else { return Ok(Pushed::default()) };
     drop(snapshot);
-    let git = app.git.reader(repository);
+    let git = context.git.reader(repository);
     if ref_name::is_zero(&moved.after) {
         return Ok(Pushed::default());
     }
@@ -115,7 +115,7 @@ async fn read(app: &App, repository: u64, moved: &RefMove) -> Result<Pushed, Del
     }
     let new = ref_name::is_zero(&moved.before);
     let not = if new { moved.known.clone() } else { vec![moved.before.clone()] };
-    let limit = app.config.webhook.max_commits;
+    let limit = context.config.webhook.max_commits;
     let query = HistoryQuery { from: head.clone(), not, limit, changes: true, ..HistoryQuery::default() };
     let (page, total) = tokio::try_join!(git.history(&query), git.count(&query))?;
     let commits = load(&git, page).await?;

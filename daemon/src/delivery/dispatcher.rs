@@ -13,13 +13,13 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
+    DeliveryContext,
     limits::ConcurrencyLimits,
     recorder::{self, Report},
     worker::{EndedWorker, Worker},
     worker_handle::WorkerHandle,
 };
 use crate::{
-    app::App,
     clock::Millis,
     store::{StoreError, Tx, deliveries},
 };
@@ -32,25 +32,31 @@ const DUE_AT_ONCE: usize = 200;
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// Runs the dispatcher until the daemon stops. Workers and recorder are short tasks, so the shutdown waits for them.
-pub async fn run(app: App) {
+pub async fn run(context: DeliveryContext) {
     let (reports, inbox) = mpsc::channel(REPORTS_MAX);
-    app.tasks.short(recorder::run(app.clone(), inbox));
+    context.tasks.short(recorder::run(context.clone(), inbox));
     let (ended, mut ended_workers) = mpsc::unbounded_channel();
-    let limits = Arc::new(ConcurrencyLimits::new(app.config.webhook.max_concurrent));
-    let mut dispatcher =
-        Dispatcher { app: app.clone(), reports, ended, limits, handles: HashMap::new(), parked: BTreeMap::new() };
-    let stop = app.tasks.stop().clone();
+    let limits = Arc::new(ConcurrencyLimits::new(context.config.webhook.max_concurrent));
+    let mut dispatcher = Dispatcher {
+        context: context.clone(),
+        reports,
+        ended,
+        limits,
+        handles: HashMap::new(),
+        parked: BTreeMap::new(),
+    };
+    let stop = context.tasks.stop().clone();
     let mut next = dispatcher.start().await;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            hooks = app.outbox.announced() => {
+            hooks = context.outbox.announced() => {
                 for (hook, urgent) in hooks {
                     dispatcher.wake(hook, urgent);
                 }
             }
             Some(worker) = ended_workers.recv() => dispatcher.worker_ended(&worker),
-            () = app.retries.wait(&app.clock, next.into_iter().chain(dispatcher.next_probe_ms()).min()) => {
+            () = context.retries.wait(&context.clock, next.into_iter().chain(dispatcher.next_probe_ms()).min()) => {
                 next = dispatcher.due().await;
             }
         }
@@ -59,7 +65,7 @@ pub async fn run(app: App) {
 
 /// The running workers, and the failing hooks that wait for their next probe.
 struct Dispatcher {
-    app: App,
+    context: DeliveryContext,
     reports: mpsc::Sender<Report>,
     ended: mpsc::UnboundedSender<EndedWorker>,
     limits: Arc<ConcurrencyLimits>,
@@ -85,7 +91,7 @@ impl Dispatcher {
     }
 
     async fn hooks_with_queues(&self) -> Result<Vec<u64>, StoreError> {
-        deliveries::hooks_with_lines(&self.app.store.read().await?).await
+        deliveries::hooks_with_lines(&self.context.store.read().await?).await
     }
 
     /// Wakes the worker of `hook`, or starts one. A failing hook waits for its next probe, unless the call is urgent.
@@ -100,9 +106,9 @@ impl Dispatcher {
         self.parked.remove(&hook);
         let handle = Arc::new(WorkerHandle::default());
         self.handles.insert(hook, Arc::clone(&handle));
-        let worker = Worker::new(self.app.clone(), hook, handle, self.reports.clone(), Arc::clone(&self.limits));
+        let worker = Worker::new(self.context.clone(), hook, handle, self.reports.clone(), Arc::clone(&self.limits));
         let ended = self.ended.clone();
-        self.app.tasks.short(async move {
+        self.context.tasks.short(async move {
             let probe_at_ms = worker.run().await;
             let _ = ended.send(EndedWorker { hook, probe_at_ms }); // fails only when the daemon stops
         });
@@ -126,7 +132,7 @@ impl Dispatcher {
     /// Moves due retries into the queues, and starts workers for the failing hooks whose probe is due. Returns
     /// when the next retry is due.
     async fn due(&mut self) -> Option<Millis> {
-        let now = self.app.now_ms();
+        let now = self.context.now_ms();
         let due_hooks: Vec<u64> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(hook, _)| *hook).collect();
         for hook in due_hooks {
             self.parked.remove(&hook);
@@ -143,11 +149,11 @@ impl Dispatcher {
 
     async fn enqueue_due_retries(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
         loop {
-            let due = deliveries::due(&self.app.store.read().await?, now, DUE_AT_ONCE).await?;
+            let due = deliveries::due(&self.context.store.read().await?, now, DUE_AT_ONCE).await?;
             if due.is_empty() {
-                return deliveries::next_retry_ms(&self.app.store.read().await?).await;
+                return deliveries::next_retry_ms(&self.context.store.read().await?).await;
             }
-            self.app.store.write(async |tx: Tx| deliveries::line_up(&tx, &due).await).await?;
+            self.context.store.write(async |tx: Tx| deliveries::line_up(&tx, &due).await).await?;
             for (_, hook, _) in &due {
                 self.wake(*hook, false);
             }

@@ -15,12 +15,12 @@
 
 pub mod attempt;
 mod completion;
+mod context;
 mod dispatcher;
 mod error;
 mod event_kind;
 mod growth;
 mod limits;
-mod metrics;
 mod outbox;
 pub mod payload;
 mod recorder;
@@ -32,11 +32,11 @@ mod worker;
 mod worker_handle;
 
 pub use self::{
+    context::{DeliveryContext, DeliveryFields},
     dispatcher::run,
     error::DeliveryError,
     event_kind::{Actor, EventKind, KINDS, Subject},
     growth::HistoryGrowth,
-    metrics::DeliveryMetrics,
     outbox::Outbox,
     results::Results,
     subscriber::Subscriber,

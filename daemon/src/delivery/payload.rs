@@ -12,7 +12,11 @@ use super::{
     event_kind::{Actor, ref_type},
 };
 use crate::{
-    app::App, git::ref_name, model::access_level::AccessLevel, model::identity::Identity, show, store::owners::Owner,
+    git::ref_name,
+    model::access_level::AccessLevel,
+    model::identity::Identity,
+    show::{self, LiveMigration},
+    store::owners::Owner,
 };
 
 /// The caller for whom objects are converted.
@@ -119,134 +123,149 @@ struct JobBody {
     sender: api::User,
 }
 
-/// Returns the payload of `kind`.
-pub fn build(app: &App, subject: Subject<'_>, kind: &EventKind<'_>) -> Payload {
+/// Returns the payload of `kind`. URLs in it start with `root_url`. `live` is the progress of the repository's running
+/// migration.
+pub fn build(root_url: &str, subject: Subject<'_>, live: LiveMigration, kind: &EventKind<'_>) -> Payload {
+    let builder = PayloadBuilder { root_url, subject, live };
     match kind {
-        EventKind::Repository { action, before } => about_repository(app, subject, action, before),
-        EventKind::Collaborator { action } => about_repository(app, subject, action, &[]),
-        EventKind::Ref { kind, change, known } => about_ref(app, subject, kind, change, known),
-        EventKind::Run { action, run } => about_run(app, subject, action, run),
-        EventKind::Job { action, job, run } => about_job(app, subject, action, job, run),
+        EventKind::Repository { action, before } => builder.about_repository(action, before),
+        EventKind::Collaborator { action } => builder.about_repository(action, &[]),
+        EventKind::Ref { kind, change, known } => builder.about_ref(kind, change, known),
+        EventKind::Run { action, run } => builder.about_run(action, run),
+        EventKind::Job { action, job, run } => builder.about_job(action, job, run),
     }
 }
 
-fn about_repository(app: &App, subject: Subject<'_>, action: &'static str, before: &[(&str, String)]) -> Payload {
-    let from = |(field, value): &(&str, String)| ((*field).to_owned(), serde_json::json!({ "from": value }));
-    written(&RepositoryBody {
-        action,
-        changes: (!before.is_empty()).then(|| before.iter().map(from).collect()),
-        repository: repository(app, subject),
-        organization: show::owner(app, READER, subject.owner),
-        sender: sender(app, subject),
-    })
+/// Builds the payload of one event.
+struct PayloadBuilder<'a> {
+    root_url: &'a str,
+    subject: Subject<'a>,
+    live: LiveMigration,
 }
 
-fn about_ref(app: &App, subject: Subject<'_>, kind: &str, change: &RefChange, known: &[String]) -> Payload {
-    let (name, ref_type) = (change.r#ref.as_str(), ref_type(&change.r#ref));
-    let (repository, sender) = (repository(app, subject), sender(app, subject));
-    match kind {
-        "create" => written(&CreateBody { sha: &change.after, r#ref: name, ref_type, repository, sender }),
-        "delete" => written(&DeleteBody { r#ref: name, ref_type, pusher_type: "user", repository, sender }),
-        _ => {
-            let (created, deleted) = (ref_name::is_zero(&change.before), ref_name::is_zero(&change.after));
-            let body = PushBody {
-                r#ref: name,
-                before: &change.before,
-                after: &change.after,
-                nothing: deleted.then(|| NoCommits::of(app)),
-                created,
-                deleted,
-                repository,
-                pusher: sender.clone(),
-                sender,
-            };
-            let known = if created { known.to_vec() } else { Vec::new() };
-            Payload { incomplete: !deleted, known, ..written(&body) }
+impl PayloadBuilder<'_> {
+    fn about_repository(&self, action: &'static str, before: &[(&str, String)]) -> Payload {
+        let from = |(field, value): &(&str, String)| ((*field).to_owned(), serde_json::json!({ "from": value }));
+        serialized(&RepositoryBody {
+            action,
+            changes: (!before.is_empty()).then(|| before.iter().map(from).collect()),
+            repository: self.repository(),
+            organization: show::owner(self.root_url, READER, self.subject.owner),
+            sender: self.sender(),
+        })
+    }
+
+    fn about_ref(&self, kind: &str, change: &RefChange, known: &[String]) -> Payload {
+        let (name, ref_type) = (change.r#ref.as_str(), ref_type(&change.r#ref));
+        let (repository, sender) = (self.repository(), self.sender());
+        match kind {
+            "create" => serialized(&CreateBody { sha: &change.after, r#ref: name, ref_type, repository, sender }),
+            "delete" => serialized(&DeleteBody { r#ref: name, ref_type, pusher_type: "user", repository, sender }),
+            _ => {
+                let (created, deleted) = (ref_name::is_zero(&change.before), ref_name::is_zero(&change.after));
+                let body = PushBody {
+                    r#ref: name,
+                    before: &change.before,
+                    after: &change.after,
+                    nothing: deleted.then(|| self.no_commits()),
+                    created,
+                    deleted,
+                    repository,
+                    pusher: sender.clone(),
+                    sender,
+                };
+                let known = if created { known.to_vec() } else { Vec::new() };
+                Payload { incomplete: !deleted, known, ..serialized(&body) }
+            }
+        }
+    }
+
+    fn no_commits(&self) -> NoCommits {
+        NoCommits { compare_url: format!("{}/", self.root_url), commits: [], total_commits: 0, head_commit: None }
+    }
+
+    fn about_run(&self, action: &'static str, run: &Run) -> Payload {
+        let (repository, sender) = (self.repository(), self.sender());
+        let path = &repository.full_name;
+        let mut shown = show::run(self.root_url, path, run);
+        if action == "requested" {
+            (shown.status, shown.started_at) = (NOT_BEGUN.into(), show::time(0));
+        }
+        serialized(&RunBody {
+            action,
+            workflow: self.workflow(path, &shown),
+            workflow_run: RunAndMore {
+                run: shown,
+                previous_attempt_url: None,
+                pull_requests: [],
+                actor: sender.clone(),
+            },
+            organization: self.organization(),
+            repository,
+            sender,
+        })
+    }
+
+    fn about_job(&self, action: &'static str, job: &Job, run: &Run) -> Payload {
+        let repository = self.repository();
+        let mut shown = show::job(self.root_url, &repository.full_name, run, job);
+        if action == "queued" {
+            (shown.status, shown.started_at) = (NOT_BEGUN.into(), show::time(0));
+        }
+        serialized(&JobBody {
+            action,
+            workflow_job: shown,
+            organization: self.organization(),
+            repository,
+            sender: self.sender(),
+        })
+    }
+
+    fn repository(&self) -> api::Repository {
+        let Subject { repository, owner, .. } = self.subject;
+        show::repository_of(self.root_url, READER, owner, repository, AccessLevel::Hidden, self.live.clone())
+    }
+
+    fn organization(&self) -> Option<api::Organization> {
+        match self.subject.owner {
+            Owner::Org(org) => Some(show::organization(self.root_url, READER, org)),
+            Owner::User(_) => None,
+        }
+    }
+
+    /// Returns the workflow of a run. Agents set only its name.
+    fn workflow(&self, path: &str, run: &api::Run) -> WorkflowBody {
+        let actions = show::actions_url(self.root_url, path);
+        WorkflowBody {
+            id: run.path.clone(),
+            name: run.display_title.clone(),
+            path: run.path.clone(),
+            state: "active",
+            url: format!("{actions}/runs"),
+            html_url: format!("{}/{path}/actions", self.root_url),
+        }
+    }
+
+    fn sender(&self) -> api::User {
+        let named = |id: i64, name: &str| api::User {
+            id,
+            login: name.to_owned(),
+            username: name.to_owned(),
+            full_name: name.to_owned(),
+            last_login: show::time(0),
+            created: show::time(0),
+            visibility: "public".into(),
+            ..api::User::default()
+        };
+        match self.subject.actor {
+            Actor::User(user) => show::user(self.root_url, READER, user),
+            Actor::Agent => named(0, AGENT),
+            Actor::Gone(_) => named(-1, GHOST),
         }
     }
 }
 
-impl NoCommits {
-    fn of(app: &App) -> Self {
-        Self { compare_url: format!("{}/", app.root_url), commits: [], total_commits: 0, head_commit: None }
-    }
-}
-
-fn about_run(app: &App, subject: Subject<'_>, action: &'static str, run: &Run) -> Payload {
-    let (repository, sender) = (repository(app, subject), sender(app, subject));
-    let path = &repository.full_name;
-    let mut shown = show::run(app, path, run);
-    if action == "requested" {
-        (shown.status, shown.started_at) = (NOT_BEGUN.into(), show::time(0));
-    }
-    written(&RunBody {
-        action,
-        workflow: workflow(app, path, &shown),
-        workflow_run: RunAndMore { run: shown, previous_attempt_url: None, pull_requests: [], actor: sender.clone() },
-        organization: organization(app, subject),
-        repository,
-        sender,
-    })
-}
-
-fn about_job(app: &App, subject: Subject<'_>, action: &'static str, job: &Job, run: &Run) -> Payload {
-    let repository = repository(app, subject);
-    let mut shown = show::job(app, &repository.full_name, run, job);
-    if action == "queued" {
-        (shown.status, shown.started_at) = (NOT_BEGUN.into(), show::time(0));
-    }
-    written(&JobBody {
-        action,
-        workflow_job: shown,
-        organization: organization(app, subject),
-        repository,
-        sender: sender(app, subject),
-    })
-}
-
-fn repository(app: &App, subject: Subject<'_>) -> api::Repository {
-    show::repository_of(app, READER, subject.owner, subject.repository, AccessLevel::Hidden)
-}
-
-fn organization(app: &App, subject: Subject<'_>) -> Option<api::Organization> {
-    match subject.owner {
-        Owner::Org(org) => Some(show::organization(app, READER, org)),
-        Owner::User(_) => None,
-    }
-}
-
-/// Agents name a workflow by a text; nothing else is known of it.
-fn workflow(app: &App, path: &str, run: &api::Run) -> WorkflowBody {
-    let actions = show::actions_url(app, path);
-    WorkflowBody {
-        id: run.path.clone(),
-        name: run.display_title.clone(),
-        path: run.path.clone(),
-        state: "active",
-        url: format!("{actions}/runs"),
-        html_url: format!("{}/{path}/actions", app.root_url),
-    }
-}
-
-fn sender(app: &App, subject: Subject<'_>) -> api::User {
-    let named = |id: i64, name: &str| api::User {
-        id,
-        login: name.to_owned(),
-        username: name.to_owned(),
-        full_name: name.to_owned(),
-        last_login: show::time(0),
-        created: show::time(0),
-        visibility: "public".into(),
-        ..api::User::default()
-    };
-    match subject.actor {
-        Actor::User(user) => show::user(app, READER, user),
-        Actor::Agent => named(0, AGENT),
-        Actor::Gone(_) => named(-1, GHOST),
-    }
-}
-
-fn written(body: &impl Serialize) -> Payload {
+fn serialized(body: &impl Serialize) -> Payload {
     let mut json = Vec::with_capacity(USUAL_BYTES);
     serde_json::to_writer(&mut json, body).expect("bodies are plain data");
     Payload { json: json.into(), ..Payload::default() }

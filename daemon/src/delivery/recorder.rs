@@ -4,13 +4,10 @@ use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 
-use super::worker_handle::WorkerHandle;
-use crate::{
-    app::App,
-    store::{
-        StoreError, Tx,
-        deliveries::{self, NextStep, Outcome},
-    },
+use super::{DeliveryContext, worker_handle::WorkerHandle};
+use crate::store::{
+    StoreError, Tx,
+    deliveries::{self, NextStep, Outcome},
 };
 
 /// Maximum number of results in one transaction.
@@ -25,39 +22,37 @@ pub(super) struct Report {
 }
 
 /// Records results until the last worker has ended.
-pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
+pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Report>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while inbox.recv_many(&mut batch, BATCH_MAX).await > 0 {
         let (outcomes, handles): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
-        write(&app, &outcomes).await;
+        write(&context, &outcomes).await;
         for (outcome, handle) in outcomes.iter().zip(handles) {
             if let NextStep::Again { at_ms } = outcome.then {
-                app.retries.due_at(at_ms);
+                context.retries.due_at(at_ms);
             }
-            if outcome.attempt.is_some() {
-                app.serving.requests.series().count_attempt(outcome.then == NextStep::Done);
+            if context.history.attempted(outcome.hook) {
+                context.sweep.now();
             }
-            if app.history.attempted(outcome.hook) {
-                app.sweep.now();
-            }
-            app.delivery_metrics.count(outcome);
+            context.metrics.count_outcome(outcome);
             handle.release(outcome.delivery);
-            app.results.recorded(outcome.delivery);
+            context.results.recorded(outcome.delivery);
         }
     }
 }
 
 /// Writes a batch, and repeats it after an error. If the failed commit was durable after all, this only counts failures
 /// of a hook twice.
-async fn write(app: &App, outcomes: &[Outcome]) {
-    let disable_after_ms = i64::try_from(app.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
+async fn write(context: &DeliveryContext, outcomes: &[Outcome]) {
+    let disable_after_ms = i64::try_from(context.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
     loop {
-        let now = app.now_ms();
-        let written = app.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
+        let now = context.now_ms();
+        let written =
+            context.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
         match written.await {
             Ok(disabled) => {
-                app.delivery_metrics.hooks_off(disabled.len());
+                context.metrics.deliveries.hooks_off(disabled.len());
                 for (hook, reason) in disabled {
                     tracing::warn!(hook, reason, "a hook was switched off");
                 }

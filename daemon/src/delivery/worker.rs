@@ -10,14 +10,13 @@ use farrier_proto::store::{Delivery, DeliveryTrigger, Hook, HookState};
 use tokio::sync::mpsc;
 
 use super::{
-    DeliveryError,
+    DeliveryContext, DeliveryError,
     attempt::{self, Prepared, SendResult},
     limits::ConcurrencyLimits,
     recorder::Report,
     worker_handle::WorkerHandle,
 };
 use crate::{
-    app::App,
     clock::Millis,
     model::{delivery_failure::CancelReason, hook_health, revision::Revision},
     store::{
@@ -59,7 +58,7 @@ enum Step {
 
 /// Sends the deliveries of one hook.
 pub(super) struct Worker {
-    app: App,
+    context: DeliveryContext,
     hook: u64,
     handle: Arc<WorkerHandle>,
     reports: mpsc::Sender<Report>,
@@ -72,19 +71,19 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(
-        app: App,
+        context: DeliveryContext,
         hook: u64,
         handle: Arc<WorkerHandle>,
         reports: mpsc::Sender<Report>,
         limits: Arc<ConcurrencyLimits>,
     ) -> Self {
-        Self { app, hook, handle, reports, limits, state: HookState::default(), ending: None }
+        Self { context, hook, handle, reports, limits, state: HookState::default(), ending: None }
     }
 
     /// Runs until there is nothing to do or the daemon stops. Returns the time of the next probe, if the hook fails.
     pub(super) async fn run(mut self) -> Option<Millis> {
         let mut link = None;
-        while !self.app.tasks.stop().is_cancelled() {
+        while !self.context.tasks.stop().is_cancelled() {
             self.handle.take_wake();
             let claims = self.handle.claims();
             match self.next_step(&claims).await {
@@ -126,14 +125,14 @@ impl Worker {
     /// Returns whether the rest of a batch must be read again: a probe has failed, the hook is being switched off, or
     /// an urgent delivery was queued.
     fn batch_is_outdated(&self) -> bool {
-        let probed = hook_health::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms());
+        let probed = hook_health::probed_at(&self.state).is_some_and(|at| at > self.context.now_ms());
         probed || self.ending.is_some() || self.handle.is_urgent()
     }
 
     async fn changed(&self) {
         tokio::select! {
             () = self.handle.changed() => {}
-            () = self.app.tasks.stop().cancelled() => {}
+            () = self.context.tasks.stop().cancelled() => {}
         }
     }
 
@@ -144,7 +143,7 @@ impl Worker {
             () = self.handle.changed() => return true,
             () = open.closed() => {}
             () = tokio::time::sleep(LINGER) => {}
-            () = self.app.tasks.stop().cancelled() => {}
+            () = self.context.tasks.stop().cancelled() => {}
         }
         *link = None;
         false
@@ -152,7 +151,7 @@ impl Worker {
 
     /// Decides the next step from the queue, leaving out claimed deliveries.
     async fn next_step(&mut self, claims: &BTreeSet<u64>) -> Result<Step, DeliveryError> {
-        let snapshot = self.app.store.read().await?;
+        let snapshot = self.context.store.read().await?;
         if claims.is_empty() {
             self.state = hooks::state(&snapshot, self.hook).await?;
         }
@@ -164,7 +163,7 @@ impl Worker {
         // Deliveries of a hook that is gone or inactive are cancelled at once.
         let wait_until = hook_health::probed_at(&self.state).filter(|_| hook.as_ref().is_some_and(|hook| hook.active));
         let probing = wait_until.is_some();
-        let resting = wait_until.filter(|at| *at > self.app.now_ms());
+        let resting = wait_until.filter(|at| *at > self.context.now_ms());
         let line = match (resting, probing) {
             (Some(_), _) => 0,
             (None, true) => 1,
@@ -178,15 +177,15 @@ impl Worker {
             return Ok(resting.map_or(Step::Nothing, Step::Later));
         }
         let rows = deliveries::many(&snapshot, &ids).await?;
-        Ok(plan(&self.app, hook.as_ref(), &ids, rows))
+        Ok(plan(&self.context, hook.as_ref(), &ids, rows))
     }
 
     /// Makes one attempt. Returns `false` when the daemon stops.
     async fn deliver(&mut self, row: Delivery, link: &mut Option<Link>) -> bool {
-        let stop = self.app.tasks.stop().clone();
+        let stop = self.context.tasks.stop().clone();
         let last_moment = async {
             stop.cancelled().await;
-            tokio::time::sleep(self.app.config.server.drain_grace).await;
+            tokio::time::sleep(self.context.config.server.drain_grace).await;
         };
         let outcome = tokio::select! {
             outcome = self.attempt(row, link) => outcome,
@@ -195,11 +194,11 @@ impl Worker {
         match outcome {
             Ok(Some(outcome)) => {
                 if let Some(attempt) = &outcome.attempt {
-                    note(&mut self.state, attempt.error_class.is_empty(), self.app.now_ms());
+                    note(&mut self.state, attempt.error_class.is_empty(), self.context.now_ms());
                 }
-                let disable_after_ms = i64::try_from(self.app.config.webhook.disable_after.as_millis());
+                let disable_after_ms = i64::try_from(self.context.config.webhook.disable_after.as_millis());
                 let hopeless =
-                    hook_health::is_hopeless(&self.state, self.app.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
+                    hook_health::is_hopeless(&self.state, self.context.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
                 if outcome.then == NextStep::Gone || hopeless {
                     self.ending = Some(outcome.delivery);
                 }
@@ -223,16 +222,16 @@ impl Worker {
     /// Prepares and sends a delivery; `None` if the daemon stops before anything was sent.
     async fn attempt(&self, row: Delivery, link: &mut Option<Link>) -> Result<Option<Outcome>, DeliveryError> {
         let (id, trigger) = (row.id, row.next_trigger());
-        let prepared = match attempt::prepare(&self.app, row).await? {
+        let prepared = match attempt::prepare(&self.context, row).await? {
             Prepared::Ready(ready) => ready,
             Prepared::Cancelled(reason) => return Ok(Some(cancelled(self.hook, id, trigger, reason))),
         };
-        let stop = self.app.tasks.stop();
+        let stop = self.context.tasks.stop();
         let permit = tokio::select! {
             permit = self.limits.take(self.state.failures > 0) => permit,
             () = stop.cancelled() => return Ok(None),
         };
-        Ok(Some(match self.limits.run(permit, prepared.send(&self.app, link)).await? {
+        Ok(Some(match self.limits.run(permit, prepared.send(&self.context, link)).await? {
             SendResult::Attempt(outcome) => *outcome,
             SendResult::Cancelled(reason) => cancelled(self.hook, id, trigger, reason),
         }))
@@ -247,7 +246,7 @@ impl Worker {
         self.handle.claim(outcome.delivery);
         let report = Report { outcome, handle: Arc::clone(&self.handle) };
         let _ = self.reports.send(report).await; // the recorder outlives its workers
-        while self.handle.claimed() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
+        while self.handle.claimed() >= CLAIMS_MAX && !self.context.tasks.stop().is_cancelled() {
             self.changed().await;
         }
     }
@@ -269,14 +268,14 @@ fn cancelled(hook: u64, delivery: u64, trigger: DeliveryTrigger, reason: CancelR
 
 /// Separates deliveries to send from deliveries to cancel. The hook is read again before each attempt; here it only
 /// decides which deliveries can be cancelled together.
-fn plan(app: &App, hook: Option<&Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Step {
+fn plan(context: &DeliveryContext, hook: Option<&Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Step {
     let (mut to_send, mut to_cancel) = (Vec::new(), Vec::new());
     for (id, row) in ids.iter().zip(rows) {
         let Some(row) = row else {
             to_cancel.push((*id, DeliveryTrigger::Manual, CancelReason::DeliveryForgotten));
             continue;
         };
-        match attempt::refusal(app, hook, &row) {
+        match attempt::refusal(context, hook, &row) {
             Some(reason) => to_cancel.push((*id, row.next_trigger(), reason)),
             None => to_send.push(row),
         }

@@ -13,9 +13,8 @@ use http::{HeaderMap, Method, header, request::Parts};
 
 pub(super) use self::credentials::{client_address, query_token};
 pub use self::peers::PeerRules;
-use super::{access_log::CallerName, error::ApiError};
+use super::{AppState, access_log::CallerName, error::ApiError};
 use crate::{
-    app::App,
     model::{
         identity::Identity,
         scope::{Category, Level},
@@ -91,15 +90,15 @@ pub(super) struct Caller<N> {
     required: PhantomData<N>,
 }
 
-impl<N: RequiredScopes> FromRequestParts<App> for Caller<N> {
+impl<N: RequiredScopes> FromRequestParts<AppState> for Caller<N> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let identity = identify_for(app, parts, N::PASSWORD_MAY_BE_DUE).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let identity = identify_for(state, parts, N::PASSWORD_MAY_BE_DUE).await?;
         let level = level(&parts.method);
         match check::<N>(&identity, level) {
             Ok(()) => Ok(Self { identity, required: PhantomData }),
-            Err(refusal) => Err(not_found(app, parts, &identity).await.unwrap_or_else(|| refusal.into())),
+            Err(refusal) => Err(not_found(state, parts, &identity).await.unwrap_or_else(|| refusal.into())),
         }
     }
 }
@@ -112,13 +111,13 @@ pub(super) fn level(method: &Method) -> Level {
 /// Checks credentials if the request has any. For routes whose response is the same for every caller.
 pub(super) struct CheckedCredentials;
 
-impl FromRequestParts<App> for CheckedCredentials {
+impl FromRequestParts<AppState> for CheckedCredentials {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         // The identity of a socket peer cannot be wrong, and these routes do not use it.
         if credentials::may_hold(&parts.headers, parts.uri.query()) {
-            identify(app, parts).await?;
+            identify(state, parts).await?;
         }
         Ok(Self)
     }
@@ -127,28 +126,28 @@ impl FromRequestParts<App> for CheckedCredentials {
 /// The origin of a request, by which failed sign-ins are counted. See [`credentials::source`].
 pub(super) struct SignInSource(pub(super) String);
 
-impl FromRequestParts<App> for SignInSource {
+impl FromRequestParts<AppState> for SignInSource {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        Ok(Self(credentials::source(app, &parts.headers, parts.extensions.get::<Peer>())))
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        Ok(Self(credentials::source(state, &parts.headers, parts.extensions.get::<Peer>())))
     }
 }
 
 /// Authenticates a request. All protocols use this.
-pub(super) async fn identify(app: &App, parts: &Parts) -> Result<Identity, ApiError> {
-    identify_for(app, parts, false).await
+pub(super) async fn identify(state: &AppState, parts: &Parts) -> Result<Identity, ApiError> {
+    identify_for(state, parts, false).await
 }
 
-async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Result<Identity, ApiError> {
+async fn identify_for(state: &AppState, parts: &Parts, password_may_be_due: bool) -> Result<Identity, ApiError> {
     let (headers, query) = (&parts.headers, parts.uri.query());
     let peer = parts.extensions.get::<Peer>();
-    let identity = match credentials::of(headers, query, app.config.auth.query_tokens)? {
+    let identity = match credentials::of(headers, query, state.config.auth.query_tokens)? {
         Some(shown) => {
-            let source = credentials::source(app, headers, peer);
-            authentication::authenticate(app, shown, &source, password_may_be_due).await?
+            let source = credentials::source(state, headers, peer);
+            authentication::authenticate(state, shown, &source, password_may_be_due).await?
         }
-        None => peers::identity(app, peer).await?,
+        None => peers::identity(state, peer).await?,
     };
     let caller = parts.extensions.get::<CallerName>();
     let Some(other) = credentials::sudo(headers, query) else {
@@ -160,7 +159,7 @@ async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Re
     if let Some(caller) = caller {
         caller.set(identity.label());
     }
-    Ok(authentication::act_as(app, identity, &other).await?)
+    Ok(authentication::act_as(state, identity, &other).await?)
 }
 
 /// Refuses callers that lack a scope, have not signed in, or are not administrators where `N` requires it.
@@ -184,13 +183,13 @@ fn check<N: RequiredScopes>(identity: &Identity, level: Level) -> Result<(), Err
 /// Returns a 404 or a redirect if the object in the path does not exist under that name for the caller.
 ///
 /// Called only for refused requests: Gitea-family clients expect 404 before 401 and 403.
-async fn not_found(app: &App, parts: &mut Parts, identity: &Identity) -> Option<ApiError> {
+async fn not_found(state: &AppState, parts: &mut Parts, identity: &Identity) -> Option<ApiError> {
     if parts.uri.path().starts_with("/api/v1/admin/") {
         return None;
     }
-    let captures = RawPathParams::from_request_parts(parts, app).await.ok()?;
+    let captures = RawPathParams::from_request_parts(parts, state).await.ok()?;
     let capture = |key: &str| captures.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
-    let snapshot = app.store.read().await.ok()?;
+    let snapshot = state.store.read().await.ok()?;
     let refusal = match (capture("owner"), capture("repo"), capture("org").or(capture("name"))) {
         (Some(owner), Some(repo), _) => repositories::find(&snapshot, identity, owner, repo, Action::Read).await.err(),
         (_, _, Some(name)) => viewer::find(&snapshot, identity, name).await.err(),

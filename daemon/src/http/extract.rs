@@ -10,8 +10,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{error::ApiError, etag};
-use crate::app::App;
+use super::{AppState, error::ApiError, etag};
 
 /// The content type of all REST responses.
 pub(super) const JSON: &str = "application/json;charset=utf-8";
@@ -28,12 +27,12 @@ const HEADERS_CAPACITY: usize = 12;
 /// large with 413.
 pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
+impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = collect(body, app.config.server.max_body_bytes).await?;
+        let bytes = collect(body, state.config.server.max_body_bytes).await?;
         parse(&parts.headers, &bytes).map(Self)
     }
 }

@@ -19,14 +19,14 @@ use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
 
 use super::{
-    access_log,
+    AppState, access_log,
     artifact::BlobApiError,
     auth::{client_address, query_token},
     body::{DrainOnDrop, IdleTimeoutBody},
     error::{ApiError, complete},
     etag,
 };
-use crate::{app::App, model::secret, serve::Peer, webhook::request::ATTEMPT};
+use crate::{model::secret, serve::Peer, webhook::request::ATTEMPT};
 
 /// Response header with the request id, which also appears in the log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -73,23 +73,23 @@ pub struct HttpService(Arc<Shared>);
 
 struct Shared {
     router: Router,
-    app: App,
+    state: AppState,
     idle_timeout: Duration,
     ids: RequestIds,
 }
 
 impl HttpService {
-    /// Creates the service for `router`. Requests are counted in the counters of `app`. A request body fails when no
+    /// Creates the service for `router`. Requests are counted in the counters of `state`. A request body fails when no
     /// byte arrives for `server.idle_timeout_secs`.
-    pub fn new(router: Router, app: &App) -> Self {
-        let idle_timeout = app.config.server.idle_timeout;
-        Self(Arc::new(Shared { router, app: app.clone(), idle_timeout, ids: RequestIds::new() }))
+    pub fn new(router: Router, state: &AppState) -> Self {
+        let idle_timeout = state.config.server.idle_timeout;
+        Self(Arc::new(Shared { router, state: state.clone(), idle_timeout, ids: RequestIds::new() }))
     }
 
     /// Answers one request.
     pub async fn handle(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
-        let Shared { router, app, idle_timeout, ids } = &*self.0;
-        let tasks = &app.tasks;
+        let Shared { router, state, idle_timeout, ids } = &*self.0;
+        let tasks = &state.tasks;
         let id = ids.next();
         let started = tokio::time::Instant::now();
         let method = request.method().clone();
@@ -97,7 +97,7 @@ impl HttpService {
         parts.uri = canonical(parts.uri);
         let mut entry = access_log::AccessLogEntry::begin(id.0, &method, parts.uri.path(), &peer, started);
         if let Some(entry) = &mut entry {
-            entry.set_client(client_address(app, &parts.headers, Some(&peer)));
+            entry.set_client(client_address(state, &parts.headers, Some(&peer)));
             parts.extensions.insert(entry.caller());
         }
         parts.extensions.insert(peer);
@@ -125,11 +125,11 @@ impl HttpService {
             }
         };
         let status = response.status().as_u16();
-        app.serving.requests.count(path, status, started);
+        state.metrics.count_request(path, status, started);
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "a request failed");
         }
-        let mut response = complete(response, &app.root_url, &uri, id.as_str());
+        let mut response = complete(response, &state.root_url, &uri, id.as_str());
         let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_bytes(&id.0) {
             headers.insert(REQUEST_ID, id);

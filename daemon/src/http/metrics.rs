@@ -12,40 +12,40 @@ use axum::{
 use http::header;
 
 use super::{
+    AppState,
     auth::{AdminScope, Caller},
     error::ApiError,
-    requests::Requests,
     v1::service::health,
 };
 use crate::{
-    app::App,
+    metrics::RequestMetrics,
     service::metrics::{self, Metric, MetricKind},
 };
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// `GET /metrics` for administrators.
-pub(super) async fn get(State(app): State<App>, _: Caller<AdminScope>) -> Response {
-    metrics(&app).await
+pub(super) async fn get(State(state): State<AppState>, _: Caller<AdminScope>) -> Response {
+    metrics(&state).await
 }
 
 /// Builds the router of `metrics.listen`: metrics and health, without authentication.
-pub fn metrics_router(app: App) -> Router {
+pub fn metrics_router(state: AppState) -> Router {
     Router::new()
-        .route("/metrics", routing::get(async |State(app): State<App>| metrics(&app).await))
+        .route("/metrics", routing::get(async |State(state): State<AppState>| metrics(&state).await))
         .route("/api/healthz", routing::get(health))
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::no_method())
-        .with_state(app)
+        .with_state(state)
 }
 
-async fn metrics(app: &App) -> Response {
-    let mut all = metrics::collect(app).await;
-    all.push(requests(&app.serving.requests));
+async fn metrics(state: &AppState) -> Response {
+    let mut all = metrics::collect(state).await;
+    all.push(requests(&state.metrics.requests));
     ([(header::CONTENT_TYPE, TEXT)], render(&all)).into_response()
 }
 
-fn requests(requests: &Requests) -> Metric {
+fn requests(requests: &RequestMetrics) -> Metric {
     let values = requests
         .counted()
         .map(|(class, status, count)| (vec![("class", class.to_owned()), ("status", status.to_owned())], count));

@@ -20,9 +20,8 @@ mod origin;
 mod page;
 mod pages;
 mod query;
-mod requests;
 mod router;
-pub mod series;
+mod state;
 mod v1;
 
 pub(crate) use self::handle::{canonical, is_text};
@@ -31,7 +30,7 @@ pub use self::{
     handle::HttpService,
     metrics::metrics_router,
     origin::trimmed,
-    requests::Requests,
     router::{ROUTES, router},
+    state::AppState,
 };
 use crate::show;

@@ -3,15 +3,16 @@
 use http::{HeaderMap, header, uri::Authority};
 use url::Url;
 
-use crate::{app::App, serve::Peer};
+use super::AppState;
+use crate::serve::Peer;
 
 /// Returns the base of signed addresses, without a slash at its end: `artifacts.base_url` if set, else the host of the
 /// request as a trusted proxy or the client reports it.
-pub(super) fn base(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> String {
-    if let Some(base) = &app.config.artifacts.base_url {
+pub(super) fn base(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -> String {
+    if let Some(base) = &state.config.artifacts.base_url {
         return trimmed(base);
     }
-    let trusted = is_trusted(app, peer);
+    let trusted = is_trusted(state, peer);
     let forwarded = |name: &str| {
         let value = headers.get(name).filter(|_| trusted)?.to_str().ok()?;
         // Each proxy of a chain appends; the first value comes from the proxy that the client connected to.
@@ -19,7 +20,7 @@ pub(super) fn base(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Strin
     };
     let requested = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = forwarded("x-forwarded-host").into_iter().chain(requested).find(|host| is_host(host));
-    let Some(host) = host else { return app.root_url.clone() };
+    let Some(host) = host else { return state.root_url.clone() };
     let scheme = match forwarded("x-forwarded-proto") {
         Some("https") => "https",
         _ => "http",
@@ -34,10 +35,10 @@ pub fn trimmed(base: &Url) -> String {
 
 /// Returns whether `X-Forwarded-*` headers of `peer` are used. Peers on the Unix socket run on this machine and are
 /// trusted.
-fn is_trusted(app: &App, peer: Option<&Peer>) -> bool {
+fn is_trusted(state: &AppState, peer: Option<&Peer>) -> bool {
     match peer {
         Some(Peer::Unix(_)) => true,
-        Some(Peer::Tcp(Some(address))) => app.config.server.trusted_proxies.iter().any(|net| net.contains(address)),
+        Some(Peer::Tcp(Some(address))) => state.config.server.trusted_proxies.iter().any(|net| net.contains(address)),
         _ => false,
     }
 }

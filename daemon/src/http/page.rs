@@ -4,8 +4,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::Serialize;
 
-use super::extract::ok;
-use crate::app::App;
+use super::{AppState, extract::ok};
 
 /// Default number of items per page.
 pub(super) const LIMIT_DEFAULT: usize = 30;
@@ -88,13 +87,13 @@ impl PageQuery {
     /// Returns a response with one page of a list. `path` is the path of the list below the base address.
     pub(super) fn response<T: Serialize>(
         self,
-        app: &App,
+        state: &AppState,
         path: &str,
         query: Option<&str>,
         total: u64,
         body: T,
     ) -> Response {
-        (self.headers(&format!("{}{path}", app.root_url), query, total), ok(body)).into_response()
+        (self.headers(&format!("{}{path}", state.root_url), query, total), ok(body)).into_response()
     }
 
     /// Returns `X-Total-Count`, and `Link` if there are other pages. `address` is the absolute address of the list
@@ -129,10 +128,16 @@ impl PageQuery {
 
 /// Returns the headers of a list with cursors: `Link` to the next page if `next` is a cursor. `path` is the path of
 /// the list below the base address.
-pub(super) fn by_cursor(app: &App, path: &str, query: Option<&str>, next: Option<&str>, limit: usize) -> HeaderMap {
+pub(super) fn by_cursor(
+    state: &AppState,
+    path: &str,
+    query: Option<&str>,
+    next: Option<&str>,
+    limit: usize,
+) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(next) = next {
-        let address = format!("{}{path}?{}", app.root_url, with_cursor(query, next, limit));
+        let address = format!("{}{path}?{}", state.root_url, with_cursor(query, next, limit));
         if let Ok(link) = HeaderValue::try_from(format!("<{address}>; rel=\"next\"")) {
             headers.insert(header::LINK, link);
         }

@@ -10,6 +10,7 @@ use axum::{
 use utoipa::OpenApi as _;
 
 use super::{
+    AppState,
     artifact::{block, download, twirp},
     error::ApiError,
     farrier, git, metrics,
@@ -21,7 +22,6 @@ use super::{
         hooks, members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, users,
     },
 };
-use crate::app::App;
 
 /// Generates a function per group of routes, [`ROUTES`], and [`operations`].
 ///
@@ -30,7 +30,7 @@ macro_rules! routes {
     ($($(#[$doc:meta])* $group:ident below $prefix:literal $(speaking $other:ident)? {
         $($method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)?;)*
     })*) => {
-        $($(#[$doc])* fn $group() -> Router<App> {
+        $($(#[$doc])* fn $group() -> Router<AppState> {
             Router::new()$(.route(concat!($prefix, $path), $method($($handler)::+ $(::<$of>)?)))*
         })*
 
@@ -320,7 +320,7 @@ routes! {
 }
 
 /// Builds the router with every route of the daemon.
-pub fn router(app: App) -> Router {
+pub fn router(state: AppState) -> Router {
     service_info()
         .merge(api_description())
         .merge(accounts())
@@ -338,5 +338,5 @@ pub fn router(app: App) -> Router {
         .merge(git_over_http())
         .fallback(pages::fallback)
         .method_not_allowed_fallback(async || ApiError::no_method())
-        .with_state(app)
+        .with_state(state)
 }

@@ -14,9 +14,8 @@ pub use self::{
     password::change_password,
     remove::delete,
 };
-use super::{Error, access, security_log, sign_in, viewer};
+use super::{Context, Error, access, security_log, sign_in, viewer};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     store::{Store, StoreError, Tx, ids::IdKind, owners},
@@ -52,7 +51,7 @@ pub async fn ensure_administrator(store: &Store, now: Millis) -> Result<(), Stor
 }
 
 /// Creates a user. Requires a site administrator.
-pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result<User, Error> {
+pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -> Result<User, Error> {
     access::require_site_admin(identity)?;
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
     check_email(&input.email)?;
@@ -61,13 +60,13 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     let password_hash = match input.password.filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password("password", &password)?;
-            sign_in::hash_password(app, password).await?
+            sign_in::hash_password(context, password).await?
         }
         None => String::new(),
     };
-    let now = app.now_ms();
+    let now = context.now_ms();
     let user = User {
-        id: app.store.next_id(IdKind::Owner).await?,
+        id: context.store.next_id(IdKind::Owner).await?,
         name: input.username,
         email: input.email,
         full_name: input.full_name,
@@ -81,7 +80,7 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
         ..User::default()
     };
     let row = &user;
-    match app.store.write(async |tx: Tx| Ok::<_, Error>(owners::insert_user(&tx, row).await?)).await? {
+    match context.store.write(async |tx: Tx| Ok::<_, Error>(owners::insert_user(&tx, row).await?)).await? {
         None => {
             security_log::user_created(identity, &user);
             Ok(user)

@@ -2,9 +2,8 @@
 
 use farrier_proto::store::{RunStatus, Token, User};
 
-use super::{Error, accounts, sign_in::by_password};
+use super::{Context, Error, accounts, sign_in::by_password};
 use crate::{
-    app::App,
     clock::Millis,
     model::{
         identity::{Account, Identity, Proof, TokenProof},
@@ -43,8 +42,8 @@ pub struct JobIdentity {
 }
 
 /// Returns the identity of the operator on this machine.
-pub async fn built_in_administrator(app: &App) -> Result<Identity, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn built_in_administrator(context: &Context) -> Result<Identity, Error> {
+    let snapshot = context.store.read().await?;
     let user = owners::user(&snapshot, accounts::ADMIN_ID).await?;
     let user = user.ok_or(Error::NotFound { what: "the built-in administrator" })?;
     Ok(Identity::Account(Box::new(Account { user, proof: Proof::Peer })))
@@ -56,24 +55,24 @@ pub async fn built_in_administrator(app: &App) -> Result<Identity, Error> {
 /// for a while; a valid token is always accepted. `password_may_be_due`: also accept an account that must change its
 /// password.
 pub async fn authenticate(
-    app: &App,
+    context: &Context,
     credentials: Credentials,
     source: &str,
     password_may_be_due: bool,
 ) -> Result<Identity, Error> {
     let account = match credentials {
-        Credentials::Token(token) => by_token(app, &token, false).await?,
+        Credentials::Token(token) => by_token(context, &token, false).await?,
         Credentials::Basic { name, password } => {
             let is_token = matches!(password.as_str(), "" | "x-oauth-basic");
-            match by_token(app, if is_token { &name } else { &password }, true).await? {
-                None if !is_token => Some(by_password(app, &name, password, source).await?),
+            match by_token(context, if is_token { &name } else { &password }, true).await? {
+                None if !is_token => Some(by_password(context, &name, password, source).await?),
                 found => found,
             }
         }
     };
     let Some(account) = account else {
-        app.sign_in.check(source, None, app.now_ms())?;
-        app.sign_in.note(source, None, false, app.now_ms());
+        context.sign_in.check(source, None, context.now_ms())?;
+        context.sign_in.note(source, None, false, context.now_ms());
         return Err(wrong_credentials());
     };
     check_state(&account.user, password_may_be_due)?;
@@ -86,10 +85,10 @@ pub(super) fn wrong_credentials() -> Error {
 
 /// Returns the identity of user `name` for an administrator who acts as that user. The rights of the presented token
 /// still apply.
-pub async fn act_as(app: &App, identity: Identity, name: &str) -> Result<Identity, Error> {
+pub async fn act_as(context: &Context, identity: Identity, name: &str) -> Result<Identity, Error> {
     match identity {
         Identity::Account(account) if account.user.admin => {
-            let snapshot = app.store.read().await?;
+            let snapshot = context.store.read().await?;
             let user = owners::user_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what: "the user" })?;
             Ok(Identity::Account(Box::new(Account { user, proof: account.proof })))
         }
@@ -112,17 +111,17 @@ fn check_state(user: &User, password_may_be_due: bool) -> Result<(), Error> {
     }
 }
 
-async fn by_token(app: &App, clear: &str, as_password: bool) -> Result<Option<Account>, Error> {
+async fn by_token(context: &Context, clear: &str, as_password: bool) -> Result<Option<Account>, Error> {
     let hash = secret::sha256(clear.as_bytes());
-    let now = app.now_ms();
-    let snapshot = app.store.read().await?;
+    let now = context.now_ms();
+    let snapshot = context.store.read().await?;
     let Some(token) = tokens::by_hash(&snapshot, &hash).await? else { return Ok(None) };
     if token.expires_ms != 0 && token.expires_ms <= now {
         return Ok(None);
     }
     let Some(user) = owners::user(&snapshot, token.user_id).await? else { return Ok(None) };
     drop(snapshot);
-    note_use(app, hash, &token, now);
+    note_use(context, hash, &token, now);
     let scopes = Scopes::parse(token.scopes.iter().map(String::as_str)).unwrap_or_default();
     let proof = Proof::Token(TokenProof {
         id: token.id,
@@ -136,12 +135,12 @@ async fn by_token(app: &App, clear: &str, as_password: bool) -> Result<Option<Ac
 }
 
 /// Records the use of the token, without delaying the request.
-fn note_use(app: &App, hash: [u8; 32], token: &Token, now: Millis) {
+fn note_use(context: &Context, hash: [u8; 32], token: &Token, now: Millis) {
     if now - token.last_used_ms < LAST_USED_EVERY_MS {
         return;
     }
-    let store = app.store.clone();
-    app.tasks.short(async move {
+    let store = context.store.clone();
+    context.tasks.short(async move {
         let noted = store
             .write(async |tx: Tx| {
                 if let Some(mut row) = tokens::by_hash(&tx, &hash).await? {
@@ -158,10 +157,10 @@ fn note_use(app: &App, hash: [u8; 32], token: &Token, now: Millis) {
 }
 
 /// Returns the live job of a runtime token.
-pub async fn job(app: &App, token: &str) -> Result<JobIdentity, Error> {
+pub async fn job(context: &Context, token: &str) -> Result<JobIdentity, Error> {
     let refused = || Error::Unauthenticated { reason: "the runtime token is not valid or its job has ended".into() };
-    let claims = Claims::verify(token, &app.keys.runtime_token, app.now_ms()).ok_or_else(refused)?;
-    let snapshot: Snapshot = app.store.read().await?;
+    let claims = Claims::verify(token, &context.keys.runtime_token, context.now_ms()).ok_or_else(refused)?;
+    let snapshot: Snapshot = context.store.read().await?;
     let job = runs::job(&snapshot, claims.run_id, claims.job_id).await?;
     let Some(job) = job.filter(|job| job.status() == RunStatus::InProgress) else { return Err(refused()) };
     // The jobs of a deleted repository are cancelled shortly after the deletion.

@@ -3,8 +3,8 @@
 use farrier_common::api::CreateRepository;
 use farrier_proto::store::Repository;
 
-use super::{Error, access, templates};
-use crate::{app::App, clock::Millis, model::identity::Identity, store::owners::Owner};
+use super::{Context, Error, access, templates};
+use crate::{clock::Millis, model::identity::Identity, store::owners::Owner};
 
 const LICENSE_MAX_CHARS: usize = 100;
 
@@ -86,27 +86,27 @@ fn license(key: &str, owner: &Owner, now: Millis) -> Result<Option<String>, Erro
 
 /// Creates the first commit of `row` with the caller as author and returns its id.
 pub(super) async fn commit(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     row: &Repository,
     content: &Content,
 ) -> Result<String, Error> {
-    let author = author(app, identity)?;
-    let stream = content.stream(&row.default_branch, &author, app.now_ms());
+    let author = author(context, identity)?;
+    let stream = content.stream(&row.default_branch, &author, context.now_ms());
     let failed = || Error::git("creating the first commit");
-    app.git.run(row.id, ["fast-import", "--quiet", "--done"], stream).await.map_err(failed())?;
+    context.git.run(row.id, ["fast-import", "--quiet", "--done"], stream).await.map_err(failed())?;
     let name = format!("refs/heads/{}", row.default_branch);
-    let shown = app.git.call(row.id, ["rev-parse", "--verify"]).operands([name]).run().await.map_err(failed())?;
+    let shown = context.git.call(row.id, ["rev-parse", "--verify"]).operands([name]).run().await.map_err(failed())?;
     Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
 }
 
 /// Returns the caller as `name <address>`, without characters that would end either in a commit object.
-fn author(app: &App, identity: &Identity) -> Result<String, Error> {
+fn author(context: &Context, identity: &Identity) -> Result<String, Error> {
     let user = &access::require_account(identity)?.user;
     let plain = |text: &str| text.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect::<String>();
     let name = if user.full_name.is_empty() { &user.name } else { &user.full_name };
     let address = if user.email.is_empty() {
-        let host = url::Url::parse(&app.root_url).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let host = url::Url::parse(&context.root_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         format!("{}@noreply.{}", user.name.to_lowercase(), host.as_deref().unwrap_or("localhost"))
     } else {
         user.email.clone()

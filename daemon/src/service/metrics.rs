@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use farrier_common::VERSION;
 use tokio::sync::Semaphore;
 
-use super::{deliveries::watch, status::resident_bytes};
-use crate::{app::App, store::totals};
+use super::{Context, deliveries::watch, status::resident_bytes};
+use crate::store::totals;
 
 /// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +50,17 @@ impl Metric {
 }
 
 /// Returns all metrics except those of requests, which belong to `serve`. Skips values that cannot be read now.
-pub async fn collect(app: &App) -> Vec<Metric> {
-    let mut all = process(app);
-    all.extend(serving(app));
-    all.extend(storage(app).await);
-    all.extend(work(app));
-    all.extend(deliveries(app).await);
+pub async fn collect(context: &Context) -> Vec<Metric> {
+    let mut all = process(context);
+    all.extend(serving(context));
+    all.extend(storage(context).await);
+    all.extend(work(context));
+    all.extend(deliveries(context).await);
     all
 }
 
-fn process(app: &App) -> Vec<Metric> {
-    let up = u64::try_from((app.now_ms() - app.serving.started_ms) / 1_000).unwrap_or_default();
+fn process(context: &Context) -> Vec<Metric> {
+    let up = u64::try_from((context.now_ms() - context.serving.started_ms) / 1_000).unwrap_or_default();
     let mut version =
         Metric::new("farrier_build_info", MetricKind::Gauge, "Always 1; the label contains the version.", 1);
     version.values[0].0.push(("version", VERSION.to_owned()));
@@ -84,20 +84,20 @@ fn process(app: &App) -> Vec<Metric> {
     all
 }
 
-fn serving(app: &App) -> Vec<Metric> {
-    let open = u64::try_from(app.serving.connections.load(Ordering::Relaxed)).unwrap_or_default();
-    let max = app.config.server.max_connections as u64;
+fn serving(context: &Context) -> Vec<Metric> {
+    let open = u64::try_from(context.serving.connections.load(Ordering::Relaxed)).unwrap_or_default();
+    let max = context.config.server.max_connections as u64;
     vec![
         Metric::new("farrier_connections_open", MetricKind::Gauge, "Open client connections.", open),
         Metric::new("farrier_connections_max", MetricKind::Gauge, "server.max_connections", max),
     ]
 }
 
-async fn storage(app: &App) -> Vec<Metric> {
-    let commits = app.store.commits();
+async fn storage(context: &Context) -> Vec<Metric> {
+    let commits = context.store.commits();
     let mut all =
         vec![Metric::new("farrier_store_commits_total", MetricKind::Counter, "Committed transactions.", commits)];
-    if let Ok(info) = app.store.health().await {
+    if let Ok(info) = context.store.health().await {
         all.push(Metric::new(
             "farrier_store_size_bytes",
             MetricKind::Gauge,
@@ -105,11 +105,11 @@ async fn storage(app: &App) -> Vec<Metric> {
             info.size_bytes,
         ));
     }
-    let aside = app.set_aside.total();
+    let aside = context.set_aside.total();
     let (items, bytes) = ("farrier_set_aside_items", "farrier_set_aside_bytes");
     all.push(Metric::new(items, MetricKind::Gauge, "Data without a row that was set aside.", aside.count));
     all.push(Metric::new(bytes, MetricKind::Gauge, "Bytes of data that was set aside.", aside.size_bytes));
-    if let Ok(snapshot) = app.store.read().await
+    if let Ok(snapshot) = context.store.read().await
         && let Ok(repositories) = totals::deleted_repositories(&snapshot).await
         && let Ok(artifacts) = totals::deleted_artifacts(&snapshot).await
     {
@@ -122,7 +122,7 @@ async fn storage(app: &App) -> Vec<Metric> {
         let help = "Bytes of deleted artifacts.";
         all.push(Metric::new("farrier_deleted_artifacts_bytes", MetricKind::Gauge, help, artifacts.size_bytes));
     }
-    if let Ok(space) = app.blobs.space().await {
+    if let Ok(space) = context.blobs.space().await {
         let (free, total) = (space.free_bytes, space.total_bytes);
         all.push(Metric::new(
             "farrier_disk_free_bytes",
@@ -140,12 +140,12 @@ async fn storage(app: &App) -> Vec<Metric> {
     all
 }
 
-fn work(app: &App) -> Vec<Metric> {
+fn work(context: &Context) -> Vec<Metric> {
     let used = |slots: &Semaphore, max: usize| max.saturating_sub(slots.available_permits()) as u64;
-    let (git, started) = app.git.processes();
-    let uploads = used(&app.uploads, app.config.artifacts.max_uploads);
-    let archives = used(&app.archives, app.config.git.max_archives);
-    let tasks = app.tasks.short_running() as u64;
+    let (git, started) = context.git.processes();
+    let uploads = used(&context.uploads, context.config.artifacts.max_uploads);
+    let archives = used(&context.archives, context.config.git.max_archives);
+    let tasks = context.tasks.short_running() as u64;
     vec![
         Metric::new("farrier_artifact_uploads", MetricKind::Gauge, "Blocks being received.", uploads),
         Metric::new("farrier_archives", MetricKind::Gauge, "Archives being written.", archives),
@@ -155,8 +155,8 @@ fn work(app: &App) -> Vec<Metric> {
     ]
 }
 
-async fn deliveries(app: &App) -> Vec<Metric> {
-    let metrics = &app.delivery_metrics;
+async fn deliveries(context: &Context) -> Vec<Metric> {
+    let metrics = &context.metrics.deliveries;
     let (attempts, ended) = ("farrier_delivery_attempts_total", "farrier_deliveries_total");
     let off = "farrier_hooks_switched_off_total";
     let mut all = vec![
@@ -164,7 +164,7 @@ async fn deliveries(app: &App) -> Vec<Metric> {
         Metric::split(ended, "Finished deliveries, by state.", "state", metrics.ended()),
         Metric::new(off, MetricKind::Counter, "Hooks that were disabled for failing.", metrics.switched_off()),
     ];
-    if let Ok(waiting) = watch::waiting(app).await {
+    if let Ok(waiting) = watch::waiting(context).await {
         let seconds = u64::try_from(waiting.oldest_due_ms / 1_000).unwrap_or_default();
         let due = "farrier_deliveries_oldest_due_seconds";
         all.push(Metric::new("farrier_deliveries_pending", MetricKind::Gauge, "Pending deliveries.", waiting.pending));

@@ -6,6 +6,7 @@ pub mod artifacts;
 pub mod authentication;
 pub mod browse;
 pub mod ci;
+mod context;
 pub mod deleted;
 pub mod deliveries;
 pub mod error;
@@ -29,4 +30,7 @@ pub mod tokens;
 mod unknown;
 pub mod viewer;
 
-pub use self::error::Error;
+pub use self::{
+    context::{Context, ContextFields, Serving, SigningKeys, WeakContext},
+    error::Error,
+};

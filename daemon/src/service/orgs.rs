@@ -10,7 +10,7 @@ use farrier_proto::store::{Membership, Org, OrgRole, OwnerKind};
 
 pub use self::members::{Permissions, add_member, members, permissions, remove_member};
 use super::{
-    Error, access,
+    Context, Error, access,
     accounts::{
         DESCRIPTION_MAX_CHARS, FULL_NAME_MAX_CHARS, LOCATION_MAX_CHARS, check_email, check_text, check_website,
         visibility,
@@ -19,7 +19,6 @@ use super::{
     viewer::{self, Viewer},
 };
 use crate::{
-    app::App,
     model::identity::Identity,
     store::{Read, Tx, ids::IdKind, orgs, owners, owners::Owner, repositories},
 };
@@ -30,12 +29,17 @@ const BATCH: usize = 1_000;
 const COUNT_MAX: u64 = 1_000_000;
 
 /// Creates an organization. Its owner is the caller or, for a site administrator, the user `owner`.
-pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: CreateOrg) -> Result<Org, Error> {
-    let owner_id = new_owner(app, identity, owner).await?;
+pub async fn create(
+    context: &Context,
+    identity: &Identity,
+    owner: Option<&str>,
+    input: CreateOrg,
+) -> Result<Org, Error> {
+    let owner_id = new_owner(context, identity, owner).await?;
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
-    let now = app.now_ms();
+    let now = context.now_ms();
     let mut row = Org {
-        id: app.store.next_id(IdKind::Owner).await?,
+        id: context.store.next_id(IdKind::Owner).await?,
         name: input.username,
         created_ms: now,
         updated_ms: now,
@@ -55,7 +59,7 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
         access::require_more_than_public(identity)?;
     }
     let created = &row;
-    let free = app.store.write(async |tx: Tx| {
+    let free = context.store.write(async |tx: Tx| {
         // It would be impossible to manage an organization without an owner.
         owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, created).await?;
@@ -69,7 +73,7 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
 }
 
 /// Returns the id of the new organization's owner, if the caller may create it.
-async fn new_owner(app: &App, identity: &Identity, owner: Option<&str>) -> Result<u64, Error> {
+async fn new_owner(context: &Context, identity: &Identity, owner: Option<&str>) -> Result<u64, Error> {
     let account = access::require_account(identity)?;
     let Some(name) = owner else {
         if account.user.may_not_create_orgs && !account.user.admin {
@@ -78,7 +82,7 @@ async fn new_owner(app: &App, identity: &Identity, owner: Option<&str>) -> Resul
         return Ok(account.user.id);
     };
     access::require_site_admin(identity)?;
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     match viewer::find(&snapshot, identity, name).await? {
         Owner::User(user) => Ok(user.id),
         Owner::Org(_) => Err(Error::invalid("username", "an organization cannot own another")),
@@ -105,9 +109,10 @@ pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Resu
 }
 
 /// Changes an organization. Omitted fields keep their values.
-pub async fn edit(app: &App, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
-    let now = app.now_ms();
-    app.store
+pub async fn edit(context: &Context, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
+    let now = context.now_ms();
+    context
+        .store
         .write(async |tx: Tx| {
             let old = find_own(&tx, identity, name).await?;
             let mut row = old.clone();
@@ -152,9 +157,10 @@ fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
 }
 
 /// Renames an organization. The old name redirects to the new one until another owner takes it.
-pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
-    let now = app.now_ms();
-    app.store
+pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
+    let now = context.now_ms();
+    context
+        .store
         .write(async |tx: Tx| {
             let old = find_own(&tx, identity, name).await?;
             names::check_owner(new).map_err(|e| Error::invalid("new_name", format!("name {e}")))?;
@@ -168,8 +174,8 @@ pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Re
 }
 
 /// Deletes an organization without repositories.
-pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Error> {
-    app.store
+pub async fn delete(context: &Context, identity: &Identity, name: &str) -> Result<(), Error> {
+    context.store
         .write(async |tx: Tx| {
             let org = find_own(&tx, identity, name).await?;
             match repositories::count_of(&tx, org.id, COUNT_MAX).await? {

@@ -17,12 +17,11 @@ use farrier_proto::store::{PushMark, RefChange, Repository};
 
 use self::changes::{Change, RequestedUpdate, Size};
 use super::{
-    Error,
+    Context, Error,
     events::{Actor, EventKind, EventRecorder, Subject},
     repositories::{head, prune},
 };
 use crate::{
-    app::App,
     git::{
         RepositoryLock,
         commands::Commands,
@@ -80,10 +79,11 @@ pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<RefRefusal>
 }
 
 /// Writes the mark of a push. Must be called before git gets the pack.
-pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) -> Result<Push, Error> {
+pub async fn begin(context: &Context, repository: u64, actor: u64, commands: &Commands) -> Result<Push, Error> {
     let mark = u64::from_be_bytes(secret::random_bytes());
-    let row = PushMark { actor_id: actor, since_ms: app.now_ms() };
-    app.store
+    let row = PushMark { actor_id: actor, since_ms: context.now_ms() };
+    context
+        .store
         .write(async |tx: Tx| {
             refs::mark(&tx, repository, mark, &row);
             Ok::<_, Error>(())
@@ -97,28 +97,30 @@ pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) 
 }
 
 /// Records the changes of a push. `received_bytes`: estimated growth of the repository.
-pub async fn record(app: &App, push: &Push, received_bytes: u64, lock: &RepositoryLock) -> Result<(), Error> {
+pub async fn record(context: &Context, push: &Push, received_bytes: u64, lock: &RepositoryLock) -> Result<(), Error> {
     let names: Vec<String> = push.requested.keys().filter(|name| is_recorded(name)).cloned().collect();
-    let (found, size) =
-        tokio::join!(app.git.tips(push.repository, names.clone()), measured(app, push.repository, received_bytes));
+    let (found, size) = tokio::join!(
+        context.git.tips(push.repository, names.clone()),
+        measured(context, push.repository, received_bytes)
+    );
     let found = found.map_err(Error::git("reading refs"))?;
-    let known = refs::tips(&app.store.read().await?, push.repository, &names).await?;
+    let known = refs::tips(&context.store.read().await?, push.repository, &names).await?;
     let changes = names.iter().zip(known.iter().zip(&found));
     let changes = changes.flat_map(|(name, (known, found))| {
         changes::between(name, known.as_deref(), found.as_deref(), push.requested.get(name))
     });
     let changes = changes.collect::<Vec<_>>();
-    write(app, push.repository, push.actor, &changes, size, &[push.mark], lock).await?;
-    forced::log(app, push.repository, push.actor, changes);
+    write(context, push.repository, push.actor, &changes, size, &[push.mark], lock).await?;
+    forced::log(context, push.repository, push.actor, changes);
     Ok(())
 }
 
 /// Pushes that an earlier daemon has not recorded. Called before the first push of this daemon begins.
-pub async fn interrupted(app: &App) -> Result<Vec<Interrupted>, Error> {
-    let marks = refs::marks(&app.store.read().await?).await?;
+pub async fn interrupted(context: &Context) -> Result<Vec<Interrupted>, Error> {
+    let marks = refs::marks(&context.store.read().await?).await?;
     let mut interrupted = Vec::with_capacity(marks.len());
     for (repository, mark, row) in marks {
-        let quarantines = app.git.quarantines(repository).await.map_err(Error::git("looking for leftovers"))?;
+        let quarantines = context.git.quarantines(repository).await.map_err(Error::git("looking for leftovers"))?;
         let push = Push { repository, mark, actor: row.actor_id, requested: BTreeMap::new() };
         interrupted.push(Interrupted { push, quarantines });
     }
@@ -126,9 +128,9 @@ pub async fn interrupted(app: &App) -> Result<Vec<Interrupted>, Error> {
 }
 
 /// Records the changes of pushes that an earlier daemon has not recorded.
-pub async fn recover(app: App, interrupted: Vec<Interrupted>) {
+pub async fn recover(context: Context, interrupted: Vec<Interrupted>) {
     for Interrupted { push, quarantines } in interrupted {
-        match recover_one(&app, &push, quarantines).await {
+        match recover_one(&context, &push, quarantines).await {
             Ok(()) => tracing::info!(repository = push.repository, "an interrupted push was recorded"),
             Err(error) => tracing::error!(
                 repository = push.repository,
@@ -136,37 +138,37 @@ pub async fn recover(app: App, interrupted: Vec<Interrupted>) {
                 "an interrupted push could not be recorded and will be tried at the next start"
             ),
         }
-        if app.tasks.stop().is_cancelled() {
+        if context.tasks.stop().is_cancelled() {
             return;
         }
     }
 }
 
-async fn recover_one(app: &App, push: &Push, quarantines: Vec<PathBuf>) -> Result<(), Error> {
-    let lock = app.git.lock(push.repository).await;
-    let snapshot = app.store.read().await?;
+async fn recover_one(context: &Context, push: &Push, quarantines: Vec<PathBuf>) -> Result<(), Error> {
+    let lock = context.git.lock(push.repository).await;
+    let snapshot = context.store.read().await?;
     let repository = repositories::get(&snapshot, push.repository).await?;
     let known = refs::all(&snapshot, push.repository).await?;
     drop(snapshot);
     let mut found = BTreeMap::new();
     if repository.is_some() {
-        app.git.clean(push.repository, quarantines, &lock).await.map_err(Error::git("removing leftovers"))?;
-        found.extend(app.git.all_tips(push.repository).await.map_err(Error::git("reading refs"))?);
+        context.git.clean(push.repository, quarantines, &lock).await.map_err(Error::git("removing leftovers"))?;
+        found.extend(context.git.all_tips(push.repository).await.map_err(Error::git("reading refs"))?);
     }
     let names = known.keys().chain(found.keys()).collect::<BTreeSet<_>>();
     let changes = names.into_iter().flat_map(|name| {
         changes::between(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
     });
-    let size = measured(app, push.repository, 0).await;
-    write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), size, &[push.mark], &lock).await?;
+    let size = measured(context, push.repository, 0).await;
+    write(context, push.repository, push.actor, &changes.collect::<Vec<_>>(), size, &[push.mark], &lock).await?;
     drop(lock);
     Ok(())
 }
 
 /// Returns the size of a repository after a push of `received` bytes. A repository with too many files to be measured
 /// while the client waits is measured after it was tidied.
-async fn measured(app: &App, repository: u64, received: u64) -> Size {
-    match app.git.size_of_few_files(repository).await {
+async fn measured(context: &Context, repository: u64, received: u64) -> Size {
+    match context.git.size_of_few_files(repository).await {
         Ok(Some(bytes)) => Size::Measured(bytes),
         Ok(None) => Size::GrewBy(received),
         Err(error) => {
@@ -177,8 +179,8 @@ async fn measured(app: &App, repository: u64, received: u64) -> Size {
 }
 
 /// Tidies the repository after a push, if necessary, and measures it.
-pub async fn tidy(app: &App, repository: u64) {
-    match app.git.tidy(repository).await {
+pub async fn tidy(context: &Context, repository: u64) {
+    match context.git.tidy(repository).await {
         Ok(false) => return,
         Ok(true) => {}
         Err(error) => {
@@ -186,8 +188,8 @@ pub async fn tidy(app: &App, repository: u64) {
             return;
         }
     }
-    let Ok(bytes) = app.git.size_bytes(repository).await else { return };
-    let written = app.store.write(async |tx: Tx| {
+    let Ok(bytes) = context.git.size_bytes(repository).await else { return };
+    let written = context.store.write(async |tx: Tx| {
         if let Some(before) = repositories::get(&tx, repository).await? {
             repositories::put(&tx, Some(&before), &Repository { size_bytes: bytes, ..before.clone() });
         }
@@ -209,7 +211,7 @@ fn is_recorded(name: &str) -> bool {
 
 /// Writes changes and their events, updates the repository's row, and removes `marks`.
 async fn write(
-    app: &App,
+    context: &Context,
     repository: u64,
     actor: u64,
     changes: &[Change],
@@ -217,7 +219,7 @@ async fn write(
     marks: &[u64],
     lock: &RepositoryLock,
 ) -> Result<(), Error> {
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?;
     let owner = match &row {
         Some(row) => owners::owner(&snapshot, row.owner_kind(), row.owner_id).await?,
@@ -232,13 +234,13 @@ async fn write(
     let first_branch = row.as_ref().and_then(|row| changes::first_branch(row, changes));
     let mut batches: Vec<&[Change]> = changes.chunks(CHANGES_AT_ONCE).collect();
     let last = batches.pop().unwrap_or_default();
-    let now = app.now_ms();
+    let now = context.now_ms();
     for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
         let moved = &batch.iter().map(Change::ref_change).collect::<Vec<_>>();
         let events = &event_kinds(batch, moved, known);
-        let recorder = &EventRecorder::reserve(app, events.len()).await?;
+        let recorder = &EventRecorder::reserve(context, events.len()).await?;
         let size = if marks.is_empty() { Size::GrewBy(0) } else { size };
-        let written = app
+        let written = context
             .store
             .write(async |tx: Tx| {
                 for mark in marks {
@@ -249,7 +251,7 @@ async fn write(
                     refs::set(&tx, repository, &change.name, change.after.as_deref());
                 }
                 let mut row = Repository { size_bytes: size.after(before.size_bytes), ..before.clone() };
-                row.prune_due_ms = prune::due_after_push(app, &before, batch.iter().any(Change::loses_objects));
+                row.prune_due_ms = prune::due_after_push(context, &before, batch.iter().any(Change::loses_objects));
                 if batch.is_empty() {
                     // A push of notes, or a push that git refused: only the size and the time of pruning may change.
                     if row != before {
@@ -269,7 +271,7 @@ async fn write(
             .await;
         if first_branch.is_some_and(|branch| row.as_ref().is_some_and(|row| row.default_branch != branch)) {
             // Also after an error: if the outcome of the commit is unknown, the row decides.
-            head::follow_locked(app, repository, lock).await;
+            head::follow_locked(context, repository, lock).await;
         }
         written?;
     }

@@ -7,14 +7,13 @@ use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
 
 use super::{
-    Error,
+    Context, Error,
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
     pushes,
     repositories::{head, rules},
 };
 use crate::{
-    app::App,
     git::{
         GitError,
         commands::{Commands, Update},
@@ -25,31 +24,37 @@ use crate::{
 };
 
 /// Creates the branch `name` at `from`. Empty: at the tip of the default branch.
-pub async fn create_branch(app: &App, browse: &Browse, actor: u64, name: &str, from: &str) -> Result<(), Error> {
+pub async fn create_branch(
+    context: &Context,
+    browse: &Browse,
+    actor: u64,
+    name: &str,
+    from: &str,
+) -> Result<(), Error> {
     rules::branch("new_branch_name", name)?;
     let at = browse.resolve(from).await?;
-    let [branch, tag] = tips(app, browse, [HEADS, TAGS], name).await?;
+    let [branch, tag] = tips(context, browse, [HEADS, TAGS], name).await?;
     if branch.is_some() || tag.is_some() {
         let kind = if branch.is_some() { "branch" } else { "tag" };
         return Err(Error::Exists { message: format!("{kind} already exists: {name}") });
     }
-    apply(app, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, None, Some(at))]).await
+    apply(context, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, None, Some(at))]).await
 }
 
 /// Deletes the branch `name`. The default branch cannot be deleted.
-pub async fn delete_branch(app: &App, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
-    let [tip] = tips(app, browse, [HEADS], name).await?;
+pub async fn delete_branch(context: &Context, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
+    let [tip] = tips(context, browse, [HEADS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
-    apply(app, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, Some(tip), None)]).await
+    apply(context, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, Some(tip), None)]).await
 }
 
 /// Renames the branch `old` to `new`. A renamed default branch stays the default.
-pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, new: &str) -> Result<(), Error> {
+pub async fn rename_branch(context: &Context, browse: &Browse, actor: u64, old: &str, new: &str) -> Result<(), Error> {
     let repository = &browse.found.repository;
-    let [tip] = tips(app, browse, [HEADS], old).await?;
+    let [tip] = tips(context, browse, [HEADS], old).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
     rules::branch("name", new)?;
-    let [existing] = tips(app, browse, [HEADS], new).await?;
+    let [existing] = tips(context, browse, [HEADS], new).await?;
     if existing.is_some() {
         return Err(Error::invalid("name", format!("branch already exists: {new}")));
     }
@@ -60,17 +65,17 @@ pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, ne
         other => other,
     };
     if repository.default_branch != old {
-        return apply(app, repository, actor, vec![create, delete]).await.map_err(name_conflict);
+        return apply(context, repository, actor, vec![create, delete]).await.map_err(name_conflict);
     }
     // In steps, so that the default branch exists after each of them.
-    apply(app, repository, actor, vec![create]).await.map_err(name_conflict)?;
-    let row = set_default(app, browse, actor, new).await?;
-    apply(app, &row, actor, vec![delete]).await
+    apply(context, repository, actor, vec![create]).await.map_err(name_conflict)?;
+    let row = set_default(context, browse, actor, new).await?;
+    apply(context, &row, actor, vec![delete]).await
 }
 
 /// Creates the tag `name` at `target`. A non-empty message creates a tag object.
 pub async fn create_tag(
-    app: &App,
+    context: &Context,
     browse: &Browse,
     account: &Account,
     name: &str,
@@ -79,25 +84,26 @@ pub async fn create_tag(
 ) -> Result<(), Error> {
     rules::branch("tag_name", name)?;
     let commit = browse.resolve(target).await?;
-    let [tag] = tips(app, browse, [TAGS], name).await?;
+    let [tag] = tips(context, browse, [TAGS], name).await?;
     if tag.is_some() {
         return Err(Error::Exists { message: format!("tag already exists: {name}") });
     }
     let message = message.trim_end();
-    let at = if message.is_empty() { commit } else { annotate(app, browse, account, name, message, &commit).await? };
-    apply(app, &browse.found.repository, account.user.id, vec![RefMove::new(TAGS, name, None, Some(at))]).await
+    let at =
+        if message.is_empty() { commit } else { annotate(context, browse, account, name, message, &commit).await? };
+    apply(context, &browse.found.repository, account.user.id, vec![RefMove::new(TAGS, name, None, Some(at))]).await
 }
 
 /// Deletes the tag `name`.
-pub async fn delete_tag(app: &App, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
-    let [tip] = tips(app, browse, [TAGS], name).await?;
+pub async fn delete_tag(context: &Context, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
+    let [tip] = tips(context, browse, [TAGS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the tag" })?;
-    apply(app, &browse.found.repository, actor, vec![RefMove::new(TAGS, name, Some(tip), None)]).await
+    apply(context, &browse.found.repository, actor, vec![RefMove::new(TAGS, name, Some(tip), None)]).await
 }
 
 /// Writes a tag object and returns its id.
 async fn annotate(
-    app: &App,
+    context: &Context,
     browse: &Browse,
     account: &Account,
     name: &str,
@@ -107,20 +113,21 @@ async fn annotate(
     let clean = |text: &str| text.replace(|c: char| c.is_control() || matches!(c, '<' | '>'), "");
     let user = &account.user;
     let shown = if user.full_name.trim().is_empty() { &user.name } else { &user.full_name };
-    let seconds = app.now_ms().div_euclid(1_000);
+    let seconds = context.now_ms().div_euclid(1_000);
     let text = format!(
         "object {commit}\ntype commit\ntag {name}\ntagger {} <{}> {seconds} +0000\n\n{}\n",
         clean(shown).trim(),
         clean(&user.email),
         message.replace('\0', "")
     );
-    let output = app.git.run(browse.found.repository.id, ["mktag"], text).await.map_err(Error::git("writing a tag"))?;
+    let output =
+        context.git.run(browse.found.repository.id, ["mktag"], text).await.map_err(Error::git("writing a tag"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Returns the ids of the refs `name` under each of `prefixes`.
 async fn tips<const N: usize>(
-    app: &App,
+    context: &Context,
     browse: &Browse,
     prefixes: [&str; N],
     name: &str,
@@ -129,7 +136,7 @@ async fn tips<const N: usize>(
         return Ok([const { None }; N]);
     }
     let names = prefixes.map(|prefix| format!("{prefix}{name}")).to_vec();
-    let found = app.git.tips(browse.found.repository.id, names).await.map_err(Error::git("reading refs"))?;
+    let found = context.git.tips(browse.found.repository.id, names).await.map_err(Error::git("reading refs"))?;
     let mut found = found.into_iter();
     Ok([(); N].map(|()| found.next().flatten()))
 }
@@ -170,7 +177,7 @@ impl RefMove {
 }
 
 /// Applies all changes or none, and records them. Continues if the caller disconnects.
-async fn apply(app: &App, repository: &Repository, actor: u64, moves: Vec<RefMove>) -> Result<(), Error> {
+async fn apply(context: &Context, repository: &Repository, actor: u64, moves: Vec<RefMove>) -> Result<(), Error> {
     if repository.archived {
         return Err(Error::Archived);
     }
@@ -179,23 +186,29 @@ async fn apply(app: &App, repository: &Repository, actor: u64, moves: Vec<RefMov
         return Err(Error::Forbidden { reason: refusal.reason });
     }
     let (sender, result) = oneshot::channel();
-    let (own, id) = (app.clone(), repository.id);
-    app.tasks.short(async move {
+    let (own, id) = (context.clone(), repository.id);
+    context.tasks.short(async move {
         let _ = sender.send(run(&own, id, actor, &commands, &moves).await);
     });
     result.await.unwrap_or(Err(Error::Busy))
 }
 
 /// Applies and records the changes. Must not be interrupted between the mark and the record.
-async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves: &[RefMove]) -> Result<(), Error> {
-    let push = pushes::begin(app, repository, actor, commands).await?;
-    let lock = app.git.lock(repository).await;
+async fn run(
+    context: &Context,
+    repository: u64,
+    actor: u64,
+    commands: &Commands,
+    moves: &[RefMove],
+) -> Result<(), Error> {
+    let push = pushes::begin(context, repository, actor, commands).await?;
+    let lock = context.git.lock(repository).await;
     let input = moves.iter().map(RefMove::line).collect::<String>();
-    let moved = match check_targets(app, repository, moves).await {
-        Ok(()) => app.git.run(repository, ["update-ref", "--stdin", "-z"], input).await,
+    let moved = match check_targets(context, repository, moves).await {
+        Ok(()) => context.git.run(repository, ["update-ref", "--stdin", "-z"], input).await,
         Err(error) => Err(error),
     };
-    pushes::record(app, &push, 0, &lock).await?;
+    pushes::record(context, &push, 0, &lock).await?;
     match moved {
         Ok(_) => Ok(()),
         Err(GitError::Failed { .. }) => Err(Error::Conflict {
@@ -207,20 +220,20 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
 
 /// Checks under the repository's lock that the commits of new tags exist. `update-ref` checks only the
 /// tag object, and an unreachable commit may have been pruned since that object was written.
-async fn check_targets(app: &App, repository: u64, moves: &[RefMove]) -> Result<(), GitError> {
+async fn check_targets(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), GitError> {
     for new in moves.iter().filter(|change| change.name.starts_with(TAGS)).filter_map(|change| change.new.as_ref()) {
-        app.git.run(repository, ["cat-file".to_owned(), "-e".to_owned(), format!("{new}^{{}}")], "").await?;
+        context.git.run(repository, ["cat-file".to_owned(), "-e".to_owned(), format!("{new}^{{}}")], "").await?;
     }
     Ok(())
 }
 
 /// Sets the default branch of the repository.
-async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
+async fn set_default(context: &Context, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
     let (id, owner) = (browse.found.repository.id, &browse.found.owner);
-    let actor = &Actor::find(&app.store.read().await?, actor).await?;
-    let recorder = &EventRecorder::reserve(app, 1).await?;
-    let now = app.now_ms();
-    let written = app
+    let actor = &Actor::find(&context.store.read().await?, actor).await?;
+    let recorder = &EventRecorder::reserve(context, 1).await?;
+    let now = context.now_ms();
+    let written = context
         .store
         .write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
@@ -236,6 +249,6 @@ async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Re
         })
         .await;
     // Also after an error: if the outcome of the commit is unknown, the row decides.
-    head::follow(app, id).await;
+    head::follow(context, id).await;
     written
 }

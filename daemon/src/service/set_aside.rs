@@ -5,9 +5,8 @@
 
 use futures_util::TryStreamExt as _;
 
-use super::{Error, access};
+use super::{Context, Error, access};
 use crate::{
-    app::App,
     blob::{BlobError, UploadKey},
     clock::Millis,
     model::identity::Identity,
@@ -16,9 +15,9 @@ use crate::{
 };
 
 /// Returns all entries of `set-aside`, by path. Requires a site administrator.
-pub async fn list(app: &App, identity: &Identity) -> Result<Vec<SetAsideEntry>, Error> {
+pub async fn list(context: &Context, identity: &Identity) -> Result<Vec<SetAsideEntry>, Error> {
     access::require_site_admin(identity)?;
-    app.set_aside.items(days(app)).await.map_err(|source| failed("listing set-aside")(source))
+    context.set_aside.items(days(context)).await.map_err(|source| failed("listing set-aside")(source))
 }
 
 /// Sets aside directories of repositories and files of artifacts without a row. Called at the start of the daemon.
@@ -26,24 +25,25 @@ pub async fn list(app: &App, identity: &Identity) -> Result<Vec<SetAsideEntry>, 
 /// Data that is created meanwhile is safe. Only repositories that were on disk at the start are checked, and no
 /// repository is created while another directory has its id. The row of an artifact is written before its first byte.
 /// Files that a row marks for removal are not orphans: the sweep removes them, and it has not started yet.
-pub async fn set_aside_orphans(app: &App) {
-    if let Err(error) = repositories_without_row(app).await {
+pub async fn set_aside_orphans(context: &Context) {
+    if let Err(error) = repositories_without_row(context).await {
         tracing::error!(error = &error as &dyn std::error::Error, "looking for repositories without a row failed");
     }
-    if let Err(error) = bytes_without_row(app).await {
+    if let Err(error) = bytes_without_row(context).await {
         tracing::error!(error = &error as &dyn std::error::Error, "looking for artifact bytes without a row failed");
     }
-    if let Err(error) = app.set_aside.items(days(app)).await {
+    if let Err(error) = context.set_aside.items(days(context)).await {
         tracing::error!(error = &error as &dyn std::error::Error, "set-aside cannot be listed");
     }
 }
 
-async fn repositories_without_row(app: &App) -> Result<(), Error> {
-    for id in app.git.repositories_at_start() {
-        if repositories::get(&app.store.read().await?, *id).await?.is_some() {
+async fn repositories_without_row(context: &Context) -> Result<(), Error> {
+    for id in context.git.repositories_at_start() {
+        if repositories::get(&context.store.read().await?, *id).await?.is_some() {
             continue;
         }
-        let moved = app.git.set_aside(*id, &app.set_aside).await.map_err(Error::git("setting a repository aside"))?;
+        let moved =
+            context.git.set_aside(*id, &context.set_aside).await.map_err(Error::git("setting a repository aside"))?;
         if let Some(path) = moved {
             let path = path.display();
             tracing::warn!(repository = id, %path, "set aside the directory of a repository without a row");
@@ -52,14 +52,14 @@ async fn repositories_without_row(app: &App) -> Result<(), Error> {
     Ok(())
 }
 
-async fn bytes_without_row(app: &App) -> Result<(), Error> {
+async fn bytes_without_row(context: &Context) -> Result<(), Error> {
     let failed = |source| Error::Blob { doing: "setting bytes aside", source };
-    let mut uploads = app.blobs.uploads();
+    let mut uploads = context.blobs.uploads();
     while let Some(key) = uploads.try_next().await.map_err(failed)? {
-        if has_row(app, key).await? {
+        if has_row(context, key).await? {
             continue;
         }
-        if let Some(path) = app.blobs.set_aside(key, &app.set_aside).await.map_err(failed)? {
+        if let Some(path) = context.blobs.set_aside(key, &context.set_aside).await.map_err(failed)? {
             let path = path.display();
             tracing::warn!(
                 artifact = key.artifact,
@@ -73,19 +73,19 @@ async fn bytes_without_row(app: &App) -> Result<(), Error> {
 }
 
 /// Returns whether a row refers to the files or marks them for removal.
-async fn has_row(app: &App, key: UploadKey) -> Result<bool, Error> {
-    let snapshot = app.store.read().await?;
+async fn has_row(context: &Context, key: UploadKey) -> Result<bool, Error> {
+    let snapshot = context.store.read().await?;
     let row = artifacts::get(&snapshot, key.artifact).await?;
     let live = row.is_some_and(|row| artifacts::live_generations(&row).any(|kept| kept == key.generation));
     Ok(live || artifacts::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }
 
 /// Removes entries whose retention is over. A failure is logged and retried later.
-pub async fn sweep(app: &App) {
-    if next_due_ms(app).is_none_or(|due| due > app.now_ms()) {
+pub async fn sweep(context: &Context) {
+    if next_due_ms(context).is_none_or(|due| due > context.now_ms()) {
         return;
     }
-    match app.set_aside.remove_over(days(app)).await {
+    match context.set_aside.remove_over(days(context)).await {
         Ok(removed) => {
             for path in removed {
                 tracing::info!(path = %path.display(), "removed data from set-aside whose retention is over");
@@ -98,12 +98,12 @@ pub async fn sweep(app: &App) {
 }
 
 /// Returns when the next entry is due for removal.
-pub fn next_due_ms(app: &App) -> Option<Millis> {
-    app.set_aside.next_removal_ms(days(app))
+pub fn next_due_ms(context: &Context) -> Option<Millis> {
+    context.set_aside.next_removal_ms(days(context))
 }
 
-fn days(app: &App) -> u32 {
-    app.config.storage.set_aside_days
+fn days(context: &Context) -> u32 {
+    context.config.storage.set_aside_days
 }
 
 fn failed(doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {

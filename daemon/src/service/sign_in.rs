@@ -5,9 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
 use tokio::sync::Semaphore;
 
-use super::{Error, authentication::wrong_credentials, security_log};
+use super::{Context, Error, authentication::wrong_credentials, security_log};
 use crate::{
-    app::App,
     clock::Millis,
     model::{
         identity::{Account, Proof},
@@ -83,10 +82,15 @@ fn account_key(name: &str) -> String {
 
 /// Returns the account `name` if `password` is correct. The time does not depend on whether the account exists and has
 /// a password.
-pub(super) async fn by_password(app: &App, name: &str, password: String, source: &str) -> Result<Account, Error> {
-    let permit = app.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
-    app.sign_in.check(source, Some(name), app.now_ms())?;
-    let snapshot = app.store.read().await?;
+pub(super) async fn by_password(
+    context: &Context,
+    name: &str,
+    password: String,
+    source: &str,
+) -> Result<Account, Error> {
+    let permit = context.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
+    context.sign_in.check(source, Some(name), context.now_ms())?;
+    let snapshot = context.store.read().await?;
     let user = owners::user_by_name(&snapshot, name).await?.filter(|user| !user.password_hash.is_empty());
     drop(snapshot);
     let hash = user.as_ref().map(|user| user.password_hash.clone());
@@ -95,7 +99,7 @@ pub(super) async fn by_password(app: &App, name: &str, password: String, source:
     match user {
         Some(user) if is_correct => Ok(Account { user, proof: Proof::Password }),
         user => {
-            app.sign_in.note(source, Some(name), user.is_some(), app.now_ms());
+            context.sign_in.note(source, Some(name), user.is_some(), context.now_ms());
             Err(wrong_credentials())
         }
     }
@@ -114,8 +118,8 @@ fn is_correct(password: &str, hash: Option<&str>) -> bool {
 }
 
 /// Returns the hash to store for a password. It is slow on purpose, so it runs on a blocking thread.
-pub async fn hash_password(app: &App, password: String) -> Result<String, Error> {
-    let permit = app.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
+pub async fn hash_password(context: &Context, password: String) -> Result<String, Error> {
+    let permit = context.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
     let hashed = tasks::blocking(move || {
         let salt = secret::random_bytes::<16>();
         Argon2::default().hash_password_with_salt(password.as_bytes(), &salt).map(|hash| hash.to_string())

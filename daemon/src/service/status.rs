@@ -7,9 +7,8 @@ use farrier_common::{
     api::{Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, Status, StoreStatus},
 };
 
-use super::{Error, deliveries::watch};
+use super::{Context, Error, deliveries::watch};
 use crate::{
-    app::App,
     model::identity::Identity,
     store::totals::{self, Total},
 };
@@ -23,9 +22,10 @@ enum PartHealth {
 }
 
 /// Returns whether requests can be served, and all problems.
-pub async fn health(app: &App) -> Health {
+pub async fn health(context: &Context) -> Health {
     let mut health = Health::default();
-    let parts = [("store", store(app).await), ("disk", disk(app).await), ("deliveries", deliveries(app).await)];
+    let parts =
+        [("store", store(context).await), ("disk", disk(context).await), ("deliveries", deliveries(context).await)];
     let mut worst = "pass";
     for (name, part) in parts {
         let (status, output) = match part {
@@ -43,13 +43,13 @@ pub async fn health(app: &App) -> Health {
     health
 }
 
-async fn store(app: &App) -> PartHealth {
-    if app.store.health().await.is_ok() { PartHealth::Pass } else { PartHealth::Fail("the store does not answer") }
+async fn store(context: &Context) -> PartHealth {
+    if context.store.health().await.is_ok() { PartHealth::Pass } else { PartHealth::Fail("the store does not answer") }
 }
 
-async fn disk(app: &App) -> PartHealth {
-    match app.blobs.space().await {
-        Ok(space) if space.free_bytes < app.config.artifacts.reserve_bytes => {
+async fn disk(context: &Context) -> PartHealth {
+    match context.blobs.space().await {
+        Ok(space) if space.free_bytes < context.config.artifacts.reserve_bytes => {
             PartHealth::Fail("the disk is almost full: uploads are refused")
         }
         Ok(_) => PartHealth::Pass,
@@ -58,8 +58,8 @@ async fn disk(app: &App) -> PartHealth {
 }
 
 /// Checks deliveries. Failing receivers are not a problem of the daemon, but overdue deliveries are.
-async fn deliveries(app: &App) -> PartHealth {
-    match watch::stuck(app).await {
+async fn deliveries(context: &Context) -> PartHealth {
+    match watch::stuck(context).await {
         Ok(false) => PartHealth::Pass,
         Ok(true) => PartHealth::Warn("deliveries of webhooks are overdue: nothing has been sent for minutes"),
         Err(_) => PartHealth::Warn("pending deliveries cannot be read"),
@@ -67,52 +67,52 @@ async fn deliveries(app: &App) -> PartHealth {
 }
 
 /// Returns the status for operators. Requires any authenticated caller.
-pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
+pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
-    let store = app.store.health().await?;
-    let health = health(app).await;
+    let store = context.store.health().await?;
+    let health = health(context).await;
     // If the disk does not answer, `problems` says so.
     let (free_bytes, total_bytes) =
-        app.blobs.space().await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
-    let listeners = app.serving.listeners.iter();
+        context.blobs.space().await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
+    let listeners = context.serving.listeners.iter();
     Ok(Status {
         status: health.status,
         problems: health.problems,
         version: VERSION.into(),
-        api_version: app.config.server.version.clone(),
+        api_version: context.config.server.version.clone(),
         api_level: farrier_common::API_LEVEL,
-        root_url: app.root_url.clone(),
-        uptime_secs: (app.now_ms() - app.serving.started_ms).max(0) / 1_000,
+        root_url: context.root_url.clone(),
+        uptime_secs: (context.now_ms() - context.serving.started_ms).max(0) / 1_000,
         listeners: listeners
             .map(|(kind, address)| ListenerStatus { kind: (*kind).into(), address: address.clone() })
             .collect(),
         resident_bytes: resident_bytes().unwrap_or_default(),
         store: StoreStatus { engine: store.name.into(), size_bytes: signed(store.size_bytes) },
         disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
-        connections: app.serving.connections.load(Ordering::Relaxed),
+        connections: context.serving.connections.load(Ordering::Relaxed),
         identity: identity.label().into(),
-        artifacts: artifact_limits(app),
-        restore_days: app.config.storage.set_aside_days.into(),
-        kept: if identity.is_admin() { Some(kept(app).await?) } else { None },
+        artifacts: artifact_limits(context),
+        restore_days: context.config.storage.set_aside_days.into(),
+        kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
     })
 }
 
-async fn kept(app: &App) -> Result<Kept, Error> {
-    let snapshot = app.store.read().await?;
+async fn kept(context: &Context) -> Result<Kept, Error> {
+    let snapshot = context.store.read().await?;
     let amount = |total: Total| Amount { count: signed(total.count), size_bytes: signed(total.size_bytes) };
     Ok(Kept {
         repositories: amount(totals::repositories(&snapshot).await?),
         artifacts: amount(totals::artifacts(&snapshot).await?),
         deleted_repositories: amount(totals::deleted_repositories(&snapshot).await?),
         deleted_artifacts: amount(totals::deleted_artifacts(&snapshot).await?),
-        set_aside: amount(app.set_aside.total()),
+        set_aside: amount(context.set_aside.total()),
     })
 }
 
-fn artifact_limits(app: &App) -> ArtifactLimits {
-    let limits = &app.config.artifacts;
+fn artifact_limits(context: &Context) -> ArtifactLimits {
+    let limits = &context.config.artifacts;
     ArtifactLimits {
         quota_bytes: signed(limits.quota_bytes),
         retention_days: limits.retention_days.into(),

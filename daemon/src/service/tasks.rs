@@ -7,12 +7,11 @@ use std::sync::Arc;
 use farrier_proto::store::Repository;
 
 use super::{
-    Error,
+    Context, Error,
     access::{self, AccessLevel, Action},
     migrations::MigrationTask,
 };
 use crate::{
-    app::App,
     model::identity::Identity,
     store::{Read, StoreError, owners, repositories},
 };
@@ -20,11 +19,11 @@ use crate::{
 const MISSING: Error = Error::NotFound { what: "the task" };
 
 /// Returns the tasks that the caller may see, newest first.
-pub async fn list(app: &App, identity: &Identity) -> Result<Vec<Arc<MigrationTask>>, Error> {
+pub async fn list(context: &Context, identity: &Identity) -> Result<Vec<Arc<MigrationTask>>, Error> {
     access::require_account(identity)?;
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let mut visible = Vec::new();
-    for task in app.migrations.all(app.now_ms()) {
+    for task in context.migrations.all(context.now_ms()) {
         if access_level(&snapshot, identity, &task).await?.allows(Action::Read) {
             visible.push(task);
         }
@@ -33,13 +32,13 @@ pub async fn list(app: &App, identity: &Identity) -> Result<Vec<Arc<MigrationTas
 }
 
 /// Returns task `id`.
-pub async fn find(app: &App, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
-    Ok(found(app, identity, id).await?.0)
+pub async fn find(context: &Context, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
+    Ok(found(context, identity, id).await?.0)
 }
 
 /// Cancels a running task. It ends a moment later, after it removed what it created.
-pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
-    let (task, access_level) = found(app, identity, id).await?;
+pub async fn cancel(context: &Context, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
+    let (task, access_level) = found(context, identity, id).await?;
     access::require(identity, access_level, Action::Own)?;
     if task.end().is_some() {
         return Err(Error::Conflict { reason: "the task has ended already".into() });
@@ -48,10 +47,10 @@ pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<Migra
     Ok(task)
 }
 
-async fn found(app: &App, identity: &Identity, id: u64) -> Result<(Arc<MigrationTask>, AccessLevel), Error> {
+async fn found(context: &Context, identity: &Identity, id: u64) -> Result<(Arc<MigrationTask>, AccessLevel), Error> {
     access::require_account(identity)?;
-    let task = app.migrations.of(id, app.now_ms()).ok_or(MISSING)?;
-    let access_level = access_level(&app.store.read().await?, identity, &task).await?;
+    let task = context.migrations.of(id, context.now_ms()).ok_or(MISSING)?;
+    let access_level = access_level(&context.store.read().await?, identity, &task).await?;
     if access_level.allows(Action::Read) { Ok((task, access_level)) } else { Err(MISSING) }
 }
 

@@ -4,12 +4,11 @@ use farrier_common::api::{CreateToken, TokenRepository};
 use farrier_proto::store::{Token, User};
 
 use super::{
-    Error,
+    Context, Error,
     access::{self, Action},
     repositories, security_log, viewer,
 };
 use crate::{
-    app::App,
     model::{
         identity::Identity,
         scope::{Category, Level, Scopes},
@@ -52,12 +51,12 @@ async fn account(read: &impl Read, identity: &Identity, name: &str, level: Level
 ///
 /// A token can only create tokens with scopes, repositories and a lifetime within its own.
 pub async fn create(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     user_name: &str,
     input: &CreateToken,
 ) -> Result<CreatedToken, Error> {
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let user = account(&snapshot, identity, user_name, Level::Write).await?;
     if input.name.is_empty() || input.name.chars().count() > NAME_MAX_CHARS {
         return Err(Error::invalid("name", format!("must have 1 to {NAME_MAX_CHARS} characters")));
@@ -69,13 +68,13 @@ pub async fn create(
     }
     let requested = requested_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
     drop(snapshot);
-    let now = app.now_ms();
+    let now = context.now_ms();
     let expires_ms = expiry(input.expires_at.as_deref(), now)?;
     let repository_ids = inherited(identity, scopes, expires_ms, requested)?;
 
     let clear = hex::encode(secret::random_bytes::<20>());
     let row = Token {
-        id: app.store.next_id(IdKind::Token).await?,
+        id: context.store.next_id(IdKind::Token).await?,
         user_id: user.id,
         name: input.name.clone(),
         scopes: scopes.words(),
@@ -87,7 +86,8 @@ pub async fn create(
     };
     let hash = secret::sha256(clear.as_bytes());
     let (row_ref, hash_ref) = (&row, &hash);
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             // The account may have been deleted since.
             owners::user(&tx, row_ref.user_id).await?.ok_or(Error::NotFound { what: "the user" })?;
@@ -162,9 +162,9 @@ pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Res
 }
 
 /// Deletes a token by its id or, if no token has this id, by its name.
-pub async fn delete(app: &App, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
+pub async fn delete(context: &Context, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
     access::require_more_than_public(identity)?;
-    let (user, token) = app
+    let (user, token) = context
         .store
         .write(async |tx: Tx| {
             let user = account(&tx, identity, user_name, Level::Write).await?;
@@ -192,8 +192,8 @@ pub async fn current(read: &impl Read, identity: &Identity) -> Result<(Token, Us
 }
 
 /// Deletes the token of the current request.
-pub async fn delete_current(app: &App, identity: &Identity) -> Result<(), Error> {
-    let token = app
+pub async fn delete_current(context: &Context, identity: &Identity) -> Result<(), Error> {
+    let token = context
         .store
         .write(async |tx: Tx| {
             let (row, _) = current(&tx, identity).await?;

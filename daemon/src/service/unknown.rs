@@ -6,11 +6,8 @@
 
 use std::time::Duration;
 
-use super::Error;
-use crate::{
-    app::App,
-    store::{StoreError, Tx, engine::EngineError},
-};
+use super::{Context, Error};
+use crate::store::{StoreError, Tx, engine::EngineError};
 
 /// Pause before the second attempt. Doubles with each attempt.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
@@ -50,7 +47,7 @@ impl Retries {
 
     /// Waits before the next attempt. Returns `false` if there is none: `error` is permanent, the attempts are used up,
     /// or the daemon is stopping.
-    pub(super) async fn wait(&mut self, app: &App, error: &Error) -> bool {
+    pub(super) async fn wait(&mut self, context: &Context, error: &Error) -> bool {
         if !is_temporary(error) || self.left == 0 {
             return false;
         }
@@ -60,7 +57,7 @@ impl Retries {
         self.pause = (pause * 2).min(PAUSE_MAX);
         tokio::select! {
             () = tokio::time::sleep(pause) => true,
-            () = app.tasks.stop().cancelled() => false,
+            () = context.tasks.stop().cancelled() => false,
         }
     }
 }
@@ -68,7 +65,7 @@ impl Retries {
 /// Runs `work` as a transaction, with up to `tries` attempts while the outcome is unknown or the store is unavailable.
 ///
 /// `work` must find the result of an earlier attempt and succeed without writing it again.
-pub(super) async fn settle<T, F, Fut>(app: &App, tries: u32, work: F) -> Settled<T>
+pub(super) async fn settle<T, F, Fut>(context: &Context, tries: u32, work: F) -> Settled<T>
 where
     F: Fn(Tx) -> Fut + Send + Sync,
     Fut: Future<Output = Result<T, Error>> + Send,
@@ -76,10 +73,10 @@ where
     let mut retries = Retries::of(tries);
     let mut unknown = false;
     loop {
-        match app.store.write(&work).await {
+        match context.store.write(&work).await {
             Err(error) if is_temporary(&error) => {
                 unknown |= matches!(error, Error::Store { source: StoreError::Unknown(_), .. });
-                if !retries.wait(app, &error).await {
+                if !retries.wait(context, &error).await {
                     return if unknown { Settled::Unknown(error) } else { Settled::Known(Err(error)) };
                 }
             }

@@ -9,9 +9,11 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, He
 
 use super::{number, time};
 use crate::{
-    app::App,
     clock::Millis,
-    service::deliveries::{history::Detail, known::Known},
+    service::{
+        Context,
+        deliveries::{history::Detail, known::Known},
+    },
     webhook::{
         names_of,
         request::{native_body, uuid_text},
@@ -24,9 +26,9 @@ pub(crate) fn guid(row: &Delivery) -> String {
 }
 
 /// Converts a delivery for a list.
-pub(crate) fn delivery(app: &App, known: &Known) -> api::Delivery {
+pub(crate) fn delivery(context: &Context, known: &Known) -> api::Delivery {
     let row = &known.row;
-    let tries = app.config.webhook.retry_schedule_secs.len() + 1;
+    let tries = context.config.webhook.retry_schedule_secs.len() + 1;
     api::Delivery {
         id: number(row.id),
         guid: guid(row),
@@ -51,10 +53,10 @@ pub(crate) fn delivery(app: &App, known: &Known) -> api::Delivery {
 }
 
 /// Converts a delivery with its attempts.
-pub(crate) fn delivery_detail(app: &App, detail: &Detail) -> api::DeliveryDetail {
+pub(crate) fn delivery_detail(context: &Context, detail: &Detail) -> api::DeliveryDetail {
     let last = detail.attempts.last().cloned().unwrap_or_default();
     api::DeliveryDetail {
-        delivery: delivery(app, &detail.known),
+        delivery: delivery(context, &detail.known),
         url: last.url.clone(),
         request: request(&last, &detail.json),
         response: api::DeliveryResponse {

@@ -4,18 +4,17 @@ use farrier_common::api;
 use farrier_proto::store::Job;
 
 use super::{artifact, number, run, time};
-use crate::{
-    app::App,
-    service::{
-        artifacts::across::{Availability, FoundArtifact},
-        ci,
-    },
+use crate::service::{
+    Context,
+    artifacts::across::{Availability, FoundArtifact},
+    ci,
 };
 
 /// Converts an artifact with its repository, run and job.
-pub(crate) fn found_artifact(app: &App, entry: &FoundArtifact) -> api::FoundArtifact {
-    let (row, shown) = (&entry.row, artifact(app, &entry.path, &entry.row, &entry.run));
-    let state = Availability::of(row, app.now_ms());
+pub(crate) fn found_artifact(context: &Context, entry: &FoundArtifact) -> api::FoundArtifact {
+    let now = context.now_ms();
+    let (row, shown) = (&entry.row, artifact(&context.root_url, &entry.path, &entry.row, &entry.run, now));
+    let state = Availability::of(row, now);
     let content = row.content.as_ref();
     let upload = row.upload.as_ref();
     // Until the first upload is finalized, type and version are those of the upload.
@@ -43,8 +42,8 @@ pub(crate) fn found_artifact(app: &App, entry: &FoundArtifact) -> api::FoundArti
 }
 
 /// Converts a run with its repository and its jobs.
-pub(crate) fn found_run(app: &App, entry: &ci::across::FoundRun) -> api::FoundRun {
-    let shown = run(app, &entry.path, &entry.run);
+pub(crate) fn found_run(context: &Context, entry: &ci::across::FoundRun) -> api::FoundRun {
+    let shown = run(&context.root_url, &entry.path, &entry.run);
     api::FoundRun {
         id: shown.id,
         url: shown.url,

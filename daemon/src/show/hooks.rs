@@ -5,21 +5,23 @@ use farrier_proto::store::{Hook, HookScope};
 
 use super::{number, time};
 use crate::{
-    app::App,
     model::{
         hook_config::{self, COMMON_KEYS, ConfigKey},
         hook_event::{self, HookEvent},
     },
-    service::hooks::{FoundHook, Health, ListedHook, OwnerNames},
+    service::{
+        Context,
+        hooks::{FoundHook, Health, ListedHook, OwnerNames},
+    },
     webhook::{Refusal, TargetProblem},
 };
 
 /// Converts a hook for callers who manage it.
-pub(crate) fn hook(app: &App, found: &FoundHook) -> api::Hook {
+pub(crate) fn hook(context: &Context, found: &FoundHook) -> api::Hook {
     let (row, state) = (&found.hook, &found.state);
     let content_type = if row.form { "form" } else { "json" };
     let health = Health::of(row, state);
-    let refusal = app.client.refusal(&row.url);
+    let refusal = context.client.refusal(&row.url);
     api::Hook {
         id: number(row.id),
         name: row.name.clone(),
@@ -52,9 +54,14 @@ pub(crate) fn hook(app: &App, found: &FoundHook) -> api::Hook {
 
 /// Converts a hook that was just saved. Adds warnings about its target and about events that are never sent.
 /// `inside`: whether the caller may see the addresses of internal hosts.
-pub(crate) fn saved_hook(app: &App, found: &FoundHook, problem: Option<TargetProblem>, inside: bool) -> api::Hook {
+pub(crate) fn saved_hook(
+    context: &Context,
+    found: &FoundHook,
+    problem: Option<TargetProblem>,
+    inside: bool,
+) -> api::Hook {
     let row = &found.hook;
-    let literal = app.client.refusal(&row.url).is_some();
+    let literal = context.client.refusal(&row.url).is_some();
     let (text, advice) = match problem {
         None => (None, None),
         Some(TargetProblem::Unresolved(reason)) => (Some(reason), None),
@@ -68,7 +75,7 @@ pub(crate) fn saved_hook(app: &App, found: &FoundHook, problem: Option<TargetPro
     let unsent = hook_event::never_sent(&row.events);
     let some = (!unsent.is_empty() && unsent.len() < row.events.len())
         .then(|| format!("farrier never sends {}", unsent.join(", ")));
-    api::Hook { warning: joined([unsent_warning(row), some, text]), advice, ..hook(app, found) }
+    api::Hook { warning: joined([unsent_warning(row), some, text]), advice, ..hook(context, found) }
 }
 
 /// Returns a warning if farrier never sends any event of the hook.
@@ -89,9 +96,9 @@ fn advice(refusal: Refusal) -> api::SettingAdvice {
 }
 
 /// Converts a hook for a list across owners. Adds owner and repository.
-pub(crate) fn managed_hook(app: &App, managed: &ListedHook) -> api::Hook {
+pub(crate) fn managed_hook(context: &Context, managed: &ListedHook) -> api::Hook {
     let OwnerNames { owner, repository, .. } = managed.names.clone();
-    api::Hook { owner, repository, ..hook(app, &managed.found) }
+    api::Hook { owner, repository, ..hook(context, &managed.found) }
 }
 
 fn config(row: &Hook, content_type: &str) -> std::collections::BTreeMap<String, String> {

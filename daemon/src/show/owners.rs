@@ -5,20 +5,19 @@ use farrier_proto::store::{Org, Token, User};
 
 use super::{number, time};
 use crate::{
-    app::App,
     model::identity::Identity,
     service::{Error, accounts, orgs::Permissions},
     store::{Read, owners, repositories},
 };
 
 /// Converts an organization as `viewer` may see it.
-pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Organization {
+pub(crate) fn organization(root_url: &str, viewer: &Identity, row: &Org) -> api::Organization {
     api::Organization {
         id: number(row.id),
         name: row.name.clone(),
         full_name: row.full_name.clone(),
         email: if viewer.account().is_some() { row.email.clone() } else { String::new() },
-        avatar_url: format!("{}/avatars/{}", app.root_url, row.id),
+        avatar_url: format!("{root_url}/avatars/{}", row.id),
         description: row.description.clone(),
         website: row.website.clone(),
         location: row.location.clone(),
@@ -30,12 +29,12 @@ pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Orga
 }
 
 /// Returns the only team of an organization.
-pub(crate) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
+pub(crate) fn team(root_url: &str, viewer: &Identity, row: &Org) -> api::Team {
     api::Team {
         id: number(row.id),
         name: "Owners".into(),
         description: String::new(),
-        organization: organization(app, viewer, row),
+        organization: organization(root_url, viewer, row),
         includes_all_repositories: true,
         permission: "owner".into(),
         units: vec!["repo.code".into(), "repo.actions".into()],

@@ -12,9 +12,8 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::{block_list, xml::BlobApiError};
 use crate::{
-    app::App,
     blob::UploadKey,
-    http::extract,
+    http::{AppState, extract},
     model::signed_url::{Grant, Operation},
     service::artifacts::{self, BlockInput, ExpectedChecksums},
 };
@@ -24,21 +23,21 @@ const BLOCK_MAX_BYTES: u64 = 4_000 << 20;
 
 /// `PUT /_blob/{artifact}/{generation}/{file}`
 pub(in crate::http) async fn put(
-    State(app): State<App>,
+    State(state): State<AppState>,
     Path((artifact, generation, _)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, BlobApiError> {
     let query = query.unwrap_or_default();
-    let key = &app.keys.signed_url;
-    let grant = Grant::verify(key, Operation::Write, &artifact, &generation, &query, app.now_ms())?;
+    let key = &state.keys.signed_url;
+    let grant = Grant::verify(key, Operation::Write, &artifact, &generation, &query, state.now_ms())?;
     let key = UploadKey { artifact: grant.artifact, generation: grant.generation };
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
     match (parameter(&query, "comp").as_deref(), parameter(&query, "blockid")) {
         (Some("block"), Some(id)) => {
             let input = input(headers, body, BLOCK_MAX_BYTES)?;
-            artifacts::put_block(&app, key, &id, input).await?;
+            artifacts::put_block(&state, key, &id, input).await?;
         }
         (Some("block"), None) => {
             return Err(BlobApiError::new(
@@ -49,9 +48,9 @@ pub(in crate::http) async fn put(
         }
         (Some("blocklist"), _) => {
             let ids = read_block_list(body).await?;
-            artifacts::commit(&app, key, &ids).await?;
+            artifacts::commit(&state, key, &ids).await?;
         }
-        (None, _) => put_blob(&app, key, headers, body).await?,
+        (None, _) => put_blob(&state, key, headers, body).await?,
         (Some(_), _) => {
             let message = "only comp=block, comp=blocklist and Put Blob are offered";
             return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidQueryParameterValue", message));
@@ -60,13 +59,13 @@ pub(in crate::http) async fn put(
     Ok((StatusCode::CREATED, [(header::CONTENT_LENGTH, "0")]).into_response())
 }
 
-async fn put_blob(app: &App, key: UploadKey, headers: &HeaderMap, body: Body) -> Result<(), BlobApiError> {
+async fn put_blob(state: &AppState, key: UploadKey, headers: &HeaderMap, body: Body) -> Result<(), BlobApiError> {
     let kind = headers.get("x-ms-blob-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.eq_ignore_ascii_case("BlockBlob") {
         let message = "x-ms-blob-type must be BlockBlob";
         return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidHeaderValue", message));
     }
-    Ok(artifacts::put_blob(app, key, input(headers, body, u64::MAX)?).await?)
+    Ok(artifacts::put_blob(state, key, input(headers, body, u64::MAX)?).await?)
 }
 
 /// Returns a request body with the length and checksums from its headers.

@@ -25,8 +25,8 @@ pub(super) async fn create(call: &TwirpRequest) -> Result<Response, TwirpError> 
         Some(at) => Some(at.as_millis().ok_or_else(|| TwirpError::invalid("expires_at is not a valid time"))?),
     };
     let input = Create { name: request.name, expires_ms, mime_type: request.mime_type, version: request.version };
-    let (key, mime_type) = artifacts::create(&call.app, &call.job, input).await?;
-    let address = artifacts::upload_address(&call.app, key, &mime_type);
+    let (key, mime_type) = artifacts::create(&call.state, &call.job, input).await?;
+    let address = artifacts::upload_address(&call.state, key, &mime_type);
     Ok(call.response(&CreateArtifactResponse { ok: true, signed_upload_url: format!("{}{address}", call.base) }))
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn finalize(call: &TwirpRequest) -> Result<Response, TwirpError
     let request: FinalizeArtifactRequest = call.message()?;
     require_own_job(call, &request.workflow_run_backend_id, &request.workflow_job_run_backend_id)?;
     let input = Finalize { name: request.name, size: request.size, hash: request.hash };
-    let id = artifacts::finalize(&call.app, &call.job, input).await?;
+    let id = artifacts::finalize(&call.state, &call.job, input).await?;
     Ok(call.response(&FinalizeArtifactResponse { ok: true, artifact_id: number(id) }))
 }
 
@@ -44,7 +44,7 @@ pub(super) async fn list(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: ListArtifactsRequest = call.message()?;
     require_own_run(call, &request.workflow_run_backend_id)?;
     let filter = RunArtifactFilter { name: request.name_filter, id: request.id_filter.map(|id| id.value) };
-    let rows = artifacts::list_run(&call.app, &call.job, &filter).await?;
+    let rows = artifacts::list_run(&call.state, &call.job, &filter).await?;
     let artifacts = rows.iter().map(|row| {
         let content = row.content.clone().unwrap_or_default();
         MonolithArtifact {
@@ -65,8 +65,8 @@ pub(super) async fn signed_url(call: &TwirpRequest) -> Result<Response, TwirpErr
     let request: GetSignedArtifactUrlRequest = call.message()?;
     require_own_run(call, &request.workflow_run_backend_id)?;
     let job = &request.workflow_job_run_backend_id;
-    let found = artifacts::find_in_run(&call.app, &call.job, job, &request.name).await?;
-    let address = artifacts::read_address(&call.app, &found.row)?;
+    let found = artifacts::find_in_run(&call.state, &call.job, job, &request.name).await?;
+    let address = artifacts::read_address(&call.state, &found.row)?;
     Ok(call.response(&GetSignedArtifactUrlResponse { signed_url: format!("{}{address}", call.base) }))
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn delete(call: &TwirpRequest) -> Result<Response, TwirpError> 
     let request: DeleteArtifactRequest = call.message()?;
     require_own_run(call, &request.workflow_run_backend_id)?;
     let job = &request.workflow_job_run_backend_id;
-    let id = artifacts::delete_in_run(&call.app, &call.job, job, &request.name).await?;
+    let id = artifacts::delete_in_run(&call.state, &call.job, job, &request.name).await?;
     Ok(call.response(&DeleteArtifactResponse { ok: true, artifact_id: number(id) }))
 }
 

@@ -16,7 +16,7 @@ use super::{
     xml::BlobApiError,
 };
 use crate::{
-    app::App,
+    http::AppState,
     model::signed_url::{Grant, Operation},
     service::artifacts::{self, Download},
 };
@@ -26,16 +26,16 @@ const MS_RANGE: HeaderName = HeaderName::from_static("x-ms-range");
 
 /// `GET /_blob/{artifact}/{generation}/{file}`
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     method: Method,
     Path((artifact, generation, _)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, BlobApiError> {
     let query = query.unwrap_or_default();
-    let key = &app.keys.signed_url;
-    let grant = Grant::verify(key, Operation::Read, &artifact, &generation, &query, app.now_ms())?;
-    let download = artifacts::open(&app, grant).await?;
+    let key = &state.keys.signed_url;
+    let grant = Grant::verify(key, Operation::Read, &artifact, &generation, &query, state.now_ms())?;
+    let download = artifacts::open(&state, grant).await?;
     let size = download.content.size;
     let etag = format!("\"sha256-{}\"", hex::encode(&download.content.sha256));
     let mut response = Response::new(Body::empty());
@@ -62,7 +62,7 @@ pub(in crate::http) async fn get(
     };
     response.headers_mut().insert(header::CONTENT_LENGTH, (range.end - range.start).into());
     if method != Method::HEAD {
-        *response.body_mut() = Body::new(super::stream::BlockBody::new(download.bytes(&app, range).await?));
+        *response.body_mut() = Body::new(super::stream::BlockBody::new(download.bytes(&state, range).await?));
     }
     Ok(response)
 }

@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 
 use super::calls;
 use crate::{
-    app::App,
-    http::{access_log::CallerName, auth, error, extract, origin},
+    http::{AppState, access_log::CallerName, auth, error, extract, origin},
     serve::Peer,
     service::{
         Error,
@@ -103,7 +102,7 @@ impl IntoResponse for TwirpError {
 
 /// A request with the runtime token of a job that is in progress.
 pub(super) struct TwirpRequest {
-    pub(super) app: App,
+    pub(super) state: AppState,
     pub(super) job: JobIdentity,
     /// Base address for signed addresses, as the caller reaches the daemon.
     pub(super) base: String,
@@ -118,7 +117,7 @@ enum Encoding {
 }
 
 /// Handles `/twirp/{vendor}.actions.results.api.v1.{Service}/{Method}` and all other paths below `/twirp`.
-pub(in crate::http) async fn call(State(app): State<App>, request: Request) -> Result<Response, TwirpError> {
+pub(in crate::http) async fn call(State(state): State<AppState>, request: Request) -> Result<Response, TwirpError> {
     let path = request.uri().path().to_owned();
     if request.method() != Method::POST {
         let msg = "Twirp calls are POST requests";
@@ -126,8 +125,8 @@ pub(in crate::http) async fn call(State(app): State<App>, request: Request) -> R
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
         return Ok(response);
     }
-    let method = method_of(&path, &app.config.artifacts.vendors).ok_or_else(|| TwirpError::bad_route(&path))?;
-    let call = receive(app, request).await?;
+    let method = method_of(&path, &state.config.artifacts.vendors).ok_or_else(|| TwirpError::bad_route(&path))?;
+    let call = receive(state, request).await?;
     match method {
         "CreateArtifact" => calls::create(&call).await,
         "FinalizeArtifact" => calls::finalize(&call).await,
@@ -145,19 +144,19 @@ fn method_of(path: &str, vendors: &[String]) -> Option<&'static str> {
     METHODS.into_iter().find(|known| *known == method)
 }
 
-async fn receive(app: App, request: Request<Body>) -> Result<TwirpRequest, TwirpError> {
+async fn receive(state: AppState, request: Request<Body>) -> Result<TwirpRequest, TwirpError> {
     let (parts, body) = request.into_parts();
     let token = auth::bearer(&parts.headers);
     let token = token.ok_or_else(|| Error::Unauthenticated { reason: "a runtime token is required".into() })?;
-    let job = authentication::job(&app, token).await?;
+    let job = authentication::job(&state, token).await?;
     if let Some(caller) = parts.extensions.get::<CallerName>() {
         caller.set(format!("job {}", job.job_id));
     }
     let encoding = encoding(&parts.headers)?;
-    let base = origin::base(&app, &parts.headers, parts.extensions.get::<Peer>());
+    let base = origin::base(&state, &parts.headers, parts.extensions.get::<Peer>());
     let body = extract::collect(body, MESSAGE_MAX_BYTES).await;
     let body = body.map_err(|error| TwirpError::malformed(error.message()))?;
-    Ok(TwirpRequest { app, job, base, encoding, body })
+    Ok(TwirpRequest { state, job, base, encoding, body })
 }
 
 fn encoding(headers: &HeaderMap) -> Result<Encoding, TwirpError> {

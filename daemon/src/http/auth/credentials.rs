@@ -5,7 +5,11 @@ use std::net::IpAddr;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{HeaderMap, StatusCode, header};
 
-use crate::{app::App, http::error::ApiError, serve::Peer, service::authentication::Credentials};
+use crate::{
+    http::{AppState, error::ApiError},
+    serve::Peer,
+    service::authentication::Credentials,
+};
 
 /// Query parameter and header that name the account to act as.
 const SUDO: &str = "sudo";
@@ -69,11 +73,11 @@ pub(super) fn sudo(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
 /// Returns the origin by which failed sign-ins are counted: an IPv4 address, an IPv6 /64 network, or a local user.
 ///
 /// Behind a trusted proxy, this is the address that the proxy reports.
-pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> String {
+pub(super) fn source(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -> String {
     if let Some(Peer::Unix(Some(ids))) = peer {
         return format!("uid {}", ids.uid);
     }
-    match client_address(app, headers, peer) {
+    match client_address(state, headers, peer) {
         None => "unknown".to_owned(),
         Some(IpAddr::V4(address)) => format!("ip {address}"),
         Some(IpAddr::V6(address)) => {
@@ -85,10 +89,10 @@ pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Str
 
 /// Returns the client's address: the peer's, or the address that the peer reports if it is a trusted proxy.
 /// `None` on the Unix socket.
-pub(in crate::http) fn client_address(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Option<IpAddr> {
+pub(in crate::http) fn client_address(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -> Option<IpAddr> {
     let Some(Peer::Tcp(Some(address))) = peer else { return None };
     let address = *address;
-    let trusted = |address: &IpAddr| app.config.server.trusted_proxies.iter().any(|n| n.contains(address));
+    let trusted = |address: &IpAddr| state.config.server.trusted_proxies.iter().any(|n| n.contains(address));
     let mut client = address;
     if trusted(&address) {
         let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());

@@ -1,20 +1,19 @@
 //! Identity of callers on the Unix socket, from the user and groups that the kernel reports.
 
 use crate::{
-    app::App,
-    http::error::ApiError,
+    http::{AppState, error::ApiError},
     model::identity::Identity,
     serve::{Peer, PeerIds},
     service::authentication,
 };
 
 /// Returns the identity of a caller that sent no credentials.
-pub(super) async fn identity(app: &App, peer: Option<&Peer>) -> Result<Identity, ApiError> {
+pub(super) async fn identity(state: &AppState, peer: Option<&Peer>) -> Result<Identity, ApiError> {
     let Some(Peer::Unix(Some(ids))) = peer else { return Ok(Identity::Anonymous) };
-    if app.peers.administers(ids) {
-        return Ok(authentication::built_in_administrator(app).await?);
+    if state.peers().administers(ids) {
+        return Ok(authentication::built_in_administrator(state).await?);
     }
-    Ok(if app.peers.runs_ci(ids) { Identity::CiAgent } else { Identity::Anonymous })
+    Ok(if state.peers().runs_ci(ids) { Identity::CiAgent } else { Identity::Anonymous })
 }
 
 /// Maps local users and groups to identities.

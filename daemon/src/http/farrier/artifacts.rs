@@ -7,8 +7,8 @@ use axum::{
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -40,18 +40,18 @@ const DELETE_MAX: usize = 1_000;
     responses((status = 200, body = Vec<api::FoundArtifact>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<RepositoryScope>>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let selection = parse_query(&snapshot, &caller.identity, query).await?;
-    let found = across::page(&app, &snapshot, &caller.identity, &selection).await?;
+    let found = across::page(&state, &snapshot, &caller.identity, &selection).await?;
     let next = found.next.map(|next| format!("{}-{}", next.ms, next.id));
-    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit);
-    let shown: Vec<_> = found.entries.iter().map(|entry| show::found_artifact(&app, entry)).collect();
+    let headers = page::by_cursor(&state, uri.path(), query, next.as_deref(), selection.limit);
+    let shown: Vec<_> = found.entries.iter().map(|entry| show::found_artifact(&state, entry)).collect();
     Ok((headers, ok(shown)).into_response())
 }
 
@@ -85,13 +85,13 @@ fn cursor(text: &str) -> Result<ArtifactPosition, ApiError> {
     responses((status = 200, body = api::FoundArtifact)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::FoundArtifact>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (entry, _) = across::get(&snapshot, &caller.identity, number(&id), Action::ReadActions).await?;
-    Ok(ok(show::found_artifact(&app, &entry)))
+    Ok(ok(show::found_artifact(&state, &entry)))
 }
 
 /// Sets the time when an artifact expires.
@@ -105,7 +105,7 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
     JsonBody(input): JsonBody<api::EditArtifact>,
@@ -116,8 +116,8 @@ pub(in crate::http) async fn edit(
         (None, None) => return Err(ApiError::unprocessable("expires_at", "[expires_at]: this or days must be given")),
         (Some(_), Some(_)) => return Err(ApiError::unprocessable("days", "[days]: only without expires_at")),
     };
-    let entry = artifacts::keep(&app, &caller.identity, number(&id), until).await?;
-    Ok(ok(show::found_artifact(&app, &entry)))
+    let entry = artifacts::keep(&state, &caller.identity, number(&id), until).await?;
+    Ok(ok(show::found_artifact(&state, &entry)))
 }
 
 /// Deletes several artifacts and returns the result for each one.
@@ -128,7 +128,7 @@ pub(in crate::http) async fn edit(
     responses((status = 200, body = api::DeletedArtifacts)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     JsonBody(input): JsonBody<api::DeleteArtifacts>,
 ) -> Result<JsonResponse<api::DeletedArtifacts>, ApiError> {
@@ -136,7 +136,7 @@ pub(in crate::http) async fn delete(
         return Err(ApiError::unprocessable("ids", format!("[ids]: must be 1 to {DELETE_MAX} numbers")));
     }
     let ids: Vec<u64> = input.ids.iter().map(|id| u64::try_from(*id).unwrap_or(0)).collect();
-    let outcomes = artifacts::delete_many(&app, &caller.identity, &ids).await?;
+    let outcomes = artifacts::delete_many(&state, &caller.identity, &ids).await?;
     let results = input.ids.iter().zip(outcomes).map(|(id, outcome)| api::DeletedArtifact {
         id: *id,
         deleted: outcome.is_ok(),

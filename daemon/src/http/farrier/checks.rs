@@ -4,8 +4,8 @@ use axum::extract::State;
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -21,11 +21,11 @@ use crate::{
     responses((status = 200, body = api::CheckedBranchFilter)),
 )]
 pub(in crate::http) async fn branch_filter(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<RepositoryScope>>,
     JsonBody(input): JsonBody<api::CheckBranchFilter>,
 ) -> Result<JsonResponse<api::CheckedBranchFilter>, ApiError> {
-    Ok(ok(hooks::try_filter(&app, &caller.identity, &input).await?))
+    Ok(ok(hooks::try_filter(&state, &caller.identity, &input).await?))
 }
 
 /// Checks whether an import could start, and returns what the source contains. Fails with the errors of an import.
@@ -39,9 +39,9 @@ pub(in crate::http) async fn branch_filter(
     ),
 )]
 pub(in crate::http) async fn migration(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     JsonBody(input): JsonBody<api::MigrateRepository>,
 ) -> Result<JsonResponse<api::CheckedMigration>, ApiError> {
-    Ok(ok(migrations::check(&app, &caller.identity, &input).await?))
+    Ok(ok(migrations::check(&state, &caller.identity, &input).await?))
 }

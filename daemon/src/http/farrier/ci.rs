@@ -4,8 +4,8 @@ use axum::extract::{Path, State};
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -26,11 +26,11 @@ use crate::{
     ),
 )]
 pub(in crate::http) async fn begin(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     JsonBody(input): JsonBody<api::BeginRun>,
 ) -> Result<JsonResponse<api::BegunJob>, ApiError> {
-    let started = ci::begin(&app, &caller.identity, input).await?;
+    let started = ci::begin(&state, &caller.identity, input).await?;
     Ok(created(api::BegunJob {
         run_id: show::number(started.job.run_id),
         job_id: show::number(started.job.id),
@@ -46,12 +46,12 @@ pub(in crate::http) async fn begin(
     responses((status = 200, body = api::JobLease), (status = 409, description = "The job has already ended.")),
 )]
 pub(in crate::http) async fn renew(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::JobLease>, ApiError> {
     let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
-    let job = ci::renew(&app, &caller.identity, id).await?;
+    let job = ci::renew(&state, &caller.identity, id).await?;
     Ok(ok(api::JobLease { job_id: show::number(job.id), expires_at: show::time(job.deadline_ms) }))
 }
 
@@ -63,17 +63,17 @@ pub(in crate::http) async fn renew(
     responses((status = 200, body = api::Job), (status = 409, description = "The job ended with another conclusion.")),
 )]
 pub(in crate::http) async fn end(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
     JsonBody(input): JsonBody<api::EndJob>,
 ) -> Result<JsonResponse<api::Job>, ApiError> {
     let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
-    let job = ci::end(&app, &caller.identity, id, input.conclusion).await?;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let job = ci::end(&state, &caller.identity, id, input.conclusion).await?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let run = runs::run(&snapshot, job.run_id).await.map_err(Error::from)?.unwrap_or_default();
     let repository = repositories::get(&snapshot, job.repository_id).await.map_err(Error::from)?.unwrap_or_default();
     let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await.map_err(Error::from)?;
     let owner = owner.as_ref().map_or("", |owner| owner.name());
-    Ok(ok(show::job(&app, &format!("{owner}/{}", repository.name), &run, &job)))
+    Ok(ok(show::job(&state.root_url, &format!("{owner}/{}", repository.name), &run, &job)))
 }

@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -32,15 +32,15 @@ use crate::{
     ),
 )]
 pub(in crate::http) async fn repositories(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let selection = parse_query(query.as_deref())?;
-    let found = deleted::repositories::page(&app, &caller.identity, &selection).await?;
+    let found = deleted::repositories::page(&state, &caller.identity, &selection).await?;
     let shown: Vec<_> = found.entries.iter().map(show::restorable_repository).collect();
-    Ok((headers(&app, &uri, found.next, selection.limit), ok(shown)).into_response())
+    Ok((headers(&state, &uri, found.next, selection.limit), ok(shown)).into_response())
 }
 
 /// Returns a deleted repository that can be restored.
@@ -51,11 +51,11 @@ pub(in crate::http) async fn repositories(
     responses((status = 200, body = api::RestorableRepository)),
 )]
 pub(in crate::http) async fn repository(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::RestorableRepository>, ApiError> {
-    let entry = deleted::repositories::get(&app, &caller.identity, number(&id)).await?;
+    let entry = deleted::repositories::get(&state, &caller.identity, number(&id)).await?;
     Ok(ok(show::restorable_repository(&entry)))
 }
 
@@ -70,15 +70,15 @@ pub(in crate::http) async fn repository(
     ),
 )]
 pub(in crate::http) async fn restore_repository(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
     JsonBody(input): JsonBody<api::RestoreRepository>,
 ) -> Result<JsonResponse<api::Repository>, ApiError> {
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     let target = Target { owner: given(input.owner), name: given(input.name) };
-    let found = deleted::repositories::restore(&app, &caller.identity, number(&id), &target).await?;
-    Ok(ok(show::repository(&app, &caller.identity, &found)))
+    let found = deleted::repositories::restore(&state, &caller.identity, number(&id), &target).await?;
+    Ok(ok(show::repository(&state, &caller.identity, &found)))
 }
 
 /// Removes a deleted repository permanently.
@@ -88,11 +88,11 @@ pub(in crate::http) async fn restore_repository(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn purge_repository(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    deleted::repositories::purge(&app, &caller.identity, number(&id)).await?;
+    deleted::repositories::purge(&state, &caller.identity, number(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -108,15 +108,15 @@ pub(in crate::http) async fn purge_repository(
     ),
 )]
 pub(in crate::http) async fn artifacts(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let selection = parse_query(query.as_deref())?;
-    let found = deleted::artifacts::page(&app, &caller.identity, &selection).await?;
+    let found = deleted::artifacts::page(&state, &caller.identity, &selection).await?;
     let shown: Vec<_> = found.entries.iter().map(show::restorable_artifact).collect();
-    Ok((headers(&app, &uri, found.next, selection.limit), ok(shown)).into_response())
+    Ok((headers(&state, &uri, found.next, selection.limit), ok(shown)).into_response())
 }
 
 /// Returns a deleted artifact that can be restored.
@@ -127,11 +127,11 @@ pub(in crate::http) async fn artifacts(
     responses((status = 200, body = api::RestorableArtifact)),
 )]
 pub(in crate::http) async fn artifact(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::RestorableArtifact>, ApiError> {
-    let entry = deleted::artifacts::get(&app, &caller.identity, number(&id)).await?;
+    let entry = deleted::artifacts::get(&state, &caller.identity, number(&id)).await?;
     Ok(ok(show::restorable_artifact(&entry)))
 }
 
@@ -145,12 +145,12 @@ pub(in crate::http) async fn artifact(
     ),
 )]
 pub(in crate::http) async fn restore_artifact(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::FoundArtifact>, ApiError> {
-    let entry = deleted::artifacts::restore(&app, &caller.identity, number(&id)).await?;
-    Ok(ok(show::found_artifact(&app, &entry)))
+    let entry = deleted::artifacts::restore(&state, &caller.identity, number(&id)).await?;
+    Ok(ok(show::found_artifact(&state, &entry)))
 }
 
 /// Removes a deleted artifact permanently.
@@ -160,11 +160,11 @@ pub(in crate::http) async fn restore_artifact(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn purge_artifact(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    deleted::artifacts::purge(&app, &caller.identity, number(&id)).await?;
+    deleted::artifacts::purge(&state, &caller.identity, number(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -181,9 +181,9 @@ fn cursor(text: &str) -> Result<(i64, u64), ApiError> {
     parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
 }
 
-fn headers(app: &App, uri: &http::Uri, next: Option<(i64, u64)>, limit: usize) -> http::HeaderMap {
+fn headers(state: &AppState, uri: &http::Uri, next: Option<(i64, u64)>, limit: usize) -> http::HeaderMap {
     let next = next.map(|(ms, id)| format!("{ms}-{id}"));
-    page::by_cursor(app, uri.path(), uri.query(), next.as_deref(), limit)
+    page::by_cursor(state, uri.path(), uri.query(), next.as_deref(), limit)
 }
 
 /// Parses a number in a path. Returns 0, which no object has, for other text.

@@ -16,8 +16,8 @@ use tokio::{
 };
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::ok,
@@ -61,13 +61,13 @@ const LAST: HeaderName = HeaderName::from_static("last-event-id");
     ),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<RepositoryScope>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let filter = filter(&app, &caller.identity, query).await?;
+    let filter = filter(&state, &caller.identity, query).await?;
     let wants_page = headers.get(header::ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json");
     let after = after(query, &headers)?;
     let last = query::number(query, "last")?.map(|last| usize::try_from(last).unwrap_or(usize::MAX));
@@ -75,8 +75,8 @@ pub(in crate::http) async fn get(
         let limit = query::number(query, "limit")?.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE_MAX));
         let limit = limit.clamp(1, PAGE_MAX);
         let page = match (after, last) {
-            (None, Some(last)) => events::newest(&app, &caller.identity, &filter, last.min(PAGE_MAX)).await?,
-            _ => events::page(&app, &caller.identity, &filter, after.unwrap_or(0), limit).await?,
+            (None, Some(last)) => events::newest(&state, &caller.identity, &filter, last.min(PAGE_MAX)).await?,
+            _ => events::page(&state, &caller.identity, &filter, after.unwrap_or(0), limit).await?,
         };
         return Ok(ok(api::Events {
             events: page.events.iter().map(show::event).collect(),
@@ -88,13 +88,13 @@ pub(in crate::http) async fn get(
     }
     let after = match after {
         Some(after) => after,
-        None => start(&app, &caller.identity, &filter, last.unwrap_or(0)).await?,
+        None => start(&state, &caller.identity, &filter, last.unwrap_or(0)).await?,
     };
-    let permit = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let permit = state.event_streams().clone().try_acquire_owned().map_err(|_| Error::Busy)?;
     let stream = EventStream {
-        changes: app.events.listen(),
+        changes: state.events.listen(),
         after,
-        app,
+        state,
         identity: caller.identity,
         filter,
         ends: Instant::now() + STREAM_MAX,
@@ -113,12 +113,12 @@ pub(in crate::http) async fn get(
 }
 
 /// Returns the event number after which a stream starts that begins with the newest `last` events.
-async fn start(app: &App, identity: &Identity, filter: &EventFilter, last: usize) -> Result<u64, ApiError> {
-    let newest = events::newest(app, identity, filter, last).await?;
+async fn start(state: &AppState, identity: &Identity, filter: &EventFilter, last: usize) -> Result<u64, ApiError> {
+    let newest = events::newest(state, identity, filter, last).await?;
     Ok(newest.events.first().map_or(newest.next, |event| event.id.saturating_sub(1)))
 }
 
-async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<EventFilter, ApiError> {
+async fn filter(state: &AppState, identity: &Identity, query: Option<&str>) -> Result<EventFilter, ApiError> {
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let kinds = pairs.filter(|(name, _)| name == "kind").flat_map(|(_, value)| {
         value.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect::<Vec<_>>()
@@ -129,7 +129,7 @@ async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<E
         let text = format!("[kind]: {unknown:?} is not one of {}", KINDS.join(", "));
         return Err(ApiError::unprocessable("kind", text));
     }
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     Ok(EventFilter { repository: super::repository(&snapshot, identity, query, Action::Read).await?, kinds })
 }
 
@@ -148,7 +148,7 @@ fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiErr
 
 /// The event stream of one client. It reads events from the store when the client can receive them, and buffers none.
 struct EventStream {
-    app: App,
+    state: AppState,
     identity: Identity,
     filter: EventFilter,
     after: u64,
@@ -168,12 +168,12 @@ impl EventStream {
         }
         let heartbeat = Instant::now() + HEARTBEAT;
         loop {
-            if Instant::now() >= self.ends || self.app.tasks.stop().is_cancelled() {
+            if Instant::now() >= self.ends || self.state.tasks.stop().is_cancelled() {
                 return None;
             }
             // Before the read, so that an event that is committed after the read wakes the stream.
             self.changes.mark_unchanged();
-            let page = events::page(&self.app, &self.identity, &self.filter, self.after, PAGE).await;
+            let page = events::page(&self.state, &self.identity, &self.filter, self.after, PAGE).await;
             let page =
                 page.inspect_err(|error| tracing::warn!(error = error as &dyn std::error::Error, "events")).ok()?;
             self.after = page.next;
@@ -184,7 +184,7 @@ impl EventStream {
             if page.more {
                 continue;
             }
-            let stop = self.app.tasks.stop().clone();
+            let stop = self.state.tasks.stop().clone();
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 () = tokio::time::sleep_until(heartbeat) => return Some(Bytes::from_static(b": quiet\n\n")),

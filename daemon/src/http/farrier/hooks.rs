@@ -10,8 +10,8 @@ use farrier_proto::store::HookScope;
 use http::{HeaderName, StatusCode};
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, CheckedCredentials, NoScope, SignedIn},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -51,35 +51,35 @@ type HookCaller = Caller<SignedIn<NoScope>>;
     ),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let selection = list_query(query)?;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    let reach = reach(&app, &snapshot, &caller.identity, query).await?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let reach = reach(&state, &snapshot, &caller.identity, query).await?;
     let page = hooks::page(&snapshot, &reach, &selection).await?;
-    let shown: Vec<_> = page.hooks.iter().map(|managed| show::managed_hook(&app, managed)).collect();
+    let shown: Vec<_> = page.hooks.iter().map(|managed| show::managed_hook(&state, managed)).collect();
     let next = page.next.map(|next| format!("{}-{}", hex::encode(next.key), next.id));
     let mut response = ok(shown).into_response();
     let headers = response.headers_mut();
     if let Some(total) = page.total {
         headers.insert(HeaderName::from_static("x-total-count"), total.into());
     }
-    headers.extend(page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit));
+    headers.extend(page::by_cursor(&state, uri.path(), query, next.as_deref(), selection.limit));
     Ok(response)
 }
 
 /// Returns the hooks that the caller may manage, limited to the repository or owner in the query.
 async fn reach(
-    app: &App,
+    state: &AppState,
     snapshot: &Snapshot,
     identity: &Identity,
     query: Option<&str>,
 ) -> Result<ManageableHooks, ApiError> {
-    let mut reach = ManageableHooks::of(app, snapshot, identity).await?;
+    let mut reach = ManageableHooks::of(state, snapshot, identity).await?;
     if let Some(repository) = super::repository(snapshot, identity, query, Action::Read).await? {
         reach.only_repository(repository);
     }
@@ -126,9 +126,14 @@ fn cursor(text: &str) -> Result<HookCursor, ApiError> {
 
 /// Returns the owner of the hook with the number `id` if the caller may manage the hook, and the snapshot in which that
 /// was checked.
-async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<(Snapshot, HookOwner), ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    let hook_owner = HookOwner::of_hook(app, &snapshot, identity, level, v1::number(id)).await?;
+async fn find(
+    state: &AppState,
+    identity: &Identity,
+    level: Level,
+    id: &str,
+) -> Result<(Snapshot, HookOwner), ApiError> {
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let hook_owner = HookOwner::of_hook(state, &snapshot, identity, level, v1::number(id)).await?;
     Ok((snapshot, hook_owner))
 }
 
@@ -140,15 +145,15 @@ async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<
     responses((status = 200, body = api::Hook)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, hook_owner) = find(&app, &caller.identity, Level::Read, &id).await?;
+    let (snapshot, hook_owner) = find(&state, &caller.identity, Level::Read, &id).await?;
     let found = hooks::get(&snapshot, hook_owner, v1::number(&id)).await?;
     let names = hooks::owner_names(&snapshot, &found.hook).await?;
     let revision = Revision::of_hook(&found.hook);
-    Ok(Editable(ok(show::managed_hook(&app, &ListedHook { found, names })), revision))
+    Ok(Editable(ok(show::managed_hook(&state, &ListedHook { found, names })), revision))
 }
 
 /// Changes a hook of any owner.
@@ -164,14 +169,14 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
     JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = find(&app, &caller.identity, Level::Write, &id).await?;
-    v1::edit(&app, hook_owner, &id, &input, &expected).await
+    let (_, hook_owner) = find(&state, &caller.identity, Level::Write, &id).await?;
+    v1::edit(&state, hook_owner, &id, &input, &expected).await
 }
 
 /// Deletes a hook of any owner.
@@ -182,13 +187,13 @@ pub(in crate::http) async fn edit(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (_, hook_owner) = find(&app, &caller.identity, Level::Write, &id).await?;
-    v1::delete(&app, hook_owner, &id, &expected).await
+    let (_, hook_owner) = find(&state, &caller.identity, Level::Write, &id).await?;
+    v1::delete(&state, hook_owner, &id, &expected).await
 }
 
 /// Lists the types of hooks.

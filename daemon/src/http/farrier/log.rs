@@ -4,8 +4,8 @@ use axum::extract::State;
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -20,8 +20,8 @@ use crate::{
     security(("account" = [])),
     responses((status = 200, body = api::LogFilter)),
 )]
-pub(in crate::http) async fn get(State(app): State<App>, _: Caller<AdminScope>) -> JsonResponse<api::LogFilter> {
-    ok(logs::get(&app))
+pub(in crate::http) async fn get(State(state): State<AppState>, _: Caller<AdminScope>) -> JsonResponse<api::LogFilter> {
+    ok(logs::get(&state))
 }
 
 /// Changes the log filter until the configuration is reloaded.
@@ -32,9 +32,9 @@ pub(in crate::http) async fn get(State(app): State<App>, _: Caller<AdminScope>) 
     responses((status = 200, body = api::LogFilter), (status = 422, description = "The filter is not valid.")),
 )]
 pub(in crate::http) async fn set(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     JsonBody(input): JsonBody<api::SetLogFilter>,
 ) -> Result<JsonResponse<api::LogFilter>, ApiError> {
-    Ok(ok(logs::set(&app, &caller.identity, input)?))
+    Ok(ok(logs::set(&state, &caller.identity, input)?))
 }

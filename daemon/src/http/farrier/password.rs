@@ -5,8 +5,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, PasswordMayBeDue, SignInSource, SignedIn, UserScope},
         error::ApiError,
         extract::JsonBody,
@@ -25,11 +25,11 @@ use crate::{
     ),
 )]
 pub(in crate::http) async fn change(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<PasswordMayBeDue<SignedIn<UserScope>>>,
     SignInSource(source): SignInSource,
     JsonBody(input): JsonBody<api::ChangePassword>,
 ) -> Result<StatusCode, ApiError> {
-    accounts::change_password(&app, &caller.identity, input, &source).await?;
+    accounts::change_password(&state, &caller.identity, input, &source).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,8 +8,8 @@ use farrier_common::api;
 use farrier_proto::store::RunStatus;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -36,13 +36,13 @@ use crate::{
     responses((status = 200, body = Vec<api::FoundRun>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<RepositoryScope>>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let repository = super::repository(&snapshot, &caller.identity, query, Action::ReadActions).await?;
     let before = query::number(query, "cursor")?;
     let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (ci::status_word(status), status));
@@ -50,8 +50,8 @@ pub(in crate::http) async fn list(
     let selection = RunQuery { repository, status, before, limit: PageQuery::of_actions(query).limit };
     let (entries, next) = across::page(&snapshot, &caller.identity, &selection).await?;
     let next = next.map(|next| next.to_string());
-    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit);
-    let shown: Vec<_> = entries.iter().map(|entry| show::found_run(&app, entry)).collect();
+    let headers = page::by_cursor(&state, uri.path(), query, next.as_deref(), selection.limit);
+    let shown: Vec<_> = entries.iter().map(|entry| show::found_run(&state, entry)).collect();
     Ok((headers, ok(shown)).into_response())
 }
 
@@ -63,13 +63,13 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = api::FoundRun)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<RepositoryScope>>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::FoundRun>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let entry = across::find(&snapshot, &caller.identity, number(&id)?).await?;
-    Ok(ok(show::found_run(&app, &entry)))
+    Ok(ok(show::found_run(&state, &entry)))
 }
 
 /// Cancels a run: its live jobs end with the conclusion `cancelled`, and their tokens stop working.
@@ -82,15 +82,15 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn cancel(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::FoundRun>, ApiError> {
     let id = number(&id)?;
-    ci::cancel_run(&app, &caller.identity, id).await?;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    ci::cancel_run(&state, &caller.identity, id).await?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let entry = across::find(&snapshot, &caller.identity, id).await?;
-    Ok(ok(show::found_run(&app, &entry)))
+    Ok(ok(show::found_run(&state, &entry)))
 }
 
 fn number(id: &str) -> Result<u64, Error> {

@@ -4,8 +4,8 @@ use axum::extract::State;
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -22,12 +22,12 @@ use crate::{
     responses((status = 200, body = api::SetAside)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
 ) -> Result<JsonResponse<api::SetAside>, ApiError> {
-    let items = set_aside::list(&app, &caller.identity).await?;
+    let items = set_aside::list(&state, &caller.identity).await?;
     Ok(ok(api::SetAside {
-        days: app.config.storage.set_aside_days.into(),
+        days: state.config.storage.set_aside_days.into(),
         size_bytes: show::number(items.iter().map(|item| item.bytes).sum()),
         items: items.iter().map(show::set_aside_item).collect(),
     }))

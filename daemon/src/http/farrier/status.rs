@@ -4,8 +4,8 @@ use axum::extract::State;
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, NoScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -21,8 +21,8 @@ use crate::{
     responses((status = 200, body = api::Status)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<NoScope>,
 ) -> Result<JsonResponse<api::Status>, ApiError> {
-    Ok(ok(status::status(&app, &caller.identity).await?))
+    Ok(ok(status::status(&state, &caller.identity).await?))
 }

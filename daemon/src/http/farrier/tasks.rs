@@ -5,8 +5,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -23,11 +23,11 @@ use crate::{
     responses((status = 200, body = api::BackgroundTasks)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
 ) -> Result<JsonResponse<api::BackgroundTasks>, ApiError> {
-    let all = tasks::list(&app, &caller.identity).await?;
-    let shown = all.iter().map(|task| show::background_task(task, app.now_ms())).collect();
+    let all = tasks::list(&state, &caller.identity).await?;
+    let shown = all.iter().map(|task| show::background_task(task, state.now_ms())).collect();
     Ok(ok(api::BackgroundTasks { tasks: shown }))
 }
 
@@ -39,12 +39,12 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = api::BackgroundTask)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::BackgroundTask>, ApiError> {
-    let task = tasks::find(&app, &caller.identity, number(&id)?).await?;
-    Ok(ok(show::background_task(&task, app.now_ms())))
+    let task = tasks::find(&state, &caller.identity, number(&id)?).await?;
+    Ok(ok(show::background_task(&task, state.now_ms())))
 }
 
 /// Cancels a task and deletes its partial result.
@@ -58,12 +58,12 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn cancel(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::BackgroundTask>, ApiError> {
-    let task = tasks::cancel(&app, &caller.identity, number(&id)?).await?;
-    Ok(JsonResponse(StatusCode::ACCEPTED, show::background_task(&task, app.now_ms())))
+    let task = tasks::cancel(&state, &caller.identity, number(&id)?).await?;
+    Ok(JsonResponse(StatusCode::ACCEPTED, show::background_task(&task, state.now_ms())))
 }
 
 fn number(id: &str) -> Result<u64, Error> {

@@ -5,8 +5,7 @@ use http::request::Parts;
 
 use super::{Service, error::GitFailure};
 use crate::{
-    app::App,
-    http::auth,
+    http::{AppState, auth},
     model::{
         identity::Identity,
         scope::{Category, Level},
@@ -30,12 +29,12 @@ pub(super) struct Allowed {
 /// Checks the caller's permission for `service`. A repository that the caller may not see gives the same error as a
 /// missing one.
 pub(super) async fn allow(
-    app: &App,
+    state: &AppState,
     parts: &Parts,
     (owner, name): &(String, String),
     service: Service,
 ) -> Result<Allowed, GitFailure> {
-    let identity = auth::identify(app, parts).await?;
+    let identity = auth::identify(state, parts).await?;
     let (level, action) = match service {
         Service::Upload => (Level::Read, Action::Read),
         Service::Receive => (Level::Write, Action::Write),
@@ -44,7 +43,7 @@ pub(super) async fn allow(
         return Err(GitFailure::forbidden(&format!("the token lacks the scope {level}:repository")));
     }
     let name = name.strip_suffix(".git").unwrap_or(name);
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let Some(found) = find(&snapshot, &identity, owner, name).await? else {
         return Err(not_found(&snapshot, &identity, owner, name, parts).await?);
     };

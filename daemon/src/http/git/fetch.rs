@@ -16,13 +16,13 @@ use super::{
     stall_timer::StallTimer,
 };
 use crate::{
-    app::App,
     git::{GitCommand, GitProcess},
+    http::AppState,
 };
 
 /// Handles a fetch.
 pub(super) async fn serve(
-    app: App,
+    state: AppState,
     allowed: Allowed,
     mut input: RequestBody,
     protocol: Option<&str>,
@@ -31,24 +31,29 @@ pub(super) async fn serve(
     if protocol == Some("version=2")
         && let Some(body) = input.peek(REQUEST_MAX_BYTES).await?
         && let Some(ls_refs) = LsRefs::parse(&body, allowed.found.repository.sha256)
-        && let Some(list) = app.git.ref_list(id).await?
+        && let Some(list) = state.git.ref_list(id).await?
         && let Some(refs) = ls_refs.list(&list)
     {
         return Ok(result(Service::Upload, refs.freeze()));
     }
-    let call = app.git.call(id, ["upload-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
+    let call = state.git.call(id, ["upload-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
-    let body = stream(&app, call, input, EMPTY).await?;
+    let body = stream(&state, call, input, EMPTY).await?;
     Ok(result(Service::Upload, body))
 }
 
 /// Runs `call` with `input`. The returned body is `prefix` followed by the output. The process is killed when the
 /// client disconnects.
-pub(super) async fn stream(app: &App, call: GitCommand, input: RequestBody, prefix: Bytes) -> Result<Body, GitFailure> {
+pub(super) async fn stream(
+    state: &AppState,
+    call: GitCommand,
+    input: RequestBody,
+    prefix: Bytes,
+) -> Result<Body, GitFailure> {
     let process = call.stream().await?;
     let (out, git_output) = output::channel();
-    let stall_timer = StallTimer::new(app.git.timeout());
-    app.tasks.short(run(process, input, out, stall_timer));
+    let stall_timer = StallTimer::new(state.git.timeout());
+    state.tasks.short(run(process, input, out, stall_timer));
     git_output.into_body(prefix).await
 }
 

@@ -24,8 +24,8 @@ use self::{
     access::{Allowed, allow},
     error::GitFailure,
 };
-use super::error::ApiError;
-use crate::{app::App, git::pkt};
+use super::{AppState, error::ApiError};
+use crate::git::pkt;
 
 /// The service that a git client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ const NOT_OWNERS: [&str; 3] = ["api", "twirp", "_blob"];
 
 /// `GET …/info/refs?service=…`: lists the refs and the capabilities of a service.
 pub(super) async fn info_refs(
-    State(app): State<App>,
+    State(state): State<AppState>,
     Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
@@ -71,8 +71,8 @@ pub(super) async fn info_refs(
     let word = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "service").map(|(_, word)| word);
     let Some(word) = word else { return GitFailure::dumb().into_response() };
     let Some(service) = Service::named(&word) else { return GitFailure::unknown_service().into_response() };
-    let result = match allow(&app, &parts, &repository, service).await {
-        Ok(allowed) => advertise(&app, &allowed, service, &parts.headers).await,
+    let result = match allow(&state, &parts, &repository, service).await {
+        Ok(allowed) => advertise(&state, &allowed, service, &parts.headers).await,
         Err(failure) => Err(failure),
     };
     result.unwrap_or_else(GitFailure::into_response)
@@ -80,40 +80,40 @@ pub(super) async fn info_refs(
 
 /// `POST …/git-upload-pack`
 pub(super) async fn upload_pack(
-    State(app): State<App>,
+    State(state): State<AppState>,
     Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    serve(app, repository, request, Service::Upload).await
+    serve(state, repository, request, Service::Upload).await
 }
 
 /// `POST …/git-receive-pack`
 pub(super) async fn receive_pack(
-    State(app): State<App>,
+    State(state): State<AppState>,
     Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    serve(app, repository, request, Service::Receive).await
+    serve(state, repository, request, Service::Receive).await
 }
 
-async fn serve(app: App, repository: (String, String), request: Request, service: Service) -> Response {
+async fn serve(state: AppState, repository: (String, String), request: Request, service: Service) -> Response {
     if NOT_OWNERS.contains(&repository.0.as_str()) {
         return ApiError::no_route().into_response();
     }
     let (parts, body) = request.into_parts();
     let handling = async {
-        let allowed = allow(&app, &parts, &repository, service).await?;
-        let input = request_body::RequestBody::new(&parts.headers, body, service, app.git.max_push_bytes())?;
+        let allowed = allow(&state, &parts, &repository, service).await?;
+        let input = request_body::RequestBody::new(&parts.headers, body, service, state.git.max_push_bytes())?;
         match service {
-            Service::Upload => fetch::serve(app, allowed, input, protocol(&parts.headers)).await,
-            Service::Receive => push::serve(app, allowed, input).await,
+            Service::Upload => fetch::serve(state, allowed, input, protocol(&parts.headers)).await,
+            Service::Receive => push::serve(state, allowed, input).await,
         }
     };
     handling.await.unwrap_or_else(GitFailure::into_response)
 }
 
 async fn advertise(
-    app: &App,
+    state: &AppState,
     allowed: &Allowed,
     service: Service,
     headers: &HeaderMap,
@@ -125,22 +125,22 @@ async fn advertise(
     let protocol = protocol(headers).unwrap_or_default();
     let content_type = format!("application/x-git-{}-advertisement", service.command());
     if service == Service::Upload && protocol == "version=2" {
-        let capabilities = app.git.fetch_capabilities(repository.id, repository.sha256).await?;
+        let capabilities = state.git.fetch_capabilities(repository.id, repository.sha256).await?;
         prefix.extend_from_slice(&capabilities);
         return Ok(response(&content_type, axum::body::Body::from(prefix.freeze())));
     }
     // Version 1 has a different first line. No common client uses it, so git itself answers.
     if service == Service::Receive
         && !protocol.contains("version=1")
-        && let Some(list) = app.git.ref_list(repository.id).await?
+        && let Some(list) = state.git.ref_list(repository.id).await?
     {
-        let capabilities = app.git.push_capabilities(repository.id, repository.sha256).await?;
+        let capabilities = state.git.push_capabilities(repository.id, repository.sha256).await?;
         prefix.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
         return Ok(response(&content_type, axum::body::Body::from(prefix.freeze())));
     }
-    let call = app.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);
-    let call = call.args([app.git.directory(repository.id)]).env("GIT_PROTOCOL", protocol);
-    let body = fetch::stream(app, call, request_body::RequestBody::empty(), prefix.freeze()).await?;
+    let call = state.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);
+    let call = call.args([state.git.directory(repository.id)]).env("GIT_PROTOCOL", protocol);
+    let body = fetch::stream(state, call, request_body::RequestBody::empty(), prefix.freeze()).await?;
     Ok(response(&content_type, body))
 }
 

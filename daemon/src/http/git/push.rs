@@ -21,12 +21,12 @@ use super::{
     stall_timer::StallTimer,
 };
 use crate::{
-    app::App,
     git::{
         GitProcess, RepositoryLock,
         commands::{Commands, Parser},
         report,
     },
+    http::AppState,
     service::pushes::{self, Push},
 };
 
@@ -34,7 +34,7 @@ use crate::{
 const RECORD_PAUSES_SECS: [u64; 5] = [1, 2, 5, 15, 60];
 
 /// Handles a push.
-pub(super) async fn serve(app: App, allowed: Allowed, mut input: RequestBody) -> Result<Response, GitFailure> {
+pub(super) async fn serve(state: AppState, allowed: Allowed, mut input: RequestBody) -> Result<Response, GitFailure> {
     let repository = allowed.found.repository;
     let (list, commands) = read_commands(&mut input).await?;
     if commands.updates.is_empty() {
@@ -49,7 +49,7 @@ pub(super) async fn serve(app: App, allowed: Allowed, mut input: RequestBody) ->
     }
     let (out, git_output) = output::channel();
     let request = PushRequest { repository: repository.id, actor: allowed.identity.user_id(), list, commands };
-    app.tasks.short(run(app.clone(), request, input, out));
+    state.tasks.short(run(state.clone(), request, input, out));
     Ok(result(Service::Receive, git_output.into_body(EMPTY).await?))
 }
 
@@ -78,20 +78,20 @@ async fn read_commands(input: &mut RequestBody) -> Result<(Bytes, Commands), Git
 }
 
 /// Starts git and marks the push as started in the store.
-async fn start(app: &App, request: &PushRequest) -> Result<(GitProcess, Push), GitFailure> {
+async fn start(state: &AppState, request: &PushRequest) -> Result<(GitProcess, Push), GitFailure> {
     let id = request.repository;
-    let limit = app.git.max_push_bytes().to_string();
-    let call = app.git.call(id, ["receive-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
+    let limit = state.git.max_push_bytes().to_string();
+    let call = state.git.call(id, ["receive-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
     let starting = call.stream();
-    let (process, push) = tokio::join!(starting, pushes::begin(app, id, request.actor, &request.commands));
+    let (process, push) = tokio::join!(starting, pushes::begin(state, id, request.actor, &request.commands));
     let push = push?;
     match process {
         Ok(process) => Ok((process, push)),
         Err(error) => {
             // Git did not start: record the push with 0 bytes, which removes the mark.
-            let lock = app.git.lock(id).await;
-            pushes::record(app, &push, 0, &lock).await?;
+            let lock = state.git.lock(id).await;
+            pushes::record(state, &push, 0, &lock).await?;
             Err(error.into())
         }
     }
@@ -107,8 +107,8 @@ struct FeedResult {
 
 /// Runs a push and records its result. Outlives the request: once git has received the complete body, the push is
 /// finished and recorded even if the client disconnects.
-async fn run(app: App, request: PushRequest, mut input: RequestBody, out: OutputSender) {
-    let (mut process, push) = match start(&app, &request).await {
+async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out: OutputSender) {
+    let (mut process, push) = match start(&state, &request).await {
         Ok(started) => started,
         Err(failure) => {
             let _ = out.send(Err(failure)).await;
@@ -116,11 +116,11 @@ async fn run(app: App, request: PushRequest, mut input: RequestBody, out: Output
         }
     };
     let PushRequest { repository, list, .. } = request;
-    let (app, push) = (&app, &push);
-    let stall_timer = StallTimer::new(app.git.timeout());
+    let (state, push) = (&state, &push);
+    let stall_timer = StallTimer::new(state.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = feed(app, repository, list, &mut input, stdin, &stall_timer);
+        let feeding = feed(state, repository, list, &mut input, stdin, &stall_timer);
         tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer, true))
     };
     let done = tokio::select! {
@@ -132,9 +132,9 @@ async fn run(app: App, request: PushRequest, mut input: RequestBody, out: Output
     end(process, stalled).await;
     let lock = match lock {
         Some(lock) => lock,
-        None => app.git.lock(repository).await,
+        None => state.git.lock(repository).await,
     };
-    let recorded = pushes::record(app, push, bytes, &lock).await;
+    let recorded = pushes::record(state, push, bytes, &lock).await;
     drop(lock);
     let failure = match (&recorded, error) {
         (Err(_), _) => Some(GitFailure::new(StatusCode::SERVICE_UNAVAILABLE, "the push could not be recorded")),
@@ -150,9 +150,9 @@ async fn run(app: App, request: PushRequest, mut input: RequestBody, out: Output
     drop(out);
     if let Err(error) = recorded {
         tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet");
-        record_later(app, repository, push, bytes).await;
+        record_later(state, repository, push, bytes).await;
     }
-    pushes::tidy(app, repository).await;
+    pushes::tidy(state, repository).await;
 }
 
 async fn end(process: GitProcess, kill: bool) {
@@ -169,14 +169,14 @@ async fn end(process: GitProcess, kill: bool) {
 
 /// Retries to record a push. The mark in the store stays until this succeeds; otherwise the next start recovers the
 /// push.
-async fn record_later(app: &App, repository: u64, push: &Push, bytes: u64) {
+async fn record_later(state: &AppState, repository: u64, push: &Push, bytes: u64) {
     for pause in RECORD_PAUSES_SECS {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_secs(pause)) => {}
-            () = app.tasks.stop().cancelled() => return,
+            () = state.tasks.stop().cancelled() => return,
         }
-        let lock = app.git.lock(repository).await;
-        match pushes::record(app, push, bytes, &lock).await {
+        let lock = state.git.lock(repository).await;
+        match pushes::record(state, push, bytes, &lock).await {
             Ok(()) => return,
             Err(error) => tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet"),
         }
@@ -188,7 +188,7 @@ async fn record_later(app: &App, repository: u64, push: &Push, bytes: u64) {
 /// Git may end before it has read everything. The body is still read to its end, because the client reads the response
 /// only after it has sent everything.
 async fn feed(
-    app: &App,
+    state: &AppState,
     repository: u64,
     list: Bytes,
     input: &mut RequestBody,
@@ -211,7 +211,7 @@ async fn feed(
         stall_timer.restart();
         held = next;
     }
-    let lock = app.git.lock(repository).await;
+    let lock = state.git.lock(repository).await;
     stall_timer.restart();
     write(&mut stdin, &held).await;
     stall_timer.restart();

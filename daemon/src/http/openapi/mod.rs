@@ -29,8 +29,7 @@ use axum::{
 use http::header;
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
-use super::extract::JSON;
-use crate::app::App;
+use super::{AppState, extract::JSON};
 
 /// Placeholder for the base address, which is not known when the document is built.
 const ROOT: &str = "{root}";
@@ -63,8 +62,8 @@ impl RouteDescription {
     security(()),
     responses((status = 200, body = serde_json::Value)),
 )]
-pub(super) async fn document(State(app): State<App>) -> Response {
-    let body = DOCUMENT.replacen(ROOT, &app.root_url, 1);
+pub(super) async fn document(State(state): State<AppState>) -> Response {
+    let body = DOCUMENT.replacen(ROOT, &state.root_url, 1);
     ([(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-cache")], body).into_response()
 }
 

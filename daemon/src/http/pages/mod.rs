@@ -14,9 +14,8 @@ use axum::{
 };
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 
-use super::{auth, error::ApiError};
+use super::{AppState, auth, error::ApiError};
 use crate::{
-    app::App,
     model::{
         identity::Identity,
         scope::{Category, Level},
@@ -83,45 +82,45 @@ impl<'a> Target<'a> {
 }
 
 /// Handles requests whose path has no route: returns a page, a redirect or 404.
-pub(super) async fn fallback(State(app): State<App>, request: Request) -> Response {
+pub(super) async fn fallback(State(state): State<AppState>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let target = Target::of(parts.uri.path()).filter(|_| matches!(parts.method, Method::GET | Method::HEAD));
     let Some(target) = target else { return ApiError::no_route().into_response() };
-    match show(&app, &parts, target).await {
+    match show(&state, &parts, target).await {
         Ok(page) => page,
         Err(Error::NotFound { .. } | Error::Unauthenticated { .. }) => not_found(&parts),
-        Err(Error::Moved { owner, name }) => moved(&app, &format!("{owner}/{name}")),
-        Err(Error::Renamed { to, .. }) => moved(&app, &to),
+        Err(Error::Moved { owner, name }) => moved(&state, &format!("{owner}/{name}")),
+        Err(Error::Renamed { to, .. }) => moved(&state, &to),
         Err(error) => ApiError::from(error).into_response(),
     }
 }
 
-async fn show(app: &App, parts: &Parts, target: Target<'_>) -> Result<Response, Error> {
+async fn show(state: &AppState, parts: &Parts, target: Target<'_>) -> Result<Response, Error> {
     let (owner, repository) = match target {
-        Target::Root => return Ok(page(StatusCode::OK, html::root(&app.root_url))),
+        Target::Root => return Ok(page(StatusCode::OK, html::root(&state.root_url))),
         Target::Avatar(id) => return Ok(avatar(id)),
         Target::Owner(owner) => (owner, None),
         Target::Repository { owner, name, commit } => (owner, Some((name, commit))),
     };
     // With wrong credentials the page for anonymous callers is shown: a browser cannot show an API error.
-    let identity = auth::identify(app, parts).await.unwrap_or(Identity::Anonymous);
+    let identity = auth::identify(state, parts).await.unwrap_or(Identity::Anonymous);
     if ![Category::User, Category::Repository].into_iter().all(|of| identity.in_scope(of, Level::Read)) {
         return Err(Error::NotFound { what: "the page" });
     }
-    let snapshot = app.store.read().await?;
+    let snapshot = state.store.read().await?;
     let text = match repository {
         Some((name, commit)) => {
             let found = repositories::find(&snapshot, &identity, owner, name, Action::Read).await?;
-            repository_page(app, &found, commit)
+            repository_page(state, &found, commit)
         }
         None => owner_page(&snapshot, &identity, owner).await?,
     };
     Ok(page(StatusCode::OK, text))
 }
 
-fn repository_page(app: &App, found: &FoundRepository, commit: Option<&str>) -> String {
+fn repository_page(state: &AppState, found: &FoundRepository, commit: Option<&str>) -> String {
     let path = found.path();
-    let clone_url = format!("{}/{path}.git", app.root_url);
+    let clone_url = format!("{}/{path}.git", state.root_url);
     html::repository(&path, &found.repository.description, &clone_url, commit)
 }
 
@@ -167,9 +166,9 @@ fn not_found(parts: &Parts) -> Response {
     }
 }
 
-fn moved(app: &App, to: &str) -> Response {
+fn moved(state: &AppState, to: &str) -> Response {
     let mut response = respond(StatusCode::TEMPORARY_REDIRECT, "text/plain; charset=utf-8", "moved\n".into());
-    match HeaderValue::from_str(&format!("{}/{to}", app.root_url)) {
+    match HeaderValue::from_str(&format!("{}/{to}", state.root_url)) {
         Ok(location) => {
             response.headers_mut().insert(header::LOCATION, location);
             response

@@ -9,8 +9,8 @@ use farrier_proto::store::Visibility;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -44,7 +44,7 @@ const VISIBILITIES: &[(&str, Visibility)] =
     responses((status = 200, body = Vec<api::User>), (status = 422, description = "A query parameter is not valid.")),
 )]
 pub(in crate::http) async fn list_users(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -62,7 +62,7 @@ pub(in crate::http) async fn list_users(
     };
     let order = query::one_of(query, "sort", ORDERS)?.unwrap_or_default();
     let reverse = query::one_of(query, "order", &[("asc", false), ("desc", true)])?.unwrap_or_default();
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     // External sources and second factors are not supported, so these filters match no account.
     let external = query::value(query, "source_id").is_some_and(|source| source != "0");
@@ -73,8 +73,8 @@ pub(in crate::http) async fn list_users(
     } else {
         accounts::list(&snapshot, &viewer, &filter, (order, reverse), page.window()).await?
     };
-    let shown: Vec<_> = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
-    Ok(page.response(&app, "/api/v1/admin/users", query, total, shown))
+    let shown: Vec<_> = rows.iter().map(|row| show::user(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(&state, "/api/v1/admin/users", query, total, shown))
 }
 
 /// Creates an account.
@@ -85,13 +85,13 @@ pub(in crate::http) async fn list_users(
     responses((status = 201, body = api::User), (status = 400, description = "The password is not valid.")),
 )]
 pub(in crate::http) async fn create_user(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     JsonBody(input): JsonBody<api::CreateUser>,
 ) -> Result<JsonResponse<api::User>, ApiError> {
-    let created_user = accounts::create(&app, &caller.identity, input).await;
+    let created_user = accounts::create(&state, &caller.identity, input).await;
     let user = created_user.map_err(|error| ApiError::bad_request_for(error, &["password"]))?;
-    Ok(created(show::user(&app, &caller.identity, &user)))
+    Ok(created(show::user(&state.root_url, &caller.identity, &user)))
 }
 
 /// Changes an account. Absent fields keep their values.
@@ -108,14 +108,14 @@ pub(in crate::http) async fn create_user(
     ),
 )]
 pub(in crate::http) async fn edit_user(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::EditUser>,
 ) -> Result<JsonResponse<api::User>, ApiError> {
-    let edited = accounts::edit(&app, &caller.identity, &name, input).await;
+    let edited = accounts::edit(&state, &caller.identity, &name, input).await;
     let user = edited.map_err(|error| ApiError::bad_request_for(error, &["password", "email", "admin"]))?;
-    Ok(ok(show::user(&app, &caller.identity, &user)))
+    Ok(ok(show::user(&state.root_url, &caller.identity, &user)))
 }
 
 /// Deletes an account.
@@ -132,13 +132,13 @@ pub(in crate::http) async fn edit_user(
     ),
 )]
 pub(in crate::http) async fn delete_user(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<StatusCode, ApiError> {
     let purge = query::flag(query.as_deref(), "purge") == Some(true);
-    accounts::delete(&app, &caller.identity, &name, purge).await?;
+    accounts::delete(&state, &caller.identity, &name, purge).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -150,12 +150,12 @@ pub(in crate::http) async fn delete_user(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn rename_user(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::RenameUser>,
 ) -> Result<StatusCode, ApiError> {
-    accounts::rename(&app, &caller.identity, &name, &input.new_username).await?;
+    accounts::rename(&state, &caller.identity, &name, &input.new_username).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -167,13 +167,13 @@ pub(in crate::http) async fn rename_user(
     responses((status = 201, body = api::Organization)),
 )]
 pub(in crate::http) async fn create_org(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(owner): Path<String>,
     JsonBody(input): JsonBody<api::CreateOrg>,
 ) -> Result<JsonResponse<api::Organization>, ApiError> {
-    let org = orgs::create(&app, &caller.identity, Some(&owner), input).await?;
-    Ok(created(show::organization(&app, &caller.identity, &org)))
+    let org = orgs::create(&state, &caller.identity, Some(&owner), input).await?;
+    Ok(created(show::organization(&state.root_url, &caller.identity, &org)))
 }
 
 /// Lists the organizations of an account.
@@ -185,18 +185,18 @@ pub(in crate::http) async fn create_org(
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn orgs_of(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query.as_deref());
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let user = viewer::find(&snapshot, &caller.identity, &name).await?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = page.cut(orgs::of_user(&snapshot, &viewer, user.id()).await?);
-    let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
-    Ok(page.response(&app, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
+    let shown: Vec<_> = rows.iter().map(|row| show::organization(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(&state, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
 }
 
 /// Lists all organizations.
@@ -208,14 +208,14 @@ pub(in crate::http) async fn orgs_of(
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list_orgs(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query.as_deref());
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = orgs::list(&snapshot, &viewer, page.window()).await?;
-    let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
-    Ok(page.response(&app, "/api/v1/admin/orgs", query.as_deref(), total, shown))
+    let shown: Vec<_> = rows.iter().map(|row| show::organization(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(&state, "/api/v1/admin/orgs", query.as_deref(), total, shown))
 }

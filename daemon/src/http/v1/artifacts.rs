@@ -12,8 +12,8 @@ use farrier_proto::store::{Artifact, Run};
 use http::{HeaderMap, StatusCode, header};
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -51,15 +51,15 @@ async fn repository(
     responses((status = 200, body = api::Artifacts)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, path) = repository(&snapshot, &caller, (&owner, &name), Action::ReadActions).await?;
-    let address = format!("{}/artifacts", show::actions_url(&app, &path));
-    page(&app, &snapshot, ArtifactList::Repository(found.repository.id), &path, &address, query.as_deref()).await
+    let address = format!("{}/artifacts", show::actions_url(&state.root_url, &path));
+    page(&state, &snapshot, ArtifactList::Repository(found.repository.id), &path, &address, query.as_deref()).await
 }
 
 /// Lists the artifacts of a run. The list is empty if the run does not exist.
@@ -70,12 +70,12 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = api::Artifacts)),
 )]
 pub(in crate::http) async fn list_of_run(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, run)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, path) = repository(&snapshot, &caller, (&owner, &name), Action::ReadActions).await?;
     let run = run.parse().unwrap_or(0);
     let known = crate::service::ci::run_in(&snapshot, found.repository.id, run).await;
@@ -84,12 +84,12 @@ pub(in crate::http) async fn list_of_run(
         Err(Error::NotFound { .. }) => 0,
         Err(other) => return Err(other.into()),
     };
-    let address = format!("{}/runs/{run}/artifacts", show::actions_url(&app, &path));
-    page(&app, &snapshot, ArtifactList::Run(run), &path, &address, query.as_deref()).await
+    let address = format!("{}/runs/{run}/artifacts", show::actions_url(&state.root_url, &path));
+    page(&state, &snapshot, ArtifactList::Run(run), &path, &address, query.as_deref()).await
 }
 
 async fn page(
-    app: &App,
+    state: &AppState,
     snapshot: &Snapshot,
     list: ArtifactList,
     path: &str,
@@ -100,17 +100,18 @@ async fn page(
     let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let name = pairs.find(|(key, value)| key == "name" && !value.is_empty()).map(|(_, value)| value);
     let (rows, total) = artifacts::list(snapshot, list, name.as_deref(), page.skip(), page.limit).await?;
-    let shown = rows.iter().map(|(row, run)| show::artifact(app, path, row, run)).collect();
+    let now = state.now_ms();
+    let shown = rows.iter().map(|(row, run)| show::artifact(&state.root_url, path, row, run, now)).collect();
     let body = api::Artifacts { total_count: show::number(total), artifacts: shown };
     Ok((page.headers(address, query, total), ok(body)).into_response())
 }
 
 async fn one(
-    app: &App,
+    state: &AppState,
     caller: &Caller<RepositoryScope>,
     (owner, name, id): (&str, &str, &str),
 ) -> Result<(Artifact, Run, String), ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, path) = repository(&snapshot, caller, (owner, name), Action::ReadActions).await?;
     let (row, run) = artifacts::find(&snapshot, found.repository.id, artifact_id(id)?).await?;
     Ok((row, run, path))
@@ -127,12 +128,12 @@ fn artifact_id(text: &str) -> Result<u64, Error> {
     responses((status = 200, body = api::Artifact)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, id)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Artifact>, ApiError> {
-    let (row, run, path) = one(&app, &caller, (&owner, &name, &id)).await?;
-    Ok(ok(show::artifact(&app, &path, &row, &run)))
+    let (row, run, path) = one(&state, &caller, (&owner, &name, &id)).await?;
+    Ok(ok(show::artifact(&state.root_url, &path, &row, &run, state.now_ms())))
 }
 
 /// Redirects to the content of an artifact, at a signed address that needs no credentials.
@@ -142,15 +143,15 @@ pub(in crate::http) async fn get(
     responses((status = 302)),
 )]
 pub(in crate::http) async fn download(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, id)): Path<(String, String, String)>,
     peer: Option<axum::Extension<Peer>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let (row, _, _) = one(&app, &caller, (&owner, &name, &id)).await?;
-    let base = origin::base(&app, &headers, peer.as_deref());
-    let location = format!("{base}{}", artifacts::read_address(&app, &row)?);
+    let (row, _, _) = one(&state, &caller, (&owner, &name, &id)).await?;
+    let base = origin::base(&state, &headers, peer.as_deref());
+    let location = format!("{base}{}", artifacts::read_address(&state, &row)?);
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
@@ -161,13 +162,13 @@ pub(in crate::http) async fn download(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, id)): Path<(String, String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, _) = repository(&snapshot, &caller, (&owner, &name), Action::WriteActions).await?;
     drop(snapshot);
-    artifacts::delete(&app, &caller.identity, found.repository.id, artifact_id(&id)?).await?;
+    artifacts::delete(&state, &caller.identity, found.repository.id, artifact_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }

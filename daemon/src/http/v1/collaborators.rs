@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -31,17 +31,17 @@ type CollaboratorPath = Path<(String, String, String)>;
     responses((status = 200, body = Vec<api::User>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query.as_deref());
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (users, total) =
         repositories::collaborators(&snapshot, &caller.identity, &owner, &name, page.skip(), page.limit).await?;
-    let shown: Vec<_> = users.iter().map(|user| show::user(&app, &caller.identity, user)).collect();
-    let address = format!("{}/api/v1/repos/{owner}/{name}/collaborators", app.root_url);
+    let shown: Vec<_> = users.iter().map(|user| show::user(&state.root_url, &caller.identity, user)).collect();
+    let address = format!("{}/api/v1/repos/{owner}/{name}/collaborators", state.root_url);
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
@@ -53,11 +53,11 @@ pub(in crate::http) async fn list(
     responses((status = 204), (status = 422, description = "The account does not exist.")),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, user)): CollaboratorPath,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     repositories::collaborator(&snapshot, &caller.identity, (&owner, &name), &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -70,12 +70,12 @@ pub(in crate::http) async fn get(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn put(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, user)): CollaboratorPath,
     JsonBody(input): JsonBody<api::AddCollaborator>,
 ) -> Result<StatusCode, ApiError> {
-    repositories::add_collaborator(&app, &caller.identity, (&owner, &name), &user, &input.permission).await?;
+    repositories::add_collaborator(&state, &caller.identity, (&owner, &name), &user, &input.permission).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -86,11 +86,11 @@ pub(in crate::http) async fn put(
     responses((status = 204), (status = 422, description = "The account owns the repository.")),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, user)): CollaboratorPath,
 ) -> Result<StatusCode, ApiError> {
-    repositories::remove_collaborator(&app, &caller.identity, (&owner, &name), &user).await?;
+    repositories::remove_collaborator(&state, &caller.identity, (&owner, &name), &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -102,15 +102,15 @@ pub(in crate::http) async fn delete(
     responses((status = 200, body = api::CollaboratorPermission)),
 )]
 pub(in crate::http) async fn permission(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, user)): CollaboratorPath,
 ) -> Result<JsonResponse<api::CollaboratorPermission>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (word, user) = repositories::permission_of(&snapshot, &caller.identity, (&owner, &name), &user).await?;
     Ok(ok(api::CollaboratorPermission {
         permission: word.into(),
         role_name: word.into(),
-        user: show::user(&app, &caller.identity, &user),
+        user: show::user(&state.root_url, &caller.identity, &user),
     }))
 }

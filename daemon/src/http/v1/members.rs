@@ -9,8 +9,8 @@ use farrier_proto::store::Org;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, OrganizationScope, RequiredScopes, SignedIn},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -31,18 +31,18 @@ use crate::{
     responses((status = 200, body = Vec<api::User>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &name).await?;
-    page(&app, &snapshot, &caller, &org, &format!("/api/v1/orgs/{name}/members"), query.as_deref()).await
+    page(&state, &snapshot, &caller, &org, &format!("/api/v1/orgs/{name}/members"), query.as_deref()).await
 }
 
 async fn page<N: RequiredScopes>(
-    app: &App,
+    state: &AppState,
     snapshot: &Snapshot,
     caller: &Caller<N>,
     org: &Org,
@@ -51,8 +51,8 @@ async fn page<N: RequiredScopes>(
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query);
     let (rows, total) = page.cut(orgs::members(snapshot, &caller.identity, org).await?);
-    let shown: Vec<_> = rows.iter().map(|row| show::user(app, &caller.identity, row)).collect();
-    Ok(page.response(app, path, query, total, shown))
+    let shown: Vec<_> = rows.iter().map(|row| show::user(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(state, path, query, total, shown))
 }
 
 /// Returns 204 if an account is a member of an organization, else 404.
@@ -62,11 +62,11 @@ async fn page<N: RequiredScopes>(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn is_member(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path((org, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &org).await?;
     let members = orgs::members(&snapshot, &caller.identity, &org).await?;
     if members.iter().any(|member| member.name.eq_ignore_ascii_case(&user)) {
@@ -82,14 +82,14 @@ pub(in crate::http) async fn is_member(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn remove(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path((org, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &org).await?;
     drop(snapshot);
-    orgs::remove_member(&app, &caller.identity, org.id, &user).await?;
+    orgs::remove_member(&state, &caller.identity, org.id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -102,16 +102,16 @@ pub(in crate::http) async fn remove(
     responses((status = 200, body = Vec<api::Team>)),
 )]
 pub(in crate::http) async fn teams(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<OrganizationScope>>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query.as_deref());
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &name).await?;
-    let (shown, total) = page.cut(vec![show::team(&app, &caller.identity, &org)]);
-    Ok(page.response(&app, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
+    let (shown, total) = page.cut(vec![show::team(&state.root_url, &caller.identity, &org)]);
+    Ok(page.response(&state, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
 }
 
 /// Returns a team.
@@ -122,13 +122,13 @@ pub(in crate::http) async fn teams(
     responses((status = 200, body = api::Team)),
 )]
 pub(in crate::http) async fn team(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<OrganizationScope>>,
     Path(id): Path<String>,
 ) -> Result<JsonResponse<api::Team>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = org_of_team(&snapshot, &caller.identity, &id).await?;
-    Ok(ok(show::team(&app, &caller.identity, &org)))
+    Ok(ok(show::team(&state.root_url, &caller.identity, &org)))
 }
 
 /// Lists the members of a team.
@@ -140,14 +140,14 @@ pub(in crate::http) async fn team(
     responses((status = 200, body = Vec<api::User>)),
 )]
 pub(in crate::http) async fn team_members(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<OrganizationScope>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = org_of_team(&snapshot, &caller.identity, &id).await?;
-    page(&app, &snapshot, &caller, &org, &format!("/api/v1/teams/{id}/members"), query.as_deref()).await
+    page(&state, &snapshot, &caller, &org, &format!("/api/v1/teams/{id}/members"), query.as_deref()).await
 }
 
 /// Adds an account to a team.
@@ -157,14 +157,14 @@ pub(in crate::http) async fn team_members(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn add_team_member(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path((id, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = org_of_team(&snapshot, &caller.identity, &id).await?;
     drop(snapshot);
-    orgs::add_member(&app, &caller.identity, org.id, &user).await?;
+    orgs::add_member(&state, &caller.identity, org.id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -175,14 +175,14 @@ pub(in crate::http) async fn add_team_member(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn remove_team_member(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path((id, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = org_of_team(&snapshot, &caller.identity, &id).await?;
     drop(snapshot);
-    orgs::remove_member(&app, &caller.identity, org.id, &user).await?;
+    orgs::remove_member(&state, &caller.identity, org.id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

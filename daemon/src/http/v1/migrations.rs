@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created},
@@ -35,21 +35,21 @@ use crate::{
     ),
 )]
 pub(in crate::http) async fn migrate(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     headers: HeaderMap,
     JsonBody(input): JsonBody<api::MigrateRepository>,
 ) -> Result<Response, ApiError> {
     let respond_async = prefers_async(&headers);
     let when_failed = if respond_async { WhenFailed::Keep } else { WhenFailed::Remove };
-    let import = migrations::begin(&app, &caller.identity, &input, when_failed).await?;
+    let import = migrations::begin(&state, &caller.identity, &input, when_failed).await?;
     if !respond_async {
         let found = import.end().await?;
-        return Ok(created(show::repository(&app, &caller.identity, &found)).into_response());
+        return Ok(created(show::repository(&state, &caller.identity, &found)).into_response());
     }
-    let location = format!("{}/api/v1/repos/{}", app.root_url, import.found.path());
+    let location = format!("{}/api/v1/repos/{}", state.root_url, import.found.path());
     let location = HeaderValue::try_from(location).map_err(|_| Error::Busy)?;
-    let body = JsonResponse(StatusCode::ACCEPTED, show::repository(&app, &caller.identity, &import.found));
+    let body = JsonResponse(StatusCode::ACCEPTED, show::repository(&state, &caller.identity, &import.found));
     let applied = (header::HeaderName::from_static("preference-applied"), HeaderValue::from_static("respond-async"));
     Ok(([(header::LOCATION, location), applied], body).into_response())
 }

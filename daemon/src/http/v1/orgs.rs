@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, OrganizationScope, SignedIn, UserOrganizationScopes},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -31,16 +31,16 @@ use crate::{
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query.as_deref());
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = orgs::list(&snapshot, &viewer, page.window()).await?;
-    let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
-    Ok(page.response(&app, "/api/v1/orgs", query.as_deref(), total, shown))
+    let shown: Vec<_> = rows.iter().map(|row| show::organization(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(&state, "/api/v1/orgs", query.as_deref(), total, shown))
 }
 
 /// Lists the caller's organizations.
@@ -52,12 +52,12 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list_own(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<UserOrganizationScopes>>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let user = access::require_account(&caller.identity)?.user.id;
-    of_user(&app, &caller, user, "/api/v1/user/orgs", query.as_deref()).await
+    of_user(&state, &caller, user, "/api/v1/user/orgs", query.as_deref()).await
 }
 
 /// Lists the organizations of an account.
@@ -69,30 +69,30 @@ pub(in crate::http) async fn list_own(
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list_of(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<UserOrganizationScopes>>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let user = viewer::find(&snapshot, &caller.identity, &name).await?.id();
     drop(snapshot);
-    of_user(&app, &caller, user, &format!("/api/v1/users/{name}/orgs"), query.as_deref()).await
+    of_user(&state, &caller, user, &format!("/api/v1/users/{name}/orgs"), query.as_deref()).await
 }
 
 async fn of_user(
-    app: &App,
+    state: &AppState,
     caller: &Caller<SignedIn<UserOrganizationScopes>>,
     user: u64,
     path: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query);
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = page.cut(orgs::of_user(&snapshot, &viewer, user).await?);
-    let shown: Vec<_> = rows.iter().map(|row| show::organization(app, &caller.identity, row)).collect();
-    Ok(page.response(app, path, query, total, shown))
+    let shown: Vec<_> = rows.iter().map(|row| show::organization(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(state, path, query, total, shown))
 }
 
 /// Returns the permissions of an account in an organization.
@@ -103,11 +103,11 @@ async fn of_user(
     responses((status = 200, body = api::OrgPermissions)),
 )]
 pub(in crate::http) async fn permissions(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<UserOrganizationScopes>>,
     Path((name, org)): Path<(String, String)>,
 ) -> Result<JsonResponse<api::OrgPermissions>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = orgs::permissions(&snapshot, &caller.identity, &name, &org).await?;
     Ok(ok(show::permissions(found)))
 }
@@ -120,12 +120,12 @@ pub(in crate::http) async fn permissions(
     responses((status = 201, body = api::Organization)),
 )]
 pub(in crate::http) async fn create(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     JsonBody(input): JsonBody<api::CreateOrg>,
 ) -> Result<JsonResponse<api::Organization>, ApiError> {
-    let org = orgs::create(&app, &caller.identity, None, input).await?;
-    Ok(created(show::organization(&app, &caller.identity, &org)))
+    let org = orgs::create(&state, &caller.identity, None, input).await?;
+    Ok(created(show::organization(&state.root_url, &caller.identity, &org)))
 }
 
 /// Returns an organization.
@@ -135,13 +135,13 @@ pub(in crate::http) async fn create(
     responses((status = 200, body = api::Organization)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
 ) -> Result<JsonResponse<api::Organization>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &name).await?;
-    Ok(ok(show::organization(&app, &caller.identity, &org)))
+    Ok(ok(show::organization(&state.root_url, &caller.identity, &org)))
 }
 
 /// Changes an organization. Absent fields keep their values.
@@ -152,13 +152,13 @@ pub(in crate::http) async fn get(
     responses((status = 200, body = api::Organization)),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::EditOrg>,
 ) -> Result<JsonResponse<api::Organization>, ApiError> {
-    let org = orgs::edit(&app, &caller.identity, &name, &input).await?;
-    Ok(ok(show::organization(&app, &caller.identity, &org)))
+    let org = orgs::edit(&state, &caller.identity, &name, &input).await?;
+    Ok(ok(show::organization(&state.root_url, &caller.identity, &org)))
 }
 
 /// Deletes an organization without repositories.
@@ -168,11 +168,11 @@ pub(in crate::http) async fn edit(
     responses((status = 204), (status = 409, description = "The organization owns repositories.")),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    orgs::delete(&app, &caller.identity, &name).await?;
+    orgs::delete(&state, &caller.identity, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -184,11 +184,11 @@ pub(in crate::http) async fn delete(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn rename(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::RenameOrg>,
 ) -> Result<StatusCode, ApiError> {
-    orgs::rename(&app, &caller.identity, &name, &input.new_name).await?;
+    orgs::rename(&state, &caller.identity, &name, &input.new_name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

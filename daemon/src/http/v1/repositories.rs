@@ -9,8 +9,8 @@ use farrier_proto::store::OwnerKind;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{
             AdminScope, Caller, OrganizationRepositoryScopes, OrganizationScope, RepositoryScope, UserRepositoryScopes,
         },
@@ -33,8 +33,8 @@ use crate::{
 type RepositoryResult = Result<JsonResponse<api::Repository>, ApiError>;
 type EditableResult = Result<Editable<api::Repository>, ApiError>;
 
-fn editable(app: &App, identity: &Identity, found: &FoundRepository) -> Editable<api::Repository> {
-    Editable(ok(show::repository(app, identity, found)), Revision::of_repository(&found.repository))
+fn editable(state: &AppState, identity: &Identity, found: &FoundRepository) -> Editable<api::Repository> {
+    Editable(ok(show::repository(state, identity, found)), Revision::of_repository(&found.repository))
 }
 
 /// Returns a repository.
@@ -44,13 +44,13 @@ fn editable(app: &App, identity: &Identity, found: &FoundRepository) -> Editable
     responses((status = 200, body = api::Repository)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> EditableResult {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    Ok(editable(&app, &caller.identity, &found))
+    Ok(editable(&state, &caller.identity, &found))
 }
 
 /// Returns a repository by its number.
@@ -61,13 +61,13 @@ pub(in crate::http) async fn get(
     responses((status = 200, body = api::Repository)),
 )]
 pub(in crate::http) async fn get_by_id(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
 ) -> EditableResult {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find_by_id(&snapshot, &caller.identity, id.parse().unwrap_or(0)).await?;
-    Ok(editable(&app, &caller.identity, &found))
+    Ok(editable(&state, &caller.identity, &found))
 }
 
 /// Creates a repository that the caller owns.
@@ -82,11 +82,11 @@ pub(in crate::http) async fn get_by_id(
     ),
 )]
 pub(in crate::http) async fn create_own(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<UserRepositoryScopes>,
     JsonBody(input): JsonBody<api::CreateRepository>,
 ) -> RepositoryResult {
-    create(&app, &caller.identity, OwnerChoice::Caller, input).await
+    create(&state, &caller.identity, OwnerChoice::Caller, input).await
 }
 
 /// Creates a repository in an organization.
@@ -101,12 +101,12 @@ pub(in crate::http) async fn create_own(
     ),
 )]
 pub(in crate::http) async fn create_in_org(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationRepositoryScopes>,
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::CreateRepository>,
 ) -> RepositoryResult {
-    create(&app, &caller.identity, OwnerChoice::Org(&name), input).await
+    create(&state, &caller.identity, OwnerChoice::Org(&name), input).await
 }
 
 /// Creates a repository for an account or organization.
@@ -121,27 +121,27 @@ pub(in crate::http) async fn create_in_org(
     ),
 )]
 pub(in crate::http) async fn create_for(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(owner): Path<String>,
     JsonBody(input): JsonBody<api::CreateRepository>,
 ) -> RepositoryResult {
-    create(&app, &caller.identity, OwnerChoice::Anyone(&owner), input).await
+    create(&state, &caller.identity, OwnerChoice::Anyone(&owner), input).await
 }
 
 async fn create(
-    app: &App,
+    state: &AppState,
     identity: &Identity,
     owner: OwnerChoice<'_>,
     input: api::CreateRepository,
 ) -> RepositoryResult {
-    let result: Result<FoundRepository, Error> = repositories::create(app, identity, owner, input).await;
+    let result: Result<FoundRepository, Error> = repositories::create(state, identity, owner, input).await;
     let found = result.map_err(|error| match error {
         // Gitea-family clients expect 400 for this field.
         Error::Invalid { field: "readme", reason } => ApiError::new(StatusCode::BAD_REQUEST, reason),
         other => other.into(),
     })?;
-    Ok(created(show::repository(app, identity, &found)))
+    Ok(created(show::repository(state, identity, &found)))
 }
 
 /// Changes a repository. Absent fields keep their values.
@@ -153,14 +153,14 @@ async fn create(
     responses((status = 200, body = api::Repository)),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
     JsonBody(input): JsonBody<api::EditRepository>,
 ) -> EditableResult {
-    let changed = repositories::edit(&app, &caller.identity, &owner, &name, &input, &expected).await?;
-    Ok(editable(&app, &caller.identity, &changed))
+    let changed = repositories::edit(&state, &caller.identity, &owner, &name, &input, &expected).await?;
+    Ok(editable(&state, &caller.identity, &changed))
 }
 
 /// Deletes a repository with its content, hooks, runs and artifacts.
@@ -171,12 +171,12 @@ pub(in crate::http) async fn edit(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    repositories::delete(&app, &caller.identity, &owner, &name, &expected).await?;
+    repositories::delete(&state, &caller.identity, &owner, &name, &expected).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -188,11 +188,11 @@ pub(in crate::http) async fn delete(
     responses((status = 202), (status = 204)),
 )]
 pub(in crate::http) async fn delete_all(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let owner = viewer::find_of_kind(&snapshot, &caller.identity, &name, OwnerKind::Org).await?;
     let rights = access::owns(&snapshot, &caller.identity, &owner).await.map_err(Error::from)?;
     drop(snapshot);
@@ -202,7 +202,7 @@ pub(in crate::http) async fn delete_all(
             Error::Forbidden { reason: "only owners of the organization delete its repositories".into() }.into()
         );
     }
-    let deleted = repositories::delete_all(&app, &caller.identity, &owner).await?;
+    let deleted = repositories::delete_all(&state, &caller.identity, &owner).await?;
     Ok(if deleted == 0 { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED })
 }
 
@@ -214,12 +214,12 @@ pub(in crate::http) async fn delete_all(
     responses((status = 200, body = Vec<api::Repository>)),
 )]
 pub(in crate::http) async fn forks(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
     let headers = PageQuery::of(query.as_deref()).headers("", query.as_deref(), 0);
     Ok((headers, ok(Vec::<api::Repository>::new())).into_response())

@@ -9,8 +9,8 @@ use farrier_proto::store::OwnerKind;
 use http::HeaderMap;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, OrganizationScope, RepositoryScope, UserRepositoryScopes},
         error::ApiError,
         extract::ok,
@@ -36,16 +36,16 @@ use crate::{
     responses((status = 200, body = Vec<api::Repository>), (status = 422, description = "The order is not valid.")),
 )]
 pub(in crate::http) async fn own(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<UserRepositoryScopes>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let order = order_by(&text(query, "order_by"))?;
     let page = PageQuery::of(query);
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::reachable(&snapshot, &caller.identity, order, page.skip(), page.limit).await?;
-    Ok(list(&app, &caller.identity, found, page, "/user/repos", query))
+    Ok(list(&state, &caller.identity, found, page, "/user/repos", query))
 }
 
 /// Lists the repositories of an account that the caller sees.
@@ -56,12 +56,12 @@ pub(in crate::http) async fn own(
     responses((status = 200, body = Vec<api::Repository>)),
 )]
 pub(in crate::http) async fn of_user(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<UserRepositoryScopes>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    of_owner(&app, &caller.identity, &name, query.as_deref(), "users").await
+    of_owner(&state, &caller.identity, &name, query.as_deref(), "users").await
 }
 
 /// Lists the repositories of an organization that the caller sees.
@@ -72,27 +72,27 @@ pub(in crate::http) async fn of_user(
     responses((status = 200, body = Vec<api::Repository>)),
 )]
 pub(in crate::http) async fn of_org(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    of_owner(&app, &caller.identity, &name, query.as_deref(), "orgs").await
+    of_owner(&state, &caller.identity, &name, query.as_deref(), "orgs").await
 }
 
 async fn of_owner(
-    app: &App,
+    state: &AppState,
     identity: &Identity,
     name: &str,
     query: Option<&str>,
     kind: &str,
 ) -> Result<Response, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let owner_kind = if kind == "orgs" { OwnerKind::Org } else { OwnerKind::User };
     let owner = viewer::find_of_kind(&snapshot, identity, name, owner_kind).await?;
     let page = PageQuery::of(query);
     let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
-    Ok(list(app, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
+    Ok(list(state, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
 }
 
 /// Searches the repositories that the caller sees.
@@ -106,34 +106,34 @@ async fn of_owner(
     ),
 )]
 pub(in crate::http) async fn search(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let selection = parse_query(query)?;
     let page = PageQuery::of(query);
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, total) = repositories::list(&snapshot, &caller.identity, &selection, page.skip(), page.limit).await?;
-    let data = found.iter().map(|found| show::repository(&app, &caller.identity, found)).collect();
-    let headers = headers(&app, page, "/repos/search", query, total);
+    let data = found.iter().map(|found| show::repository(&state, &caller.identity, found)).collect();
+    let headers = headers(&state, page, "/repos/search", query, total);
     Ok((headers, ok(api::RepositorySearch { ok: true, data })).into_response())
 }
 
 fn list(
-    app: &App,
+    state: &AppState,
     identity: &Identity,
     (found, total): (Vec<FoundRepository>, u64),
     page: PageQuery,
     path: &str,
     query: Option<&str>,
 ) -> Response {
-    let shown: Vec<_> = found.iter().map(|found| show::repository(app, identity, found)).collect();
-    (headers(app, page, path, query, total), ok(shown)).into_response()
+    let shown: Vec<_> = found.iter().map(|found| show::repository(state, identity, found)).collect();
+    (headers(state, page, path, query, total), ok(shown)).into_response()
 }
 
-fn headers(app: &App, page: PageQuery, path: &str, query: Option<&str>, total: u64) -> HeaderMap {
-    page.headers(&format!("{}/api/v1{path}", app.root_url), query, total)
+fn headers(state: &AppState, page: PageQuery, path: &str, query: Option<&str>, total: u64) -> HeaderMap {
+    page.headers(&format!("{}/api/v1{path}", state.root_url), query, total)
 }
 
 /// Returns a parameter, or an empty string if it is absent.

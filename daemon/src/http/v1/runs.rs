@@ -8,8 +8,8 @@ use farrier_common::api;
 use farrier_proto::store::Run;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -34,12 +34,12 @@ struct ActionsContext {
 }
 
 async fn actions_context(
-    app: &App,
+    state: &AppState,
     caller: &Caller<RepositoryScope>,
     owner: &str,
     name: &str,
 ) -> Result<ActionsContext, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, Action::ReadActions).await?;
     let path = found.path();
     Ok(ActionsContext { snapshot, found, path })
@@ -51,9 +51,9 @@ impl ActionsContext {
         Ok(ci::run_in(&self.snapshot, self.found.repository.id, id).await?)
     }
 
-    async fn jobs(&self, app: &App, run: &Run) -> Result<api::Jobs, ApiError> {
+    async fn jobs(&self, state: &AppState, run: &Run) -> Result<api::Jobs, ApiError> {
         let rows = runs::jobs_of_run(&self.snapshot, run.id, ci::JOBS_MAX).await.map_err(Error::from)?;
-        let jobs: Vec<_> = rows.iter().map(|job| show::job(app, &self.path, run, job)).collect();
+        let jobs: Vec<_> = rows.iter().map(|job| show::job(&state.root_url, &self.path, run, job)).collect();
         Ok(api::Jobs { total_count: show::number(jobs.len() as u64), jobs })
     }
 }
@@ -66,14 +66,14 @@ impl ActionsContext {
     responses((status = 200, body = api::Runs)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = actions_context(&app, &caller, &owner, &name).await?;
-    let (rows, total, headers) = page_of_runs(&app, &context, query.as_deref(), "runs").await?;
-    let workflow_runs = rows.iter().map(|run| show::run(&app, &context.path, run)).collect();
+    let context = actions_context(&state, &caller, &owner, &name).await?;
+    let (rows, total, headers) = page_of_runs(&state, &context, query.as_deref(), "runs").await?;
+    let workflow_runs = rows.iter().map(|run| show::run(&state.root_url, &context.path, run)).collect();
     Ok((headers, ok(api::Runs { total_count: show::number(total), workflow_runs })).into_response())
 }
 
@@ -85,19 +85,19 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = api::TaskList)),
 )]
 pub(in crate::http) async fn list_tasks(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = actions_context(&app, &caller, &owner, &name).await?;
-    let (rows, total, headers) = page_of_runs(&app, &context, query.as_deref(), "tasks").await?;
-    let workflow_runs = rows.iter().map(|run| show::task(&app, &context.path, run)).collect();
+    let context = actions_context(&state, &caller, &owner, &name).await?;
+    let (rows, total, headers) = page_of_runs(&state, &context, query.as_deref(), "tasks").await?;
+    let workflow_runs = rows.iter().map(|run| show::task(&state.root_url, &context.path, run)).collect();
     Ok((headers, ok(api::TaskList { total_count: show::number(total), workflow_runs })).into_response())
 }
 
 async fn page_of_runs(
-    app: &App,
+    state: &AppState,
     context: &ActionsContext,
     query: Option<&str>,
     list: &str,
@@ -106,7 +106,7 @@ async fn page_of_runs(
     let repository = context.found.repository.id;
     let (rows, total) =
         runs::of_repository(&context.snapshot, repository, page.skip(), page.limit).await.map_err(Error::from)?;
-    let address = format!("{}/{list}", show::actions_url(app, &context.path));
+    let address = format!("{}/{list}", show::actions_url(&state.root_url, &context.path));
     Ok((rows, total, page.headers(&address, query, total)))
 }
 
@@ -117,13 +117,13 @@ async fn page_of_runs(
     responses((status = 200, body = api::Run)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, run)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Run>, ApiError> {
-    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let context = actions_context(&state, &caller, &owner, &name).await?;
     let run = context.run(&run).await?;
-    Ok(ok(show::run(&app, &context.path, &run)))
+    Ok(ok(show::run(&state.root_url, &context.path, &run)))
 }
 
 /// Lists the jobs of a run, oldest first.
@@ -133,13 +133,13 @@ pub(in crate::http) async fn get(
     responses((status = 200, body = api::Jobs)),
 )]
 pub(in crate::http) async fn jobs(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, run)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Jobs>, ApiError> {
-    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let context = actions_context(&state, &caller, &owner, &name).await?;
     let run = context.run(&run).await?;
-    Ok(ok(context.jobs(&app, &run).await?))
+    Ok(ok(context.jobs(&state, &run).await?))
 }
 
 /// Returns an attempt of a run. A rerun is a new run, so only attempt 1 exists.
@@ -149,12 +149,12 @@ pub(in crate::http) async fn jobs(
     responses((status = 200, body = api::Run)),
 )]
 pub(in crate::http) async fn attempt(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, run, attempt)): Path<(String, String, String, String)>,
 ) -> Result<JsonResponse<api::Run>, ApiError> {
     first_attempt(&attempt)?;
-    get(State(app), caller, Path((owner, name, run))).await
+    get(State(state), caller, Path((owner, name, run))).await
 }
 
 /// Lists the jobs of an attempt, oldest first.
@@ -164,12 +164,12 @@ pub(in crate::http) async fn attempt(
     responses((status = 200, body = api::Jobs)),
 )]
 pub(in crate::http) async fn attempt_jobs(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, run, attempt)): Path<(String, String, String, String)>,
 ) -> Result<JsonResponse<api::Jobs>, ApiError> {
     first_attempt(&attempt)?;
-    jobs(State(app), caller, Path((owner, name, run))).await
+    jobs(State(state), caller, Path((owner, name, run))).await
 }
 
 fn first_attempt(attempt: &str) -> Result<(), Error> {
@@ -183,15 +183,15 @@ fn first_attempt(attempt: &str) -> Result<(), Error> {
     responses((status = 200, body = api::Job)),
 )]
 pub(in crate::http) async fn job(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, job)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Job>, ApiError> {
     let missing = || Error::NotFound { what: "the job" };
-    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let context = actions_context(&state, &caller, &owner, &name).await?;
     let id = job.parse().map_err(|_| missing())?;
     let row = runs::job_by_id(&context.snapshot, id).await.map_err(Error::from)?;
     let row = row.filter(|row| row.repository_id == context.found.repository.id).ok_or_else(missing)?;
     let run = ci::run_in(&context.snapshot, row.repository_id, row.run_id).await?;
-    Ok(ok(show::job(&app, &context.path, &run, &row)))
+    Ok(ok(show::job(&state.root_url, &context.path, &run, &row)))
 }

@@ -5,8 +5,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::CheckedCredentials,
         extract::{JsonResponse, ok},
     },
@@ -19,8 +19,11 @@ use crate::{
     operation_id = "getVersion", tag = "miscellaneous",
     responses((status = 200, body = api::Version)),
 )]
-pub(in crate::http) async fn version(State(app): State<App>, _: CheckedCredentials) -> JsonResponse<api::Version> {
-    ok(api::Version { version: app.config.server.version.clone() })
+pub(in crate::http) async fn version(
+    State(state): State<AppState>,
+    _: CheckedCredentials,
+) -> JsonResponse<api::Version> {
+    ok(api::Version { version: state.config.server.version.clone() })
 }
 
 /// Returns the health of the daemon: 200 if it can handle requests, else 503.
@@ -30,8 +33,8 @@ pub(in crate::http) async fn version(State(app): State<App>, _: CheckedCredentia
     security(()),
     responses((status = 200, body = api::Health), (status = 503, body = api::Health)),
 )]
-pub(in crate::http) async fn health(State(app): State<App>) -> JsonResponse<api::Health> {
-    let health = status::health(&app).await;
+pub(in crate::http) async fn health(State(state): State<AppState>) -> JsonResponse<api::Health> {
+    let health = status::health(&state).await;
     let status = if health.status == "fail" { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     JsonResponse(status, health)
 }

@@ -4,8 +4,8 @@ use axum::extract::{Path, State};
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::CheckedCredentials,
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -107,13 +107,13 @@ pub(in crate::http) async fn gitignore(
     responses((status = 200, body = Vec<api::LicenseEntry>)),
 )]
 pub(in crate::http) async fn licenses(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _: CheckedCredentials,
 ) -> JsonResponse<Vec<api::LicenseEntry>> {
     let entry = |license: &templates::License| api::LicenseEntry {
         key: license.key.into(),
         name: license.name.into(),
-        url: license_url(&app, license.key),
+        url: license_url(&state, license.key),
     };
     ok(templates::licenses().iter().map(entry).collect())
 }
@@ -125,7 +125,7 @@ pub(in crate::http) async fn licenses(
     responses((status = 200, body = api::License)),
 )]
 pub(in crate::http) async fn license(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _: CheckedCredentials,
     Path(key): Path<String>,
 ) -> Result<JsonResponse<api::License>, ApiError> {
@@ -133,7 +133,7 @@ pub(in crate::http) async fn license(
     Ok(ok(api::License {
         key: license.key.into(),
         name: license.name.into(),
-        url: license_url(&app, license.key),
+        url: license_url(&state, license.key),
         implementation: "Create a text file named LICENSE in the root of your source code, copy the text of the \
                          license into it, and fill in [year] and [fullname]."
             .into(),
@@ -141,8 +141,8 @@ pub(in crate::http) async fn license(
     }))
 }
 
-fn license_url(app: &App, key: &str) -> String {
-    format!("{}/api/v1/licenses/{key}", app.root_url)
+fn license_url(state: &AppState, key: &str) -> String {
+    format!("{}/api/v1/licenses/{key}", state.root_url)
 }
 
 /// Lists the names of the label sets.

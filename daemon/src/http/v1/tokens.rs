@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller, NoScope, RequiredScopes, SignedIn, UserScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -29,12 +29,12 @@ use crate::{
     responses((status = 200, body = Vec<api::AccessToken>)),
 )]
 pub(in crate::http) async fn list(
-    app: State<App>,
+    state: State<AppState>,
     caller: Caller<SignedIn<UserScope>>,
     name: Path<String>,
     query: RawQuery,
 ) -> Result<Response, ApiError> {
-    list_as(app, caller, name, query, "users").await
+    list_as(state, caller, name, query, "users").await
 }
 
 /// Lists the access tokens of an account, newest first, without the tokens themselves.
@@ -46,29 +46,29 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = Vec<api::AccessToken>)),
 )]
 pub(in crate::http) async fn list_for(
-    app: State<App>,
+    state: State<AppState>,
     caller: Caller<AdminScope>,
     name: Path<String>,
     query: RawQuery,
 ) -> Result<Response, ApiError> {
-    list_as(app, caller, name, query, "admin/users").await
+    list_as(state, caller, name, query, "admin/users").await
 }
 
 async fn list_as<N: RequiredScopes>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<N>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
     prefix: &str,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query.as_deref());
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (rows, total) = page.cut(tokens::list(&snapshot, &caller.identity, &name).await?);
     let mut shown = Vec::with_capacity(rows.len());
     for row in &rows {
         shown.push(show::token(&snapshot, row, "").await?);
     }
-    Ok(page.response(&app, &format!("/api/v1/{prefix}/{name}/tokens"), query.as_deref(), total, shown))
+    Ok(page.response(&state, &format!("/api/v1/{prefix}/{name}/tokens"), query.as_deref(), total, shown))
 }
 
 /// Creates an access token. Only this response contains it.
@@ -82,12 +82,12 @@ async fn list_as<N: RequiredScopes>(
     ),
 )]
 pub(in crate::http) async fn create(
-    app: State<App>,
+    state: State<AppState>,
     caller: Caller<UserScope>,
     name: Path<String>,
     input: JsonBody<api::CreateToken>,
 ) -> Result<JsonResponse<api::AccessToken>, ApiError> {
-    create_as(app, caller, name, input).await
+    create_as(state, caller, name, input).await
 }
 
 /// Creates an access token for an account. Only this response contains it.
@@ -101,24 +101,24 @@ pub(in crate::http) async fn create(
     ),
 )]
 pub(in crate::http) async fn create_for(
-    app: State<App>,
+    state: State<AppState>,
     caller: Caller<AdminScope>,
     name: Path<String>,
     input: JsonBody<api::CreateToken>,
 ) -> Result<JsonResponse<api::AccessToken>, ApiError> {
-    create_as(app, caller, name, input).await
+    create_as(state, caller, name, input).await
 }
 
 async fn create_as<N: RequiredScopes>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<N>,
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::CreateToken>,
 ) -> Result<JsonResponse<api::AccessToken>, ApiError> {
-    let created_token = tokens::create(&app, &caller.identity, &name, &input).await;
+    let created_token = tokens::create(&state, &caller.identity, &name, &input).await;
     // Gitea-family clients expect 400 for these fields.
     let token = created_token.map_err(|error| ApiError::bad_request_for(error, &["name", "scopes", "repositories"]))?;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     Ok(created(show::token(&snapshot, &token.row, &token.clear).await?))
 }
 
@@ -129,11 +129,11 @@ async fn create_as<N: RequiredScopes>(
     responses((status = 204), (status = 422, description = "Several tokens have this name.")),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<UserScope>,
     Path((name, token)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    tokens::delete(&app, &caller.identity, &name, &token).await?;
+    tokens::delete(&state, &caller.identity, &name, &token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -144,11 +144,11 @@ pub(in crate::http) async fn delete(
     responses((status = 204), (status = 422, description = "Several tokens have this name.")),
 )]
 pub(in crate::http) async fn delete_for(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path((name, token)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    tokens::delete(&app, &caller.identity, &name, &token).await?;
+    tokens::delete(&state, &caller.identity, &name, &token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -160,12 +160,12 @@ pub(in crate::http) async fn delete_for(
     responses((status = 200, body = api::CurrentToken)),
 )]
 pub(in crate::http) async fn current(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<NoScope>>,
 ) -> Result<JsonResponse<api::CurrentToken>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let (row, user) = tokens::current(&snapshot, &caller.identity).await?;
-    Ok(ok(show::current_token(&snapshot, &row, &user, app.now_ms()).await?))
+    Ok(ok(show::current_token(&snapshot, &row, &user, state.now_ms()).await?))
 }
 
 /// Deletes the token of the current request.
@@ -175,9 +175,9 @@ pub(in crate::http) async fn current(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete_current(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<NoScope>>,
 ) -> Result<StatusCode, ApiError> {
-    tokens::delete_current(&app, &caller.identity).await?;
+    tokens::delete_current(&state, &caller.identity).await?;
     Ok(StatusCode::NO_CONTENT)
 }

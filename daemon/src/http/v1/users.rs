@@ -7,8 +7,8 @@ use axum::{
 use farrier_common::api;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, SignedIn, UserScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -31,11 +31,11 @@ use crate::{
     responses((status = 200, body = api::User)),
 )]
 pub(in crate::http) async fn current(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<SignedIn<UserScope>>,
 ) -> Result<JsonResponse<api::User>, ApiError> {
     let account = access::require_account(&caller.identity)?;
-    Ok(ok(show::user(&app, &caller.identity, &account.user)))
+    Ok(ok(show::user(&state.root_url, &caller.identity, &account.user)))
 }
 
 /// Searches the accounts that the caller sees.
@@ -46,13 +46,13 @@ pub(in crate::http) async fn current(
     responses((status = 200, body = api::FoundUsers)),
 )]
 pub(in crate::http) async fn search(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<UserScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let page = PageQuery::of(query);
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let filter = AccountFilter {
         text: query::value(query, "q"),
@@ -60,8 +60,8 @@ pub(in crate::http) async fn search(
         ..AccountFilter::default()
     };
     let (rows, total) = accounts::list(&snapshot, &viewer, &filter, (AccountOrder::Id, false), page.window()).await?;
-    let data = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
-    Ok(page.response(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
+    let data = rows.iter().map(|row| show::user(&state.root_url, &caller.identity, row)).collect();
+    Ok(page.response(&state, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
 }
 
 /// Returns an account. An organization is returned in the format of an account.
@@ -71,11 +71,11 @@ pub(in crate::http) async fn search(
     responses((status = 200, body = api::User)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<UserScope>,
     Path(name): Path<String>,
 ) -> Result<JsonResponse<api::User>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let owner = viewer::find(&snapshot, &caller.identity, &name).await?;
-    Ok(ok(show::owner(&app, &caller.identity, &owner)))
+    Ok(ok(show::owner(&state.root_url, &caller.identity, &owner)))
 }

@@ -8,26 +8,25 @@ use super::{
     check_website, user_to_change, visibility,
 };
 use crate::{
-    app::App,
     model::identity::Identity,
-    service::{Error, access, security_log, sign_in},
+    service::{Context, Error, access, security_log, sign_in},
     store::{Tx, owners, repositories},
 };
 
 /// Changes an account. Requires a site administrator.
-pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -> Result<User, Error> {
+pub async fn edit(context: &Context, identity: &Identity, name: &str, input: EditUser) -> Result<User, Error> {
     access::require_site_admin(identity)?;
     check(&input)?;
     let password_hash = match input.password.clone().filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password("password", &password)?;
-            Some(sign_in::hash_password(app, password).await?)
+            Some(sign_in::hash_password(context, password).await?)
         }
         None => None,
     };
-    let now = app.now_ms();
+    let now = context.now_ms();
     let (input, hash) = (&input, &password_hash);
-    let (before, after) = app
+    let (before, after) = context
         .store
         .write(async |tx: Tx| {
             let old = user_to_change(&tx, identity, name).await?;
@@ -99,11 +98,12 @@ fn apply(row: &mut User, input: &EditUser) -> Result<(), Error> {
 }
 
 /// Renames an account. The old name redirects to the new one until another account takes it.
-pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
+pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     names::check_owner(new).map_err(|e| Error::invalid("new_username", format!("name {e}")))?;
-    let now = app.now_ms();
-    app.store
+    let now = context.now_ms();
+    context
+        .store
         .write(async |tx: Tx| {
             let old = user_to_change(&tx, identity, name).await?;
             let row = User { name: new.to_owned(), updated_ms: now, ..old.clone() };

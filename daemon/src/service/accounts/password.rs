@@ -5,9 +5,8 @@ use farrier_proto::store::User;
 
 use super::check_password;
 use crate::{
-    app::App,
     model::identity::{Identity, Proof},
-    service::{Error, access, security_log, sign_in},
+    service::{Context, Error, access, security_log, sign_in},
     store::{Tx, owners},
 };
 
@@ -15,7 +14,12 @@ use crate::{
 ///
 /// The old password is required even with a token, so that a stolen token is not enough to take over the account.
 /// It is not required from the operator on this machine, who could set any password.
-pub async fn change_password(app: &App, identity: &Identity, input: ChangePassword, source: &str) -> Result<(), Error> {
+pub async fn change_password(
+    context: &Context,
+    identity: &Identity,
+    input: ChangePassword,
+    source: &str,
+) -> Result<(), Error> {
     let account = access::require_account(identity)?;
     access::require_more_than_public(identity)?;
     if identity.token().is_some_and(|token| !token.repositories.is_empty()) {
@@ -26,11 +30,11 @@ pub async fn change_password(app: &App, identity: &Identity, input: ChangePasswo
     check_password("new_password", &input.new_password)?;
     let hash_before = match account.proof {
         Proof::Peer => account.user.password_hash.clone(),
-        Proof::Password | Proof::Token(_) => verified(app, &account.user, &input, source).await?,
+        Proof::Password | Proof::Token(_) => verified(context, &account.user, &input, source).await?,
     };
-    let hash = &sign_in::hash_password(app, input.new_password).await?;
-    let (id, hash_before, now) = (account.user.id, &hash_before, app.now_ms());
-    let (before, after) = app
+    let hash = &sign_in::hash_password(context, input.new_password).await?;
+    let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());
+    let (before, after) = context
         .store
         .write(async |tx: Tx| {
             let before = owners::user(&tx, id).await?.ok_or(Error::NotFound { what: "the account" })?;
@@ -49,7 +53,7 @@ pub async fn change_password(app: &App, identity: &Identity, input: ChangePasswo
 }
 
 /// Checks the old password and returns the stored hash that it was compared with.
-async fn verified(app: &App, user: &User, input: &ChangePassword, source: &str) -> Result<String, Error> {
+async fn verified(context: &Context, user: &User, input: &ChangePassword, source: &str) -> Result<String, Error> {
     if user.password_hash.is_empty() {
         let reason = format!(
             "the account has no password; an administrator sets the first one with PATCH /api/v1/admin/users/{}",
@@ -60,7 +64,7 @@ async fn verified(app: &App, user: &User, input: &ChangePassword, source: &str) 
     if input.old_password == input.new_password {
         return Err(Error::invalid("new_password", "is the same as the old password"));
     }
-    match sign_in::by_password(app, &user.name, input.old_password.clone(), source).await {
+    match sign_in::by_password(context, &user.name, input.old_password.clone(), source).await {
         Ok(account) if account.user.id == user.id => Ok(account.user.password_hash),
         Ok(_) | Err(Error::Unauthenticated { .. }) => Err(Error::invalid("old_password", "is wrong")),
         Err(error) => Err(error),

@@ -4,9 +4,8 @@ use farrier_proto::store::{Org, User};
 
 use super::{ADMIN_ID, user_to_change};
 use crate::{
-    app::App,
     model::identity::Identity,
-    service::{Error, access, hooks, security_log},
+    service::{Context, Error, access, hooks, security_log},
     store::{Tx, orgs, owners, repositories, tokens, users},
 };
 
@@ -15,13 +14,15 @@ const BATCH: usize = 1_000;
 
 /// Deletes an account with its tokens. With `purge` it also removes its memberships, and the organizations without
 /// repositories of which it is the only owner.
-pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
+pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     let user =
-        app.store.write(async |tx: Tx| removable(&tx, identity, name, purge).await.map(|(user, _)| user)).await?;
+        context.store.write(async |tx: Tx| removable(&tx, identity, name, purge).await.map(|(user, _)| user)).await?;
     let id = user.id;
-    while !app.store.write(async |tx: Tx| Ok::<_, Error>(users::end_collaborations(&tx, id, BATCH).await?)).await? {}
-    app.store
+    while !context.store.write(async |tx: Tx| Ok::<_, Error>(users::end_collaborations(&tx, id, BATCH).await?)).await? {
+    }
+    context
+        .store
         .write(async |tx: Tx| {
             let (user, owned_alone) = removable(&tx, identity, name, purge).await?;
             for org in orgs::ids_of_user(&tx, user.id).await? {

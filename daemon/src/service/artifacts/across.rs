@@ -8,11 +8,10 @@ use farrier_proto::store::{Artifact, Job, Run};
 
 use super::{MISSING, rows, visible};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
         repositories::{self, AccessCache, FoundRepository},
     },
@@ -128,12 +127,12 @@ impl ArtifactQuery {
 
 /// Returns a page of the matching artifacts that the caller may read.
 pub async fn page(
-    app: &App,
+    context: &Context,
     read: &impl Read,
     identity: &Identity,
     query: &ArtifactQuery,
 ) -> Result<ArtifactPage, Error> {
-    let (walk, now) = (query.walk(), app.now_ms());
+    let (walk, now) = (query.walk(), context.now_ms());
     let mut loader = EntryLoader { access_cache: AccessCache::new(identity, Action::ReadActions), last: None };
     let (mut page, mut skipped) = (ArtifactPage::default(), 0);
     let mut after = query.after;

@@ -5,12 +5,11 @@ use farrier_proto::store::{Artifact, ArtifactState, RunStatus, Upload};
 
 use super::{rows, visible};
 use crate::{
-    app::App,
     blob::UploadKey,
     clock::Millis,
     config::{OnDuplicate, UniquePer},
     model::{expiry, mime},
-    service::{Error, authentication::JobIdentity, ci::JOBS_MAX},
+    service::{Context, Error, authentication::JobIdentity, ci::JOBS_MAX},
     store::{Read, StoreError, Tx, ids::IdKind, repositories, runs},
 };
 
@@ -32,21 +31,21 @@ pub struct Create {
 /// If a finalized artifact has the name, the request is refused or, in replace mode, that artifact stays readable until
 /// the new upload is finalized. With `artifacts.unique_per = "run"` this also applies to artifacts of the run's other
 /// jobs, and a name that another job is currently uploading is refused.
-pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(UploadKey, String), Error> {
+pub async fn create(context: &Context, job: &JobIdentity, input: Create) -> Result<(UploadKey, String), Error> {
     names::check_artifact(&input.name).map_err(|e| Error::invalid("name", format!("the artifact name {e}")))?;
     let mime_type = input.mime_type.filter(|text| !text.is_empty()).unwrap_or_else(|| mime::ZIP.to_owned());
     if !mime::is_valid(&mime_type) {
         return Err(Error::invalid("mime_type", "a valid mime_type is required for this artifact version"));
     }
-    let limits = &app.config.artifacts;
-    let now = app.now_ms();
+    let limits = &context.config.artifacts;
+    let now = context.now_ms();
     let expires_ms = expiry::decide(now, input.expires_ms, limits.retention_days, limits.max_retention_days)
         .map_err(|error| Error::invalid("expires_at", error.to_string()))?;
-    check_quota(app, &app.store.read().await?, job.repository_id, 1).await?;
+    check_quota(context, &context.store.read().await?, job.repository_id, 1).await?;
 
-    let fresh_id = app.store.next_id(IdKind::Artifact).await?;
+    let fresh_id = context.store.next_id(IdKind::Artifact).await?;
     let (name, mime, fresh) = (&input.name, &mime_type, fresh_id);
-    let key = app
+    let key = context
         .store
         .write(async |tx: Tx| {
             // The repository may have been deleted since.
@@ -55,12 +54,12 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Uplo
                 return Err(Error::NotFound { what: "the run" });
             }
             let before = current(&tx, job, name, now).await?;
-            let rejects = app.config.artifacts.on_duplicate == OnDuplicate::Reject;
+            let rejects = context.config.artifacts.on_duplicate == OnDuplicate::Reject;
             let is_final = |row: &Artifact| row.state() == ArtifactState::Final;
             if before.as_ref().is_some_and(is_final) && rejects {
                 return Err(exists(job.run_id, name));
             }
-            if app.config.artifacts.unique_per == UniquePer::Run {
+            if context.config.artifacts.unique_per == UniquePer::Run {
                 let others = of_other_jobs(&tx, job, name, now).await?;
                 if others.iter().any(|other| rejects || !is_final(other)) {
                     return Err(exists(job.run_id, name));
@@ -85,9 +84,9 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Uplo
             Ok(UploadKey { artifact: row.id, generation })
         })
         .await?;
-    app.sweep.due_at(now.saturating_add(sweep_delay(app)));
+    context.sweep.due_at(now.saturating_add(sweep_delay(context)));
     if key.generation > 1 {
-        app.sweep.due_at(now);
+        context.sweep.due_at(now);
     }
     Ok((key, mime_type))
 }
@@ -114,8 +113,8 @@ pub(super) async fn of_other_jobs(
     Ok(rows)
 }
 
-fn sweep_delay(app: &App) -> Millis {
-    i64::try_from(app.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
+fn sweep_delay(context: &Context) -> Millis {
+    i64::try_from(context.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Returns the row that has the name. An expired artifact that the sweep has not handled yet is expired here, which
@@ -145,9 +144,9 @@ fn new_row(id: u64, job: &JobIdentity, name: &str, now: Millis) -> Artifact {
 }
 
 /// Returns an error if `more` bytes would exceed the repository's quota.
-pub(super) async fn check_quota(app: &App, read: &impl Read, repository: u64, more: u64) -> Result<(), Error> {
+pub(super) async fn check_quota(context: &Context, read: &impl Read, repository: u64, more: u64) -> Result<(), Error> {
     const PAGE: usize = 1_000;
-    let quota = app.config.artifacts.quota_bytes;
+    let quota = context.config.artifacts.quota_bytes;
     if quota == 0 {
         return Ok(());
     }

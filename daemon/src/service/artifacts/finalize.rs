@@ -8,11 +8,10 @@ use super::{
     digest_text, require_repository, rows,
 };
 use crate::{
-    app::App,
     blob::UploadKey,
     clock::Millis,
     config::UniquePer,
-    service::{Error, authentication::JobIdentity},
+    service::{Context, Error, authentication::JobIdentity},
     store::Tx,
 };
 
@@ -28,8 +27,8 @@ pub struct Finalize {
 }
 
 /// Finalizes an upload of `job` and returns the id of the artifact. Repeated calls return the same result.
-pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u64, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn finalize(context: &Context, job: &JobIdentity, input: Finalize) -> Result<u64, Error> {
+    let snapshot = context.store.read().await?;
     let row = rows::by_name(&snapshot, job.run_id, job.job_id, &input.name).await?.ok_or(MISSING)?;
     let Some((upload, committed)) = upload_to_finalize(&row)? else {
         let content = row.content.as_ref().ok_or(MISSING)?;
@@ -38,15 +37,15 @@ pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u
     };
     let key = UploadKey { artifact: row.id, generation: upload.generation };
     check_size(&input, committed.size)?;
-    check_quota(app, &snapshot, row.repository_id, committed.size).await?;
+    check_quota(context, &snapshot, row.repository_id, committed.size).await?;
     let refs = block_refs(&snapshot, key).await?;
     drop(snapshot);
 
     let failed = |source| Error::Blob { doing: "hashing the content", source };
-    let sha256 = app.digests.finish(key, &refs).await.map_err(failed)?;
+    let sha256 = context.digests.finish(key, &refs).await.map_err(failed)?;
     check_claims(&input, committed.size, &sha256)?;
-    confirm(app, job, key, &committed, &sha256).await?;
-    app.digests.forget(key);
+    confirm(context, job, key, &committed, &sha256).await?;
+    context.digests.forget(key);
     Ok(row.id)
 }
 
@@ -87,14 +86,14 @@ fn check_claims(input: &Finalize, size: u64, sha256: &[u8]) -> Result<(), Error>
 
 /// Makes the upload the content of the artifact, unless it has changed since it was checked.
 async fn confirm(
-    app: &App,
+    context: &Context,
     job: &JobIdentity,
     key: UploadKey,
     committed: &Committed,
     sha256: &[u8],
 ) -> Result<(), Error> {
-    let now = app.now_ms();
-    let expires_ms = app
+    let now = context.now_ms();
+    let expires_ms = context
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
@@ -110,7 +109,7 @@ async fn confirm(
             if let Some(old) = row.content.replace(content(&upload, committed, sha256)) {
                 rows::discard(&tx, row.id, old.generation, now);
             }
-            if app.config.artifacts.unique_per == UniquePer::Run {
+            if context.config.artifacts.unique_per == UniquePer::Run {
                 // Non-empty only in replace mode, since `create` refuses the name otherwise. The artifact stayed
                 // readable until now and is replaced by the newer one.
                 let replaced = of_other_jobs(&tx, job, &row.name, now).await?;
@@ -127,7 +126,7 @@ async fn confirm(
         })
         .await?;
     if let Some(expires_ms) = expires_ms {
-        wake(app, expires_ms, now);
+        wake(context, expires_ms, now);
     }
     Ok(())
 }
@@ -149,7 +148,7 @@ fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
 }
 
 /// Schedules the removal of the upload's leftovers, and the expiry of the artifact.
-fn wake(app: &App, expires_ms: Millis, now: Millis) {
-    app.sweep.due_at(expires_ms);
-    app.sweep.due_at(now);
+fn wake(context: &Context, expires_ms: Millis, now: Millis) {
+    context.sweep.due_at(expires_ms);
+    context.sweep.due_at(now);
 }

@@ -2,13 +2,12 @@
 
 use super::{MISSING, across, rows, visible};
 use crate::{
-    app::App,
     clock::Millis,
     model::{
         expiry::{self, ExpiryError},
         identity::Identity,
     },
-    service::{Error, access::Action},
+    service::{Context, Error, access::Action},
     store::Tx,
 };
 
@@ -23,14 +22,19 @@ pub enum NewExpiry {
 
 /// Sets the expiry time of artifact `id`. An expired artifact cannot be extended, since its bytes are gone or about to
 /// be removed.
-pub async fn keep(app: &App, identity: &Identity, id: u64, until: NewExpiry) -> Result<across::FoundArtifact, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn keep(
+    context: &Context,
+    identity: &Identity,
+    id: u64,
+    until: NewExpiry,
+) -> Result<across::FoundArtifact, Error> {
+    let snapshot = context.store.read().await?;
     let (mut entry, _) = across::get(&snapshot, identity, id, Action::WriteActions).await?;
     drop(snapshot);
-    let now = app.now_ms();
-    let expires_ms = end(now, until, app.config.artifacts.max_retention_days)?;
+    let now = context.now_ms();
+    let expires_ms = end(now, until, context.config.artifacts.max_retention_days)?;
     let repository = entry.row.repository_id;
-    entry.row = app
+    entry.row = context
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, id).await?;
@@ -44,7 +48,7 @@ pub async fn keep(app: &App, identity: &Identity, id: u64, until: NewExpiry) -> 
             Ok(row)
         })
         .await?;
-    app.sweep.due_at(expires_ms);
+    context.sweep.due_at(expires_ms);
     Ok(entry)
 }
 

@@ -4,8 +4,7 @@ use farrier_proto::store::{Artifact, Run};
 
 use super::{rows, visible};
 use crate::{
-    app::App,
-    service::{Error, authentication::JobIdentity},
+    service::{Context, Error, authentication::JobIdentity},
     store::{Read, artifacts::ArtifactList, runs},
 };
 
@@ -24,9 +23,13 @@ pub struct RunArtifactFilter {
 }
 
 /// Returns the visible artifacts of the job's run, including those of other jobs, oldest first.
-pub async fn list_run(app: &App, job: &JobIdentity, filter: &RunArtifactFilter) -> Result<Vec<Artifact>, Error> {
-    let now = app.now_ms();
-    let mut found = rows::named_of_run(&app.store.read().await?, job.run_id, RUN_MAX).await?;
+pub async fn list_run(
+    context: &Context,
+    job: &JobIdentity,
+    filter: &RunArtifactFilter,
+) -> Result<Vec<Artifact>, Error> {
+    let now = context.now_ms();
+    let mut found = rows::named_of_run(&context.store.read().await?, job.run_id, RUN_MAX).await?;
     found.retain(|row| {
         let name_matches = filter.name.as_ref().is_none_or(|name| *name == row.name);
         let id_matches = filter.id.is_none_or(|id| u64::try_from(id).ok() == Some(row.id));

@@ -6,13 +6,12 @@ use farrier_proto::store::{Artifact, Content, Run};
 
 use super::{MISSING, block_refs, require_repository, rows, visible};
 use crate::{
-    app::App,
     blob::{BlockReader, UploadKey},
     model::{
         mime,
         signed_url::{Grant, Operation},
     },
-    service::{Error, authentication::JobIdentity},
+    service::{Context, Error, authentication::JobIdentity},
     store::{Read, runs},
 };
 
@@ -35,9 +34,14 @@ pub struct Download {
 
 /// Returns the artifact `name` as a job of the run sees it: the one of job `job_id` if that job has one, else the
 /// newest of the run.
-pub async fn find_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<VisibleArtifact, Error> {
+pub async fn find_in_run(
+    context: &Context,
+    job: &JobIdentity,
+    job_id: &str,
+    name: &str,
+) -> Result<VisibleArtifact, Error> {
     let filter = super::RunArtifactFilter { name: Some(name.to_owned()), id: None };
-    let found = super::list_run(app, job, &filter).await?;
+    let found = super::list_run(context, job, &filter).await?;
     let own = job_id.parse().ok().and_then(|id: u64| found.iter().find(|row| row.job_id == id));
     let row = own.or(found.last()).cloned().ok_or(MISSING)?;
     let content = row.content.clone().ok_or(MISSING)?;
@@ -54,10 +58,10 @@ pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifac
 }
 
 /// Returns path and query of a URL that reads a visible artifact.
-pub fn read_address(app: &App, row: &Artifact) -> Result<String, Error> {
-    let content = visible(row, app.now_ms()).ok_or(Error::NotFound { what: "the artifact (it has expired)" })?;
+pub fn read_address(context: &Context, row: &Artifact) -> Result<String, Error> {
+    let content = visible(row, context.now_ms()).ok_or(Error::NotFound { what: "the artifact (it has expired)" })?;
     Ok(address(
-        app,
+        context,
         Operation::Read,
         UploadKey { artifact: row.id, generation: content.generation },
         &content.mime_type,
@@ -65,26 +69,26 @@ pub fn read_address(app: &App, row: &Artifact) -> Result<String, Error> {
 }
 
 /// Returns path and query of a URL that uploads to `key`.
-pub fn upload_address(app: &App, key: UploadKey, mime_type: &str) -> String {
-    address(app, Operation::Write, key, mime_type)
+pub fn upload_address(context: &Context, key: UploadKey, mime_type: &str) -> String {
+    address(context, Operation::Write, key, mime_type)
 }
 
 /// Signs a URL. Clients extract a download if the path ends in `.zip`, regardless of its type.
-fn address(app: &App, operation: Operation, key: UploadKey, mime_type: &str) -> String {
-    let life = i64::try_from(app.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
-    let expires_secs = app.now_ms().div_euclid(1_000).saturating_add(life);
+fn address(context: &Context, operation: Operation, key: UploadKey, mime_type: &str) -> String {
+    let life = i64::try_from(context.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
+    let expires_secs = context.now_ms().div_euclid(1_000).saturating_add(life);
     let grant = Grant { operation, artifact: key.artifact, generation: key.generation, expires_secs };
     let file = if mime::is_zip(mime_type) { "archive.zip" } else { "artifact" };
-    grant.path_and_query(&app.keys.signed_url, file)
+    grant.path_and_query(&context.keys.signed_url, file)
 }
 
 /// Opens the artifact that `grant` permits to read, if it still exists.
-pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
+    let snapshot = context.store.read().await?;
     let row = rows::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
     require_repository(&snapshot, &row).await?;
     drop(snapshot);
-    let content = visible(&row, app.now_ms()).filter(|content| content.generation == grant.generation);
+    let content = visible(&row, context.now_ms()).filter(|content| content.generation == grant.generation);
     let content = content.ok_or(MISSING)?.clone();
     let key = UploadKey { artifact: row.id, generation: content.generation };
     Ok(Download { name: row.name, content, key })
@@ -92,8 +96,8 @@ pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
 
 impl Download {
     /// Opens `range`, which must be inside the content.
-    pub async fn bytes(&self, app: &App, range: Range<u64>) -> Result<BlockReader, Error> {
-        let refs = block_refs(&app.store.read().await?, self.key).await?;
-        Ok(app.blobs.read(self.key, refs, range))
+    pub async fn bytes(&self, context: &Context, range: Range<u64>) -> Result<BlockReader, Error> {
+        let refs = block_refs(&context.store.read().await?, self.key).await?;
+        Ok(context.blobs.read(self.key, refs, range))
     }
 }

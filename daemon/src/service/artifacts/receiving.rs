@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{app::App, blob::UploadKey};
+use crate::{blob::UploadKey, service::Context};
 
 /// The uploads that are receiving blocks.
 #[derive(Debug, Default)]
@@ -26,16 +26,16 @@ struct ReceivingUpload {
 
 /// One block that is being received. Ends when it is dropped.
 pub(super) struct Receiver {
-    app: App,
+    context: Context,
     key: UploadKey,
 }
 
 impl Receiving {
     /// Registers a block. Call it before checking that the upload is open: then a block that begins after the sweep has
     /// checked this registry is refused.
-    pub(super) fn begin(app: &App, key: UploadKey) -> Receiver {
-        app.receiving.lock().entry(key).or_default().blocks += 1;
-        Receiver { app: app.clone(), key }
+    pub(super) fn begin(context: &Context, key: UploadKey) -> Receiver {
+        context.receiving.lock().entry(key).or_default().blocks += 1;
+        Receiver { context: context.clone(), key }
     }
 
     /// Returns whether blocks of `key` are being received. If so, the sweep runs again when the last one ends.
@@ -65,8 +65,8 @@ impl Receiving {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        if self.app.receiving.end(self.key) {
-            self.app.sweep.now();
+        if self.context.receiving.end(self.key) {
+            self.context.sweep.now();
         }
     }
 }

@@ -4,10 +4,9 @@ use farrier_proto::store::{Artifact, ArtifactState};
 
 use super::{MISSING, across, rows, visible};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
-    service::{Error, access::Action, authentication::JobIdentity, deleted},
+    service::{Context, Error, access::Action, authentication::JobIdentity, deleted},
     store::Tx,
 };
 
@@ -16,24 +15,24 @@ const BATCH: usize = 100;
 
 /// Deletes an artifact of the job's run by name and returns its id. An administrator can restore it until its retention
 /// ends.
-pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<u64, Error> {
-    let found = super::find_in_run(app, job, job_id, name).await?;
-    let now = app.now_ms();
-    remove(app, found.row.id, 0, now, |row| visible(row, now).is_some()).await
+pub async fn delete_in_run(context: &Context, job: &JobIdentity, job_id: &str, name: &str) -> Result<u64, Error> {
+    let found = super::find_in_run(context, job, job_id, name).await?;
+    let now = context.now_ms();
+    remove(context, found.row.id, 0, now, |row| visible(row, now).is_some()).await
 }
 
 /// Deletes the finalized or expired artifact `id` of a repository.
-pub async fn delete(app: &App, identity: &Identity, repository: u64, id: u64) -> Result<(), Error> {
+pub async fn delete(context: &Context, identity: &Identity, repository: u64, id: u64) -> Result<(), Error> {
     let is_target = |row: &Artifact| row.repository_id == repository && row.content.is_some() && row.deleted_ms == 0;
-    remove(app, id, identity.user_id(), app.now_ms(), is_target).await.map(drop)
+    remove(context, id, identity.user_id(), context.now_ms(), is_target).await.map(drop)
 }
 
 /// Deletes finalized or expired artifacts of any repositories. Returns one result per id, in the same order. A failure
 /// does not stop the others.
-pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<Vec<Result<(), Error>>, Error> {
+pub async fn delete_many(context: &Context, identity: &Identity, ids: &[u64]) -> Result<Vec<Result<(), Error>>, Error> {
     let mut outcomes = Vec::with_capacity(ids.len());
     for chunk in ids.chunks(BATCH) {
-        let snapshot = app.store.read().await?;
+        let snapshot = context.store.read().await?;
         // The repository of each artifact that the caller may delete.
         let mut allowed = Vec::with_capacity(chunk.len());
         for id in chunk {
@@ -43,9 +42,9 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
             });
         }
         drop(snapshot);
-        let now = app.now_ms();
+        let now = context.now_ms();
         let to_delete = &allowed;
-        let deleted_each = app
+        let deleted_each = context
             .store
             .write(async |tx: Tx| {
                 let mut deleted_each = Vec::with_capacity(to_delete.len());
@@ -60,7 +59,7 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
                 Ok::<_, Error>(deleted_each)
             })
             .await?;
-        wake(app, now);
+        wake(context, now);
         let mut deleted_each = deleted_each.into_iter();
         outcomes.extend(allowed.into_iter().map(|allowed| match allowed {
             Ok(_) if deleted_each.next() == Some(true) => Ok(()),
@@ -73,10 +72,10 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
 
 /// Removes all artifacts of a run, in any state, permanently. Its repository is being removed, and nothing can restore
 /// them.
-pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
-    let now = app.now_ms();
+pub async fn delete_of_run(context: &Context, run: u64) -> Result<(), Error> {
+    let now = context.now_ms();
     loop {
-        let snapshot = app.store.read().await?;
+        let snapshot = context.store.read().await?;
         // Artifacts with a name, expired ones, and ones that were deleted earlier.
         let mut batch = rows::named_of_run(&snapshot, run, BATCH).await?;
         batch.extend(rows::deleted_of_run(&snapshot, run, BATCH).await?);
@@ -86,7 +85,8 @@ pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
             return Ok(());
         }
         let batch = &batch;
-        app.store
+        context
+            .store
             .write(async |tx: Tx| {
                 for artifact in batch {
                     if let Some(row) = rows::get(&tx, artifact.id).await? {
@@ -96,33 +96,34 @@ pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
                 Ok::<_, Error>(())
             })
             .await?;
-        app.sweep.due_at(now);
+        context.sweep.due_at(now);
     }
 }
 
 async fn remove(
-    app: &App,
+    context: &Context,
     id: u64,
     by: u64,
     now: Millis,
     is_target: impl Fn(&Artifact) -> bool + Sync,
 ) -> Result<u64, Error> {
     let is_target = &is_target;
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             let row = rows::get(&tx, id).await?.filter(|row| is_target(row)).ok_or(MISSING)?;
             rows::set_deleted(&tx, &row, by, now);
             Ok::<_, Error>(())
         })
         .await?;
-    wake(app, now);
+    wake(context, now);
     Ok(id)
 }
 
 /// Wakes the sweep now for artifacts without content, and again when the retention of the others ends.
-fn wake(app: &App, now: Millis) {
-    app.sweep.due_at(now);
-    app.sweep.due_at(deleted::kept_until_ms(app, now));
+fn wake(context: &Context, now: Millis) {
+    context.sweep.due_at(now);
+    context.sweep.due_at(deleted::kept_until_ms(context, now));
 }
 
 /// Expires an artifact: discards its bytes and frees its name. Keeps the row, so that the API can still list the

@@ -10,10 +10,9 @@ use futures_util::TryStreamExt as _;
 
 use super::{block_refs, remove, rows};
 use crate::{
-    app::App,
     blob::{BlobError, UploadKey},
     clock::Millis,
-    service::{Error, deleted},
+    service::{Context, Error, deleted},
     store::Tx,
 };
 
@@ -23,34 +22,36 @@ const BATCH: usize = 100;
 const ROWS: usize = 2_000;
 
 /// Handles a bounded number of due items. Returns whether more may be due.
-pub async fn sweep(app: &App) -> Result<bool, Error> {
-    let now = app.now_ms();
-    let mut more = expire_due(app, now).await?;
-    more |= abandon_due(app, now).await?;
-    more |= remove_deleted(app, now).await?;
-    more |= collect(app).await?;
-    more |= trim(app).await?;
+pub async fn sweep(context: &Context) -> Result<bool, Error> {
+    let now = context.now_ms();
+    let mut more = expire_due(context, now).await?;
+    more |= abandon_due(context, now).await?;
+    more |= remove_deleted(context, now).await?;
+    more |= collect(context).await?;
+    more |= trim(context).await?;
     Ok(more)
 }
 
 /// Returns when the next artifact expires, the next upload counts as abandoned, or the retention of the next deleted
 /// artifact ends.
-pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
+    let snapshot = context.store.read().await?;
     let expiry = rows::first_expiry_ms(&snapshot).await?;
-    let upload = rows::first_upload_ms(&snapshot).await?.map(|started| started.saturating_add(abandoned_after(app)));
-    let deleted = rows::first_deleted_ms(&snapshot).await?.map(|since| deleted::kept_until_ms(app, since));
+    let upload =
+        rows::first_upload_ms(&snapshot).await?.map(|started| started.saturating_add(abandoned_after(context)));
+    let deleted = rows::first_deleted_ms(&snapshot).await?.map(|since| deleted::kept_until_ms(context, since));
     Ok(expiry.into_iter().chain(upload).chain(deleted).min())
 }
 
-fn abandoned_after(app: &App) -> Millis {
-    i64::try_from(app.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
+fn abandoned_after(context: &Context) -> Millis {
+    i64::try_from(context.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
 }
 
-async fn expire_due(app: &App, now: Millis) -> Result<bool, Error> {
-    let due = rows::expired(&app.store.read().await?, now, BATCH).await?;
+async fn expire_due(context: &Context, now: Millis) -> Result<bool, Error> {
+    let due = rows::expired(&context.store.read().await?, now, BATCH).await?;
     for id in &due {
-        app.store
+        context
+            .store
             .write(async |tx: Tx| {
                 let row = rows::get(&tx, *id).await?;
                 if let Some(row) = row.filter(|row| row.state() == ArtifactState::Final && row.expires_ms <= now) {
@@ -63,11 +64,12 @@ async fn expire_due(app: &App, now: Millis) -> Result<bool, Error> {
     Ok(due.len() == BATCH)
 }
 
-async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
-    let before = now.saturating_sub(abandoned_after(app));
-    let due = rows::uploads_started_until(&app.store.read().await?, before, BATCH).await?;
+async fn abandon_due(context: &Context, now: Millis) -> Result<bool, Error> {
+    let before = now.saturating_sub(abandoned_after(context));
+    let due = rows::uploads_started_until(&context.store.read().await?, before, BATCH).await?;
     for id in &due {
-        app.store
+        context
+            .store
             .write(async |tx: Tx| {
                 let row = rows::get(&tx, *id).await?;
                 let is_due = |started: Millis| started <= before;
@@ -83,11 +85,12 @@ async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
 
 /// Removes deleted artifacts whose retention is over. A restore that was committed first keeps the artifact, because
 /// its row is checked in the same transaction.
-async fn remove_deleted(app: &App, now: Millis) -> Result<bool, Error> {
-    let until = deleted::retention_over_until_ms(app);
-    let due = rows::deleted_until(&app.store.read().await?, until, BATCH).await?;
+async fn remove_deleted(context: &Context, now: Millis) -> Result<bool, Error> {
+    let until = deleted::retention_over_until_ms(context);
+    let due = rows::deleted_until(&context.store.read().await?, until, BATCH).await?;
     for id in &due {
-        app.store
+        context
+            .store
             .write(async |tx: Tx| {
                 let row = rows::get(&tx, *id).await?;
                 if let Some(row) = row.filter(|row| row.deleted_ms != 0 && row.deleted_ms <= until) {
@@ -101,43 +104,46 @@ async fn remove_deleted(app: &App, now: Millis) -> Result<bool, Error> {
 }
 
 /// Removes discarded bytes, then their rows, unless more blocks are still being received.
-async fn collect(app: &App) -> Result<bool, Error> {
-    let limit = BATCH + app.receiving.count();
-    let due = rows::garbage(&app.store.read().await?, limit).await?;
+async fn collect(context: &Context) -> Result<bool, Error> {
+    let limit = BATCH + context.receiving.count();
+    let due = rows::garbage(&context.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
         let key = UploadKey { artifact: *artifact, generation: *generation };
-        let is_receiving = app.receiving.sweep_after(key);
-        app.digests.forget(key);
-        app.blobs.remove_upload(key).await.map_err(removing)?;
+        let is_receiving = context.receiving.sweep_after(key);
+        context.digests.forget(key);
+        context.blobs.remove_upload(key).await.map_err(removing)?;
         if is_receiving {
             continue;
         }
-        while !app.store.write(async |tx: Tx| rows::forget(&tx, *artifact, *generation, ROWS).await).await? {}
+        while !context.store.write(async |tx: Tx| rows::forget(&tx, *artifact, *generation, ROWS).await).await? {}
         tracing::debug!(artifact, generation, "removed artifact bytes");
     }
     Ok(due.len() == limit)
 }
 
 /// Removes block files of finalized uploads that are not in their block lists.
-async fn trim(app: &App) -> Result<bool, Error> {
-    let limit = BATCH + app.receiving.count();
-    let due = rows::trims(&app.store.read().await?, limit).await?;
+async fn trim(context: &Context) -> Result<bool, Error> {
+    let limit = BATCH + context.receiving.count();
+    let due = rows::trims(&context.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
         let key = UploadKey { artifact: *artifact, generation: *generation };
-        let is_receiving = app.receiving.sweep_after(key);
-        let refs = block_refs(&app.store.read().await?, key).await?;
+        let is_receiving = context.receiving.sweep_after(key);
+        let refs = block_refs(&context.store.read().await?, key).await?;
         let named: HashSet<u64> = refs.iter().map(|block| block.file).collect();
-        let mut files = app.blobs.files(key);
+        let mut files = context.blobs.files(key);
         while let Some(block) = files.try_next().await.map_err(removing)? {
             if !named.contains(&block.file) {
-                app.blobs.remove(key, block.file).await.map_err(removing)?;
+                context.blobs.remove(key, block.file).await.map_err(removing)?;
             }
         }
         if is_receiving {
             continue;
         }
-        while !app.store.write(async |tx: Tx| rows::delete_block_rows(&tx, *artifact, *generation, ROWS).await).await? {
-        }
+        while !context
+            .store
+            .write(async |tx: Tx| rows::delete_block_rows(&tx, *artifact, *generation, ROWS).await)
+            .await?
+        {}
     }
     Ok(due.len() == limit)
 }

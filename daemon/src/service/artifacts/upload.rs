@@ -8,10 +8,9 @@ use futures_util::{Stream, StreamExt as _};
 
 use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows};
 use crate::{
-    app::App,
     blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
     model::secret,
-    service::Error,
+    service::{Context, Error},
     store::{Tx, ids::IdKind},
 };
 
@@ -40,7 +39,12 @@ pub struct BlockInput<S> {
 }
 
 /// Receives one block. It is durable when this returns. A later block with the same id replaces it.
-pub async fn put_block<S, E>(app: &App, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+pub async fn put_block<S, E>(
+    context: &Context,
+    key: UploadKey,
+    block_id: &str,
+    input: BlockInput<S>,
+) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
@@ -50,53 +54,53 @@ where
         let reason = format!("must have 1 to {BLOCK_ID_MAX_BYTES} bytes and no control characters");
         return Err(Error::invalid("blockid", reason));
     }
-    receive(app, key, block_id, input).await
+    receive(context, key, block_id, input).await
 }
 
 /// Receives the whole content in one request and commits it.
-pub async fn put_blob<S, E>(app: &App, key: UploadKey, input: BlockInput<S>) -> Result<(), Error>
+pub async fn put_blob<S, E>(context: &Context, key: UploadKey, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    receive(app, key, SINGLE_BLOCK, input).await?;
-    commit(app, key, &[SINGLE_BLOCK.to_owned()]).await
+    receive(context, key, SINGLE_BLOCK, input).await?;
+    commit(context, key, &[SINGLE_BLOCK.to_owned()]).await
 }
 
-async fn receive<S, E>(app: &App, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+async fn receive<S, E>(context: &Context, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    let _slot = app.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
-    let _receiver = Receiving::begin(app, key);
-    let snapshot = app.store.read().await?;
+    let _slot = context.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let _receiver = Receiving::begin(context, key);
+    let snapshot = context.store.read().await?;
     let row = rows::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
     require_repository(&snapshot, &row).await?;
     drop(snapshot);
     check_open(&row, key)?;
-    check_space(app, input.length).await?;
+    check_space(context, input.length).await?;
 
-    let file = app.store.next_id(IdKind::BlockFile).await?;
-    let written = write(app, key, file, block_id, input).await?;
+    let file = context.store.next_id(IdKind::BlockFile).await?;
+    let written = write(context, key, file, block_id, input).await?;
     let block = Block { file, size: written.size };
-    let replaced = record(app, key, block_id, block).await;
+    let replaced = record(context, key, block_id, block).await;
     match replaced {
         Ok(replaced) => {
             let block = BlockRef { file, size: written.size };
-            app.digests.stored(key, block_id, block, written.claim);
+            context.digests.stored(key, block_id, block, written.claim);
             if let Some(old) = replaced {
-                discard_file(app, key, old.file).await;
+                discard_file(context, key, old.file).await;
             }
             // Slows down clients that are faster than hashing, so that finalize need not hash everything.
-            app.digests.pace(key).await;
+            context.digests.pace(key).await;
             Ok(())
         }
         Err(error) => {
             // If the outcome of the commit is unknown, a row may refer to the file. Only the sweep may decide
             // then.
             if matches!(error, Error::NotFound { .. }) {
-                discard_file(app, key, file).await;
+                discard_file(context, key, file).await;
             }
             Err(error)
         }
@@ -111,12 +115,13 @@ fn check_open(row: &Artifact, key: UploadKey) -> Result<(), Error> {
     }
 }
 
-async fn check_space(app: &App, length: u64) -> Result<(), Error> {
-    let limits = &app.config.artifacts;
+async fn check_space(context: &Context, length: u64) -> Result<(), Error> {
+    let limits = &context.config.artifacts;
     if length > limits.max_bytes {
         return Err(Error::TooLarge { limit: limits.max_bytes });
     }
-    let space = app.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    let space =
+        context.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
     if space.free_bytes < limits.reserve_bytes.saturating_add(length) {
         return Err(Error::NoSpace);
     }
@@ -124,7 +129,7 @@ async fn check_space(app: &App, length: u64) -> Result<(), Error> {
 }
 
 async fn write<S, E>(
-    app: &App,
+    context: &Context,
     key: UploadKey,
     file: u64,
     block_id: &str,
@@ -136,7 +141,7 @@ where
 {
     let BlockInput { length, checks, body } = input;
     let requested = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
-    let mut writer = app.blobs.create(key, file, requested, app.digests.claim(key, block_id));
+    let mut writer = context.blobs.create(key, file, requested, context.digests.claim(key, block_id));
     let mut body = pin!(body);
     let mut received = 0_u64;
     while let Some(bytes) = body.next().await {
@@ -156,7 +161,7 @@ where
         ("x-ms-content-crc64", checks.crc64.is_some() && checks.crc64 != written.crc64),
     ];
     if let Some((field, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
-        discard_file(app, key, file).await;
+        discard_file(context, key, file).await;
         return Err(Error::invalid(field, "does not fit the bytes that arrived"));
     }
     Ok(written)
@@ -170,8 +175,9 @@ fn failed_write(source: BlobError) -> Error {
 }
 
 /// Writes the row of a block and returns the block that it replaces.
-async fn record(app: &App, key: UploadKey, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
-    app.store
+async fn record(context: &Context, key: UploadKey, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
+    context
+        .store
         .write(async |tx: Tx| {
             let row = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
             require_repository(&tx, &row).await?;
@@ -186,21 +192,21 @@ async fn record(app: &App, key: UploadKey, block_id: &str, block: Block) -> Resu
 }
 
 /// Removes a file without a row. After an error the sweep removes it.
-async fn discard_file(app: &App, key: UploadKey, file: u64) {
-    if let Err(error) = app.blobs.remove(key, file).await {
+async fn discard_file(context: &Context, key: UploadKey, file: u64) {
+    if let Err(error) = context.blobs.remove(key, file).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block was not removed");
     }
 }
 
 /// Commits the block list, which orders the uploaded blocks. Unlisted blocks are dropped. Committing the same list
 /// again changes nothing, also after the upload was finalized.
-pub async fn commit(app: &App, key: UploadKey, block_ids: &[String]) -> Result<(), Error> {
+pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> Result<(), Error> {
     if block_ids.len() > rows::BLOCKS_MAX {
         return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
     }
     let list_sha256 = list_hash(block_ids);
     let list_ref = &list_sha256;
-    let blocks = app
+    let blocks = context
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
@@ -212,7 +218,7 @@ pub async fn commit(app: &App, key: UploadKey, block_ids: &[String]) -> Result<(
             let found = rows::blocks(&tx, key.artifact, key.generation, block_ids).await?;
             let blocks: Option<Vec<Block>> = found.into_iter().collect();
             let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
-            let committed = committed(&blocks, list_ref, app.config.artifacts.max_bytes)?;
+            let committed = committed(&blocks, list_ref, context.config.artifacts.max_bytes)?;
             let mut row = before.clone();
             let upload = row.upload.as_mut().ok_or(MISSING)?;
             if upload.committed.as_ref() == Some(&committed) {
@@ -227,7 +233,7 @@ pub async fn commit(app: &App, key: UploadKey, block_ids: &[String]) -> Result<(
         .await?;
     if let Some(blocks) = blocks {
         let refs: Arc<[BlockRef]> = blocks.iter().map(block_ref).collect();
-        app.digests.committed(key, &refs);
+        context.digests.committed(key, &refs);
     }
     Ok(())
 }

@@ -4,12 +4,11 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Browse;
 use crate::{
-    app::App,
     git::{
         GitProcess,
         read::{archive::ArchiveFormat, commit::CommitObject},
     },
-    service::Error,
+    service::{Context, Error},
 };
 
 /// How long an archive waits for a free slot.
@@ -44,8 +43,8 @@ pub async fn of(browse: &Browse, revision: &str, format: ArchiveFormat) -> Resul
 
 impl Archive {
     /// Starts to write the archive. The permit limits the number of concurrent archives.
-    pub async fn start(&self, app: &App, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-        let permit = permit(app).await?;
+    pub async fn start(&self, context: &Context, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
+        let permit = permit(context).await?;
         let process = browse.git.archive(&self.commit.id, self.format, &browse.found.repository.name).await?;
         Ok((process, permit))
     }
@@ -57,13 +56,13 @@ pub async fn require_refs(browse: &Browse) -> Result<(), Error> {
 }
 
 /// Starts to write all branches and tags as one bundle.
-pub async fn start_bundle(app: &App, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-    let permit = permit(app).await?;
+pub async fn start_bundle(context: &Context, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
+    let permit = permit(context).await?;
     Ok((browse.git.bundle().await?, permit))
 }
 
 /// Waits for one of the `git.max_archives` slots.
-async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Error> {
-    let permit = tokio::time::timeout(QUEUE, app.archives.clone().acquire_owned()).await;
+async fn permit(context: &Context) -> Result<OwnedSemaphorePermit, Error> {
+    let permit = tokio::time::timeout(QUEUE, context.archives.clone().acquire_owned()).await;
     permit.ok().and_then(Result::ok).ok_or(Error::Busy)
 }

@@ -13,9 +13,8 @@ use std::collections::BTreeMap;
 
 use farrier_proto::store::User;
 
-use super::{Error, migrations, repositories::FoundRepository};
+use super::{Context, Error, migrations, repositories::FoundRepository};
 use crate::{
-    app::App,
     git::read::{RepositoryReader, commit::CommitObject, rev},
     store::{Read, owners},
 };
@@ -34,8 +33,8 @@ pub type PageWithTotal<T> = (Vec<T>, u64);
 
 impl Browse {
     /// Creates a reader for `found`. A repository that is being migrated is read as empty.
-    pub fn new(app: &App, found: FoundRepository) -> Self {
-        Self { git: app.git.reader(migrations::readable(&found.repository)), found }
+    pub fn new(context: &Context, found: FoundRepository) -> Self {
+        Self { git: context.git.reader(migrations::readable(&found.repository)), found }
     }
 
     /// Returns the id of the commit that `revision` resolves to. Empty: the tip of the default branch.

@@ -7,11 +7,10 @@ use farrier_proto::store::{Job, Run, RunStatus};
 
 use super::{JOBS_MAX, lease};
 use crate::{
-    app::App,
     clock::Millis,
     model::{identity::Identity, runtime_token::Claims},
     service::{
-        Error,
+        Context, Error,
         access::Action,
         events::{Actor, EventKind, EventRecorder, Subject},
         repositories::{self, FoundRepository},
@@ -38,7 +37,7 @@ pub struct StartedJob {
 }
 
 /// Begins a job in a new run, or in a live run of the same repository.
-pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Result<StartedJob, Error> {
+pub async fn begin(context: &Context, identity: &Identity, input: api::BeginRun) -> Result<StartedJob, Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
@@ -50,33 +49,33 @@ pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Resu
     }
     lease::requested(&input)?;
     let (owner, name) = input.repo.split_once('/').ok_or_else(|| Error::invalid("repo", "must be OWNER/NAME"))?;
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let found = repositories::find(&snapshot, identity, owner, name, Action::WriteActions).await?;
     drop(snapshot);
 
-    let now = app.now_ms();
+    let now = context.now_ms();
     let job = match input.run_id {
-        None => begin_run(app, identity, &found, &input, now).await?,
+        None => begin_run(context, identity, &found, &input, now).await?,
         Some(run) => {
             let run = u64::try_from(run).map_err(|_| Error::NotFound { what: "the run" })?;
-            join_run(app, identity, &found, run, &input, now).await?
+            join_run(context, identity, &found, run, &input, now).await?
         }
     };
-    app.sweep.due_at(job.deadline_ms);
-    let token = create_token(app, &job, now);
-    let env = environment(app, &found.path(), job.run_id, &token);
+    context.sweep.due_at(job.deadline_ms);
+    let token = create_token(context, &job, now);
+    let env = environment(context, &found.path(), job.run_id, &token);
     Ok(StartedJob { job, token, env })
 }
 
 async fn begin_run(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     found: &FoundRepository,
     input: &api::BeginRun,
     now: Millis,
 ) -> Result<Job, Error> {
     let run = Run {
-        id: app.store.next_id(IdKind::Run).await?,
+        id: context.store.next_id(IdKind::Run).await?,
         repository_id: found.repository.id,
         workflow: input.workflow.clone(),
         head_sha: input.sha.clone(),
@@ -88,10 +87,11 @@ async fn begin_run(
         live_jobs: 1,
         ..Run::default()
     };
-    let job = new_job(app, &run, input, now).await?;
+    let job = new_job(context, &run, input, now).await?;
     let (run_row, job_row) = (&run, &job);
-    let (recorder, actor) = (&EventRecorder::reserve(app, 4).await?, &Actor::of(identity));
-    app.store
+    let (recorder, actor) = (&EventRecorder::reserve(context, 4).await?, &Actor::of(identity));
+    context
+        .store
         .write(async |tx: Tx| {
             // The repository may have been deleted since.
             let repository = repository_rows::get(&tx, run_row.repository_id).await?;
@@ -115,7 +115,7 @@ async fn begin_run(
 }
 
 async fn join_run(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     found: &FoundRepository,
     run: u64,
@@ -124,10 +124,11 @@ async fn join_run(
 ) -> Result<Job, Error> {
     let missing = || Error::NotFound { what: "the run" };
     let known = Run { id: run, repository_id: found.repository.id, ..Run::default() };
-    let job = new_job(app, &known, input, now).await?;
+    let job = new_job(context, &known, input, now).await?;
     let job_row = &job;
-    let (recorder, actor) = (&EventRecorder::reserve(app, 2).await?, &Actor::of(identity));
-    app.store
+    let (recorder, actor) = (&EventRecorder::reserve(context, 2).await?, &Actor::of(identity));
+    context
+        .store
         .write(async |tx: Tx| {
             // The repository may have been deleted since.
             let repository = repository_rows::get(&tx, job_row.repository_id).await?;
@@ -153,11 +154,11 @@ async fn join_run(
     Ok(job)
 }
 
-async fn new_job(app: &App, run: &Run, input: &api::BeginRun, now: Millis) -> Result<Job, Error> {
-    let timeout = i64::try_from(app.config.ci.job_timeout.as_millis()).unwrap_or(i64::MAX);
+async fn new_job(context: &Context, run: &Run, input: &api::BeginRun, now: Millis) -> Result<Job, Error> {
+    let timeout = i64::try_from(context.config.ci.job_timeout.as_millis()).unwrap_or(i64::MAX);
     let limit_ms = now.saturating_add(timeout);
     let job = Job {
-        id: app.store.next_id(IdKind::Job).await?,
+        id: context.store.next_id(IdKind::Job).await?,
         run_id: run.id,
         repository_id: run.repository_id,
         name: if input.job.is_empty() { JOB_DEFAULT_NAME.into() } else { input.job.clone() },
@@ -173,23 +174,23 @@ async fn new_job(app: &App, run: &Run, input: &api::BeginRun, now: Millis) -> Re
 }
 
 /// Creates the token. It is valid as long as the job may run, regardless of its lease.
-fn create_token(app: &App, job: &Job, now: Millis) -> String {
+fn create_token(context: &Context, job: &Job, now: Millis) -> String {
     let expires_secs = job.deadline_ms.max(job.limit_ms).div_euclid(1_000) + 1;
     let jti = uuid::Uuid::new_v4().to_string();
-    Claims::new(job.run_id, job.id, now, expires_secs, jti).sign(&app.keys.runtime_token)
+    Claims::new(job.run_id, job.id, now, expires_secs, jti).sign(&context.keys.runtime_token)
 }
 
 /// Returns the environment variables for the Actions clients. `GITHUB_SERVER_URL` is not set, because they refuse any
 /// host other than GitHub's.
-fn environment(app: &App, repository: &str, run: u64, token: &str) -> BTreeMap<String, String> {
-    let root = &app.root_url;
+fn environment(context: &Context, repository: &str, run: u64, token: &str) -> BTreeMap<String, String> {
+    let root = &context.root_url;
     let pairs = [
         ("ACTIONS_RESULTS_URL", format!("{root}/")),
         ("ACTIONS_RUNTIME_TOKEN", token.to_owned()),
         ("GITHUB_API_URL", format!("{root}/api/v1")),
         ("GITHUB_REPOSITORY", repository.to_owned()),
         ("GITHUB_RUN_ID", run.to_string()),
-        ("GITHUB_RETENTION_DAYS", app.config.artifacts.max_retention_days.to_string()),
+        ("GITHUB_RETENTION_DAYS", context.config.artifacts.max_retention_days.to_string()),
         ("NO_PROXY", no_proxy(root)),
     ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

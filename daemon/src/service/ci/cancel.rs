@@ -8,11 +8,10 @@ use super::{
     lease,
 };
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
         events::{Actor, EventKind, EventRecorder, Subject},
     },
@@ -25,7 +24,7 @@ const JOBS_PER_STEP: usize = 16;
 /// Cancels the live jobs of run `id`, which completes the run. The tokens of these jobs stop working.
 ///
 /// A run that has completed is refused with [`Error::Exists`].
-pub async fn cancel_run(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
+pub async fn cancel_run(context: &Context, identity: &Identity, id: u64) -> Result<(), Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
@@ -33,9 +32,10 @@ pub async fn cancel_run(app: &App, identity: &Identity, id: u64) -> Result<(), E
     let mut is_first = true;
     // Each step ends at least one of at most `JOBS_MAX` jobs.
     loop {
-        let now = app.now_ms();
-        let recorder = &EventRecorder::reserve(app, JOBS_PER_STEP + 1).await?;
-        let run = app.store.write(async |tx: Tx| cancel_some(&tx, recorder, identity, actor, id, now).await).await?;
+        let now = context.now_ms();
+        let recorder = &EventRecorder::reserve(context, JOBS_PER_STEP + 1).await?;
+        let run =
+            context.store.write(async |tx: Tx| cancel_some(&tx, recorder, identity, actor, id, now).await).await?;
         match run {
             Step::Completed(run) if is_first => {
                 let word = conclusion_word(run.conclusion());
@@ -101,12 +101,12 @@ async fn cancel_some(
 }
 
 /// Cancels jobs whose deadline has passed, at most `limit`. Returns the number of overdue jobs that were read.
-pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
-    let now = app.now_ms();
-    let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;
+pub async fn cancel_overdue(context: &Context, limit: usize) -> Result<usize, Error> {
+    let now = context.now_ms();
+    let overdue = runs::overdue(&context.store.read().await?, now, limit).await?;
     for id in &overdue {
-        let recorder = &EventRecorder::reserve(app, 2).await?;
-        app.store.write(async |tx: Tx| cancel_job(&tx, recorder, *id, now).await).await?;
+        let recorder = &EventRecorder::reserve(context, 2).await?;
+        context.store.write(async |tx: Tx| cancel_job(&tx, recorder, *id, now).await).await?;
     }
     Ok(overdue.len())
 }
@@ -136,9 +136,9 @@ async fn cancel_job(tx: &Tx, recorder: &EventRecorder<'_>, id: u64, now: Millis)
 }
 
 /// Cancels the live jobs of a deleted repository. Their end is no event: the deletion was one.
-pub async fn cancel_of_deleted(app: &App, repository: u64) -> Result<(), Error> {
-    let now = app.now_ms();
-    let snapshot = app.store.read().await?;
+pub async fn cancel_of_deleted(context: &Context, repository: u64) -> Result<(), Error> {
+    let now = context.now_ms();
+    let snapshot = context.store.read().await?;
     let mut jobs = Vec::new();
     for id in runs::overdue(&snapshot, Millis::MAX, usize::MAX).await? {
         let job = runs::job_by_id(&snapshot, id).await?;
@@ -146,7 +146,8 @@ pub async fn cancel_of_deleted(app: &App, repository: u64) -> Result<(), Error> 
     }
     drop(snapshot);
     for id in jobs {
-        app.store
+        context
+            .store
             .write(async |tx: Tx| {
                 let job = runs::job_by_id(&tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
                 if let Some(job) = job {
@@ -160,6 +161,6 @@ pub async fn cancel_of_deleted(app: &App, repository: u64) -> Result<(), Error> 
 }
 
 /// When the next live job is overdue.
-pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    Ok(runs::first_deadline_ms(&app.store.read().await?).await?)
+pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
+    Ok(runs::first_deadline_ms(&context.store.read().await?).await?)
 }

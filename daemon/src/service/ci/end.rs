@@ -5,11 +5,10 @@ use farrier_proto::store::{Conclusion, Job, Repository, Run, RunStatus};
 
 use super::{JOBS_MAX, conclusion_word};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
         events::{Actor, EventKind, EventRecorder, Subject},
     },
@@ -19,21 +18,22 @@ use crate::{
 const ENDED: &str = "completed";
 
 /// Ends a job for an agent. Ending it again with the same conclusion changes nothing.
-pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conclusion) -> Result<Job, Error> {
+pub async fn end(context: &Context, identity: &Identity, job: i64, conclusion: api::Conclusion) -> Result<Job, Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
     let missing = || Error::NotFound { what: "the job" };
     let id = u64::try_from(job).map_err(|_| missing())?;
-    let now = app.now_ms();
+    let now = context.now_ms();
     let conclusion = match conclusion {
         api::Conclusion::Success => Conclusion::Success,
         api::Conclusion::Failure => Conclusion::Failure,
         api::Conclusion::Cancelled => Conclusion::Cancelled,
         api::Conclusion::Skipped => Conclusion::Skipped,
     };
-    let (recorder, actor) = (&EventRecorder::reserve(app, 2).await?, &Actor::of(identity));
-    app.store
+    let (recorder, actor) = (&EventRecorder::reserve(context, 2).await?, &Actor::of(identity));
+    context
+        .store
         .write(async |tx: Tx| {
             let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
             let (repository, owner) = require_write(&tx, identity, &row).await?;

@@ -4,8 +4,7 @@ use farrier_proto::store::Run;
 
 use super::JOBS_MAX;
 use crate::{
-    app::App,
-    service::{Error, artifacts},
+    service::{Context, Error, artifacts},
     store::{Tx, artifacts as artifact_rows, runs},
 };
 
@@ -13,23 +12,24 @@ use crate::{
 const RUNS_AT_ONCE: usize = 100;
 
 /// Deletes the runs of a removed repository, with their jobs and artifacts, in small steps.
-pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+pub async fn delete_of_repository(context: &Context, repository: u64) -> Result<(), Error> {
     loop {
-        let (runs, _) = runs::of_repository(&app.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
+        let (runs, _) = runs::of_repository(&context.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
         if runs.is_empty() {
             return Ok(());
         }
         for run in runs {
             // Until the run itself is deleted, a live job may begin another upload.
-            while !delete_run(app, &run).await? {}
+            while !delete_run(context, &run).await? {}
         }
     }
 }
 
 /// Deletes a run. Returns `false` if an artifact was added meanwhile.
-async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
-    artifacts::delete_of_run(app, run.id).await?;
-    app.store
+async fn delete_run(context: &Context, run: &Run) -> Result<bool, Error> {
+    artifacts::delete_of_run(context, run.id).await?;
+    context
+        .store
         .write(async |tx: Tx| {
             let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
                 && artifact_rows::deleted_of_run(&tx, run.id, 1).await?.is_empty()

@@ -8,10 +8,9 @@ use farrier_proto::store::{Job, RunStatus};
 
 use super::end::{ended, require_write};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
-    service::Error,
+    service::{Context, Error},
     store::{Tx, runs},
 };
 
@@ -64,12 +63,12 @@ pub(super) fn at_deadline(job: &Job, now: Millis) -> Overdue {
 /// Renews the lease of a job and returns the job. A job without a lease is returned unchanged.
 ///
 /// A job that has ended is refused with [`Error::Exists`].
-pub async fn renew(app: &App, identity: &Identity, job: u64) -> Result<Job, Error> {
+pub async fn renew(context: &Context, identity: &Identity, job: u64) -> Result<Job, Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
-    let now = app.now_ms();
-    let job = app
+    let now = context.now_ms();
+    let job = context
         .store
         .write(async |tx: Tx| {
             let row = runs::job_by_id(&tx, job).await?.ok_or(Error::NotFound { what: "the job" })?;
@@ -85,7 +84,7 @@ pub async fn renew(app: &App, identity: &Identity, job: u64) -> Result<Job, Erro
             Ok(renewed)
         })
         .await?;
-    app.sweep.due_at(job.deadline_ms);
+    context.sweep.due_at(job.deadline_ms);
     Ok(job)
 }
 

@@ -4,10 +4,9 @@ use farrier_proto::store::{Artifact, Repository, Run};
 
 use super::{DeletedPage, DeletedQuery, SKIPPED_MAX, STEP, kept_until_ms};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
-    service::{Error, access, artifacts::across},
+    service::{Context, Error, access, artifacts::across},
     store::{Read, Tx, artifacts as rows, owners, repositories, runs},
 };
 
@@ -32,9 +31,13 @@ pub struct DeletedArtifact {
 }
 
 /// Returns a page of the deleted artifacts, last deleted first. Requires a site administrator.
-pub async fn page(app: &App, identity: &Identity, query: &DeletedQuery) -> Result<DeletedPage<DeletedArtifact>, Error> {
+pub async fn page(
+    context: &Context,
+    identity: &Identity,
+    query: &DeletedQuery,
+) -> Result<DeletedPage<DeletedArtifact>, Error> {
     access::require_site_admin(identity)?;
-    let read = &app.store.read().await?;
+    let read = &context.store.read().await?;
     let (mut page, mut skipped, mut after) = (DeletedPage { entries: Vec::new(), next: None }, 0, query.after);
     loop {
         let found = rows::newest_deleted(read, after, STEP).await?;
@@ -45,7 +48,7 @@ pub async fn page(app: &App, identity: &Identity, query: &DeletedQuery) -> Resul
                 return Ok(page);
             }
             after = Some((row.deleted_ms, row.id));
-            let entry = entry(app, read, row).await?;
+            let entry = entry(context, read, row).await?;
             if query.matches(&entry.path) {
                 page.entries.push(entry);
             } else {
@@ -59,14 +62,14 @@ pub async fn page(app: &App, identity: &Identity, query: &DeletedQuery) -> Resul
 }
 
 /// Returns the deleted artifact `id`. Requires a site administrator.
-pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<DeletedArtifact, Error> {
+pub async fn get(context: &Context, identity: &Identity, id: u64) -> Result<DeletedArtifact, Error> {
     access::require_site_admin(identity)?;
-    let read = &app.store.read().await?;
+    let read = &context.store.read().await?;
     let row = deleted(read, id).await?;
-    entry(app, read, row).await
+    entry(context, read, row).await
 }
 
-async fn entry(app: &App, read: &impl Read, row: Artifact) -> Result<DeletedArtifact, Error> {
+async fn entry(context: &Context, read: &impl Read, row: Artifact) -> Result<DeletedArtifact, Error> {
     let repository = repositories::get(read, row.repository_id).await?;
     let repository_deleted = repository.as_ref().is_none_or(|repository| repository.deleted);
     let path = match repository {
@@ -76,7 +79,7 @@ async fn entry(app: &App, read: &impl Read, row: Artifact) -> Result<DeletedArti
     };
     let run = runs::run(read, row.run_id).await?.unwrap_or_default();
     let deleted_by = owners::user(read, row.deleted_by).await?.map(|user| user.name).unwrap_or_default();
-    let kept_until_ms = kept_until_ms(app, row.deleted_ms).min(row.expires_ms);
+    let kept_until_ms = kept_until_ms(context, row.deleted_ms).min(row.expires_ms);
     Ok(DeletedArtifact { row, run, path, repository_deleted, deleted_by, kept_until_ms })
 }
 
@@ -91,11 +94,11 @@ async fn deleted(read: &impl Read, id: u64) -> Result<Artifact, Error> {
 
 /// Restores a deleted artifact. Requires a site administrator. Its repository and run must exist; a deleted repository
 /// must be restored first.
-pub async fn restore(app: &App, identity: &Identity, id: u64) -> Result<across::FoundArtifact, Error> {
+pub async fn restore(context: &Context, identity: &Identity, id: u64) -> Result<across::FoundArtifact, Error> {
     access::require_site_admin(identity)?;
-    let now = app.now_ms();
+    let now = context.now_ms();
     let refused = |reason: String| Err(Error::Conflict { reason });
-    let entry = app
+    let entry = context
         .store
         .write(async |tx: Tx| {
             let before = deleted(&tx, id).await?;
@@ -124,21 +127,22 @@ pub async fn restore(app: &App, identity: &Identity, id: u64) -> Result<across::
             Ok(across::FoundArtifact { row, run, job, path })
         })
         .await?;
-    app.sweep.due_at(entry.row.expires_ms);
+    context.sweep.due_at(entry.row.expires_ms);
     Ok(entry)
 }
 
 /// Removes a deleted artifact permanently, before the end of its retention. Requires a site administrator.
-pub async fn purge(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
+pub async fn purge(context: &Context, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_site_admin(identity)?;
-    let now = app.now_ms();
-    app.store
+    let now = context.now_ms();
+    context
+        .store
         .write(async |tx: Tx| {
             let row = deleted(&tx, id).await?;
             rows::delete(&tx, &row, now);
             Ok::<_, Error>(())
         })
         .await?;
-    app.sweep.now();
+    context.sweep.now();
     Ok(())
 }

@@ -6,7 +6,8 @@
 pub mod artifacts;
 pub mod repositories;
 
-use crate::{app::App, clock::Millis};
+use super::Context;
+use crate::clock::Millis;
 
 const DAY_MS: Millis = 86_400_000;
 /// Rows to read per scan.
@@ -15,18 +16,18 @@ const STEP: usize = 100;
 const SKIPPED_MAX: usize = 4_096;
 
 /// Returns how long deleted data is kept, in milliseconds. 0: not at all.
-pub fn keep_ms(app: &App) -> Millis {
-    Millis::from(app.config.storage.set_aside_days).saturating_mul(DAY_MS)
+pub fn keep_ms(context: &Context) -> Millis {
+    Millis::from(context.config.storage.set_aside_days).saturating_mul(DAY_MS)
 }
 
 /// Returns until when data that was deleted at `since_ms` can be restored.
-pub fn kept_until_ms(app: &App, since_ms: Millis) -> Millis {
-    since_ms.saturating_add(keep_ms(app))
+pub fn kept_until_ms(context: &Context, since_ms: Millis) -> Millis {
+    since_ms.saturating_add(keep_ms(context))
 }
 
 /// Returns the latest deletion time of data whose retention is over.
-pub fn retention_over_until_ms(app: &App) -> Millis {
-    app.now_ms().saturating_sub(keep_ms(app))
+pub fn retention_over_until_ms(context: &Context) -> Millis {
+    context.now_ms().saturating_sub(keep_ms(context))
 }
 
 /// The filter and position of a list of deleted repositories or artifacts.

@@ -4,11 +4,10 @@ use farrier_proto::store::Repository;
 
 use super::{DeletedPage, DeletedQuery, SKIPPED_MAX, STEP, kept_until_ms};
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     service::{
-        Error,
+        Context, Error,
         access::{self, AccessLevel},
         events::{Actor, EventKind, EventRecorder, Subject},
         repositories::{self, FoundRepository, rules},
@@ -46,12 +45,12 @@ pub struct Target {
 
 /// Returns a page of the deleted repositories, last deleted first. Requires a site administrator.
 pub async fn page(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     query: &DeletedQuery,
 ) -> Result<DeletedPage<DeletedRepository>, Error> {
     access::require_site_admin(identity)?;
-    let read = &app.store.read().await?;
+    let read = &context.store.read().await?;
     let (mut page, mut skipped, mut after) = (DeletedPage { entries: Vec::new(), next: None }, 0, query.after);
     loop {
         let found = rows::newest_deleted(read, after, STEP).await?;
@@ -63,7 +62,7 @@ pub async fn page(
             }
             after = Some((row.deleted_ms, row.id));
             if query.matches(&row.deleted_path) {
-                page.entries.push(entry(app, read, row).await?);
+                page.entries.push(entry(context, read, row).await?);
             } else {
                 skipped += 1;
             }
@@ -75,16 +74,16 @@ pub async fn page(
 }
 
 /// Returns the deleted repository `id`. Requires a site administrator.
-pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<DeletedRepository, Error> {
+pub async fn get(context: &Context, identity: &Identity, id: u64) -> Result<DeletedRepository, Error> {
     access::require_site_admin(identity)?;
-    let read = &app.store.read().await?;
-    entry(app, read, deleted(read, id).await?).await
+    let read = &context.store.read().await?;
+    entry(context, read, deleted(read, id).await?).await
 }
 
-async fn entry(app: &App, read: &impl Read, row: Repository) -> Result<DeletedRepository, Error> {
+async fn entry(context: &Context, read: &impl Read, row: Repository) -> Result<DeletedRepository, Error> {
     let deleted_by = owners::user(read, row.deleted_by).await?.map(|user| user.name).unwrap_or_default();
     let owner_exists = owners::owner(read, row.owner_kind(), row.owner_id).await?.is_some();
-    let kept_until_ms = kept_until_ms(app, row.deleted_ms);
+    let kept_until_ms = kept_until_ms(context, row.deleted_ms);
     Ok(DeletedRepository { row, deleted_by, owner_exists, kept_until_ms })
 }
 
@@ -94,15 +93,21 @@ async fn deleted(read: &impl Read, id: u64) -> Result<Repository, Error> {
 
 /// Restores a deleted repository with everything that belongs to it. Requires a site administrator. The owner's limit
 /// on the number of repositories does not apply.
-pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -> Result<FoundRepository, Error> {
+pub async fn restore(
+    context: &Context,
+    identity: &Identity,
+    id: u64,
+    target: &Target,
+) -> Result<FoundRepository, Error> {
     access::require_site_admin(identity)?;
     if let Some(name) = &target.name {
         rules::name("name", name)?;
     }
-    deleted(&app.store.read().await?, id).await?;
-    repositories::cancel_jobs_of(app, id).await?;
-    let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
-    app.store
+    deleted(&context.store.read().await?, id).await?;
+    repositories::cancel_jobs_of(context, id).await?;
+    let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    context
+        .store
         .write(async |tx: Tx| {
             let before = deleted(&tx, id).await?;
             let owner = new_owner(&tx, &before, target).await?;
@@ -149,11 +154,11 @@ async fn new_owner(tx: &Tx, row: &Repository, target: &Target) -> Result<Owner, 
 }
 
 /// Removes a deleted repository permanently, before the end of its retention. Requires a site administrator.
-pub async fn purge(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
+pub async fn purge(context: &Context, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_site_admin(identity)?;
-    if !repositories::end_retention_of(app, id, Millis::MAX).await? {
+    if !repositories::end_retention_of(context, id, Millis::MAX).await? {
         return Err(MISSING);
     }
-    app.sweep.now();
+    context.sweep.now();
     Ok(())
 }

@@ -6,9 +6,8 @@ use uuid::Uuid;
 
 use super::known::{Known, known};
 use crate::{
-    app::App,
     clock::Millis,
-    service::{Error, hooks, hooks::HookOwner},
+    service::{Context, Error, hooks, hooks::HookOwner},
     store::{
         Read, Tx,
         deliveries::{self, DeliverySelection},
@@ -102,8 +101,8 @@ async fn one(read: &impl Read, row: Delivery) -> Result<Known, Error> {
 
 /// Asks for another attempt, before all that waits in line. The same bytes go out under the same
 /// identifier, signed with the hook's secret of then.
-pub async fn redeliver(app: &App, scope: DeliveryScope, text: &str) -> Result<Known, Error> {
-    let asked = app
+pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> Result<Known, Error> {
+    let asked = context
         .store
         .write(async |tx: Tx| {
             let row = find(&tx, scope, text).await?;
@@ -119,21 +118,21 @@ pub async fn redeliver(app: &App, scope: DeliveryScope, text: &str) -> Result<Kn
             one(&tx, row).await
         })
         .await?;
-    app.outbox.urge(asked.row.hook_id);
+    context.outbox.urge(asked.row.hook_id);
     Ok(asked)
 }
 
 /// Puts what a hook has missed since `since_ms` into its line once more; how many deliveries.
-pub async fn recover(app: &App, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
+pub async fn recover(context: &Context, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
-    require_active_hook(&app.store.read().await?, hook).await?;
+    require_active_hook(&context.store.read().await?, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {
         let step = async |tx: Tx| recover_some(&tx, hook, before, since_ms).await;
-        let (recovered, last) = app.store.write(step).await?;
+        let (recovered, last) = context.store.write(step).await?;
         count += recovered;
         if count > 0 {
-            app.outbox.urge(hook);
+            context.outbox.urge(hook);
         }
         match last {
             Some(last) => before = last,

@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::history::DeliveryScope;
 use crate::{
-    app::App,
     git::ref_name::HEADS,
     model::{identity::Identity, secret},
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
         browse::Browse,
         events::{self, Actor, Subject},
@@ -37,21 +36,23 @@ pub struct With {
 
 /// Sends a push event without a push to a hook, even if the hook is inactive or has not subscribed to pushes.
 pub async fn test(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     hook_owner: HookOwner,
     id: u64,
     with: &With,
 ) -> Result<Delivery, Error> {
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let found = hooks::get(&snapshot, hook_owner, id).await?;
     let repository = repository(&snapshot, identity, hook_owner, &with.repository).await?;
     let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await?;
     let owner = owner.ok_or(Error::NotFound { what: "the repository" })?;
     drop(snapshot);
     let seen = access::AccessLevel::Owner;
-    let browse =
-        Browse::new(app, repositories::FoundRepository { repository: repository.clone(), owner, access_level: seen });
+    let browse = Browse::new(
+        context,
+        repositories::FoundRepository { repository: repository.clone(), owner, access_level: seen },
+    );
     if browse.git.is_empty().await? {
         return Err(EMPTY);
     }
@@ -61,36 +62,36 @@ pub async fn test(
     let change = RefChange { r#ref: name, before: commit.clone(), after: commit };
     let actor = Actor::of(identity);
     let subject = Subject { repository: &repository, owner: &browse.found.owner, actor: &actor };
-    let payload = events::test_payload(app, subject, &change);
-    insert(app, &found, "push", repository.id, &payload).await
+    let payload = events::test_payload(context, subject, &change);
+    insert(context, &found, "push", repository.id, &payload).await
 }
 
 const EMPTY: Error = Error::NotFound { what: "a commit to test with" };
 
 /// Sends a greeting that says which hook it is.
-pub async fn ping(app: &App, identity: &Identity, hook_owner: HookOwner, id: u64) -> Result<Delivery, Error> {
+pub async fn ping(context: &Context, identity: &Identity, hook_owner: HookOwner, id: u64) -> Result<Delivery, Error> {
     let account = access::require_account(identity)?;
-    let found = hooks::get(&app.store.read().await?, hook_owner, id).await?;
+    let found = hooks::get(&context.store.read().await?, hook_owner, id).await?;
     let body = json!({
         "zen": "A hook that answers is a hook that holds.",
         "hook_id": show::number(id),
-        "hook": show::hook(app, &found),
-        "sender": show::user(app, &Identity::Anonymous, &account.user),
+        "hook": show::hook(context, &found),
+        "sender": show::user(&context.root_url, &Identity::Anonymous, &account.user),
     });
     let repository = if hook_owner.scope() == HookScope::Repository { hook_owner.target() } else { 0 };
     let payload = Payload { json: body.to_string().into(), ..Payload::default() };
-    insert(app, &found, "ping", repository, &payload).await
+    insert(context, &found, "ping", repository, &payload).await
 }
 
 async fn insert(
-    app: &App,
+    context: &Context,
     found: &FoundHook,
     event: &str,
     repository: u64,
     payload: &Payload,
 ) -> Result<Delivery, Error> {
     // Takes an ID from the sequence of events, although only this hook receives it.
-    let number = app.store.next_id(IdKind::Event).await?;
+    let number = context.store.next_id(IdKind::Event).await?;
     let id = deliveries::number(number, 0);
     let row = Delivery {
         id,
@@ -102,30 +103,31 @@ async fn insert(
         trigger: DeliveryTrigger::Test.into(),
         next_trigger: DeliveryTrigger::Test.into(),
         state: DeliveryState::Pending.into(),
-        created_ms: app.now_ms(),
+        created_ms: context.now_ms(),
         ..Delivery::default()
     };
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             deliveries::put_first(&tx, number, payload);
             deliveries::insert_urgent(&tx, &row);
             Ok::<_, Error>(())
         })
         .await?;
-    app.outbox.urge(found.hook.id);
+    context.outbox.urge(found.hook.id);
     Ok(row)
 }
 
 /// Waits until a delivery has ended, at most as long as an attempt takes.
-pub async fn wait(app: &App, scope: DeliveryScope, row: &Delivery) -> Result<super::history::Detail, Error> {
+pub async fn wait(context: &Context, scope: DeliveryScope, row: &Delivery) -> Result<super::history::Detail, Error> {
     let text = row.id.to_string();
     let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
     let ended = async {
         loop {
             // Registered before the delivery is read, so that a result that is recorded in between is not
             // missed.
-            let recorded = app.results.subscribe(row.id);
-            let detail = super::history::get(&app.store.read().await?, scope, &text).await?;
+            let recorded = context.results.subscribe(row.id);
+            let detail = super::history::get(&context.store.read().await?, scope, &text).await?;
             if detail.known.row.state() != DeliveryState::Pending {
                 return Ok::<_, Error>(detail);
             }
@@ -134,7 +136,7 @@ pub async fn wait(app: &App, scope: DeliveryScope, row: &Delivery) -> Result<sup
     };
     match tokio::time::timeout(longest, ended).await {
         Ok(detail) => detail,
-        Err(_) => super::history::get(&app.store.read().await?, scope, &text).await,
+        Err(_) => super::history::get(&context.store.read().await?, scope, &text).await,
     }
 }
 

@@ -3,10 +3,9 @@
 use farrier_proto::store::{Delivery, HookState};
 
 use crate::{
-    app::App,
     clock::Millis,
     model::hook_health,
-    service::Error,
+    service::{Context, Error},
     store::{deliveries, hooks},
 };
 
@@ -32,24 +31,24 @@ pub struct Waiting {
 }
 
 /// Looks at what waits.
-pub async fn waiting(app: &App) -> Result<Waiting, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn waiting(context: &Context) -> Result<Waiting, Error> {
+    let snapshot = context.store.read().await?;
     let pending = deliveries::waiting_in_all(&snapshot, COUNT_MAX).await?;
     let failing = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
     let failing: Vec<u64> =
         failing.filter(|(_, state)| hook_health::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
     let probed = hooks::many(&snapshot, &failing).await?.iter().filter(|hook| hook.active).count();
     drop(snapshot);
-    let due = due(app, HOOKS_MAX).await?;
+    let due = due(context, HOOKS_MAX).await?;
     let oldest = due.iter().map(|due| due.since_ms).min().unwrap_or(Millis::MAX);
-    Ok(Waiting { pending, oldest_due_ms: app.now_ms().saturating_sub(oldest).max(0), probed_hooks: probed as u64 })
+    Ok(Waiting { pending, oldest_due_ms: context.now_ms().saturating_sub(oldest).max(0), probed_hooks: probed as u64 })
 }
 
 /// Whether something has been due for long and nothing was sent meanwhile to the same receiver.
-pub async fn stuck(app: &App) -> Result<bool, Error> {
-    let started_ms = app.serving.started_ms;
-    let limit = app.now_ms().saturating_sub(STUCK_MS);
-    Ok(due(app, HOOKS_MAX_FOR_HEALTH).await?.iter().any(|due| due.nothing_since_ms(started_ms) < limit))
+pub async fn stuck(context: &Context) -> Result<bool, Error> {
+    let started_ms = context.serving.started_ms;
+    let limit = context.now_ms().saturating_sub(STUCK_MS);
+    Ok(due(context, HOOKS_MAX_FOR_HEALTH).await?.iter().any(|due| due.nothing_since_ms(started_ms) < limit))
 }
 
 /// A due delivery or retry.
@@ -66,8 +65,8 @@ impl Due {
 }
 
 /// What is due first in the lines of at most `hooks_max` hooks, and the first retry whose time has come.
-async fn due(app: &App, hooks_max: usize) -> Result<Vec<Due>, Error> {
-    let (snapshot, now) = (app.store.read().await?, app.now_ms());
+async fn due(context: &Context, hooks_max: usize) -> Result<Vec<Due>, Error> {
+    let (snapshot, now) = (context.store.read().await?, context.now_ms());
     let mut all = Vec::new();
     for row in deliveries::heads_of_lines(&snapshot, hooks_max).await? {
         let state = hooks::state(&snapshot, row.hook_id).await?;

@@ -15,9 +15,9 @@ pub use self::{
     read::{EventFilter, Page, newest, next_due_ms, page, present, sweep},
     sequence_tracker::SequenceTracker,
 };
+use super::Context;
 pub use crate::delivery::{Actor, EventKind, KINDS, Subject};
 use crate::{
-    app::App,
     clock::Millis,
     delivery::{Subscriber, payload},
     model::secret,
@@ -30,7 +30,7 @@ use crate::{
 /// higher one. Dropping the recorder releases the ids, whatever the outcome of the transaction, and wakes the
 /// dispatcher and the readers.
 pub struct EventRecorder<'a> {
-    app: &'a App,
+    context: &'a Context,
     numbers: Vec<u64>,
     now: Millis,
     hooks_with_deliveries: std::sync::Mutex<Vec<u64>>,
@@ -38,11 +38,15 @@ pub struct EventRecorder<'a> {
 
 impl<'a> EventRecorder<'a> {
     /// Reserves ids for at most `most` events.
-    pub async fn reserve(app: &'a App, most: usize) -> Result<Self, StoreError> {
+    pub async fn reserve(context: &'a Context, most: usize) -> Result<Self, StoreError> {
         // From here on the ids are released on drop, also if reserving fails after some of them.
-        let mut recorder =
-            Self { app, numbers: Vec::with_capacity(most), now: app.now_ms(), hooks_with_deliveries: <_>::default() };
-        app.events.take(&app.store, most, &mut recorder.numbers).await?;
+        let mut recorder = Self {
+            context,
+            numbers: Vec::with_capacity(most),
+            now: context.now_ms(),
+            hooks_with_deliveries: <_>::default(),
+        };
+        context.events.take(&context.store, most, &mut recorder.numbers).await?;
         Ok(recorder)
     }
 
@@ -51,6 +55,7 @@ impl<'a> EventRecorder<'a> {
     pub async fn record(&self, tx: &Tx, subject: Subject<'_>, kinds: &[EventKind<'_>]) -> Result<(), StoreError> {
         let hooks = self.hooks(tx, subject.repository, kinds).await?;
         let mut announced = Vec::new();
+        let live = self.context.migrations.live(subject.repository.id);
         for (id, kind) in self.numbers.iter().zip(kinds) {
             let event = self.event(*id, subject, kind);
             events::insert(tx, &event);
@@ -58,7 +63,7 @@ impl<'a> EventRecorder<'a> {
             if wanting.is_empty() {
                 continue;
             }
-            deliveries::put_first(tx, *id, &payload::build(self.app, subject, kind));
+            deliveries::put_first(tx, *id, &payload::build(&self.context.root_url, subject, live.clone(), kind));
             for (index, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
                 deliveries::enqueue(tx, &self.delivery(&event, hook, index));
                 announced.push(hook.id);
@@ -76,7 +81,7 @@ impl<'a> EventRecorder<'a> {
         repository: &Repository,
         kinds: &[EventKind<'_>],
     ) -> Result<Vec<Subscriber>, StoreError> {
-        if !self.app.config.webhook.enabled {
+        if !self.context.config.webhook.enabled {
             return Ok(Vec::new());
         }
         let owners =
@@ -130,16 +135,17 @@ impl<'a> EventRecorder<'a> {
 
 impl Drop for EventRecorder<'_> {
     fn drop(&mut self) {
-        self.app.events.release(&self.numbers);
+        self.context.events.release(&self.numbers);
         let hooks = self.hooks_with_deliveries.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.app.outbox.announce(hooks);
+        self.context.outbox.announce(hooks);
         if !self.numbers.is_empty() {
-            read::remember(self.app, self.now);
+            read::remember(self.context, self.now);
         }
     }
 }
 
 /// The payload of the push that a test of a hook sends. The commits are added before the first attempt.
-pub fn test_payload(app: &App, subject: Subject<'_>, change: &RefChange) -> Payload {
-    payload::build(app, subject, &EventKind::Ref { kind: "push", change, known: &[] })
+pub fn test_payload(context: &Context, subject: Subject<'_>, change: &RefChange) -> Payload {
+    let live = context.migrations.live(subject.repository.id);
+    payload::build(&context.root_url, subject, live, &EventKind::Ref { kind: "push", change, known: &[] })
 }

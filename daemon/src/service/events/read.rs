@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use farrier_proto::store::Event;
 
 use crate::{
-    app::App,
     clock::Millis,
     model::identity::Identity,
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
     },
     store::{Read, Snapshot, StoreError, Tx, events, owners, repositories},
@@ -49,8 +48,8 @@ pub struct Page {
 }
 
 /// Where the present is: a reader that begins here misses nothing that comes.
-pub fn present(app: &App) -> u64 {
-    app.events.unsettled().saturating_sub(1)
+pub fn present(context: &Context) -> u64 {
+    context.events.unsettled().saturating_sub(1)
 }
 
 /// Returns at most `limit` events after the event `after`, oldest first.
@@ -58,7 +57,7 @@ pub fn present(app: &App) -> u64 {
 /// The loop ends because each step reads the rows after those of the previous step, and because rows are in
 /// order: the first unsettled event ends the page.
 pub async fn page(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     filter: &EventFilter,
     after: u64,
@@ -66,8 +65,8 @@ pub async fn page(
 ) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Read before the snapshot, so that the snapshot contains all settled events.
-    let end = app.events.unsettled();
-    let snapshot = app.store.read().await?;
+    let end = context.events.unsettled();
+    let snapshot = context.store.read().await?;
     let forgotten = events::forgotten(&snapshot).await?;
     let mut page = Page { next: after.max(forgotten), gap: after < forgotten, ..Page::default() };
     let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
@@ -97,11 +96,11 @@ pub async fn page(
 }
 
 /// The newest `limit` events among the last 4,096, oldest first. `next` is where a reader goes on without missing one.
-pub async fn newest(app: &App, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
+pub async fn newest(context: &Context, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Read before the snapshot, so that the snapshot contains all settled events.
-    let present = present(app);
-    let snapshot = app.store.read().await?;
+    let present = present(context);
+    let snapshot = context.store.read().await?;
     let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
     let mut page = Page { next: present, ..Page::default() };
     let mut before = present.saturating_add(1);
@@ -166,14 +165,15 @@ async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, St
 }
 
 /// Forgets events whose time is over, a step at a time; `true` when there may be more.
-pub async fn sweep(app: &App) -> Result<bool, Error> {
-    let until = app.now_ms().saturating_sub(keep_ms(app));
-    let rows = events::after(&app.store.read().await?, 0, SWEEP_MAX).await?;
+pub async fn sweep(context: &Context) -> Result<bool, Error> {
+    let until = context.now_ms().saturating_sub(keep_ms(context));
+    let rows = events::after(&context.store.read().await?, 0, SWEEP_MAX).await?;
     let old = &rows.into_iter().take_while(|row| row.at_ms <= until).collect::<Vec<_>>();
     if old.is_empty() {
         return Ok(false);
     }
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             events::forget(&tx, old);
             Ok::<_, Error>(())
@@ -183,17 +183,17 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 }
 
 /// When the next event's time is over.
-pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    let first = events::after(&app.store.read().await?, 0, 1).await?;
-    let due = |event: &Event| event.at_ms.saturating_add(keep_ms(app)).saturating_add(SWEEP_EVERY_MS);
+pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
+    let first = events::after(&context.store.read().await?, 0, 1).await?;
+    let due = |event: &Event| event.at_ms.saturating_add(keep_ms(context)).saturating_add(SWEEP_EVERY_MS);
     Ok(first.first().map(due))
 }
 
 /// Sees to it that what is recorded now is forgotten one day.
-pub(super) fn remember(app: &App, now: Millis) {
-    app.sweep.due_at(now.saturating_add(keep_ms(app)).saturating_add(SWEEP_EVERY_MS));
+pub(super) fn remember(context: &Context, now: Millis) {
+    context.sweep.due_at(now.saturating_add(keep_ms(context)).saturating_add(SWEEP_EVERY_MS));
 }
 
-fn keep_ms(app: &App) -> Millis {
-    Millis::try_from(app.config.events.keep.as_millis()).unwrap_or(Millis::MAX)
+fn keep_ms(context: &Context) -> Millis {
+    Millis::try_from(context.config.events.keep.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -5,8 +5,7 @@ use farrier_proto::store::{Hook, HookScope, Repository};
 
 use super::{MISSING, copies::copy};
 use crate::{
-    app::App,
-    service::Error,
+    service::{Context, Error},
     store::{Tx, hooks, ids::IdKind, repositories},
 };
 
@@ -27,8 +26,8 @@ pub struct ApplyResult {
 }
 
 /// Copies the default hook `id` into repositories with ids above `after` that have no copy.
-pub async fn apply(app: &App, id: u64, after: u64) -> Result<ApplyResult, Error> {
-    let snapshot = app.store.read().await?;
+pub async fn apply(context: &Context, id: u64, after: u64) -> Result<ApplyResult, Error> {
+    let snapshot = context.store.read().await?;
     default_hook(hooks::get(&snapshot, id).await?)?;
     let rows = repositories::after_id(&snapshot, after, PER_CALL).await?;
     drop(snapshot);
@@ -36,10 +35,10 @@ pub async fn apply(app: &App, id: u64, after: u64) -> Result<ApplyResult, Error>
     for rows in rows.chunks(PER_TRANSACTION) {
         let mut ids = Vec::with_capacity(rows.len());
         for _ in rows {
-            ids.push(app.store.next_id(IdKind::Hook).await?);
+            ids.push(context.store.next_id(IdKind::Hook).await?);
         }
-        let (ids, now) = (&ids, app.now_ms());
-        let copied = app
+        let (ids, now) = (&ids, context.now_ms());
+        let copied = context
             .store
             .write(async |tx: Tx| {
                 let default = default_hook(hooks::get(&tx, id).await?)?;

@@ -3,9 +3,8 @@
 use farrier_proto::store::{Hook, HookScope};
 
 use crate::{
-    app::App,
     clock::Millis,
-    service::Error,
+    service::{Context, Error},
     store::{Tx, hooks, ids::IdKind},
 };
 
@@ -17,13 +16,13 @@ pub struct DefaultHookCopies {
 
 impl DefaultHookCopies {
     /// Reserves one id per default hook.
-    pub async fn prepare(app: &App) -> Result<Self, Error> {
-        let defaults = hooks::ids_of(&app.store.read().await?, HookScope::Default, 0).await?;
+    pub async fn prepare(context: &Context) -> Result<Self, Error> {
+        let defaults = hooks::ids_of(&context.store.read().await?, HookScope::Default, 0).await?;
         let mut ids = Vec::with_capacity(defaults.len());
         for _ in defaults {
-            ids.push(app.store.next_id(IdKind::Hook).await?);
+            ids.push(context.store.next_id(IdKind::Hook).await?);
         }
-        Ok(Self { ids, now: app.now_ms() })
+        Ok(Self { ids, now: context.now_ms() })
     }
 
     /// Copies all default hooks into `repository`, active or not, with their secrets. Later changes to the

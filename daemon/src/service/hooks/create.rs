@@ -5,14 +5,13 @@ use farrier_proto::store::{Hook, HookScope, HookState};
 
 use super::{FoundHook, HookOwner, SavedHook, check};
 use crate::{
-    app::App,
     model::hook_config,
-    service::Error,
+    service::{Context, Error},
     store::{Tx, hooks, ids::IdKind},
 };
 
 /// Creates a hook of `hook_owner`.
-pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Result<SavedHook, Error> {
+pub async fn create(context: &Context, hook_owner: HookOwner, input: CreateHook) -> Result<SavedHook, Error> {
     if input.r#type.is_empty() {
         return Err(Error::invalid("type", "Required"));
     }
@@ -28,9 +27,9 @@ pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Resu
         HookScope::System if config.system != Some(true) => HookScope::Default,
         scope => scope,
     };
-    let now = app.now_ms();
+    let now = context.now_ms();
     let row = Hook {
-        id: app.store.next_id(IdKind::Hook).await?,
+        id: context.store.next_id(IdKind::Hook).await?,
         scope: scope.into(),
         target_id: hook_owner.target(),
         r#type: kind.name.to_owned(),
@@ -51,7 +50,8 @@ pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Resu
         ..Hook::default()
     };
     let inserted = &row;
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             check_count(&tx, scope, inserted.target_id).await?;
             hooks::insert(&tx, inserted);

@@ -8,13 +8,12 @@ use farrier_proto::store::{Hook, HookScope, HookState};
 
 use super::{FoundHook, HookOwner, SavedHook, check, create::check_count, in_owner, require};
 use crate::{
-    app::App,
     clock::Millis,
     model::{
         hook_config::{self, CheckedConfig, HookType},
         revision::Expected,
     },
-    service::Error,
+    service::{Context, Error},
     store::{Tx, hooks},
 };
 
@@ -23,14 +22,14 @@ const ROTATION_MS: Millis = 24 * 3_600 * 1_000;
 
 /// Changes hook `id` of `hook_owner`, if its revision is the expected one.
 pub async fn edit(
-    app: &App,
+    context: &Context,
     hook_owner: HookOwner,
     id: u64,
     input: &EditHook,
     expected: &Expected,
 ) -> Result<SavedHook, Error> {
-    let now = app.now_ms();
-    let saved = app
+    let now = context.now_ms();
+    let saved = context
         .store
         .write(async |tx: Tx| {
             let before = in_owner(&tx, hook_owner, id).await?;
@@ -50,7 +49,7 @@ pub async fn edit(
             Ok::<_, Error>(SavedHook { found: FoundHook { hook: row, state }, ignored })
         })
         .await?;
-    app.outbox.urge(id);
+    context.outbox.urge(id);
     Ok(saved)
 }
 

@@ -4,13 +4,12 @@ use farrier_proto::store::{Hook, HookScope, Repository};
 
 use super::{MISSING, owner::enabled};
 use crate::{
-    app::App,
     model::{
         identity::Identity,
         scope::{Category, Level},
     },
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
         repositories,
     },
@@ -31,13 +30,13 @@ pub struct ManageableHooks {
 
 impl ManageableHooks {
     /// Returns the hooks that `identity` may manage with its account and token.
-    pub async fn of(app: &App, read: &impl Read, identity: &Identity) -> Result<Self, Error> {
+    pub async fn of(context: &Context, read: &impl Read, identity: &Identity) -> Result<Self, Error> {
         let account = access::require_account(identity)?;
         let is_restricted = is_restricted_token(identity);
-        let scopes = scopes(app, identity);
+        let scopes = scopes(context, identity);
         if scopes.is_empty() {
             access::require_scope(identity, Category::Repository, Level::Read)?;
-            enabled(app)?;
+            enabled(context)?;
         }
         if account.user.admin && !is_restricted {
             return Ok(Self { scopes, owners: None });
@@ -98,11 +97,11 @@ fn is_restricted_token(identity: &Identity) -> bool {
 }
 
 /// Returns the scopes of hooks that the caller's token and the configuration allow to list.
-fn scopes(app: &App, identity: &Identity) -> Vec<HookScope> {
+fn scopes(context: &Context, identity: &Identity) -> Vec<HookScope> {
     let all = [HookScope::System, HookScope::Default, HookScope::Repository, HookScope::Org, HookScope::User];
     let allowed = |scope: &HookScope| {
         let admin = category(*scope) == Category::Admin;
-        let possible = if admin { identity.is_admin() } else { app.config.webhook.enabled };
+        let possible = if admin { identity.is_admin() } else { context.config.webhook.enabled };
         possible && identity.in_scope(category(*scope), Level::Read)
     };
     all.into_iter().filter(allowed).collect()

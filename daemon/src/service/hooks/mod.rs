@@ -28,9 +28,8 @@ pub use self::{
     sweep::{next_due_ms, sweep},
     try_filter::try_filter,
 };
-use super::Error;
+use super::{Context, Error};
 use crate::{
-    app::App,
     model::revision::{Expected, Revision},
     store::{Read, StoreError, Tx, hooks},
 };
@@ -76,8 +75,9 @@ pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result
 }
 
 /// Deletes a hook if its revision is the expected one. Its pending deliveries are not sent.
-pub async fn delete(app: &App, hook_owner: HookOwner, id: u64, expected: &Expected) -> Result<(), Error> {
-    app.store
+pub async fn delete(context: &Context, hook_owner: HookOwner, id: u64, expected: &Expected) -> Result<(), Error> {
+    context
+        .store
         .write(async |tx: Tx| {
             let row = in_owner(&tx, hook_owner, id).await?;
             require(expected, &row)?;
@@ -85,7 +85,7 @@ pub async fn delete(app: &App, hook_owner: HookOwner, id: u64, expected: &Expect
             Ok::<_, Error>(())
         })
         .await?;
-    app.outbox.announce(&[id]);
+    context.outbox.announce(&[id]);
     Ok(())
 }
 

@@ -4,10 +4,9 @@ use farrier_proto::store::{Hook, HookScope};
 
 use super::manageable;
 use crate::{
-    app::App,
     model::{identity::Identity, scope::Level},
     service::{
-        Error,
+        Context, Error,
         access::{self, Action},
         repositories,
     },
@@ -32,7 +31,7 @@ impl HookOwner {
 
     /// The repository `owner/name`.
     pub async fn of_repository(
-        app: &App,
+        context: &Context,
         read: &impl Read,
         identity: &Identity,
         owner: &str,
@@ -46,12 +45,12 @@ impl HookOwner {
             },
             other => other,
         })?;
-        enabled(app)?;
+        enabled(context)?;
         Ok(Self { scope: HookScope::Repository, target: found.repository.id })
     }
 
     /// The organization `name`.
-    pub async fn of_org(app: &App, read: &impl Read, identity: &Identity, name: &str) -> Result<Self, Error> {
+    pub async fn of_org(context: &Context, read: &impl Read, identity: &Identity, name: &str) -> Result<Self, Error> {
         access::require_account(identity)?;
         let missing = Error::NotFound { what: "the organization" };
         let org = match owners::owner_by_name(read, name).await? {
@@ -62,22 +61,22 @@ impl HookOwner {
         if !access::owns(read, identity, &org).await? {
             return Err(Error::Forbidden { reason: "Must be an organization owner".into() });
         }
-        enabled(app)?;
+        enabled(context)?;
         Ok(Self { scope: HookScope::Org, target: org.id() })
     }
 
     /// The caller.
-    pub fn of_caller(app: &App, identity: &Identity) -> Result<Self, Error> {
+    pub fn of_caller(context: &Context, identity: &Identity) -> Result<Self, Error> {
         let account = access::require_account(identity)?;
         access::require_more_than_public(identity)?;
-        enabled(app)?;
+        enabled(context)?;
         Ok(Self { scope: HookScope::User, target: account.user.id })
     }
 
     /// The owner of hook `id`, if the caller may manage it. Callers who may not manage it get "not found", and
     /// callers whose token lacks the scope get an error that names the scope.
     pub async fn of_hook(
-        app: &App,
+        context: &Context,
         read: &impl Read,
         identity: &Identity,
         level: Level,
@@ -89,7 +88,7 @@ impl HookOwner {
         if matches!(row.scope(), HookScope::System | HookScope::Default) {
             return Self::of_admin(identity);
         }
-        enabled(app)?;
+        enabled(context)?;
         Ok(Self { scope: row.scope(), target: row.target_id })
     }
 
@@ -118,8 +117,8 @@ impl HookOwner {
 }
 
 /// Returns an error while webhooks are disabled in the configuration.
-pub(super) fn enabled(app: &App) -> Result<(), Error> {
-    if app.config.webhook.enabled {
+pub(super) fn enabled(context: &Context) -> Result<(), Error> {
+    if context.config.webhook.enabled {
         return Ok(());
     }
     Err(Error::Forbidden { reason: "webhooks disabled by administrator".into() })

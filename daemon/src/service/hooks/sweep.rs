@@ -1,9 +1,8 @@
 //! Deletes the hooks of removed repositories after their last deliveries.
 
 use crate::{
-    app::App,
     clock::Millis,
-    service::Error,
+    service::{Context, Error},
     store::{Tx, hooks},
 };
 
@@ -13,13 +12,14 @@ const KEEP_MS: Millis = 8 * 24 * 3_600 * 1_000;
 const SWEEP_MAX: usize = 256;
 
 /// Deletes hooks whose retention is over, a limited number per call. Returns whether there may be more.
-pub async fn sweep(app: &App) -> Result<bool, Error> {
-    let until = app.now_ms().saturating_sub(KEEP_MS);
-    let rows = &hooks::retired(&app.store.read().await?, until, SWEEP_MAX).await?;
+pub async fn sweep(context: &Context) -> Result<bool, Error> {
+    let until = context.now_ms().saturating_sub(KEEP_MS);
+    let rows = &hooks::retired(&context.store.read().await?, until, SWEEP_MAX).await?;
     if rows.is_empty() {
         return Ok(false);
     }
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             for row in rows {
                 hooks::delete(&tx, row);
@@ -31,7 +31,7 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 }
 
 /// Returns when the retention of the next hook ends.
-pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    let since = hooks::first_retired_ms(&app.store.read().await?).await?;
+pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
+    let since = hooks::first_retired_ms(&context.store.read().await?).await?;
     Ok(since.map(|since| since.saturating_add(KEEP_MS)))
 }

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 use farrier_common::api::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter};
 
 use crate::{
-    app::App,
     git::ref_name::HEADS,
     model::{branch_filter::BranchFilter, identity::Identity},
     service::{
-        Error,
+        Context, Error,
         access::Action,
         events::{self, EventFilter},
         repositories,
@@ -20,7 +19,7 @@ const BRANCHES: usize = 5;
 
 /// Returns which of the last pushed branches that the caller may read match a pattern.
 pub async fn try_filter(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     input: &CheckBranchFilter,
 ) -> Result<CheckedBranchFilter, Error> {
@@ -30,14 +29,14 @@ pub async fn try_filter(
         None if input.repository.is_empty() => None,
         None => return Err(Error::invalid("repository", "must be OWNER/NAME")),
         Some((owner, name)) => {
-            let snapshot = app.store.read().await?;
+            let snapshot = context.store.read().await?;
             Some(repositories::find(&snapshot, identity, owner, name, Action::Read).await?.repository.id)
         }
     };
     let filter = EventFilter { repository, kinds: vec!["push".to_owned()] };
     let mut known = HashSet::new();
     let mut branches = Vec::new();
-    for event in events::newest(app, identity, &filter, usize::MAX).await?.events.into_iter().rev() {
+    for event in events::newest(context, identity, &filter, usize::MAX).await?.events.into_iter().rev() {
         let Some(change) = &event.ref_change else { continue };
         let Some(name) = change.r#ref.strip_prefix(HEADS) else { continue };
         if branches.len() < BRANCHES && known.insert((event.repository_id, name.to_owned())) {

@@ -6,18 +6,27 @@ use super::{
     MigrationPlan, plan,
     run::{MigrationError, to_error},
 };
-use crate::{app::App, model::identity::Identity, service::Error, show};
+use crate::{
+    model::identity::Identity,
+    service::{Context, Error},
+    show,
+};
 
 /// Makes the checks of [`begin`](super::begin) and connects to the source. Creates nothing.
-pub async fn check(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<CheckedMigration, Error> {
-    let MigrationPlan { source, signed_in, .. } = plan(app, identity, input).await?;
-    let _slot = app.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
+pub async fn check(
+    context: &Context,
+    identity: &Identity,
+    input: &MigrateRepository,
+) -> Result<CheckedMigration, Error> {
+    let MigrationPlan { source, signed_in, .. } = plan(context, identity, input).await?;
+    let _slot = context.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
     let survey = tokio::select! {
-        () = app.tasks.stop().cancelled() => Err(MigrationError::Stopped),
-        survey = app.git.source_summary(&source) => survey.map_err(MigrationError::Git),
+        () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
+        survey = context.git.source_summary(&source) => survey.map_err(MigrationError::Git),
     };
     let survey = survey.map_err(to_error)?;
-    let space = app.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    let space =
+        context.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
     let count = |many: usize| i64::try_from(many).unwrap_or(i64::MAX);
     Ok(CheckedMigration {
         branches: count(survey.branches),
@@ -26,6 +35,6 @@ pub async fn check(app: &App, identity: &Identity, input: &MigrateRepository) ->
         object_format_name: if survey.sha256 { "sha256" } else { "sha1" }.to_owned(),
         signed_in,
         free_bytes: show::number(space.free_bytes),
-        max_bytes: show::number(app.config.migration.max_bytes),
+        max_bytes: show::number(context.config.migration.max_bytes),
     })
 }

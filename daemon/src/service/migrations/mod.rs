@@ -24,12 +24,11 @@ pub use self::{
     registry::{MigrationResult, MigrationTask, Migrations},
 };
 use super::{
-    Error, access,
+    Context, Error, access,
     repositories::{FoundRepository, OwnerChoice, create, rules},
     unknown::settle,
 };
 use crate::{
-    app::App,
     git::{EMPTY_REPOSITORY, ImportSource, SourceError},
     model::{address_policy::AddressPolicy, identity::Identity},
     store::{Tx, owners, repositories},
@@ -74,27 +73,27 @@ struct MigrationPlan {
 }
 
 /// Checks the whole request.
-async fn plan(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<MigrationPlan, Error> {
+async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository) -> Result<MigrationPlan, Error> {
     access::require_account(identity)?;
     access::require_more_than_public(identity)?;
     let address = input::address(input)?;
     rules::name("repo_name", &input.repo_name)?;
     rules::description(&input.description)?;
     input::mirror(input)?;
-    let owner = owner(app, identity, input).await?;
-    let source = source(app, identity, &address).await?;
-    let mut row = create::fresh(app, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
+    let owner = owner(context, identity, input).await?;
+    let source = source(context, identity, &address).await?;
+    let mut row = create::fresh(context, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
     row.name.clone_from(&input.repo_name);
     row.description.clone_from(&input.description);
     row.original_url = address.url.to_string();
-    let started_ms = app.now_ms();
+    let started_ms = context.now_ms();
     row.migration = Some(Migration {
         state: MigrationState::Running.into(),
         started_ms,
         actor_id: identity.user_id(),
         ..Migration::default()
     });
-    create::check_insertion(app, &owner, &row).await.map_err(|error| match error {
+    create::check_insertion(context, &owner, &row).await.map_err(|error| match error {
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
     })?;
@@ -103,39 +102,39 @@ async fn plan(app: &App, identity: &Identity, input: &MigrateRepository) -> Resu
 
 /// Starts a migration.
 pub async fn begin(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     input: &MigrateRepository,
     when_failed: WhenFailed,
 ) -> Result<StartedMigration, Error> {
-    let MigrationPlan { owner, row, source, .. } = plan(app, identity, input).await?;
-    let new = create::assign_id(app, owner, row).await?;
+    let MigrationPlan { owner, row, source, .. } = plan(context, identity, input).await?;
+    let new = create::assign_id(context, owner, row).await?;
     let id = new.row.id;
-    let most = app.config.migration.max_running_per_owner;
+    let most = context.config.migration.max_running_per_owner;
     let path = format!("{}/{}", new.owner.name(), new.row.name);
-    let running = app.migrations.begin(&new.row, path, app.now_ms(), most).ok_or_else(|| {
+    let running = context.migrations.begin(&new.row, path, context.now_ms(), most).ok_or_else(|| {
         Error::invalid(
             "repo_owner",
             format!("{most} migrations of this owner are running already: wait for one to end"),
         )
     })?;
-    let found = match create::insert(app, new, None).await.result() {
+    let found = match create::insert(context, new, None).await.result() {
         Ok(found) => found,
         Err(error) => {
-            app.migrations.discard(id);
+            context.migrations.discard(id);
             return Err(error);
         }
     };
     let (sender, result) = oneshot::channel();
     let run = MigrationRun {
-        app: app.clone(),
+        context: context.clone(),
         identity: identity.clone(),
         found: found.clone(),
         source,
         running,
         when_failed,
     };
-    app.tasks.short(async move {
+    context.tasks.short(async move {
         // Fails if the caller is not waiting any more.
         let _ = sender.send(run.run().await);
     });
@@ -143,12 +142,12 @@ pub async fn begin(
 }
 
 /// Returns the owner of the new repository. Problems are reported as errors of the input field.
-async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<owners::Owner, Error> {
+async fn owner(context: &Context, identity: &Identity, input: &MigrateRepository) -> Result<owners::Owner, Error> {
     let unknown = || Error::invalid("repo_owner", "the user or organization does not exist");
     let name = match (input.repo_owner.as_str(), input.uid) {
-        ("", 0) => return create::owner_for(app, identity, OwnerChoice::Caller).await,
+        ("", 0) => return create::owner_for(context, identity, OwnerChoice::Caller).await,
         ("", id) => {
-            let snapshot = app.store.read().await?;
+            let snapshot = context.store.read().await?;
             let user = owners::owner(&snapshot, OwnerKind::User, id).await?;
             let owner = match user {
                 Some(user) => Some(user),
@@ -158,15 +157,15 @@ async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Res
         }
         (name, _) => name.to_owned(),
     };
-    create::owner_for(app, identity, OwnerChoice::Named(&name)).await.map_err(|error| match error {
+    create::owner_for(context, identity, OwnerChoice::Named(&name)).await.map_err(|error| match error {
         Error::NotFound { .. } => unknown(),
         error => error,
     })
 }
 
 /// Resolves the address once and checks whether the daemon may connect to it.
-async fn source(app: &App, identity: &Identity, address: &input::Address) -> Result<Arc<ImportSource>, Error> {
-    let policy = AddressPolicy::parse(&app.config.migration.allowed_hosts).unwrap_or_default();
+async fn source(context: &Context, identity: &Identity, address: &input::Address) -> Result<Arc<ImportSource>, Error> {
+    let policy = AddressPolicy::parse(&context.config.migration.allowed_hosts).unwrap_or_default();
     let credentials = address.credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     match ImportSource::resolve(&address.url, credentials, &policy).await {
         Ok(source) => Ok(Arc::new(source)),
@@ -198,25 +197,25 @@ pub fn readable(repository: &Repository) -> u64 {
 }
 
 /// Returns whether no migration of a repository is running.
-pub(super) fn has_ended(app: &App, repository: u64) -> bool {
-    !app.migrations.is_running(repository)
+pub(super) fn has_ended(context: &Context, repository: u64) -> bool {
+    !context.migrations.is_running(repository)
 }
 
 /// Settles every migration that a stopped daemon left unfinished. If the repository's directory is in its final
 /// location, the migration is recorded as done, else as failed. Removes no files: partly fetched directories were
 /// removed when the directories were opened, and a directory in its final location is complete and may be the only
 /// copy.
-pub async fn recover(app: &App) -> Result<(), Error> {
-    let snapshot = app.store.read().await?;
+pub async fn recover(context: &Context) -> Result<(), Error> {
+    let snapshot = context.store.read().await?;
     let rows = repositories::migrating(&snapshot, RECOVER_MAX).await?;
     drop(snapshot);
     for row in rows {
-        if !app.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
-            mark_failed(app, row.id, "the daemon was stopped before the repository was fetched").await?;
+        if !context.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
+            mark_failed(context, row.id, "the daemon was stopped before the repository was fetched").await?;
             tracing::info!(repository = row.id, "an interrupted migration failed");
             continue;
         }
-        match record::finish_placed(app, &row).await {
+        match record::finish_placed(context, &row).await {
             Ok(()) => tracing::info!(repository = row.id, "an interrupted migration was finished"),
             Err(error) => {
                 tracing::error!(
@@ -224,15 +223,15 @@ pub async fn recover(app: &App) -> Result<(), Error> {
                     error = &error as &dyn std::error::Error,
                     "a migrated repository cannot be read; its files are kept"
                 );
-                mark_failed(app, row.id, "the fetched repository cannot be read; see the daemon's log").await?;
+                mark_failed(context, row.id, "the fetched repository cannot be read; see the daemon's log").await?;
             }
         }
     }
     Ok(())
 }
 
-async fn mark_failed(app: &App, id: u64, reason: &str) -> Result<(), Error> {
-    settle(app, TRIES, async |tx: Tx| {
+async fn mark_failed(context: &Context, id: u64, reason: &str) -> Result<(), Error> {
+    settle(context, TRIES, async |tx: Tx| {
         let Some(before) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) else { return Ok(()) };
         let mut row = before.clone();
         let migration = row.migration.get_or_insert_default();

@@ -6,9 +6,8 @@
 use farrier_proto::store::{MigrationState, Repository};
 
 use crate::{
-    app::App,
     service::{
-        Error,
+        Context, Error,
         events::{Actor, EventKind, EventRecorder, Subject},
         unknown::{Retries, Settled, settle},
     },
@@ -27,7 +26,7 @@ pub(super) struct Placed {
 /// Writes the row and the event, with up to `tries` attempts while the outcome is unknown. `None`: the repository was
 /// deleted meanwhile.
 pub(super) async fn record(
-    app: &App,
+    context: &Context,
     id: u64,
     owner: &Owner,
     actor: &Actor,
@@ -36,14 +35,14 @@ pub(super) async fn record(
 ) -> Settled<Option<Repository>> {
     let mut retries = Retries::of(tries);
     let recorder = loop {
-        match EventRecorder::reserve(app, 1).await.map_err(Error::from) {
+        match EventRecorder::reserve(context, 1).await.map_err(Error::from) {
             Ok(recorder) => break recorder,
-            Err(error) if retries.wait(app, &error).await => {}
+            Err(error) if retries.wait(context, &error).await => {}
             Err(error) => return Settled::Known(Err(error)),
         }
     };
-    let (recorder, now) = (&recorder, app.now_ms());
-    settle(app, tries, async |tx: Tx| {
+    let (recorder, now) = (&recorder, context.now_ms());
+    settle(context, tries, async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
         let Some(before) = before else { return Ok(None) };
         let mut row = before.clone();
@@ -68,18 +67,18 @@ pub(super) async fn record(
 }
 
 /// Finishes the migration of a repository whose directory a stopped daemon had moved but not recorded.
-pub(super) async fn finish_placed(app: &App, row: &Repository) -> Result<(), Error> {
+pub(super) async fn finish_placed(context: &Context, row: &Repository) -> Result<(), Error> {
     let reading = || Error::git("reading a migrated repository");
     let placed = Placed {
-        head: app.git.head(row.id).await.map_err(reading())?.unwrap_or_else(|| row.default_branch.clone()),
-        sha256: app.git.is_sha256(row.id).await,
-        refs: app.git.all_tips(row.id).await.map_err(reading())?,
-        bytes: app.git.size_bytes(row.id).await.map_err(reading())?,
+        head: context.git.head(row.id).await.map_err(reading())?.unwrap_or_else(|| row.default_branch.clone()),
+        sha256: context.git.is_sha256(row.id).await,
+        refs: context.git.all_tips(row.id).await.map_err(reading())?,
+        bytes: context.git.size_bytes(row.id).await.map_err(reading())?,
     };
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let owner = owners::owner(&snapshot, row.owner_kind(), row.owner_id).await?;
     let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
     let actor = Actor::find(&snapshot, row.migration.as_ref().map_or(0, |migration| migration.actor_id)).await?;
     drop(snapshot);
-    record(app, row.id, &owner, &actor, &placed, 1).await.result().map(drop)
+    record(context, row.id, &owner, &actor, &placed, 1).await.result().map(drop)
 }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
-use crate::clock::Millis;
+use crate::{clock::Millis, show::LiveMigration};
 
 /// How long an ended migration is remembered.
 const KEEP_ENDED: Duration = Duration::from_hours(1);
@@ -73,6 +73,12 @@ impl Migrations {
     pub fn progress(&self, repository: u64) -> Option<Progress> {
         let running = self.tasks().running.get(&repository).cloned()?;
         Some(running.progress())
+    }
+
+    /// Returns the progress of a repository's migration in the form that responses and payloads contain.
+    pub fn live(&self, repository: u64) -> LiveMigration {
+        let Progress { phase, objects, bytes, .. } = self.progress(repository).unwrap_or_default();
+        LiveMigration { phase, objects, bytes }
     }
 
     /// Cancels the migration of a repository, if one is running. It cleans up by itself.

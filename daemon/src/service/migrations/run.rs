@@ -8,16 +8,15 @@ use super::{
     registry::{MigrationResult, MigrationTask},
 };
 use crate::{
-    app::App,
     git::{GitError, ImportSource, Imported, Staged},
     model::identity::Identity,
-    service::{Error, events::Actor, pushes, repositories::FoundRepository, unknown::settle},
+    service::{Context, Error, events::Actor, pushes, repositories::FoundRepository, unknown::settle},
     store::{Tx, repositories},
 };
 
 /// A running migration.
 pub(super) struct MigrationRun {
-    pub(super) app: App,
+    pub(super) context: Context,
     pub(super) identity: Identity,
     pub(super) found: FoundRepository,
     pub(super) source: Arc<ImportSource>,
@@ -59,25 +58,25 @@ impl MigrationRun {
                 (Err(error), recorded)
             }
         };
-        self.app.migrations.end(id, recorded, self.app.now_ms());
+        self.context.migrations.end(id, recorded, self.context.now_ms());
         // A deletion of the repository waits for this.
-        self.app.sweep.now();
+        self.context.sweep.now();
         result
     }
 
     async fn import(&self) -> Result<FoundRepository, MigrationError> {
-        let (app, limits) = (&self.app, &self.app.config.migration);
-        self.running.enter("waiting", app.now_ms());
-        let staged = app.git.stage(self.found.repository.id);
+        let (context, limits) = (&self.context, &self.context.config.migration);
+        self.running.enter("waiting", context.now_ms());
+        let staged = context.git.stage(self.found.repository.id);
         let fetched = tokio::select! {
             () = self.running.cancel.cancelled() => Err(MigrationError::Cancelled),
-            () = app.tasks.stop().cancelled() => Err(MigrationError::Stopped),
+            () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
             () = tokio::time::sleep(limits.timeout) => Err(MigrationError::Time),
             fetched = self.fetch(&staged) => fetched.map_err(MigrationError::Git),
         };
         match fetched {
             Ok(fetched) => {
-                self.running.enter("recording", app.now_ms());
+                self.running.enter("recording", context.now_ms());
                 staged.publish().await.map_err(MigrationError::Git)?;
                 self.finish(fetched).await
             }
@@ -89,12 +88,12 @@ impl MigrationRun {
     }
 
     async fn fetch(&self, staged: &Staged) -> Result<Fetched, GitError> {
-        let _slot = self.app.migrations.slots.acquire().await.map_err(|_| GitError::Busy)?;
-        self.running.enter("connecting", self.app.now_ms());
+        let _slot = self.context.migrations.slots.acquire().await.map_err(|_| GitError::Busy)?;
+        self.running.enter("connecting", self.context.now_ms());
         let advertised = staged.advertised(&self.source).await?;
         let head = advertised.head.unwrap_or_else(|| self.found.repository.default_branch.clone());
-        let max_bytes = self.app.config.migration.max_bytes;
-        let report = |line: &str, size| self.running.update(line, size, self.app.now_ms());
+        let max_bytes = self.context.config.migration.max_bytes;
+        let report = |line: &str, size| self.running.update(line, size, self.context.now_ms());
         let imported = staged.fetch(&self.source, &head, advertised.sha256, max_bytes, report).await?;
         Ok(Fetched { head, sha256: advertised.sha256, imported })
     }
@@ -102,14 +101,14 @@ impl MigrationRun {
     /// Records the repository and its event. Retries until the store confirms it, because a repository in its final
     /// location must not be lost.
     async fn finish(&self, fetched: Fetched) -> Result<FoundRepository, MigrationError> {
-        let (app, id) = (&self.app, self.found.repository.id);
+        let (context, id) = (&self.context, self.found.repository.id);
         let Fetched { head, sha256, imported } = fetched;
         let installed = Placed { head, sha256, refs: imported.refs, bytes: imported.bytes };
         let actor = Actor::of(&self.identity);
-        let recorded = record(app, id, &self.found.owner, &actor, &installed, u32::MAX).await;
+        let recorded = record(context, id, &self.found.owner, &actor, &installed, u32::MAX).await;
         let repository = recorded.result().map_err(MigrationError::Unrecorded)?.ok_or(MigrationError::Cancelled)?;
-        let tidied = app.clone();
-        app.tasks.short(async move { pushes::tidy(&tidied, id).await });
+        let tidied = context.clone();
+        context.tasks.short(async move { pushes::tidy(&tidied, id).await });
         Ok(FoundRepository { repository, ..self.found.clone() })
     }
 
@@ -119,7 +118,7 @@ impl MigrationRun {
     /// location unless its row was deleted (then the sweep removes the files) or could not be written (then the next
     /// start finishes the migration).
     async fn clean_up(&self, failed: MigrationError) -> Error {
-        let (app, id) = (&self.app, self.found.repository.id);
+        let (context, id) = (&self.context, self.found.repository.id);
         // A cancelled migration leaves no row.
         let keeps = self.when_failed == WhenFailed::Keep && !matches!(failed, MigrationError::Cancelled);
         let error = match failed {
@@ -127,9 +126,9 @@ impl MigrationRun {
             failed => to_error(failed),
         };
         let written = if keeps {
-            mark_failed(app, id, &reason(&error)).await
+            mark_failed(context, id, &reason(&error)).await
         } else {
-            settle(app, TRIES, async |tx: Tx| {
+            settle(context, TRIES, async |tx: Tx| {
                 if let Some(row) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) {
                     repositories::discard(&tx, &row).await?;
                 }

@@ -4,9 +4,8 @@ use farrier_proto::store::{Membership, Org, OrgRole, User};
 
 use super::{find, find_own};
 use crate::{
-    app::App,
     model::identity::Identity,
-    service::{Error, viewer, viewer::Viewer},
+    service::{Context, Error, viewer, viewer::Viewer},
     store::{Read, Tx, orgs, owners, owners::Owner},
 };
 
@@ -37,9 +36,10 @@ pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org:
 }
 
 /// Adds `user` as an owner of the organization `org` (id).
-pub async fn add_member(app: &App, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
-    let row = Membership { role: OrgRole::Owner.into(), since_ms: app.now_ms() };
-    app.store
+pub async fn add_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
+    let row = Membership { role: OrgRole::Owner.into(), since_ms: context.now_ms() };
+    context
+        .store
         .write(async |tx: Tx| {
             let (org, user) = find_both(&tx, identity, org, user).await?;
             if orgs::member_ids(&tx, org.id).await?.len() >= orgs::MEMBERS_MAX {
@@ -52,8 +52,9 @@ pub async fn add_member(app: &App, identity: &Identity, org: u64, user: &str) ->
 }
 
 /// Removes the member `user`. The last owner cannot be removed.
-pub async fn remove_member(app: &App, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
-    app.store
+pub async fn remove_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
+    context
+        .store
         .write(async |tx: Tx| {
             let (org, user) = find_both(&tx, identity, org, user).await?;
             let members = orgs::member_ids(&tx, org.id).await?;

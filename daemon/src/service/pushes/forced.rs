@@ -2,16 +2,15 @@
 
 use super::changes::Change;
 use crate::{
-    app::App,
     git::ref_name::HEADS,
-    service::{repositories::prune, security_log},
+    service::{Context, repositories::prune, security_log},
 };
 
 /// Maximum number of branches to check per push.
 const BRANCHES_MAX: usize = 64;
 
 /// Logs every branch that was moved to a commit that does not contain its former tip.
-pub(super) fn log(app: &App, repository: u64, actor: u64, changes: Vec<Change>) {
+pub(super) fn log(context: &Context, repository: u64, actor: u64, changes: Vec<Change>) {
     let moved = changes.into_iter().filter_map(|change| {
         let name = change.name.strip_prefix(HEADS)?.to_owned();
         Some((name, change.before?, change.after?))
@@ -20,8 +19,8 @@ pub(super) fn log(app: &App, repository: u64, actor: u64, changes: Vec<Change>) 
     if moved.is_empty() {
         return;
     }
-    let app_of_task = app.clone();
-    app.tasks.short(async move {
+    let app_of_task = context.clone();
+    context.tasks.short(async move {
         for (branch, before, after) in moved {
             match lost_commit(&app_of_task, repository, &before, &after).await {
                 Ok(true) => {
@@ -39,8 +38,13 @@ pub(super) fn log(app: &App, repository: u64, actor: u64, changes: Vec<Change>) 
 }
 
 /// Returns whether `before` has a commit that `after` lacks.
-async fn lost_commit(app: &App, repository: u64, before: &str, after: &str) -> Result<bool, crate::git::GitError> {
-    let call = app.git.call(repository, ["rev-list", "--max-count=1"]);
+async fn lost_commit(
+    context: &Context,
+    repository: u64,
+    before: &str,
+    after: &str,
+) -> Result<bool, crate::git::GitError> {
+    let call = context.git.call(repository, ["rev-list", "--max-count=1"]);
     let found = call.operands([before.to_owned(), format!("^{after}")]).run().await?;
     Ok(!found.stdout.is_empty())
 }

@@ -4,10 +4,9 @@ use farrier_proto::store::{Permission, User};
 
 use super::{FoundRepository, find};
 use crate::{
-    app::App,
     model::identity::{Account, Identity, Proof},
     service::{
-        Error,
+        Context, Error,
         access::{self, AccessLevel, Action},
         events::{Actor, EventKind, EventRecorder, Subject},
     },
@@ -57,7 +56,7 @@ pub async fn collaborator(
 
 /// Adds `user` as a collaborator, or changes the permission of an existing one.
 pub async fn add_collaborator(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     (owner, name): (&str, &str),
     user: &str,
@@ -69,38 +68,38 @@ pub async fn add_collaborator(
         "admin" => Permission::Admin,
         _ => return Err(Error::invalid("permission", "is none of read, write, admin")),
     };
-    let (found, user) = find_both(app, identity, (owner, name), user).await?;
+    let (found, user) = find_both(context, identity, (owner, name), user).await?;
     if matches!(&found.owner, Owner::User(owner) if owner.id == user.id) {
         return Err(Error::invalid("collaborator", "the owner cannot be a collaborator"));
     }
-    set(app, identity, &found, &user, permission, "added").await
+    set(context, identity, &found, &user, permission, "added").await
 }
 
 /// Removes the collaborator `user`. Does nothing if the user is not one.
 pub async fn remove_collaborator(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     (owner, name): (&str, &str),
     user: &str,
 ) -> Result<(), Error> {
-    let (found, user) = find_both(app, identity, (owner, name), user).await?;
-    set(app, identity, &found, &user, Permission::None, "removed").await
+    let (found, user) = find_both(context, identity, (owner, name), user).await?;
+    set(context, identity, &found, &user, Permission::None, "removed").await
 }
 
 async fn find_both(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     (owner, name): (&str, &str),
     user: &str,
 ) -> Result<(FoundRepository, User), Error> {
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
     let user = owners::user_by_name(&snapshot, user).await?;
     Ok((found, user.ok_or_else(|| Error::invalid("collaborator", NO_USER))?))
 }
 
 async fn set(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     found: &FoundRepository,
     user: &User,
@@ -108,8 +107,9 @@ async fn set(
     action: &'static str,
 ) -> Result<(), Error> {
     let id = found.repository.id;
-    let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
-    app.store
+    let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    context
+        .store
         .write(async |tx: Tx| {
             // The repository or the user may have been deleted since.
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;

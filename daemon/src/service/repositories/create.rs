@@ -5,10 +5,9 @@ use farrier_proto::store::{OrgRole, Repository};
 
 use super::{FoundRepository, rules};
 use crate::{
-    app::App,
     model::identity::Identity,
     service::{
-        Error,
+        Context, Error,
         access::{self, AccessLevel},
         events::{Actor, EventKind, EventRecorder, Subject},
         hooks::DefaultHookCopies,
@@ -42,24 +41,24 @@ pub enum OwnerChoice<'a> {
 
 /// Creates a repository.
 pub async fn create(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     owner: OwnerChoice<'_>,
     input: CreateRepository,
 ) -> Result<FoundRepository, Error> {
-    let owner = owner_for(app, identity, owner).await?;
-    let content = initial::Content::from_input(&input, &owner, app.now_ms())?;
-    let row = checked(app, &owner, input)?;
-    let new = reserve(app, owner, row).await?;
+    let owner = owner_for(context, identity, owner).await?;
+    let content = initial::Content::from_input(&input, &owner, context.now_ms())?;
+    let row = checked(context, &owner, input)?;
+    let new = reserve(context, owner, row).await?;
     let id = new.row.id;
     let sha256 = new.row.sha256;
-    app.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("creating a repository"))?;
-    match finish(app, identity, new, content).await {
+    context.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("creating a repository"))?;
+    match finish(context, identity, new, content).await {
         Settled::Known(created) => {
             if created.is_err() {
                 // Safe to remove: there is certainly no row, and the directory was created above and never used.
                 // If removing fails, the directory is set aside later as one without a row.
-                let _ = app.git.remove(id).await;
+                let _ = context.git.remove(id).await;
             }
             created
         }
@@ -73,22 +72,22 @@ pub async fn create(
 
 /// Creates the first commit, if one is requested, and inserts the row.
 async fn finish(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     mut new: NewRepository,
     content: Option<initial::Content>,
 ) -> Settled<FoundRepository> {
     if let Some(content) = content {
-        let tip = match initial::commit(app, identity, &new.row, &content).await {
+        let tip = match initial::commit(context, identity, &new.row, &content).await {
             Ok(tip) => tip,
             Err(error) => return Settled::Known(Err(error)),
         };
         new.row.empty = false;
         // If the size cannot be read, the next push measures it.
-        new.row.size_bytes = app.git.size_bytes(new.row.id).await.unwrap_or(0);
+        new.row.size_bytes = context.git.size_bytes(new.row.id).await.unwrap_or(0);
         new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
     }
-    insert(app, new, Some(&Actor::of(identity))).await
+    insert(context, new, Some(&Actor::of(identity))).await
 }
 
 /// A repository that is ready to be inserted.
@@ -102,7 +101,7 @@ pub(in crate::service) struct NewRepository {
 }
 
 /// Returns the row for `input`, without an id.
-fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Repository, Error> {
+fn checked(context: &Context, owner: &Owner, input: CreateRepository) -> Result<Repository, Error> {
     rules::name("name", &input.name)?;
     rules::description(&input.description)?;
     rules::issue_labels(&input.issue_labels)?;
@@ -119,13 +118,13 @@ fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Reposito
         name: input.name,
         description: input.description,
         template: input.template,
-        ..fresh(app, owner, input.private, branch)
+        ..fresh(context, owner, input.private, branch)
     })
 }
 
 /// Returns a new row of `owner` with default values.
-pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch: String) -> Repository {
-    let now = app.now_ms();
+pub(in crate::service) fn fresh(context: &Context, owner: &Owner, private: bool, branch: String) -> Repository {
+    let now = context.now_ms();
     Repository {
         owner_kind: owner.kind().into(),
         owner_id: owner.id(),
@@ -141,14 +140,22 @@ pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch:
 
 /// Assigns an id to the row. Checks first what the insertion checks again, so that most errors occur before files are
 /// created.
-pub(in crate::service) async fn reserve(app: &App, owner: Owner, row: Repository) -> Result<NewRepository, Error> {
-    check_insertion(app, &owner, &row).await?;
-    assign_id(app, owner, row).await
+pub(in crate::service) async fn reserve(
+    context: &Context,
+    owner: Owner,
+    row: Repository,
+) -> Result<NewRepository, Error> {
+    check_insertion(context, &owner, &row).await?;
+    assign_id(context, owner, row).await
 }
 
 /// Returns an error if the owner cannot have another repository or the name is in use.
-pub(in crate::service) async fn check_insertion(app: &App, owner: &Owner, row: &Repository) -> Result<(), Error> {
-    let snapshot = app.store.read().await?;
+pub(in crate::service) async fn check_insertion(
+    context: &Context,
+    owner: &Owner,
+    row: &Repository,
+) -> Result<(), Error> {
+    let snapshot = context.store.read().await?;
     check_limit(&snapshot, owner).await?;
     if repositories::name_in_use(&snapshot, row).await? {
         return Err(name_in_use(owner, row));
@@ -158,11 +165,11 @@ pub(in crate::service) async fn check_insertion(app: &App, owner: &Owner, row: &
 
 /// Assigns an id to a repository.
 pub(in crate::service) async fn assign_id(
-    app: &App,
+    context: &Context,
     owner: Owner,
     mut row: Repository,
 ) -> Result<NewRepository, Error> {
-    row.id = app.store.next_id(IdKind::Repository).await?;
+    row.id = context.store.next_id(IdKind::Repository).await?;
     Ok(NewRepository { owner, row, tips: Vec::new() })
 }
 
@@ -180,14 +187,14 @@ async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
 /// Inserts a repository with its copies of the default hooks. `creator`: the actor of the "created" event. `None`:
 /// record no event.
 pub(in crate::service) async fn insert(
-    app: &App,
+    context: &Context,
     new: NewRepository,
     creator: Option<&Actor>,
 ) -> Settled<FoundRepository> {
     let prepared = async {
         Ok::<_, Error>((
-            EventRecorder::reserve(app, creator.iter().len()).await?,
-            DefaultHookCopies::prepare(app).await?,
+            EventRecorder::reserve(context, creator.iter().len()).await?,
+            DefaultHookCopies::prepare(context).await?,
         ))
     };
     let (recorder, copies) = match prepared.await {
@@ -195,7 +202,7 @@ pub(in crate::service) async fn insert(
         Err(error) => return Settled::Known(Err(error)),
     };
     let (recorder, copies, new_ref) = (&recorder, &copies, &new);
-    let inserted = settle(app, TRIES, async |tx: Tx| {
+    let inserted = settle(context, TRIES, async |tx: Tx| {
         if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
             // Ids are used once, so an earlier attempt was committed.
             return Ok(Some(row));
@@ -237,13 +244,13 @@ fn name_in_use(owner: &Owner, row: &Repository) -> Error {
 /// Returns the owner of a new repository, if the caller may create repositories for it. A renamed owner gives
 /// [`Error::Renamed`].
 pub(in crate::service) async fn owner_for(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     owner: OwnerChoice<'_>,
 ) -> Result<Owner, Error> {
     let account = access::require_account(identity)?;
     access::require_more_than_public(identity)?;
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let (name, what) = match owner {
         OwnerChoice::Caller => return Ok(Owner::User(account.user.clone())),
         OwnerChoice::Anyone(name) => {

@@ -8,11 +8,10 @@ use farrier_proto::store::{MigrationState, Repository};
 
 use super::{FoundRepository, find};
 use crate::{
-    app::App,
     clock::Millis,
     model::{identity::Identity, revision::Expected},
     service::{
-        Error,
+        Context, Error,
         access::Action,
         ci, deleted,
         events::{Actor, EventKind, EventRecorder, Subject},
@@ -25,25 +24,31 @@ use crate::{
 const SWEEP_MAX: usize = 16;
 
 /// Deletes the repository `owner`/`name` if its revision is the expected one. Cancels a running migration of it.
-pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str, expected: &Expected) -> Result<(), Error> {
-    let snapshot = app.store.read().await?;
+pub async fn delete(
+    context: &Context,
+    identity: &Identity,
+    owner: &str,
+    name: &str,
+    expected: &Expected,
+) -> Result<(), Error> {
+    let snapshot = context.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Own).await?;
     drop(snapshot);
-    remove(app, identity, &found, expected).await
+    remove(context, identity, &found, expected).await
 }
 
 /// Deletes all repositories of an owner, or none if one of them cannot be deleted. Returns how many it
 /// deleted.
 ///
 /// A repository that is deleted or moved to another owner meanwhile is left out.
-pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
-    let all = super::list::owned(&app.store.read().await?, identity, owner).await?;
+pub async fn delete_all(context: &Context, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
+    let all = super::list::owned(&context.store.read().await?, identity, owner).await?;
     let mut recorders = Vec::with_capacity(all.len());
     for _ in &all {
-        recorders.push(EventRecorder::reserve(app, 1).await?);
+        recorders.push(EventRecorder::reserve(context, 1).await?);
     }
-    let now = app.now_ms();
-    let deleted = app.store.write(async |tx: Tx| {
+    let now = context.now_ms();
+    let deleted = context.store.write(async |tx: Tx| {
         let mut deleted = Vec::new();
         for (found, recorder) in all.iter().zip(&recorders) {
             let row = repositories::get(&tx, found.repository.id).await?;
@@ -56,22 +61,28 @@ pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result
     });
     let deleted = deleted.await?;
     for found in &deleted {
-        after_deletion(app, identity, found);
+        after_deletion(context, identity, found);
     }
     Ok(deleted.len())
 }
 
-async fn remove(app: &App, identity: &Identity, found: &FoundRepository, expected: &Expected) -> Result<(), Error> {
-    let (id, now) = (found.repository.id, app.now_ms());
-    let recorder = &EventRecorder::reserve(app, 1).await?;
-    app.store
+async fn remove(
+    context: &Context,
+    identity: &Identity,
+    found: &FoundRepository,
+    expected: &Expected,
+) -> Result<(), Error> {
+    let (id, now) = (found.repository.id, context.now_ms());
+    let recorder = &EventRecorder::reserve(context, 1).await?;
+    context
+        .store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &row)?;
             mark_deleted(&tx, identity, found, &row, recorder, now).await
         })
         .await?;
-    after_deletion(app, identity, found);
+    after_deletion(context, identity, found);
     Ok(())
 }
 
@@ -97,10 +108,10 @@ async fn mark_deleted(
 }
 
 /// What follows the commit of a deletion.
-fn after_deletion(app: &App, identity: &Identity, found: &FoundRepository) {
+fn after_deletion(context: &Context, identity: &Identity, found: &FoundRepository) {
     security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, found.repository.id);
-    app.migrations.cancel(found.repository.id);
-    app.sweep.now();
+    context.migrations.cancel(found.repository.id);
+    context.sweep.now();
 }
 
 /// Returns whether the repository was ever usable: it was not migrated, or its migration finished.
@@ -110,32 +121,33 @@ fn is_complete(row: &Repository) -> bool {
 
 /// Handles a few deleted repositories: cancels their live jobs, ends the retention that is over, and removes those that
 /// cannot be restored. Returns whether there may be more.
-pub async fn sweep(app: &App) -> Result<bool, Error> {
-    let mut more = cancel_jobs(app).await?;
-    more |= end_retention(app).await?;
-    more |= reclaim_some(app).await?;
+pub async fn sweep(context: &Context) -> Result<bool, Error> {
+    let mut more = cancel_jobs(context).await?;
+    more |= end_retention(context).await?;
+    more |= reclaim_some(context).await?;
     Ok(more)
 }
 
 /// Returns when the retention of the next deleted repository ends.
-pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    let first = repositories::first_deleted_ms(&app.store.read().await?).await?;
-    Ok(first.map(|since| deleted::kept_until_ms(app, since)))
+pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
+    let first = repositories::first_deleted_ms(&context.store.read().await?).await?;
+    Ok(first.map(|since| deleted::kept_until_ms(context, since)))
 }
 
-async fn cancel_jobs(app: &App) -> Result<bool, Error> {
-    let rows = repositories::with_jobs_to_cancel(&app.store.read().await?, SWEEP_MAX).await?;
+async fn cancel_jobs(context: &Context) -> Result<bool, Error> {
+    let rows = repositories::with_jobs_to_cancel(&context.store.read().await?, SWEEP_MAX).await?;
     for row in &rows {
-        cancel_jobs_of(app, row.id).await?;
+        cancel_jobs_of(context, row.id).await?;
     }
     Ok(rows.len() == SWEEP_MAX)
 }
 
 /// Cancels the jobs of a deleted repository that were live when it was deleted, so that a restored
 /// repository has no job whose token works again.
-pub(in crate::service) async fn cancel_jobs_of(app: &App, id: u64) -> Result<(), Error> {
-    ci::cancel_of_deleted(app, id).await?;
-    app.store
+pub(in crate::service) async fn cancel_jobs_of(context: &Context, id: u64) -> Result<(), Error> {
+    ci::cancel_of_deleted(context, id).await?;
+    context
+        .store
         .write(async |tx: Tx| {
             // Jobs cannot begin in a deleted repository, so there are no new ones.
             if let Some(before) = repositories::get(&tx, id).await?.filter(|row| row.cancel_jobs) {
@@ -146,11 +158,11 @@ pub(in crate::service) async fn cancel_jobs_of(app: &App, id: u64) -> Result<(),
         .await
 }
 
-async fn end_retention(app: &App) -> Result<bool, Error> {
-    let until = deleted::retention_over_until_ms(app);
-    let due = repositories::deleted_until(&app.store.read().await?, until, SWEEP_MAX).await?;
+async fn end_retention(context: &Context) -> Result<bool, Error> {
+    let until = deleted::retention_over_until_ms(context);
+    let due = repositories::deleted_until(&context.store.read().await?, until, SWEEP_MAX).await?;
     for row in &due {
-        end_retention_of(app, row.id, until).await?;
+        end_retention_of(context, row.id, until).await?;
     }
     Ok(due.len() == SWEEP_MAX)
 }
@@ -160,8 +172,8 @@ async fn end_retention(app: &App) -> Result<bool, Error> {
 ///
 /// This step gives up data that users pushed. It is decided in the transaction that reads the row, so a restore that
 /// was committed first keeps the repository.
-pub(in crate::service) async fn end_retention_of(app: &App, id: u64, until_ms: Millis) -> Result<bool, Error> {
-    let ended = app.store.write(async |tx: Tx| {
+pub(in crate::service) async fn end_retention_of(context: &Context, id: u64, until_ms: Millis) -> Result<bool, Error> {
+    let ended = context.store.write(async |tx: Tx| {
         let row = repositories::get(&tx, id).await?;
         let row = row.filter(|row| row.deleted && row.deleted_ms != 0 && row.deleted_ms <= until_ms);
         if let Some(row) = &row {
@@ -176,14 +188,14 @@ pub(in crate::service) async fn end_retention_of(app: &App, id: u64, until_ms: M
     Ok(ended.is_some())
 }
 
-async fn reclaim_some(app: &App) -> Result<bool, Error> {
-    let snapshot: Snapshot = app.store.read().await?;
+async fn reclaim_some(context: &Context) -> Result<bool, Error> {
+    let snapshot: Snapshot = context.store.read().await?;
     let rows = repositories::garbage(&snapshot, SWEEP_MAX).await?;
     drop(snapshot);
     let mut reclaimed = 0;
     // Repositories with a running migration wait: its end wakes the sweep.
-    for row in rows.iter().filter(|row| migrations::has_ended(app, row.id)) {
-        reclaim(app, row).await?;
+    for row in rows.iter().filter(|row| migrations::has_ended(context, row.id)) {
+        reclaim(context, row).await?;
         reclaimed += 1;
     }
     Ok(reclaimed == SWEEP_MAX)
@@ -191,11 +203,12 @@ async fn reclaim_some(app: &App) -> Result<bool, Error> {
 
 /// Removes runs with their artifacts, files and row of a repository whose row says that it cannot be restored. Removes
 /// the files before the row, so that an interrupted removal is repeated.
-async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
-    ci::delete_of_repository(app, row.id).await?;
-    app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
-    let now = app.now_ms();
-    app.store
+async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
+    ci::delete_of_repository(context, row.id).await?;
+    context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
+    let now = context.now_ms();
+    context
+        .store
         .write(async |tx: Tx| {
             hooks::retire(&tx, row.id, now).await?;
             Ok::<_, Error>(repositories::forget(&tx, row).await?)

@@ -5,10 +5,9 @@ use farrier_proto::store::Repository;
 
 use super::{FoundRepository, find, head, rules};
 use crate::{
-    app::App,
     model::{identity::Identity, revision::Expected},
     service::{
-        Error,
+        Context, Error,
         access::Action,
         events::{Actor, EventKind, EventRecorder, Subject},
         migrations,
@@ -18,14 +17,14 @@ use crate::{
 
 /// Changes the repository `owner`/`name` if its revision is the expected one.
 pub async fn edit(
-    app: &App,
+    context: &Context,
     identity: &Identity,
     owner: &str,
     name: &str,
     input: &EditRepository,
     expected: &Expected,
 ) -> Result<FoundRepository, Error> {
-    let snapshot = app.store.read().await?;
+    let snapshot = context.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
     drop(snapshot);
     check(input)?;
@@ -35,12 +34,12 @@ pub async fn edit(
         return Ok(found);
     }
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
-        require_branch(app, &found.repository, branch).await?;
+        require_branch(context, &found.repository, branch).await?;
     }
-    let recorder = &EventRecorder::reserve(app, actions.len()).await?;
+    let recorder = &EventRecorder::reserve(context, actions.len()).await?;
     let (actor, actions) = (&Actor::of(identity), &actions);
-    let (now, id) = (app.now_ms(), found.repository.id);
-    let written = app
+    let (now, id) = (context.now_ms(), found.repository.id);
+    let written = context
         .store
         .write(async |tx: Tx| {
             // Read again: a push or another change may have been committed since.
@@ -62,7 +61,7 @@ pub async fn edit(
         .await;
     if input.default_branch.is_some() {
         // Also after an error: if the outcome of the commit is unknown, the row decides.
-        head::follow(app, id).await;
+        head::follow(context, id).await;
     }
     Ok(FoundRepository { repository: written?, ..found })
 }
@@ -137,10 +136,10 @@ fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
 }
 
 /// Returns an error if the new default branch does not exist.
-async fn require_branch(app: &App, repository: &Repository, branch: &str) -> Result<(), Error> {
+async fn require_branch(context: &Context, repository: &Repository, branch: &str) -> Result<(), Error> {
     let id = migrations::readable(repository);
     let name = format!("refs/heads/{branch}");
-    let listed = app.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
+    let listed = context.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
     let listed = listed.map_err(Error::git("looking for a branch"))?;
     // The name is a pattern that also matches refs below it.
     if !String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == name) {

@@ -6,10 +6,9 @@
 use farrier_proto::store::Repository;
 
 use crate::{
-    app::App,
     clock::Millis,
     git::RepositoryLock,
-    service::{Error, migrations},
+    service::{Context, Error, migrations},
     store::{Tx, refs, repositories},
 };
 
@@ -26,30 +25,31 @@ pub(in crate::service) fn note(tx: &Tx, before: &Repository, row: &Repository) {
 }
 
 /// Sets `HEAD` to the default branch in the row. Must be called after the commit, regardless of its outcome.
-pub(in crate::service) async fn follow(app: &App, id: u64) {
-    let lock = app.git.lock(id).await;
-    follow_locked(app, id, &lock).await;
+pub(in crate::service) async fn follow(context: &Context, id: u64) {
+    let lock = context.git.lock(id).await;
+    follow_locked(context, id, &lock).await;
 }
 
 /// Like [`follow`], for a caller that holds the lock of the repository.
 ///
 /// The row is read under the lock, so the last committed change decides.
-pub(in crate::service) async fn follow_locked(app: &App, id: u64, _lock: &RepositoryLock) {
-    if let Err(error) = try_follow(app, id).await {
+pub(in crate::service) async fn follow_locked(context: &Context, id: u64, _lock: &RepositoryLock) {
+    if let Err(error) = try_follow(context, id).await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(repository = id, error, "setting HEAD to the default branch failed and is retried later");
-        app.sweep.due_at(app.now_ms().saturating_add(RETRY_MS));
+        context.sweep.due_at(context.now_ms().saturating_add(RETRY_MS));
     }
 }
 
-async fn try_follow(app: &App, id: u64) -> Result<(), Error> {
-    let row = repositories::get(&app.store.read().await?, id).await?;
+async fn try_follow(context: &Context, id: u64) -> Result<(), Error> {
+    let row = repositories::get(&context.store.read().await?, id).await?;
     let row = row.filter(|row| !row.deleted && migrations::pending(row).is_none());
     if let Some(row) = &row {
-        app.git.set_head(id, &row.default_branch).await.map_err(Error::git("setting HEAD"))?;
+        context.git.set_head(id, &row.default_branch).await.map_err(Error::git("setting HEAD"))?;
     }
     let set_to = row.map(|row| row.default_branch);
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             // A later change keeps its mark, since its own call follows.
             let now = repositories::get(&tx, id).await?.filter(|row| !row.deleted).map(|row| row.default_branch);
@@ -62,17 +62,17 @@ async fn try_follow(app: &App, id: u64) -> Result<(), Error> {
 }
 
 /// Sets `HEAD` of all marked repositories. Returns when to run again.
-pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
-    let marked = refs::marked_heads(&app.store.read().await?, SWEEP_MAX).await?;
+pub async fn sweep(context: &Context) -> Result<Option<Millis>, Error> {
+    let marked = refs::marked_heads(&context.store.read().await?, SWEEP_MAX).await?;
     if marked.is_empty() {
         return Ok(None);
     }
     // Not in the sweep itself, because another task may hold a repository's lock for long.
-    let own = app.clone();
-    app.tasks.short(async move {
+    let own = context.clone();
+    context.tasks.short(async move {
         for id in marked {
             follow(&own, id).await;
         }
     });
-    Ok(Some(app.now_ms().saturating_add(RETRY_MS)))
+    Ok(Some(context.now_ms().saturating_add(RETRY_MS)))
 }

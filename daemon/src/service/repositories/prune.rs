@@ -14,10 +14,9 @@ use std::{collections::BTreeMap, error::Error as StdError};
 use farrier_proto::store::Repository;
 
 use crate::{
-    app::App,
     clock::Millis,
     git::RepositoryLock,
-    service::{Error, migrations},
+    service::{Context, Error, migrations},
     store::{Tx, refs, repositories},
 };
 
@@ -28,17 +27,17 @@ const BATCH: usize = 256;
 const NEVER: Millis = Millis::MAX;
 
 /// The new time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved a tag.
-pub(in crate::service) fn due_after_push(app: &App, before: &Repository, loses_objects: bool) -> Millis {
+pub(in crate::service) fn due_after_push(context: &Context, before: &Repository, loses_objects: bool) -> Millis {
     // Most pushes make nothing unreachable, and a run packs the whole repository.
-    let pause_ms = if loses_objects { DAY_MS } else { keep_ms(app).max(DAY_MS) };
-    due_ms(app, before).min(app.now_ms().saturating_add(pause_ms))
+    let pause_ms = if loses_objects { DAY_MS } else { keep_ms(context).max(DAY_MS) };
+    due_ms(context, before).min(context.now_ms().saturating_add(pause_ms))
 }
 
 /// Moves the next run forward after a forced push. A failure is logged: the push has set a later time already.
-pub(in crate::service) async fn plan_after_loss(app: &App, id: u64) {
-    let planned = app.store.write(async |tx: Tx| {
+pub(in crate::service) async fn plan_after_loss(context: &Context, id: u64) {
+    let planned = context.store.write(async |tx: Tx| {
         if let Some(before) = repositories::get(&tx, id).await? {
-            let row = Repository { prune_due_ms: due_after_push(app, &before, true), ..before.clone() };
+            let row = Repository { prune_due_ms: due_after_push(context, &before, true), ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
         }
         Ok::<_, Error>(())
@@ -54,18 +53,18 @@ pub(in crate::service) async fn plan_after_loss(app: &App, id: u64) {
 
 /// Prunes every repository that is due, one after the other. Returns when to look again; `None`: pruning is
 /// switched off.
-pub async fn prune_due(app: &App) -> Result<Option<Millis>, Error> {
-    let (started, mut after) = (app.now_ms(), 0);
+pub async fn prune_due(context: &Context) -> Result<Option<Millis>, Error> {
+    let (started, mut after) = (context.now_ms(), 0);
     loop {
-        if app.config.git.prune_after_days == 0 {
+        if context.config.git.prune_after_days == 0 {
             return Ok(None);
         }
-        let rows = repositories::after_id(&app.store.read().await?, after, BATCH).await?;
+        let rows = repositories::after_id(&context.store.read().await?, after, BATCH).await?;
         let Some(last) = rows.last() else { break };
         after = last.id;
         for row in rows {
-            if due_ms(app, &row) <= app.now_ms() && migrations::pending(&row).is_none() {
-                prune(app, row.id).await?;
+            if due_ms(context, &row) <= context.now_ms() && migrations::pending(&row).is_none() {
+                prune(context, row.id).await?;
             }
         }
     }
@@ -75,18 +74,18 @@ pub async fn prune_due(app: &App) -> Result<Option<Millis>, Error> {
 
 /// Prunes one repository and writes the time of its next run. A failure of git is logged, and the next run is a
 /// day later.
-async fn prune(app: &App, id: u64) -> Result<(), Error> {
-    let lock = app.git.lock(id).await;
-    let row = repositories::get(&app.store.read().await?, id).await?;
-    let row = row.filter(|row| !row.deleted && due_ms(app, row) <= app.now_ms());
+async fn prune(context: &Context, id: u64) -> Result<(), Error> {
+    let lock = context.git.lock(id).await;
+    let row = repositories::get(&context.store.read().await?, id).await?;
+    let row = row.filter(|row| !row.deleted && due_ms(context, row) <= context.now_ms());
     let Some(row) = row else { return Ok(()) };
     // Read only once: a reload could change it to 0 in between, which would remove all unreachable objects.
-    let keep_ms = keep_ms(app);
+    let keep_ms = keep_ms(context);
     if keep_ms == 0 {
         return Ok(());
     }
-    let now = app.now_ms();
-    let next = match run_git(app, id, now, keep_ms, &lock).await {
+    let now = context.now_ms();
+    let next = match run_git(context, id, now, keep_ms, &lock).await {
         Ok(None) => NEVER,
         Ok(Some(oldest)) => {
             let oldest_ms = Millis::try_from(oldest).unwrap_or(NEVER).saturating_mul(1_000);
@@ -99,9 +98,10 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
             now.saturating_add(DAY_MS)
         }
     };
-    let bytes = app.git.size_bytes(id).await.unwrap_or(row.size_bytes);
+    let bytes = context.git.size_bytes(id).await.unwrap_or(row.size_bytes);
     let known = row.prune_due_ms;
-    app.store
+    context
+        .store
         .write(async |tx: Tx| {
             let Some(before) = repositories::get(&tx, id).await? else { return Ok(()) };
             // A forced push was found during this run. Its earlier time is kept.
@@ -118,32 +118,32 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
 /// Refs that differ from the recorded tips are an error: if a ref was lost or is older than the value that a
 /// client received, git would treat acknowledged commits as unreachable.
 async fn run_git(
-    app: &App,
+    context: &Context,
     id: u64,
     now: Millis,
     keep_ms: Millis,
     lock: &RepositoryLock,
 ) -> Result<Option<u64>, Error> {
     let failed = Error::git("pruning a repository");
-    let found: BTreeMap<String, String> = match app.git.all_tips(id).await {
+    let found: BTreeMap<String, String> = match context.git.all_tips(id).await {
         Ok(tips) => tips.into_iter().collect(),
         Err(error) => return Err(failed(error)),
     };
-    if refs::all(&app.store.read().await?, id).await? != found {
+    if refs::all(&context.store.read().await?, id).await? != found {
         return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
     }
     let secs = |ms: Millis| u64::try_from(ms.div_euclid(1_000)).unwrap_or(0);
-    app.git.prune(id, secs(now), secs(now.saturating_sub(keep_ms)), lock).await.map_err(failed)
+    context.git.prune(id, secs(now), secs(now.saturating_sub(keep_ms)), lock).await.map_err(failed)
 }
 
 /// When a repository is pruned next.
-fn due_ms(app: &App, row: &Repository) -> Millis {
+fn due_ms(context: &Context, row: &Repository) -> Millis {
     match row.prune_due_ms {
-        0 => row.created_ms.saturating_add(keep_ms(app)),
+        0 => row.created_ms.saturating_add(keep_ms(context)),
         due => due,
     }
 }
 
-fn keep_ms(app: &App) -> Millis {
-    Millis::from(app.config.git.prune_after_days).saturating_mul(DAY_MS)
+fn keep_ms(context: &Context) -> Millis {
+    Millis::from(context.config.git.prune_after_days).saturating_mul(DAY_MS)
 }

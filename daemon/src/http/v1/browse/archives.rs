@@ -9,9 +9,9 @@ use http::{HeaderMap, Method, header};
 
 use super::{BrowseContext, browse_context, pipe::Pipe, set};
 use crate::{
-    app::App,
     git::read::archive::{ArchiveFormat, bundle_header},
     http::{
+        AppState,
         artifact::disposition,
         auth::{Caller, RepositoryScope},
         error::ApiError,
@@ -40,13 +40,13 @@ const FORMAT_VERSION: u32 = 1;
     ),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, archive)): Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let archive = archives::named(&context.browse, &archive).await?;
     respond(&context, &archive, &method, &params).await
 }
@@ -58,13 +58,13 @@ pub(in crate::http) async fn get(
     responses((status = 200, body = Bytes, content_type = "application/zip"), (status = 304)),
 )]
 pub(in crate::http) async fn zipball(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     path: Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, ArchiveFormat::Zip, &method, &params).await
+    of_format(state, caller, path, ArchiveFormat::Zip, &method, &params).await
 }
 
 /// Returns a commit as a .tar.gz archive.
@@ -74,13 +74,13 @@ pub(in crate::http) async fn zipball(
     responses((status = 200, body = Bytes, content_type = "application/gzip"), (status = 304)),
 )]
 pub(in crate::http) async fn tarball(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     path: Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, ArchiveFormat::TarGz, &method, &params).await
+    of_format(state, caller, path, ArchiveFormat::TarGz, &method, &params).await
 }
 
 /// Returns a commit with its history as a git bundle.
@@ -90,24 +90,24 @@ pub(in crate::http) async fn tarball(
     responses((status = 200, body = Bytes, content_type = "application/x-git-bundle"), (status = 304)),
 )]
 pub(in crate::http) async fn bundle(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     path: Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, ArchiveFormat::Bundle, &method, &params).await
+    of_format(state, caller, path, ArchiveFormat::Bundle, &method, &params).await
 }
 
 async fn of_format(
-    app: App,
+    state: AppState,
     caller: Caller<RepositoryScope>,
     Path((owner, name, revision)): Path<(String, String, String)>,
     format: ArchiveFormat,
     method: &Method,
     params: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let archive = archives::of(&context.browse, &revision, format).await?;
     respond(&context, &archive, method, params).await
 }
@@ -126,8 +126,8 @@ async fn respond(
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }
-    let (process, permit) = archive.start(&context.app, &context.browse).await?;
-    let pipe = Pipe::new(process, context.app.git.timeout()).holding(permit);
+    let (process, permit) = archive.start(&context.state, &context.browse).await?;
+    let pipe = Pipe::new(process, context.state.git.timeout()).holding(permit);
     let body = match archive.format {
         ArchiveFormat::Zip => pipe.body(),
         ArchiveFormat::TarGz => pipe.gzip(),

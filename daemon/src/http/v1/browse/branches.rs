@@ -9,8 +9,8 @@ use http::StatusCode;
 
 use super::{browse_context, browse_context_for};
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -28,12 +28,12 @@ use crate::{
     responses((status = 200, body = Vec<api::Branch>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let page = PageQuery::of(query.as_deref());
     let (branches, total) = branches::list(&context.browse, page.skip(), page.limit).await?;
     let tips: Vec<_> = branches.iter().map(|branch| &branch.commit).collect();
@@ -50,11 +50,11 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = api::Branch)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, branch)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Branch>, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let branch = branches::get(&context.browse, &branch).await?;
     Ok(ok(context.renderer(&[&branch.commit]).await?.branch(&branch)))
 }
@@ -71,15 +71,15 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn create(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     JsonBody(input): JsonBody<api::CreateBranch>,
 ) -> Result<JsonResponse<api::Branch>, ApiError> {
-    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
     let from = if input.old_ref_name.is_empty() { &input.old_branch_name } else { &input.old_ref_name };
     let actor = context.identity.user_id();
-    ref_changes::create_branch(&context.app, &context.browse, actor, &input.new_branch_name, from).await?;
+    ref_changes::create_branch(&context.state, &context.browse, actor, &input.new_branch_name, from).await?;
     let branch = branches::get(&context.browse, &input.new_branch_name).await?;
     Ok(created(context.renderer(&[&branch.commit]).await?.branch(&branch)))
 }
@@ -95,12 +95,12 @@ pub(in crate::http) async fn create(
     ),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, branch)): Path<(String, String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
-    ref_changes::delete_branch(&context.app, &context.browse, context.identity.user_id(), &branch).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    ref_changes::delete_branch(&context.state, &context.browse, context.identity.user_id(), &branch).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -112,12 +112,13 @@ pub(in crate::http) async fn delete(
     responses((status = 204), (status = 423, description = "The repository is archived.")),
 )]
 pub(in crate::http) async fn rename(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, branch)): Path<(String, String, String)>,
     JsonBody(input): JsonBody<api::RenameBranch>,
 ) -> Result<StatusCode, ApiError> {
-    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
-    ref_changes::rename_branch(&context.app, &context.browse, context.identity.user_id(), &branch, &input.name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    ref_changes::rename_branch(&context.state, &context.browse, context.identity.user_id(), &branch, &input.name)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

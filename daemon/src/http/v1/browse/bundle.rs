@@ -12,9 +12,9 @@ use http::{HeaderMap, Method, header};
 
 use super::{browse_context, pipe::Pipe, set};
 use crate::{
-    app::App,
     git::read::archive::ArchiveFormat,
     http::{
+        AppState,
         artifact::disposition,
         auth::{Caller, RepositoryScope},
         error::ApiError,
@@ -30,12 +30,12 @@ use crate::{
     responses((status = 200, body = Bytes, content_type = "application/x-git-bundle")),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     method: Method,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     archives::require_refs(&context.browse).await?;
     let (format, name) = (ArchiveFormat::Bundle, &context.browse.found.repository.name);
     let mut headers = HeaderMap::new();
@@ -45,7 +45,7 @@ pub(in crate::http) async fn get(
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }
-    let (process, permit) = archives::start_bundle(&context.app, &context.browse).await?;
-    let body = Pipe::new(process, context.app.git.timeout()).holding(permit).body();
+    let (process, permit) = archives::start_bundle(&context.state, &context.browse).await?;
+    let body = Pipe::new(process, context.state.git.timeout()).holding(permit).body();
     Ok((headers, body).into_response())
 }

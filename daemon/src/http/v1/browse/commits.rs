@@ -9,8 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::{BrowseContext, QueryParams, browse_context, pipe::Pipe, show::CommitFields};
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -41,12 +41,12 @@ impl CommitFields {
     ),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let params = QueryParams::new(query.as_deref());
     let (fields, page) = (CommitFields::of(&params), PageQuery::of(query.as_deref()));
     let (sha, not, path) = (params.text("sha"), params.text("not"), params.text("path"));
@@ -114,16 +114,16 @@ async fn one(context: &BrowseContext, seen: &CommitWithChanges, fields: CommitFi
     ),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, sha)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     for (ending, mail) in [(".diff", false), (".patch", true)] {
         if let Some(sha) = sha.strip_suffix(ending) {
             let process = commits::diff(&context.browse, sha, mail).await?;
-            let body = Pipe::new(process, context.app.git.timeout()).body();
+            let body = Pipe::new(process, context.state.git.timeout()).body();
             return Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], body).into_response());
         }
     }
@@ -139,11 +139,11 @@ pub(in crate::http) async fn get(
     responses((status = 200, body = api::Compare)),
 )]
 pub(in crate::http) async fn compare(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, both)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Compare>, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let split = both.split_once("...").or_else(|| both.split_once(".."));
     let (base, head) =
         split.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "a comparison is written base...head"))?;
@@ -160,12 +160,12 @@ pub(in crate::http) async fn compare(
     responses((status = 200, body = api::Note), (status = 422, description = "The text does not name a commit.")),
 )]
 pub(in crate::http) async fn note(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, sha)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<JsonResponse<api::Note>, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let (message, seen) = commits::note(&context.browse, &sha).await?;
     let fields = CommitFields::of(&QueryParams::new(query.as_deref()));
     Ok(ok(api::Note { message, commit: one(&context, &seen, fields).await? }))

@@ -9,9 +9,9 @@ use farrier_common::api;
 
 use super::{BrowseContext, QueryParams, browse_context, show::escaped};
 use crate::{
-    app::App,
     git::read::tree::EntryKind,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::ok,
@@ -29,12 +29,12 @@ use crate::{
     responses((status = 200, body = Vec<api::Contents>), (status = 422, description = "The path is not valid.")),
 )]
 pub(in crate::http) async fn root(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     query: RawQuery,
 ) -> Result<Response, ApiError> {
-    get(State(app), caller, Path((owner, name, String::new())), query).await
+    get(State(state), caller, Path((owner, name, String::new())), query).await
 }
 
 /// Returns a file with its content, or the entries of a directory.
@@ -45,12 +45,12 @@ pub(in crate::http) async fn root(
     responses((status = 200, body = FileOrDirectory), (status = 422, description = "The path is not valid.")),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, path)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let revision = QueryParams::new(query.as_deref()).text("ref");
     let shown = |item: &ContentEntry, with_content| shown(&context, item, &revision, with_content);
     match contents::get(&context.browse, &path, &revision).await? {

@@ -7,15 +7,13 @@ use axum::{
 use serde_json::json;
 
 use super::browse_context;
-use crate::{
-    app::App,
-    http::{
-        auth::{Caller, RepositoryScope},
-        error::ApiError,
-        extract::ok,
-        openapi::shapes::NoTopics,
-        page::PageQuery,
-    },
+use crate::http::{
+    AppState,
+    auth::{Caller, RepositoryScope},
+    error::ApiError,
+    extract::ok,
+    openapi::shapes::NoTopics,
+    page::PageQuery,
 };
 
 /// Returns an empty list: the feature is not supported.
@@ -25,11 +23,11 @@ use crate::{
     responses((status = 200, body = Vec<serde_json::Value>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    browse_context(app, caller, &owner, &name).await?;
+    browse_context(state, caller, &owner, &name).await?;
     Ok((PageQuery::all(0), ok(json!([]))).into_response())
 }
 
@@ -40,11 +38,11 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = NoTopics)),
 )]
 pub(in crate::http) async fn topics(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    browse_context(app, caller, &owner, &name).await?;
+    browse_context(state, caller, &owner, &name).await?;
     Ok((PageQuery::all(0), ok(json!({ "topics": [] }))).into_response())
 }
 
@@ -55,10 +53,10 @@ pub(in crate::http) async fn topics(
     responses((status = 200, body = BTreeMap<String, i64>)),
 )]
 pub(in crate::http) async fn languages(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    browse_context(app, caller, &owner, &name).await?;
+    browse_context(state, caller, &owner, &name).await?;
     Ok(ok(json!({})).into_response())
 }

@@ -18,9 +18,9 @@ pub(in crate::http) mod tags;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
-    app::App,
     git::read::commit::CommitObject,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
     },
@@ -35,7 +35,7 @@ use crate::{
 
 /// A repository that the caller may read, and the base addresses of its objects.
 struct BrowseContext {
-    app: App,
+    state: AppState,
     identity: Identity,
     browse: Browse,
     /// Absolute address of the repository in the API.
@@ -45,41 +45,41 @@ struct BrowseContext {
 }
 
 async fn browse_context(
-    app: App,
+    state: AppState,
     caller: Caller<RepositoryScope>,
     owner: &str,
     name: &str,
 ) -> Result<BrowseContext, ApiError> {
-    browse_context_for(app, caller, owner, name, Action::Read).await
+    browse_context_for(state, caller, owner, name, Action::Read).await
 }
 
 /// Like [`browse_context`], for a caller that may do `action`.
 async fn browse_context_for(
-    app: App,
+    state: AppState,
     caller: Caller<RepositoryScope>,
     owner: &str,
     name: &str,
     action: Action,
 ) -> Result<BrowseContext, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, action).await?;
     if let Some(reason) = migrations::pending(&found.repository).filter(|_| action != Action::Read) {
         return Err(Error::Conflict { reason: reason.into() }.into());
     }
     let path = found.path();
     Ok(BrowseContext {
-        api: format!("{}/api/v1/repos/{path}", app.root_url),
-        html: format!("{}/{path}", app.root_url),
-        browse: Browse::new(&app, found),
+        api: format!("{}/api/v1/repos/{path}", state.root_url),
+        html: format!("{}/{path}", state.root_url),
+        browse: Browse::new(&state, found),
         identity: caller.identity,
-        app,
+        state,
     })
 }
 
 impl BrowseContext {
     /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.
     async fn renderer(&self, commits: &[&CommitObject]) -> Result<show::CommitRenderer<'_>, ApiError> {
-        let snapshot = self.app.store.read().await.map_err(Error::from)?;
+        let snapshot = self.state.store.read().await.map_err(Error::from)?;
         let people = browse::people(&snapshot, commits).await?;
         Ok(show::CommitRenderer { context: self, people })
     }

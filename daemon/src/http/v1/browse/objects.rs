@@ -9,9 +9,9 @@ use farrier_common::api;
 
 use super::{BrowseContext, QueryParams, browse_context};
 use crate::{
-    app::App,
     git::read::tree::TreeEntry,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -29,11 +29,11 @@ use crate::{
     responses((status = 200, body = Vec<api::GitReference>)),
 )]
 pub(in crate::http) async fn refs(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     shown_refs(&context, "").await
 }
 
@@ -44,11 +44,11 @@ pub(in crate::http) async fn refs(
     responses((status = 200, body = References)),
 )]
 pub(in crate::http) async fn refs_below(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, prefix)): Path<(String, String, String)>,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     shown_refs(&context, &prefix).await
 }
 
@@ -69,12 +69,12 @@ async fn shown_refs(context: &BrowseContext, prefix: &str) -> Result<Response, A
     responses((status = 200, body = api::Tree), (status = 400, description = "The text does not name a tree.")),
 )]
 pub(in crate::http) async fn tree(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, sha)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let params = QueryParams::new(query.as_deref());
     let page = PageQuery::of_trees(query.as_deref());
     let recursive = params.flag("recursive", false);
@@ -113,11 +113,11 @@ fn shown_entry(context: &BrowseContext, entry: &TreeEntry) -> api::TreeEntry {
     responses((status = 200, body = api::Blob), (status = 400, description = "The text is not the id of an object.")),
 )]
 pub(in crate::http) async fn blob(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, sha)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Blob>, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let (info, content) = objects::blob(&context.browse, &sha).await?;
     Ok(ok(api::Blob {
         content: content.map(|content| BASE64.encode(content)).unwrap_or_default(),

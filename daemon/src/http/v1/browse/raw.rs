@@ -9,9 +9,9 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 use super::{BrowseContext, QueryParams, browse_context, pipe::Pipe, set};
 use crate::{
-    app::App,
     git::read::tree::EntryKind,
     http::{
+        AppState,
         artifact::{
             disposition,
             range::{self, RequestedRange},
@@ -58,14 +58,14 @@ const TYPES: &[(&str, &str)] = &[
     ),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, path)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let file = contents::raw(&context.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
     let etag = format!("\"{}\"", file.entry.id);
     let mut headers = headers(&file, &etag);
@@ -93,7 +93,7 @@ pub(in crate::http) async fn get(
 }
 
 async fn open(context: &BrowseContext, file: &RawFile) -> Result<Pipe, Error> {
-    Ok(Pipe::new(file.bytes(&context.browse).await?, context.app.git.timeout()))
+    Ok(Pipe::new(file.bytes(&context.browse).await?, context.state.git.timeout()))
 }
 
 fn headers(file: &RawFile, etag: &str) -> HeaderMap {

@@ -128,7 +128,7 @@ pub(super) struct CommitRenderer<'a> {
 impl CommitRenderer<'_> {
     fn account(&self, person: &Person) -> Option<api::User> {
         let user = self.people.get(&person.email.to_lowercase())?;
-        Some(show::user(&self.context.app, &self.context.identity, user))
+        Some(show::user(&self.context.state.root_url, &self.context.identity, user))
     }
 
     fn payload_user(&self, person: &Person) -> api::PayloadUser {

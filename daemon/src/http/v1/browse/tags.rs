@@ -9,8 +9,8 @@ use http::StatusCode;
 
 use super::{browse_context, browse_context_for};
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -32,12 +32,12 @@ use crate::{
     responses((status = 200, body = Vec<api::Tag>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let page = PageQuery::of(query.as_deref());
     let (tags, total) = tags::list(&context.browse, page.skip(), page.limit).await?;
     let shown: Vec<_> = tags.iter().map(|tag| context.tag(tag)).collect();
@@ -52,11 +52,11 @@ pub(in crate::http) async fn list(
     responses((status = 200, body = api::Tag)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, tag)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Tag>, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let tag = tags::get(&context.browse, &tag).await?;
     Ok(ok(context.tag(&tag)))
 }
@@ -71,11 +71,11 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn annotated(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, sha)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::AnnotatedTag>, ApiError> {
-    let context = browse_context(app, caller, &owner, &name).await?;
+    let context = browse_context(state, caller, &owner, &name).await?;
     let tag = tags::annotated(&context.browse, &sha).await?;
     Ok(ok(context.annotated(&tag)))
 }
@@ -92,15 +92,15 @@ pub(in crate::http) async fn annotated(
     ),
 )]
 pub(in crate::http) async fn create(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     JsonBody(input): JsonBody<api::CreateTag>,
 ) -> Result<JsonResponse<api::Tag>, ApiError> {
-    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
     let account = access::require_account(&context.identity)?;
     let (name, message, target) = (&input.tag_name, &input.message, &input.target);
-    ref_changes::create_tag(&context.app, &context.browse, account, name, message, target).await?;
+    ref_changes::create_tag(&context.state, &context.browse, account, name, message, target).await?;
     let tag = tags::get(&context.browse, name).await?;
     Ok(created(context.tag(&tag)))
 }
@@ -116,11 +116,11 @@ pub(in crate::http) async fn create(
     ),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<RepositoryScope>,
     Path((owner, name, tag)): Path<(String, String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
-    ref_changes::delete_tag(&context.app, &context.browse, context.identity.user_id(), &tag).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    ref_changes::delete_tag(&context.state, &context.browse, context.identity.user_id(), &tag).await?;
     Ok(StatusCode::NO_CONTENT)
 }

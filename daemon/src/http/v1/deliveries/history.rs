@@ -9,8 +9,8 @@ use http::HeaderName;
 
 use super::{HookPath, HookRequest};
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonResponse, ok},
@@ -34,12 +34,12 @@ use crate::{
     responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list<A: HookPath>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     request: HookRequest<A>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&app, request.scope, uri.path(), query.as_deref()).await
+    list_of(&state, request.scope, uri.path(), query.as_deref()).await
 }
 
 /// Returns a delivery with its last request and response and with all attempts.
@@ -50,10 +50,10 @@ pub(in crate::http) async fn list<A: HookPath>(
     responses((status = 200, body = api::DeliveryDetail)),
 )]
 pub(in crate::http) async fn get<A: HookPath>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     request: HookRequest<A>,
 ) -> Result<JsonResponse<api::DeliveryDetail>, ApiError> {
-    detail(&app, request.scope, request.path.get("delivery")).await
+    detail(&state, request.scope, request.path.get("delivery")).await
 }
 
 /// Lists the deliveries of all hooks, including deleted hooks, newest first.
@@ -65,12 +65,12 @@ pub(in crate::http) async fn get<A: HookPath>(
     responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list_all(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&app, DeliveryScope::All, uri.path(), query.as_deref()).await
+    list_of(&state, DeliveryScope::All, uri.path(), query.as_deref()).await
 }
 
 /// Returns a delivery of any hook.
@@ -81,34 +81,39 @@ pub(in crate::http) async fn list_all(
     responses((status = 200, body = api::DeliveryDetail)),
 )]
 pub(in crate::http) async fn get_any(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _caller: Caller<AdminScope>,
     Path(delivery): Path<String>,
 ) -> Result<JsonResponse<api::DeliveryDetail>, ApiError> {
-    detail(&app, DeliveryScope::All, &delivery).await
+    detail(&state, DeliveryScope::All, &delivery).await
 }
 
 async fn detail(
-    app: &App,
+    state: &AppState,
     scope: DeliveryScope,
     delivery: &str,
 ) -> Result<JsonResponse<api::DeliveryDetail>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    Ok(ok(show::delivery_detail(app, &history::get(&snapshot, scope, delivery).await?)))
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    Ok(ok(show::delivery_detail(state, &history::get(&snapshot, scope, delivery).await?)))
 }
 
-async fn list_of(app: &App, scope: DeliveryScope, path: &str, query: Option<&str>) -> Result<Response, ApiError> {
+async fn list_of(
+    state: &AppState,
+    scope: DeliveryScope,
+    path: &str,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
     let selection = parse_query(query)?;
     let limit = selection.limit;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
     let PageOf { rows, next, total } = history::list(&snapshot, scope, selection).await?;
-    let mut response = ok(rows.iter().map(|known| show::delivery(app, known)).collect::<Vec<_>>()).into_response();
+    let mut response = ok(rows.iter().map(|known| show::delivery(state, known)).collect::<Vec<_>>()).into_response();
     let headers = response.headers_mut();
     if let Some(total) = total {
         headers.insert(HeaderName::from_static("x-total-count"), total.into());
     }
     let next = (next != 0).then(|| next.to_string());
-    headers.extend(page::by_cursor(app, path, query, next.as_deref(), limit));
+    headers.extend(page::by_cursor(state, path, query, next.as_deref(), limit));
     Ok(response)
 }
 

@@ -10,8 +10,8 @@ use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{
             self, AdminScope, Caller, NoScope, OrganizationScope, RepositoryScope, RequiredScopes, SignedIn, UserScope,
         },
@@ -29,7 +29,7 @@ pub(in crate::http) trait HookPath: Sized {
 
     /// Returns the owner of the hook if the caller may manage the owner's hooks.
     fn owner(
-        app: &App,
+        state: &AppState,
         read: &Snapshot,
         identity: &Identity,
         path: &Captures,
@@ -50,7 +50,7 @@ macro_rules! hook_paths {
     ($(
         $(#[$doc:meta])*
         $name:ident requires $scopes:ty,
-        ($app:ident, $read:ident, $caller:ident, $path:ident, $level:ident) => $hook_owner:expr;
+        ($state:ident, $read:ident, $caller:ident, $path:ident, $level:ident) => $hook_owner:expr;
     )*) => {$(
         $(#[$doc])*
         pub(in crate::http) struct $name;
@@ -59,7 +59,7 @@ macro_rules! hook_paths {
             type RequiredScopes = $scopes;
 
             async fn owner(
-                $app: &App,
+                $state: &AppState,
                 $read: &Snapshot,
                 $caller: &Identity,
                 $path: &Captures,
@@ -75,16 +75,16 @@ hook_paths! {
     /// `/admin/hooks`
     Admin requires AdminScope, (_app, _read, caller, _path, _level) => HookOwner::of_admin(caller);
     /// `/repos/{owner}/{repo}/hooks`
-    Repo requires SignedIn<RepositoryScope>, (app, read, caller, path, _level) =>
-        HookOwner::of_repository(app, read, caller, path.get("owner"), path.get("repo")).await;
+    Repo requires SignedIn<RepositoryScope>, (state, read, caller, path, _level) =>
+        HookOwner::of_repository(state, read, caller, path.get("owner"), path.get("repo")).await;
     /// `/orgs/{org}/hooks`
-    Org requires SignedIn<OrganizationScope>, (app, read, caller, path, _level) =>
-        HookOwner::of_org(app, read, caller, path.get("org")).await;
+    Org requires SignedIn<OrganizationScope>, (state, read, caller, path, _level) =>
+        HookOwner::of_org(state, read, caller, path.get("org")).await;
     /// `/api/farrier/v1/hooks`: a hook of any owner, found by its number.
-    Any requires SignedIn<NoScope>, (app, read, caller, path, level) =>
-        HookOwner::of_hook(app, read, caller, level, path.get("id").parse().unwrap_or(0)).await;
+    Any requires SignedIn<NoScope>, (state, read, caller, path, level) =>
+        HookOwner::of_hook(state, read, caller, level, path.get("id").parse().unwrap_or(0)).await;
     /// `/user/hooks`
-    Own requires SignedIn<UserScope>, (app, _read, caller, _path, _level) => HookOwner::of_caller(app, caller);
+    Own requires SignedIn<UserScope>, (state, _read, caller, _path, _level) => HookOwner::of_caller(state, caller);
 }
 
 /// Extracts an existing hook that the caller may manage.
@@ -98,15 +98,15 @@ pub(in crate::http) struct HookRequest<A> {
     kind: std::marker::PhantomData<A>,
 }
 
-impl<A: HookPath> FromRequestParts<App> for HookRequest<A> {
+impl<A: HookPath> FromRequestParts<AppState> for HookRequest<A> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let identity = Caller::<A::RequiredScopes>::from_request_parts(parts, app).await?.identity;
-        let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| ApiError::no_route())?;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let identity = Caller::<A::RequiredScopes>::from_request_parts(parts, state).await?.identity;
+        let path = RawPathParams::from_request_parts(parts, state).await.map_err(|_| ApiError::no_route())?;
         let path = Captures(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
-        let snapshot = app.store.read().await.map_err(Error::from)?;
-        let hook_owner = A::owner(app, &snapshot, &identity, &path, auth::level(&parts.method)).await?;
+        let snapshot = state.store.read().await.map_err(Error::from)?;
+        let hook_owner = A::owner(state, &snapshot, &identity, &path, auth::level(&parts.method)).await?;
         let hook = path.get("id").parse().unwrap_or(0);
         let scope = DeliveryScope::hook(&snapshot, hook_owner, hook).await?;
         Ok(Self { identity, hook_owner, hook, scope, path, kind: std::marker::PhantomData })

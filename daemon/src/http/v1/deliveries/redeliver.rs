@@ -6,9 +6,9 @@ use http::StatusCode;
 
 use super::{HookPath, HookRequest};
 use crate::{
-    app::App,
     clock::Millis,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonBody, JsonResponse},
@@ -31,11 +31,11 @@ use crate::{
     ),
 )]
 pub(in crate::http) async fn redeliver<A: HookPath>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     request: HookRequest<A>,
 ) -> Result<JsonResponse<api::Delivery>, ApiError> {
-    let row = history::redeliver(&app, request.scope, request.path.get("delivery")).await?;
-    Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&app, &row)))
+    let row = history::redeliver(&state, request.scope, request.path.get("delivery")).await?;
+    Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&state, &row)))
 }
 
 /// Redelivers all missed deliveries of a hook.
@@ -46,17 +46,17 @@ pub(in crate::http) async fn redeliver<A: HookPath>(
     responses((status = 202, body = api::RecoveredDeliveries)),
 )]
 pub(in crate::http) async fn recover<A: HookPath>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     request: HookRequest<A>,
     JsonBody(input): JsonBody<api::RecoverDeliveries>,
 ) -> Result<JsonResponse<api::RecoveredDeliveries>, ApiError> {
     let since = input.since.as_deref().filter(|text| !text.is_empty());
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
     let count = if input.dry_run {
-        let snapshot = app.store.read().await.map_err(Error::from)?;
+        let snapshot = state.store.read().await.map_err(Error::from)?;
         history::recoverable(&snapshot, request.scope, since_ms).await?
     } else {
-        history::recover(&app, request.scope, since_ms).await?
+        history::recover(&state, request.scope, since_ms).await?
     };
     let count = show::number(count);
     Ok(JsonResponse(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
@@ -73,10 +73,10 @@ pub(in crate::http) async fn recover<A: HookPath>(
     ),
 )]
 pub(in crate::http) async fn redeliver_any(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _caller: Caller<AdminScope>,
     Path(delivery): Path<String>,
 ) -> Result<JsonResponse<api::Delivery>, ApiError> {
-    let row = history::redeliver(&app, DeliveryScope::All, &delivery).await?;
-    Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&app, &row)))
+    let row = history::redeliver(&state, DeliveryScope::All, &delivery).await?;
+    Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&state, &row)))
 }

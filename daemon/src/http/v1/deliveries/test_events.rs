@@ -9,8 +9,8 @@ use http::{HeaderName, StatusCode};
 
 use super::{HookPath, HookRequest};
 use crate::{
-    app::App,
     http::{
+        AppState,
         error::ApiError,
         extract::ok,
         openapi::parameters::{PingHookParams, TestHookParams},
@@ -36,14 +36,14 @@ const DELIVERY: HeaderName = HeaderName::from_static("x-farrier-delivery");
     ),
 )]
 pub(in crate::http) async fn test<A: HookPath>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     request: HookRequest<A>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let value = |name| query::value(query.as_deref(), name).unwrap_or_default();
     let with = With { revision: value("ref"), repository: value("repository") };
-    let row = test::test(&app, &request.identity, request.hook_owner, request.hook, &with).await?;
-    test_response(&app, request.scope, &row, query.as_deref()).await
+    let row = test::test(&state, &request.identity, request.hook_owner, request.hook, &with).await?;
+    test_response(&state, request.scope, &row, query.as_deref()).await
 }
 
 /// Sends a ping event to a hook.
@@ -57,22 +57,22 @@ pub(in crate::http) async fn test<A: HookPath>(
     ),
 )]
 pub(in crate::http) async fn ping<A: HookPath>(
-    State(app): State<App>,
+    State(state): State<AppState>,
     request: HookRequest<A>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let row = test::ping(&app, &request.identity, request.hook_owner, request.hook).await?;
-    test_response(&app, request.scope, &row, query.as_deref()).await
+    let row = test::ping(&state, &request.identity, request.hook_owner, request.hook).await?;
+    test_response(&state, request.scope, &row, query.as_deref()).await
 }
 
 async fn test_response(
-    app: &App,
+    state: &AppState,
     scope: DeliveryScope,
     row: &farrier_proto::store::Delivery,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     if query::flag(query, "wait") == Some(true) {
-        return Ok(ok(show::delivery_detail(app, &test::wait(app, scope, row).await?)).into_response());
+        return Ok(ok(show::delivery_detail(state, &test::wait(state, scope, row).await?)).into_response());
     }
     Ok((StatusCode::NO_CONTENT, [(DELIVERY, show::guid(row))]).into_response())
 }

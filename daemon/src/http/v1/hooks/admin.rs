@@ -9,8 +9,8 @@ use farrier_proto::store::HookScope;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
         extract::{JsonBody, JsonResponse, ok},
@@ -33,7 +33,7 @@ use crate::{
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -42,8 +42,8 @@ pub(in crate::http) async fn list(
         Some("all") => &[HookScope::System, HookScope::Default],
         _ => &[HookScope::System],
     };
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::list(&app, &snapshot, scopes, 0, "/api/v1/admin/hooks", query.as_deref()).await
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    super::list(&state, &snapshot, scopes, 0, "/api/v1/admin/hooks", query.as_deref()).await
 }
 
 /// Creates a system hook or a default hook.
@@ -58,11 +58,11 @@ pub(in crate::http) async fn list(
     ),
 )]
 pub(in crate::http) async fn create(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    super::create(&app, HookOwner::of_admin(&caller.identity)?, input).await
+    super::create(&state, HookOwner::of_admin(&caller.identity)?, input).await
 }
 
 /// Returns a system hook or a default hook.
@@ -73,12 +73,12 @@ pub(in crate::http) async fn create(
     responses((status = 200, body = api::Hook)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::get(&app, &snapshot, HookOwner::of_admin(&caller.identity)?, &id).await
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    super::get(&state, &snapshot, HookOwner::of_admin(&caller.identity)?, &id).await
 }
 
 /// Changes a system hook or a default hook.
@@ -94,13 +94,13 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
     JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    super::edit(&app, HookOwner::of_admin(&caller.identity)?, &id, &input, &expected).await
+    super::edit(&state, HookOwner::of_admin(&caller.identity)?, &id, &input, &expected).await
 }
 
 /// Deletes a system hook or a default hook.
@@ -111,12 +111,12 @@ pub(in crate::http) async fn edit(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    super::delete(&app, HookOwner::of_admin(&caller.identity)?, &id, &expected).await
+    super::delete(&state, HookOwner::of_admin(&caller.identity)?, &id, &expected).await
 }
 
 /// Copies a default hook into existing repositories.
@@ -127,13 +127,13 @@ pub(in crate::http) async fn delete(
     responses((status = 200, body = api::AppliedHook)),
 )]
 pub(in crate::http) async fn apply(
-    State(app): State<App>,
+    State(state): State<AppState>,
     _caller: Caller<AdminScope>,
     Path(id): Path<String>,
     JsonBody(input): JsonBody<api::ApplyHook>,
 ) -> Result<JsonResponse<api::AppliedHook>, ApiError> {
     let after = u64::try_from(input.after).unwrap_or(0);
-    let applied = hooks::apply(&app, super::number(&id), after).await?;
+    let applied = hooks::apply(&state, super::number(&id), after).await?;
     Ok(ok(api::AppliedHook {
         copied: show::number(applied.copied),
         skipped: show::number(applied.skipped),

@@ -12,8 +12,8 @@ use farrier_proto::store::HookScope;
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         error::ApiError,
         extract::{created, ok},
         if_match::Editable,
@@ -39,7 +39,7 @@ pub(in crate::http) fn number(text: &str) -> u64 {
 }
 
 async fn list(
-    app: &App,
+    state: &AppState,
     read: &impl Read,
     scopes: &[HookScope],
     target: u64,
@@ -48,30 +48,35 @@ async fn list(
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query);
     let (found, total) = page.cut(hooks::list(read, scopes, target).await.map_err(Error::from)?);
-    let shown: Vec<_> = found.iter().map(|found| show::hook(app, found)).collect();
-    Ok(page.response(app, path, query, total, shown))
+    let shown: Vec<_> = found.iter().map(|found| show::hook(state, found)).collect();
+    Ok(page.response(state, path, query, total, shown))
 }
 
-async fn get(app: &App, read: &impl Read, hook_owner: HookOwner, id: &str) -> Result<Editable<api::Hook>, ApiError> {
+async fn get(
+    state: &AppState,
+    read: &impl Read,
+    hook_owner: HookOwner,
+    id: &str,
+) -> Result<Editable<api::Hook>, ApiError> {
     let found = hooks::get(read, hook_owner, number(id)).await?;
-    Ok(editable(show::hook(app, &found), &found))
+    Ok(editable(show::hook(state, &found), &found))
 }
 
-async fn create(app: &App, hook_owner: HookOwner, input: api::CreateHook) -> Result<Response, ApiError> {
-    let saved = hooks::create(app, hook_owner, input).await?;
-    Ok(with_ignored_events(created(shown(app, hook_owner, &saved).await).into_response(), &saved))
+async fn create(state: &AppState, hook_owner: HookOwner, input: api::CreateHook) -> Result<Response, ApiError> {
+    let saved = hooks::create(state, hook_owner, input).await?;
+    Ok(with_ignored_events(created(shown(state, hook_owner, &saved).await).into_response(), &saved))
 }
 
 pub(in crate::http) async fn edit(
-    app: &App,
+    state: &AppState,
     hook_owner: HookOwner,
     id: &str,
     input: &api::EditHook,
     expected: &Expected,
 ) -> Result<Response, ApiError> {
-    let saved = hooks::edit(app, hook_owner, number(id), input, expected).await?;
+    let saved = hooks::edit(state, hook_owner, number(id), input, expected).await?;
     let needs_check = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
-    let shown = if needs_check { shown(app, hook_owner, &saved).await } else { show::hook(app, &saved.found) };
+    let shown = if needs_check { shown(state, hook_owner, &saved).await } else { show::hook(state, &saved.found) };
     Ok(with_ignored_events(editable(shown, &saved.found).into_response(), &saved))
 }
 
@@ -80,18 +85,18 @@ fn editable(shown: api::Hook, found: &hooks::FoundHook) -> Editable<api::Hook> {
 }
 
 /// Returns a hook for the caller that saved it, with warnings about its target and its events.
-async fn shown(app: &App, hook_owner: HookOwner, saved: &SavedHook) -> api::Hook {
-    let problem = app.client.check_target(&saved.found.hook.url).await;
-    show::saved_hook(app, &saved.found, problem, hook_owner.is_admin())
+async fn shown(state: &AppState, hook_owner: HookOwner, saved: &SavedHook) -> api::Hook {
+    let problem = state.client.check_target(&saved.found.hook.url).await;
+    show::saved_hook(state, &saved.found, problem, hook_owner.is_admin())
 }
 
 pub(in crate::http) async fn delete(
-    app: &App,
+    state: &AppState,
     hook_owner: HookOwner,
     id: &str,
     expected: &Expected,
 ) -> Result<StatusCode, ApiError> {
-    hooks::delete(app, hook_owner, number(id), expected).await?;
+    hooks::delete(state, hook_owner, number(id), expected).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

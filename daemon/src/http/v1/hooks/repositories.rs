@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::JsonBody,
@@ -24,9 +24,14 @@ type HookCaller = Caller<SignedIn<RepositoryScope>>;
 
 /// Returns the repository as a hook owner if the caller may manage its hooks, and the snapshot in which that was
 /// checked.
-async fn authorize(app: &App, caller: &HookCaller, owner: &str, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    let hook_owner = HookOwner::of_repository(app, &snapshot, &caller.identity, owner, name).await?;
+async fn authorize(
+    state: &AppState,
+    caller: &HookCaller,
+    owner: &str,
+    name: &str,
+) -> Result<(Snapshot, HookOwner), ApiError> {
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let hook_owner = HookOwner::of_repository(state, &snapshot, &caller.identity, owner, name).await?;
     Ok((snapshot, hook_owner))
 }
 
@@ -39,14 +44,14 @@ async fn authorize(app: &App, caller: &HookCaller, owner: &str, name: &str) -> R
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let (snapshot, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
+    let (snapshot, hook_owner) = authorize(&state, &caller, &owner, &name).await?;
     let path = format!("/api/v1/repos/{owner}/{name}/hooks");
-    super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), &path, query.as_deref()).await
+    super::list(&state, &snapshot, &[hook_owner.scope()], hook_owner.target(), &path, query.as_deref()).await
 }
 
 /// Creates a hook of a repository.
@@ -61,13 +66,13 @@ pub(in crate::http) async fn list(
     ),
 )]
 pub(in crate::http) async fn create(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path((owner, name)): Path<(String, String)>,
     JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
-    super::create(&app, hook_owner, input).await
+    let (_, hook_owner) = authorize(&state, &caller, &owner, &name).await?;
+    super::create(&state, hook_owner, input).await
 }
 
 /// Returns a hook of a repository.
@@ -78,12 +83,12 @@ pub(in crate::http) async fn create(
     responses((status = 200, body = api::Hook)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path((owner, name, id)): Path<(String, String, String)>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
-    super::get(&app, &snapshot, hook_owner, &id).await
+    let (snapshot, hook_owner) = authorize(&state, &caller, &owner, &name).await?;
+    super::get(&state, &snapshot, hook_owner, &id).await
 }
 
 /// Changes a hook of a repository.
@@ -98,14 +103,14 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path((owner, name, id)): Path<(String, String, String)>,
     IfMatch(expected): IfMatch,
     JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
-    super::edit(&app, hook_owner, &id, &input, &expected).await
+    let (_, hook_owner) = authorize(&state, &caller, &owner, &name).await?;
+    super::edit(&state, hook_owner, &id, &input, &expected).await
 }
 
 /// Deletes a hook of a repository.
@@ -116,11 +121,11 @@ pub(in crate::http) async fn edit(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path((owner, name, id)): Path<(String, String, String)>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (_, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
-    super::delete(&app, hook_owner, &id, &expected).await
+    let (_, hook_owner) = authorize(&state, &caller, &owner, &name).await?;
+    super::delete(&state, hook_owner, &id, &expected).await
 }

@@ -8,8 +8,8 @@ use farrier_common::api;
 use http::StatusCode;
 
 use crate::{
-    app::App,
     http::{
+        AppState,
         auth::{Caller, SignedIn, UserScope},
         error::ApiError,
         extract::JsonBody,
@@ -30,13 +30,13 @@ type HookCaller = Caller<SignedIn<UserScope>>;
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let hook_owner = HookOwner::of_caller(&app, &caller.identity)?;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), "/api/v1/user/hooks", query.as_deref())
+    let hook_owner = HookOwner::of_caller(&state, &caller.identity)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    super::list(&state, &snapshot, &[hook_owner.scope()], hook_owner.target(), "/api/v1/user/hooks", query.as_deref())
         .await
 }
 
@@ -52,11 +52,11 @@ pub(in crate::http) async fn list(
     ),
 )]
 pub(in crate::http) async fn create(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    super::create(&app, HookOwner::of_caller(&app, &caller.identity)?, input).await
+    super::create(&state, HookOwner::of_caller(&state, &caller.identity)?, input).await
 }
 
 /// Returns a hook of the caller.
@@ -67,13 +67,13 @@ pub(in crate::http) async fn create(
     responses((status = 200, body = api::Hook)),
 )]
 pub(in crate::http) async fn get(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let hook_owner = HookOwner::of_caller(&app, &caller.identity)?;
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::get(&app, &snapshot, hook_owner, &id).await
+    let hook_owner = HookOwner::of_caller(&state, &caller.identity)?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    super::get(&state, &snapshot, hook_owner, &id).await
 }
 
 /// Changes a hook of the caller.
@@ -88,13 +88,13 @@ pub(in crate::http) async fn get(
     ),
 )]
 pub(in crate::http) async fn edit(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
     JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    super::edit(&app, HookOwner::of_caller(&app, &caller.identity)?, &id, &input, &expected).await
+    super::edit(&state, HookOwner::of_caller(&state, &caller.identity)?, &id, &input, &expected).await
 }
 
 /// Deletes a hook of the caller.
@@ -105,10 +105,10 @@ pub(in crate::http) async fn edit(
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
-    State(app): State<App>,
+    State(state): State<AppState>,
     caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    super::delete(&app, HookOwner::of_caller(&app, &caller.identity)?, &id, &expected).await
+    super::delete(&state, HookOwner::of_caller(&state, &caller.identity)?, &id, &expected).await
 }

@@ -52,7 +52,7 @@ impl Default for Series {
 
 impl Series {
     /// Counts a request that started at `started` and has been handled.
-    pub fn count_request(&self, started: Instant) {
+    pub(super) fn count_request(&self, started: Instant) {
         let now = Instant::now();
         let duration = now.saturating_duration_since(started);
         let second = self.second(now);
@@ -62,7 +62,7 @@ impl Series {
     }
 
     /// Counts a finished delivery attempt.
-    pub fn count_attempt(&self, delivered: bool) {
+    pub(super) fn count_attempt(&self, delivered: bool) {
         let second = self.second(Instant::now());
         let count = if delivered { &second.delivered } else { &second.failed };
         count.fetch_add(1, Ordering::Relaxed);

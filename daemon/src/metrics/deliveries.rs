@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::store::deliveries::{NextStep, Outcome};
 
-/// Counters, which only grow.
+/// Counts delivery attempts and finished deliveries.
 #[derive(Debug, Default)]
 pub struct DeliveryMetrics {
     arrived: AtomicU64,
@@ -17,7 +17,7 @@ pub struct DeliveryMetrics {
 
 impl DeliveryMetrics {
     /// Counts a recorded outcome.
-    pub fn count(&self, outcome: &Outcome) {
+    pub(super) fn count(&self, outcome: &Outcome) {
         if let Some(attempt) = &outcome.attempt {
             add(if attempt.error_class.is_empty() { &self.arrived } else { &self.missed }, 1);
         }
@@ -34,17 +34,17 @@ impl DeliveryMetrics {
         add(&self.switched_off, hooks as u64);
     }
 
-    /// Attempts by how they ended.
+    /// Returns the number of attempts for each result.
     pub fn attempts(&self) -> [(&'static str, u64); 2] {
         [("success", read(&self.arrived)), ("failure", read(&self.missed))]
     }
 
-    /// Deliveries that ended, by their state.
+    /// Returns the number of finished deliveries for each state.
     pub fn ended(&self) -> [(&'static str, u64); 3] {
         [("success", read(&self.success)), ("failed", read(&self.failed)), ("cancelled", read(&self.cancelled))]
     }
 
-    /// Hooks that the service switched off.
+    /// Returns the number of hooks that were switched off because they failed.
     pub fn switched_off(&self) -> u64 {
         read(&self.switched_off)
     }

@@ -2,32 +2,21 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::time::Instant;
-
-use super::series::Series;
-
 /// Protocols and APIs, by the path of a request.
 const CLASSES: [&str; 6] = ["api", "farrier", "twirp", "blob", "git", "other"];
 const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Counts handled requests.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub struct RequestMetrics {
     counts: [[AtomicU64; STATUSES.len()]; CLASSES.len()],
-    series: Series,
 }
 
-impl Requests {
-    /// Counts a request that started at `started` and got the response status `status`.
-    pub(super) fn count(&self, path: &str, status: u16, started: Instant) {
-        self.series.count_request(started);
+impl RequestMetrics {
+    /// Counts a request for `path` that got the response status `status`.
+    pub(super) fn count(&self, path: &str, status: u16) {
         let digit = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
         self.counts[class(path)][digit].fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns the per-second counters of the last minute.
-    pub fn series(&self) -> &Series {
-        &self.series
     }
 
     /// Returns each class and status with its count.

@@ -1,0 +1,118 @@
+//! The shared state of the services.
+
+use std::{
+    ops::Deref,
+    sync::{Arc, Weak, atomic::AtomicI64},
+};
+
+use tokio::sync::{Semaphore, watch};
+
+use super::{artifacts::Receiving, events::SequenceTracker, migrations::Migrations, sign_in::SignIn};
+use crate::{
+    blob::{BlobStore, digest::Digests},
+    clock::Millis,
+    delivery::DeliveryContext,
+    model::secret::SigningKey,
+    serve::FdReserve,
+    set_aside::SetAside,
+    wake::Wake,
+};
+
+/// The shared state of the services, with the fields of the [`DeliveryContext`]. Clones share it.
+#[derive(Clone)]
+pub struct Context(Arc<ContextFields>);
+
+/// The fields of a [`Context`].
+pub struct ContextFields {
+    /// The fields that the delivery code uses too, such as the store and the configuration.
+    pub delivery: DeliveryContext,
+    /// Stores the bytes of artifacts.
+    pub blobs: Arc<dyn BlobStore>,
+    /// Computes the digests of uploads while they are received.
+    pub digests: Digests,
+    /// Tracks which uploads are receiving blocks.
+    pub receiving: Receiving,
+    /// Limits the number of uploads that are received at the same time, see `artifacts.max_uploads`.
+    pub uploads: Arc<Semaphore>,
+    /// Limits the number of archives that are written at the same time, see `git.max_archives`.
+    pub archives: Arc<Semaphore>,
+    /// Moves data without a row to the directory `set-aside`.
+    pub set_aside: SetAside,
+    /// Tracks running and recently ended migrations.
+    pub migrations: Migrations,
+    /// Counts failed sign-ins per source, to slow down password guessing.
+    pub sign_in: SignIn,
+    /// Signs download URLs and runtime tokens.
+    pub keys: SigningKeys,
+    /// Assigns the numbers of events and tracks which are not committed yet.
+    pub events: SequenceTracker,
+    /// Wakes the task that prunes repositories.
+    pub pruning: Wake,
+    /// The log filter, in the syntax of `log.filter`. The log applies each new value.
+    pub log_filter: watch::Sender<String>,
+    /// The listeners and connections of the daemon.
+    pub serving: Serving,
+}
+
+/// The daemon's signing keys, one for each purpose.
+#[derive(Clone, Debug)]
+pub struct SigningKeys {
+    /// Signs the URLs of artifact bytes.
+    pub signed_url: SigningKey,
+    /// Signs the runtime tokens of jobs.
+    pub runtime_token: SigningKey,
+}
+
+/// The listeners and connections of the daemon.
+#[derive(Debug)]
+pub struct Serving {
+    /// When the daemon became ready.
+    pub started_ms: Millis,
+    /// `(kind, address)` of each listener.
+    pub listeners: Vec<(&'static str, String)>,
+    /// The number of open client connections.
+    pub connections: Arc<AtomicI64>,
+    /// Limits the number of open client connections, see `server.max_connections`.
+    pub slots: Arc<Semaphore>,
+    /// Keeps spare file descriptors for the case that the process has no other free one.
+    pub reserve: Arc<FdReserve>,
+}
+
+impl Context {
+    /// Creates the context from its fields.
+    pub fn new(fields: ContextFields) -> Self {
+        Self(Arc::new(fields))
+    }
+
+    /// Returns a reference that does not keep the context alive.
+    pub fn downgrade(&self) -> WeakContext {
+        WeakContext(Arc::downgrade(&self.0))
+    }
+}
+
+impl Deref for Context {
+    type Target = ContextFields;
+
+    fn deref(&self) -> &ContextFields {
+        &self.0
+    }
+}
+
+impl Deref for ContextFields {
+    type Target = DeliveryContext;
+
+    fn deref(&self) -> &DeliveryContext {
+        &self.delivery
+    }
+}
+
+/// A reference to a [`Context`] that does not keep it alive.
+#[derive(Clone)]
+pub struct WeakContext(Weak<ContextFields>);
+
+impl WeakContext {
+    /// Returns the context, unless the daemon has stopped.
+    pub fn upgrade(&self) -> Option<Context> {
+        self.0.upgrade().map(Context)
+    }
+}
