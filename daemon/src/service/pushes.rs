@@ -115,7 +115,8 @@ pub async fn record(context: &Context, push: &Push, received_bytes: u64, lock: &
     Ok(())
 }
 
-/// Pushes that an earlier daemon has not recorded. Called before the first push of this daemon begins.
+/// Returns the pushes that an earlier daemon has not recorded. Called before the first push of this daemon
+/// begins.
 pub async fn interrupted(context: &Context) -> Result<Vec<Interrupted>, Error> {
     let marks = refs::marks(&context.store.read().await?).await?;
     let mut interrupted = Vec::with_capacity(marks.len());

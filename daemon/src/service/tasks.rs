@@ -36,7 +36,7 @@ pub async fn find(context: &Context, identity: &Identity, id: u64) -> Result<Arc
     Ok(found(context, identity, id).await?.0)
 }
 
-/// Cancels a running task. It ends a moment later, after it removed what it created.
+/// Cancels a running task. It ends shortly afterwards, when it has removed what it created.
 pub async fn cancel(context: &Context, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
     let (task, access_level) = found(context, identity, id).await?;
     access::require(identity, access_level, Action::Own)?;

@@ -135,7 +135,7 @@ async fn cancel_job(tx: &Tx, recorder: &EventRecorder<'_>, id: u64, now: Millis)
     Ok(())
 }
 
-/// Cancels the live jobs of a deleted repository. Their end is no event: the deletion was one.
+/// Cancels the live jobs of a deleted repository. No events are recorded for them; the deletion was an event.
 pub async fn cancel_of_deleted(context: &Context, repository: u64) -> Result<(), Error> {
     let now = context.now_ms();
     let snapshot = context.store.read().await?;
@@ -160,7 +160,7 @@ pub async fn cancel_of_deleted(context: &Context, repository: u64) -> Result<(),
     Ok(())
 }
 
-/// When the next live job is overdue.
+/// Returns when the next live job is overdue.
 pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
     Ok(runs::first_deadline_ms(&context.store.read().await?).await?)
 }

@@ -99,8 +99,8 @@ async fn one(read: &impl Read, row: Delivery) -> Result<Known, Error> {
     known(read, vec![row]).await?.pop().ok_or(MISSING)
 }
 
-/// Asks for another attempt, before all that waits in line. The same bytes go out under the same
-/// identifier, signed with the hook's secret of then.
+/// Queues another attempt of a delivery, before all other deliveries of the hook. The attempt has the same body
+/// and UUID, and is signed with the secret that the hook has at the time of the attempt.
 pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> Result<Known, Error> {
     let asked = context
         .store
@@ -122,7 +122,7 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
     Ok(asked)
 }
 
-/// Puts what a hook has missed since `since_ms` into its line once more; how many deliveries.
+/// Queues the deliveries of a hook that failed since `since_ms`. Returns their number.
 pub async fn recover(context: &Context, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
     require_active_hook(&context.store.read().await?, hook).await?;

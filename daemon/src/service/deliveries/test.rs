@@ -68,7 +68,7 @@ pub async fn test(
 
 const EMPTY: Error = Error::NotFound { what: "a commit to test with" };
 
-/// Sends a greeting that says which hook it is.
+/// Sends a ping, which contains the hook.
 pub async fn ping(context: &Context, identity: &Identity, hook_owner: HookOwner, id: u64) -> Result<Delivery, Error> {
     let account = access::require_account(identity)?;
     let found = hooks::get(&context.store.read().await?, hook_owner, id).await?;
@@ -118,7 +118,7 @@ async fn insert(
     Ok(row)
 }
 
-/// Waits until a delivery has ended, at most as long as an attempt takes.
+/// Waits until a delivery has ended, at most as long as an attempt can take.
 pub async fn wait(context: &Context, scope: DeliveryScope, row: &Delivery) -> Result<super::history::Detail, Error> {
     let text = row.id.to_string();
     let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);

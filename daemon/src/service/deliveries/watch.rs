@@ -30,7 +30,7 @@ pub struct Waiting {
     pub probed_hooks: u64,
 }
 
-/// Looks at what waits.
+/// Returns the statistics of waiting deliveries.
 pub async fn waiting(context: &Context) -> Result<Waiting, Error> {
     let snapshot = context.store.read().await?;
     let pending = deliveries::waiting_in_all(&snapshot, COUNT_MAX).await?;
@@ -44,7 +44,7 @@ pub async fn waiting(context: &Context) -> Result<Waiting, Error> {
     Ok(Waiting { pending, oldest_due_ms: context.now_ms().saturating_sub(oldest).max(0), probed_hooks: probed as u64 })
 }
 
-/// Whether something has been due for long and nothing was sent meanwhile to the same receiver.
+/// Returns whether a delivery has been due for too long although nothing was sent to its receiver meanwhile.
 pub async fn stuck(context: &Context) -> Result<bool, Error> {
     let started_ms = context.serving.started_ms;
     let limit = context.now_ms().saturating_sub(STUCK_MS);
@@ -64,7 +64,7 @@ impl Due {
     }
 }
 
-/// What is due first in the lines of at most `hooks_max` hooks, and the first retry whose time has come.
+/// Returns the first due deliveries in the queues of at most `hooks_max` hooks, and the first due retry.
 async fn due(context: &Context, hooks_max: usize) -> Result<Vec<Due>, Error> {
     let (snapshot, now) = (context.store.read().await?, context.now_ms());
     let mut all = Vec::new();

@@ -144,7 +144,7 @@ impl Drop for EventRecorder<'_> {
     }
 }
 
-/// The payload of the push that a test of a hook sends. The commits are added before the first attempt.
+/// Returns the payload of a test delivery. The commits are added before the first attempt.
 pub fn test_payload(context: &Context, subject: Subject<'_>, change: &RefChange) -> Payload {
     let live = context.migrations.live(subject.repository.id);
     payload::build(&context.root_url, subject, live, &EventKind::Ref { kind: "push", change, known: &[] })

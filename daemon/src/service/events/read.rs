@@ -47,7 +47,7 @@ pub struct Page {
     pub gap: bool,
 }
 
-/// Where the present is: a reader that begins here misses nothing that comes.
+/// Returns the id of the newest settled event. A reader that starts after it gets all later events.
 pub fn present(context: &Context) -> u64 {
     context.events.unsettled().saturating_sub(1)
 }
@@ -95,7 +95,8 @@ pub async fn page(
     }
 }
 
-/// The newest `limit` events among the last 4,096, oldest first. `next` is where a reader goes on without missing one.
+/// Returns the newest `limit` events among the last 4,096, oldest first. A reader that continues after `next`
+/// misses no event.
 pub async fn newest(context: &Context, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Read before the snapshot, so that the snapshot contains all settled events.
@@ -164,7 +165,7 @@ async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, St
     Ok(access::access_level(read, identity, &owner, &row).await?.allows(Action::Read))
 }
 
-/// Forgets events whose time is over, a step at a time; `true` when there may be more.
+/// Removes a bounded number of expired events. Returns whether there may be more.
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let until = context.now_ms().saturating_sub(keep_ms(context));
     let rows = events::after(&context.store.read().await?, 0, SWEEP_MAX).await?;
@@ -182,14 +183,14 @@ pub async fn sweep(context: &Context) -> Result<bool, Error> {
     Ok(old.len() == SWEEP_MAX)
 }
 
-/// When the next event's time is over.
+/// Returns when the next event expires.
 pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
     let first = events::after(&context.store.read().await?, 0, 1).await?;
     let due = |event: &Event| event.at_ms.saturating_add(keep_ms(context)).saturating_add(SWEEP_EVERY_MS);
     Ok(first.first().map(due))
 }
 
-/// Sees to it that what is recorded now is forgotten one day.
+/// Schedules the sweep for the expiry of an event that is recorded now.
 pub(super) fn remember(context: &Context, now: Millis) {
     context.sweep.due_at(now.saturating_add(keep_ms(context)).saturating_add(SWEEP_EVERY_MS));
 }

@@ -107,7 +107,7 @@ async fn mark_deleted(
     Ok(())
 }
 
-/// What follows the commit of a deletion.
+/// Wakes background tasks and logs the deletion after its commit.
 fn after_deletion(context: &Context, identity: &Identity, found: &FoundRepository) {
     security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, found.repository.id);
     context.migrations.cancel(found.repository.id);

@@ -26,14 +26,16 @@ const BATCH: usize = 256;
 /// The time of the next run if no object can be unreachable before the next push.
 const NEVER: Millis = Millis::MAX;
 
-/// The new time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved a tag.
+/// Returns the time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved
+/// a tag.
 pub(in crate::service) fn due_after_push(context: &Context, before: &Repository, loses_objects: bool) -> Millis {
     // Most pushes make nothing unreachable, and a run packs the whole repository.
     let pause_ms = if loses_objects { DAY_MS } else { keep_ms(context).max(DAY_MS) };
     due_ms(context, before).min(context.now_ms().saturating_add(pause_ms))
 }
 
-/// Moves the next run forward after a forced push. A failure is logged: the push has set a later time already.
+/// Sets an earlier time for the next run after a forced push. A failure is only logged: the push has already
+/// set a later time.
 pub(in crate::service) async fn plan_after_loss(context: &Context, id: u64) {
     let planned = context.store.write(async |tx: Tx| {
         if let Some(before) = repositories::get(&tx, id).await? {
@@ -51,8 +53,8 @@ pub(in crate::service) async fn plan_after_loss(context: &Context, id: u64) {
     }
 }
 
-/// Prunes every repository that is due, one after the other. Returns when to look again; `None`: pruning is
-/// switched off.
+/// Prunes all due repositories, one after the other. Returns when to check again; `None`: pruning is switched
+/// off.
 pub async fn prune_due(context: &Context) -> Result<Option<Millis>, Error> {
     let (started, mut after) = (context.now_ms(), 0);
     loop {
@@ -72,8 +74,8 @@ pub async fn prune_due(context: &Context) -> Result<Option<Millis>, Error> {
     Ok(Some(started.saturating_add(DAY_MS)))
 }
 
-/// Prunes one repository and writes the time of its next run. A failure of git is logged, and the next run is a
-/// day later.
+/// Prunes one repository and records the time of its next run. If git fails, the failure is logged and the next
+/// run is a day later.
 async fn prune(context: &Context, id: u64) -> Result<(), Error> {
     let lock = context.git.lock(id).await;
     let row = repositories::get(&context.store.read().await?, id).await?;
@@ -136,7 +138,7 @@ async fn run_git(
     context.git.prune(id, secs(now), secs(now.saturating_sub(keep_ms)), lock).await.map_err(failed)
 }
 
-/// When a repository is pruned next.
+/// Returns when a repository is pruned next.
 fn due_ms(context: &Context, row: &Repository) -> Millis {
     match row.prune_due_ms {
         0 => row.created_ms.saturating_add(keep_ms(context)),
