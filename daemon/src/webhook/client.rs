@@ -171,7 +171,7 @@ impl Client {
     ) -> Result<Answer, Failure> {
         let mut hop = Cow::Borrowed(outgoing);
         for _ in 0..=REDIRECTS_MAX {
-            let answer = self.exchange(link, &hop, &hop.url, trust, limits.response_bytes).await?;
+            let answer = self.exchange(link, &hop, &hop.url, trust, limits).await?;
             if !limits.follow_redirects || !matches!(answer.status, 307 | 308) {
                 return Ok(answer);
             }
@@ -194,19 +194,19 @@ impl Client {
         outgoing: &Outgoing,
         url: &Url,
         trust: &Trust,
-        most: usize,
+        limits: Limits,
     ) -> Result<Answer, Failure> {
         let (host, port) = address::target(url)?;
         let key = format!("{}://{host}:{port} {} {}", url.scheme(), trust.fingerprint, trust.ca_pem);
         loop {
             let mut link = match kept.take().filter(|link| link.key == key && link.is_open()) {
                 Some(link) => link,
-                None => Link::open(self.connect(url, &host, port, trust).await?, key.clone()).await?,
+                None => Link::open(self.connect(url, trust, limits.timeout).await?, key.clone()).await?,
             };
             let request = self.request(outgoing, url, &host)?;
             match link.send(request).await {
                 Ok(response) => {
-                    let (answer, whole) = collect(&mut link, response, most).await?;
+                    let (answer, whole) = collect(&mut link, response, limits.response_bytes).await?;
                     if whole && link.is_open() {
                         link.used = true;
                         *kept = Some(link);
@@ -219,25 +219,29 @@ impl Client {
         }
     }
 
-    async fn connect(&self, url: &Url, host: &str, port: u16, trust: &Trust) -> Result<Wire, Failure> {
+    /// Connects to the receiver at `url`, directly or through the proxy. Direct connections go only to addresses that
+    /// the policy allows; for connections through the proxy, which resolves names itself, only addresses in the URL are
+    /// checked.
+    async fn connect(&self, url: &Url, trust: &Trust, timeout: Duration) -> Result<Wire, Failure> {
+        let (host, port) = address::target(url)?;
         let secure = url.scheme() == "https";
-        let stream = if let Some(proxy) = self.proxy_for(host) {
-            self.check_literal(host, port)?;
+        let stream = if let Some(proxy) = self.proxy_for(&host) {
+            self.check_literal(&host, port)?;
             let (proxy_host, proxy_port) = address::target(&proxy.url)?;
-            let stream = link::connect(&self.names.resolve(&proxy_host, proxy_port).await?).await?;
+            let stream = link::connect(self.names.resolve(&proxy_host, proxy_port).await?, timeout).await?;
             if !secure {
                 return Ok(Wire::plain(stream));
             }
-            link::tunnel(stream, host, port, proxy.authorization.as_deref()).await?
+            link::tunnel(stream, &host, port, proxy.authorization.as_deref()).await?
         } else {
-            let found = self.names.resolve(host, port).await?;
-            link::connect(&address::allowed(&self.policy(), host, found)?).await?
+            let found = self.names.resolve(&host, port).await?;
+            link::connect(address::allowed(&self.policy(), &host, found)?, timeout).await?
         };
         if !secure {
             return Ok(Wire::plain(stream));
         }
         let config = self.system.config(trust).map_err(|reason| Failure::new(FailureClass::Tls, reason))?;
-        link::secure(stream, host, config).await
+        link::secure(stream, &host, config).await
     }
 
     fn proxy_for(&self, host: &str) -> Option<&Proxy> {

@@ -1,30 +1,33 @@
 //! One connection to a receiver, kept for its next delivery.
 
-use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::ready, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::{
     body::Incoming,
     client::conn::http1::{Builder, Connection, SendRequest},
 };
-use hyper_util::rt::TokioIo;
+use hyper_util::{
+    client::legacy::connect::{HttpConnector, dns::Name},
+    rt::TokioIo,
+};
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 use tokio_rustls::TlsConnector;
+use tower::ServiceExt as _;
 
 use super::{client::Failure, wire::Wire};
 use crate::model::delivery_failure::FailureClass;
 
-/// How long an address has before the next one is tried beside it.
-const STAGGER: Duration = Duration::from_millis(250);
-/// Addresses of one host that are tried.
-const ADDRESSES_MAX: usize = 8;
+/// Longest time for one of several addresses of the same family.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(2);
+/// Most IPv4 addresses of one host that are tried, and most IPv6 addresses.
+const ADDRESSES_PER_FAMILY: u32 = 4;
 /// Longest answer of a proxy to `CONNECT`.
 const CONNECT_HEAD_MAX: usize = 8 << 10;
 /// Most that is buffered of an answer's head.
@@ -98,52 +101,35 @@ async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>
     work.await
 }
 
-/// Connects to the first of `addresses` that answers.
+/// Connects to one of `addresses`, which the address policy has already allowed.
 ///
-/// An attempt that has not ended after [`STAGGER`] does not hold up the next address: both go on (RFC 8305, section 5).
-/// Address families alternate, beginning with the family of the first address.
-pub(super) async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
-    let mut waiting = in_turns(addresses).into_iter().take(ADDRESSES_MAX);
-    let mut dialing = FuturesUnordered::new();
-    let mut failed = "no address".to_owned();
-    loop {
-        match waiting.next() {
-            Some(address) => dialing.push(dial(address)),
-            None if dialing.is_empty() => {
-                return Err(Failure::new(FailureClass::Connect, format!("the connection failed: {failed}")));
-            }
-            None => {}
-        }
-        let more = waiting.len() > 0;
-        tokio::select! {
-            Some(dialed) = dialing.next() => match dialed {
-                Ok(stream) => return Ok(stream),
-                // The next address is tried at once.
-                Err(error) => failed = error,
-            },
-            () = tokio::time::sleep(STAGGER), if more => {}
-        }
-    }
-}
-
-async fn dial(address: SocketAddr) -> Result<TcpStream, String> {
-    let stream = TcpStream::connect(address).await.map_err(|error| format!("{address}: {error}"))?;
-    let _ = stream.set_nodelay(true); // only slower without
-    Ok(stream)
-}
-
-/// The addresses in the order in which they are tried: of each family in its own order, the families in turns.
-fn in_turns(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
-    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
-    let (first, second): (Vec<SocketAddr>, Vec<SocketAddr>) =
-        addresses.iter().partition(|address| address.is_ipv6() == first_is_v6);
-    let (mut first, mut second) = (first.into_iter(), second.into_iter());
-    let mut turns = Vec::with_capacity(addresses.len());
-    while turns.len() < addresses.len() {
-        turns.extend(first.next());
-        turns.extend(second.next());
-    }
-    turns
+/// The address families are tried side by side ("Happy Eyeballs", RFC 6555), the addresses of one family one after
+/// the other. `timeout` is the limit of the whole request; several addresses of a family share it, so that an address
+/// that does not answer leaves time for the others.
+pub(super) async fn connect(mut addresses: Vec<SocketAddr>, timeout: Duration) -> Result<TcpStream, Failure> {
+    let mut counts = [0; 2];
+    addresses.retain(|address| {
+        let count = &mut counts[usize::from(address.is_ipv6())];
+        *count += 1;
+        *count <= ADDRESSES_PER_FAMILY
+    });
+    let tried = addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let failed =
+        |cause: String| Failure::new(FailureClass::Connect, format!("the connection failed: {tried}: {cause}"));
+    // The connector asks the resolver for every name but not for IP addresses. It is never given the host of the hook,
+    // only this name, so it cannot connect to an address outside `addresses`.
+    let name = Uri::from_static("http://receiver");
+    let most = counts.into_iter().max().unwrap_or(0).min(ADDRESSES_PER_FAMILY);
+    let resolver = tower::service_fn(move |_: Name| ready(Ok::<_, Infallible>(addresses.clone().into_iter())));
+    let mut connector = HttpConnector::new_with_resolver(resolver);
+    connector.set_nodelay(true);
+    // The connector divides this by the number of addresses of the family. A single address has the whole time.
+    connector.set_connect_timeout((most > 1).then(|| timeout.min(ADDRESS_TIMEOUT * most)));
+    let connected = connector.oneshot(name).await;
+    connected.map(TokioIo::into_inner).map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        failed(cause)
+    })
 }
 
 /// Asks a proxy for a tunnel to `host:port`.

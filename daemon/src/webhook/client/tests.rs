@@ -167,28 +167,41 @@ async fn an_answer_counts_whenever_it_comes() {
     }
 }
 
-#[tokio::test]
-async fn an_address_that_does_not_answer_does_not_hold_up_the_next() {
-    // A listener whose queue is full drops further connections without a word, like a host behind a dead route.
-    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
-    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
-    let dead = socket.listen(1).expect("a listener");
-    let dead = dead.local_addr().map(|address| (dead, address)).expect("an address");
-    let fill = async || tokio::time::timeout(Duration::from_millis(200), tokio::net::TcpStream::connect(dead.1)).await;
-    let mut filling = Vec::new();
-    while let Ok(Ok(stream)) = fill().await {
-        filling.push(stream);
-        assert!(filling.len() < 64, "the queue fills up");
+/// A listener whose queue is full. It drops further connections silently, like a host behind a dead route.
+struct SilentAddress {
+    address: SocketAddr,
+    _listener: TcpListener,
+    _waiting: Vec<tokio::net::TcpStream>,
+}
+
+impl SilentAddress {
+    async fn new() -> Self {
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+        let listener = socket.listen(1).expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let connect =
+            async || tokio::time::timeout(Duration::from_millis(200), tokio::net::TcpStream::connect(address)).await;
+        let mut waiting = Vec::new();
+        while let Ok(Ok(stream)) = connect().await {
+            waiting.push(stream);
+            assert!(waiting.len() < 64, "the queue fills up");
+        }
+        Self { address, _listener: listener, _waiting: waiting }
     }
+}
+
+/// Sends a delivery to a host name with the addresses `before` and the address of a listener that answers, and returns
+/// the head of the request that the listener received.
+async fn delivered_after(before: &[SocketAddr]) -> String {
     let good = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let good_address = good.local_addr().expect("an address");
-    let refused = "127.0.0.1:1".parse().expect("an address");
-    let answers = [vec![dead.1, refused, dead.1, good_address]].into();
-    let client = Client { names: Names::Script(std::sync::Mutex::new(answers)), ..client("loopback") };
+    let mut addresses = before.to_vec();
+    addresses.push(good.local_addr().expect("an address"));
+    let client = Client { names: Names::Script(std::sync::Mutex::new([addresses].into())), ..client("*") };
     let url = Url::parse("http://ci.example.net/").expect("an address");
     let outgoing =
         Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
-    let limits = Limits { timeout: Duration::from_secs(30), response_bytes: 100, follow_redirects: false };
+    let limits = Limits { timeout: Duration::from_secs(60), response_bytes: 100, follow_redirects: false };
     let (mut link, trust) = (None, Trust::default());
     let serve = async {
         let (mut stream, _) = good.accept().await.expect("a connection");
@@ -197,9 +210,45 @@ async fn an_address_that_does_not_answer_does_not_hold_up_the_next() {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await.expect("written");
         String::from_utf8_lossy(&head[..length]).into_owned()
     };
-    let (answer, head) = tokio::join!(client.send(&mut link, &outgoing, &trust, limits), serve);
-    assert_eq!(answer.map(|answer| answer.status), Ok(200));
+    // A failed delivery never reaches the listener, so this ends with the first error.
+    let send = async { client.send(&mut link, &outgoing, &trust, limits).await };
+    let (answer, head) = tokio::try_join!(send, async { Ok(serve.await) }).expect("one of the addresses answers");
+    assert_eq!(answer.status, 200);
+    head
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+    let silent = SilentAddress::new().await;
+    let refused = "127.0.0.1:1".parse().expect("an address");
+    let head = delivered_after(&[silent.address, refused]).await;
     assert!(head.contains("Host: ci.example.net\r\n"), "{head}");
+}
+
+#[tokio::test]
+async fn an_ipv6_address_that_does_not_answer_does_not_stop_ipv4() {
+    // Packets to this prefix are discarded (RFC 6666). Without a route, the connection fails at once instead.
+    delivered_after(&["[100::1]:80".parse().expect("an address")]).await;
+}
+
+#[tokio::test]
+async fn a_failed_connection_names_the_addresses_that_were_tried() {
+    let refused: SocketAddr = "127.0.0.1:1".parse().expect("an address");
+    let failure = link::connect(vec![refused], Duration::from_secs(60)).await.map(drop).expect_err("nobody listens");
+    assert_eq!(failure.class, FailureClass::Connect);
+    assert!(failure.reason.starts_with("the connection failed: 127.0.0.1:1: "), "{}", failure.reason);
+    assert!(failure.reason.contains("refused"), "{}", failure.reason);
+}
+
+#[tokio::test]
+async fn an_address_in_the_url_is_checked_before_connecting() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().expect("an address"))).expect("an address");
+    let outgoing =
+        Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
+    let limits = Limits { timeout: Duration::from_secs(60), response_bytes: 100, follow_redirects: false };
+    let sent = client("external").send(&mut None, &outgoing, &Trust::default(), limits).await;
+    assert_eq!(sent.map(|answer| answer.status).map_err(|failure| failure.class), Err(FailureClass::Blocked));
 }
 
 #[test]
