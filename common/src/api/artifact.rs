@@ -1,12 +1,12 @@
 //! Artifacts of workflow runs.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// A page of artifacts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Artifacts {
     /// Number of matching artifacts on all pages.
     pub total_count: i64,
@@ -15,7 +15,8 @@ pub struct Artifacts {
 }
 
 /// A finalized or expired artifact. Times are RFC 3339, whole seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Artifact {
     /// Id of the artifact.
@@ -33,20 +34,21 @@ pub struct Artifact {
     /// `sha256:` and 64 lower-case hexadecimal digits.
     pub digest: String,
     /// When the upload started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// When it last changed.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
     /// When it expires.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: String,
     /// The run to which it belongs.
     pub workflow_run: ArtifactRun,
 }
 
 /// A summary of an artifact's run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ArtifactRun {
     /// Id of the run.
@@ -63,7 +65,8 @@ pub struct ArtifactRun {
 
 /// An artifact in a list of several repositories: the fields of [`Artifact`] with its repository, job and
 /// state.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct FoundArtifact {
     /// Id of the artifact.
@@ -81,13 +84,13 @@ pub struct FoundArtifact {
     /// `sha256:` and 64 lower-case hexadecimal digits; empty during the upload.
     pub digest: String,
     /// When the upload started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// When it last changed.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
     /// When it expires; the zero time during the upload.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: String,
     /// The run to which it belongs.
     pub workflow_run: ArtifactRun,
@@ -96,7 +99,7 @@ pub struct FoundArtifact {
     /// The job that uploaded it.
     pub job: ArtifactJob,
     /// `uploading`, `ready` or `expired`.
-    #[schema(pattern = "^(uploading|ready|expired)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(uploading|ready|expired)$"))]
     pub state: String,
     /// Media type of the content.
     pub mime_type: String,
@@ -105,7 +108,8 @@ pub struct FoundArtifact {
 }
 
 /// A summary of an artifact's job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ArtifactJob {
     /// Id of the job.
@@ -116,37 +120,41 @@ pub struct ArtifactJob {
 
 /// `PATCH /api/farrier/v1/artifacts/{id}`: the new expiry, either as a time or in days. `null` is the same as
 /// absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditArtifact {
     /// Expiry time, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: Option<String>,
     /// Number of days from now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub days: Option<i64>,
 }
 
 /// `POST /api/farrier/v1/artifacts/deletions`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeleteArtifacts {
     /// Required: ids of artifacts, at most 1000.
     #[serde(default, deserialize_with = "null_as_default")]
-    #[schema(required = true, min_items = 1, max_items = 1000)]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_items = 1, max_items = 1000))]
     pub ids: Vec<i64>,
 }
 
 /// The results of deleting several artifacts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeletedArtifacts {
     /// One result per id, in the order of the request.
     pub results: Vec<DeletedArtifact>,
 }
 
 /// The result of deleting one artifact.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct DeletedArtifact {
     /// Id of the artifact.

@@ -1,10 +1,10 @@
 //! Blobs.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A blob with its content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Blob {
     /// Content in base64; empty if the blob is too large.

@@ -1,12 +1,12 @@
 //! Branches.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{PayloadCommit, null_as_default};
 
 /// A branch. Strict clients require every field.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct Branch {
@@ -31,12 +31,13 @@ pub struct Branch {
 }
 
 /// `POST /repos/{owner}/{repo}/branches`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateBranch {
     /// Required: name of the new branch.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1)]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1))]
     pub new_branch_name: String,
     /// Branch, tag or commit at which the branch starts; empty for the default branch.
     #[serde(deserialize_with = "null_as_default")]
@@ -47,11 +48,12 @@ pub struct CreateBranch {
 }
 
 /// `PATCH /repos/{owner}/{repo}/branches/{name}`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RenameBranch {
     /// Required: the new name.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1)]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1))]
     pub name: String,
 }

@@ -1,12 +1,12 @@
 //! Checks of input before something is created. They change nothing.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// `POST /checks/branch-filter`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CheckBranchFilter {
     /// The branch filter of a hook; empty for all branches.
@@ -18,7 +18,8 @@ pub struct CheckBranchFilter {
 }
 
 /// Recently pushed branches, and whether a branch filter matches them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CheckedBranchFilter {
     /// At most five different branches, most recently pushed first.
@@ -26,7 +27,8 @@ pub struct CheckedBranchFilter {
 }
 
 /// A branch, and whether the filter matches it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CheckedBranch {
     /// `owner/name`.
@@ -38,7 +40,8 @@ pub struct CheckedBranch {
 }
 
 /// What a migration from a source would import.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CheckedMigration {
     /// Number of branches.

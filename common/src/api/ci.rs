@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// `POST /api/farrier/v1/jobs`: starts a job in a new or a running run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BeginRun {
     /// Required: `owner/name`.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, pattern = "^[^/]+/[^/]+$")]
+    #[cfg_attr(feature = "openapi", schema(required = true, pattern = "^[^/]+/[^/]+$"))]
     pub repo: String,
     /// A running run of the repository to which the job is added; absent for a new run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,12 +33,13 @@ pub struct BeginRun {
     /// Length of the lease, 10 to 3600 seconds. The job is cancelled if the lease ends and is not renewed
     /// within the same time again. Absent: the job may run for `ci.job_timeout_secs`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 10, maximum = 3600)]
+    #[cfg_attr(feature = "openapi", schema(minimum = 10, maximum = 3600))]
     pub lease_secs: Option<u32>,
 }
 
 /// A started job.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BegunJob {
     /// The run.
     pub run_id: i64,
@@ -58,25 +59,28 @@ impl std::fmt::Debug for BegunJob {
 }
 
 /// Response of `POST /api/farrier/v1/jobs/{id}/renew`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct JobLease {
     /// The job.
     pub job_id: i64,
     /// When the lease ends; for a job without a lease, its time limit.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: String,
 }
 
 /// `POST /api/farrier/v1/jobs/{id}/end`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct EndJob {
     /// The result of the job.
     pub conclusion: Conclusion,
 }
 
 /// The result of a job or a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
     /// It succeeded.

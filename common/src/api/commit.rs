@@ -1,12 +1,12 @@
 //! Commits, comparisons and notes.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::User;
 
 /// A commit. `author` and `committer` are accounts; absent if no account has the email address.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Commit {
     /// Absolute URL of this object.
@@ -14,7 +14,7 @@ pub struct Commit {
     /// Object id.
     pub sha: String,
     /// When it was committed, in UTC.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created: String,
     /// Absolute URL of the web page.
     pub html_url: String,
@@ -37,7 +37,8 @@ pub struct Commit {
 }
 
 /// The fields of a commit object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CommitDetails {
     /// Absolute URL of the object.
@@ -56,7 +57,8 @@ pub struct CommitDetails {
 }
 
 /// A name, an email address and a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Signature {
     /// Name, as recorded by git.
@@ -64,12 +66,13 @@ pub struct Signature {
     /// Email address, as recorded by git.
     pub email: String,
     /// RFC 3339, whole seconds.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub date: String,
 }
 
 /// A reference to an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CommitMeta {
     /// Absolute URL of the object.
@@ -78,12 +81,13 @@ pub struct CommitMeta {
     pub sha: String,
     /// RFC 3339 in UTC; absent in some responses.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created: String,
 }
 
 /// The signature of a commit or tag. Signatures are returned but not verified.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Verification {
     /// Always false.
@@ -97,18 +101,20 @@ pub struct Verification {
 }
 
 /// A path changed by a commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CommitFile {
     /// The path.
     pub filename: String,
     /// `added`, `modified` or `removed`.
-    #[schema(pattern = "^(added|modified|removed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(added|modified|removed)$"))]
     pub status: String,
 }
 
 /// Line counts of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CommitStats {
     /// Added and deleted lines.
@@ -120,7 +126,8 @@ pub struct CommitStats {
 }
 
 /// A commit in branches and webhook payloads.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct PayloadCommit {
     /// Object id.
@@ -136,12 +143,13 @@ pub struct PayloadCommit {
     /// The signature.
     pub verification: Verification,
     /// The author date, with the author's UTC offset.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub timestamp: String,
 }
 
 /// The author or committer of a commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct PayloadUser {
     /// Name, as recorded by git.
@@ -153,7 +161,8 @@ pub struct PayloadUser {
 }
 
 /// The commits between two revisions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Compare {
     /// Number of commits that are reachable from the second revision but not from the first.
@@ -163,7 +172,8 @@ pub struct Compare {
 }
 
 /// A git note on a commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Note {
     /// The note's text.

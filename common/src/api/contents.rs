@@ -1,10 +1,10 @@
 //! Files and directories by path.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A file, directory, symbolic link or submodule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Contents {
     /// Last segment of the path.
@@ -17,7 +17,7 @@ pub struct Contents {
     pub last_commit_sha: String,
     /// `file`, `dir`, `symlink` or `submodule`.
     #[serde(rename = "type")]
-    #[schema(pattern = "^(file|dir|symlink|submodule)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(file|dir|symlink|submodule)$"))]
     pub kind: String,
     /// Size, bytes.
     pub size: i64,
@@ -47,7 +47,8 @@ pub struct Contents {
 }
 
 /// URLs of a file or directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ContentsLinks {
     /// This object.

@@ -1,12 +1,12 @@
 //! Deleted repositories and artifacts that can be restored, and data that was set aside.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::ArtifactRun;
 
 /// A deleted repository that can be restored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RestorableRepository {
     /// Id of the repository.
@@ -20,17 +20,18 @@ pub struct RestorableRepository {
     /// Size of the git data, bytes.
     pub size_bytes: i64,
     /// When it was deleted.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub deleted_at: String,
     /// Who deleted it; empty if the account no longer exists.
     pub deleted_by: String,
     /// When the retention ends and the repository is removed permanently.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub restorable_until: String,
 }
 
 /// A deleted artifact that can be restored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RestorableArtifact {
     /// Id of the artifact.
@@ -46,18 +47,19 @@ pub struct RestorableArtifact {
     /// The run to which it belongs.
     pub workflow_run: ArtifactRun,
     /// When it was deleted.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub deleted_at: String,
     /// Who deleted it; empty for a job or a local CI agent, or if the account no longer exists.
     pub deleted_by: String,
     /// When the retention ends and the artifact is removed permanently.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub restorable_until: String,
 }
 
 /// `POST /api/farrier/v1/deleted/repositories/{id}/restore`: owner and name of the restored repository. `null`
 /// is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RestoreRepository {
     /// New owner; absent for the previous owner.
@@ -69,7 +71,8 @@ pub struct RestoreRepository {
 }
 
 /// `GET /api/farrier/v1/set-aside`: data without a row in the store, which the daemon moved aside.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct SetAside {
     /// Number of days for which it is kept; 0 if it is not kept.
@@ -81,13 +84,14 @@ pub struct SetAside {
 }
 
 /// A directory or file that was set aside.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct SetAsideItem {
     /// Path below `set-aside` in the data directory.
     pub path: String,
     /// `repository`, `artifact`, `store`, or `unknown` for a name that the daemon does not recognize.
-    #[schema(pattern = "^(repository|artifact|store|unknown)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(repository|artifact|store|unknown)$"))]
     pub kind: String,
     /// Size, bytes.
     pub size_bytes: i64,

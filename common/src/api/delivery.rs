@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 /// The delivery of one event to one hook.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Delivery {
     /// Id of the delivery.
@@ -18,7 +18,7 @@ pub struct Delivery {
     /// Id of the hook.
     pub hook_id: i64,
     /// Time of the last attempt; absent before the first.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub delivered_at: Option<String>,
     /// Whether a user requested the last attempt.
     pub redelivery: bool,
@@ -41,7 +41,7 @@ pub struct Delivery {
     /// Always absent.
     pub throttled_at: Option<String>,
     /// `pending`, `success`, `failed`, `cancelled`.
-    #[schema(pattern = "^(pending|success|failed|cancelled)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(pending|success|failed|cancelled)$"))]
     pub state: String,
     /// `event` or `test`.
     pub trigger: String,
@@ -50,15 +50,16 @@ pub struct Delivery {
     /// Number of automatic attempts before the delivery fails.
     pub max_attempts: u32,
     /// Earliest time of the next attempt; absent if none is planned or the delivery is in its hook's queue.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub next_attempt_at: Option<String>,
     /// When the delivery was created.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
 }
 
 /// A delivery with its last request and response.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct DeliveryDetail {
     /// The fields of list entries.
@@ -75,7 +76,8 @@ pub struct DeliveryDetail {
 }
 
 /// A request of a delivery.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct DeliveryRequest {
     /// The method.
@@ -84,7 +86,7 @@ pub struct DeliveryRequest {
     pub headers: BTreeMap<String, String>,
     /// The JSON payload; for a form, the value of its field `payload`. Before the first attempt: the payload in
     /// the form that most native hooks receive. Null if it has expired or is too large.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub payload: Value,
     /// The body as it was sent. Secrets in messages to chats are masked. Absent before the first attempt, if it
     /// has expired or is too large, and if it is not UTF-8.
@@ -115,7 +117,8 @@ fn bytes(text: Option<&str>, base64: Option<&str>) -> Option<Vec<u8>> {
 }
 
 /// A response to a delivery.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct DeliveryResponse {
     /// Headers. Secrets are masked.
@@ -130,7 +133,8 @@ pub struct DeliveryResponse {
 }
 
 /// An attempt of a delivery.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct DeliveryAttempt {
     /// Number of the attempt, from 1.
@@ -138,7 +142,7 @@ pub struct DeliveryAttempt {
     /// `event`, `retry`, `manual`, `test`.
     pub trigger: String,
     /// When it started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
     /// Duration, seconds.
     pub duration: f64,
@@ -153,7 +157,8 @@ pub struct DeliveryAttempt {
 }
 
 /// Selects the failed deliveries to redeliver.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RecoverDeliveries {
     /// Only deliveries since this time, RFC 3339; absent for all stored deliveries.
@@ -163,7 +168,8 @@ pub struct RecoverDeliveries {
 }
 
 /// The result of redelivering failed deliveries.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RecoveredDeliveries {
     /// Number of deliveries.

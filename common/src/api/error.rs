@@ -1,10 +1,10 @@
 //! The error body of the REST API.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The body of every REST error. Clients read `message`; some require an absolute `url`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorBody {
     /// The error message.
     #[serde(default)]

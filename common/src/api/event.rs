@@ -1,10 +1,10 @@
 //! Events.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// An event of a repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Event {
     /// Number of the event. Later events have higher numbers.
@@ -15,7 +15,7 @@ pub struct Event {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub action: String,
     /// Time of the event.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub at: String,
     /// Id of the repository.
     pub repository_id: i64,
@@ -46,7 +46,8 @@ pub struct Event {
 }
 
 /// A page of events.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Events {
     /// The events, oldest first.

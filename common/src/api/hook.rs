@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// A webhook. Its secret and its `Authorization` header can be set but are never returned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct Hook {
@@ -32,17 +32,17 @@ pub struct Hook {
     /// Whether the hook receives events.
     pub active: bool,
     /// Time of the last change.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
     /// When it was created.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// Target URL of deliveries.
     pub url: String,
     /// `json` or `form`.
     pub content_type: String,
     /// Always null. The settings of the type are in `config`.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub metadata: Option<Value>,
     /// `system`, `default`, `repository`, `organization` or `user`.
     pub scope: String,
@@ -62,11 +62,11 @@ pub struct Hook {
     pub failures: i64,
     /// `ok`, `failing`, `unused` (no deliveries yet), `off` (switched off by a user) or `disabled` (switched
     /// off by the daemon).
-    #[schema(pattern = "^(ok|failing|unused|off|disabled)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(ok|failing|unused|off|disabled)$"))]
     pub state: String,
     /// When deliveries started to fail; absent if the last one succeeded or there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub failing_since: Option<String>,
     /// Error of the last attempt; absent if it succeeded or there was none.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -91,7 +91,8 @@ pub struct Hook {
 }
 
 /// A setting of the daemon and a value that solves a problem.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct SettingAdvice {
     /// Name of the setting, for example `webhook.allowed_hosts`.
@@ -101,16 +102,20 @@ pub struct SettingAdvice {
 }
 
 /// `POST …/hooks`. Unknown keys are ignored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateHook {
     /// Required.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, pattern = "^(farrier|gitea|forgejo|gogs|slack|discord|msteams|telegram|matrix)$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, pattern = "^(farrier|gitea|forgejo|gogs|slack|discord|msteams|telegram|matrix)$")
+    )]
     pub r#type: String,
     /// Required: at least `url` and `content_type`.
     #[serde(deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
-    #[schema(required = true)]
+    #[cfg_attr(feature = "openapi", schema(required = true))]
     pub config: Option<BTreeMap<String, String>>,
     /// Names of events or groups of events; empty for `push`.
     #[serde(deserialize_with = "null_as_default")]
@@ -129,12 +134,13 @@ pub struct CreateHook {
     pub active: bool,
     /// At most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255))]
     pub name: String,
 }
 
 /// `PATCH …/hooks/{id}`. Absent fields are unchanged. Empty values reset a field, except for secrets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditHook {
     /// Keys to change. An empty secret is unchanged.
@@ -157,7 +163,7 @@ pub struct EditHook {
     pub active: Option<bool>,
     /// Replaces the name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255))]
     pub name: Option<String>,
     /// Fields to remove: `secret`, `authorization_header`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
@@ -165,7 +171,8 @@ pub struct EditHook {
 }
 
 /// `POST /admin/hooks/{id}/apply`: copies a default hook to repositories that have no copy of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ApplyHook {
     /// Only repositories with a higher id; 0 for all.
@@ -174,7 +181,8 @@ pub struct ApplyHook {
 }
 
 /// The result of copying a default hook.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AppliedHook {
     /// Number of repositories that got a copy.
@@ -187,7 +195,8 @@ pub struct AppliedHook {
 }
 
 /// An event that hooks can subscribe to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HookEvent {
     /// Name in responses.
@@ -203,7 +212,8 @@ pub struct HookEvent {
 }
 
 /// The event names in the headers of a delivery.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HookEventHeaders {
     /// Specific name: `X-…-Event-Type`.
@@ -213,7 +223,8 @@ pub struct HookEventHeaders {
 }
 
 /// A type of hook.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HookType {
     /// Name in requests and responses.
@@ -225,7 +236,8 @@ pub struct HookType {
 }
 
 /// A key of a hook's `config`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HookConfigKey {
     /// Name of the key.

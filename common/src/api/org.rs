@@ -1,12 +1,12 @@
 //! Organizations and their team.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// An organization in the format of the Gitea API.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Organization {
     /// Id. Users and organizations share one sequence of ids.
@@ -26,48 +26,52 @@ pub struct Organization {
     /// Location.
     pub location: String,
     /// `public`, `limited` or `private`.
-    #[schema(pattern = "^(public|limited|private)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(public|limited|private)$"))]
     pub visibility: String,
     /// Whether administrators of a repository may change team access.
     pub repo_admin_change_team_access: bool,
     /// Same as `name`.
     pub username: String,
     /// When it was created.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created: String,
 }
 
 /// `POST /orgs`, `POST /admin/users/{name}/orgs`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateOrg {
     /// Required: name of the organization.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")
+    )]
     pub username: String,
     /// At most 100 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 100)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100))]
     pub full_name: String,
     /// At most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 255, pattern = "^([^@ ]+@[^@ ]+)?$")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255, pattern = "^([^@ ]+@[^@ ]+)?$"))]
     pub email: String,
     /// At most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255))]
     pub description: String,
     /// Absolute URL or empty; at most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 255, pattern = "^(https?://.*)?$")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255, pattern = "^(https?://.*)?$"))]
     pub website: String,
     /// At most 50 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 50)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 50))]
     pub location: String,
     /// `public`, `limited`, `private` or empty.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(pattern = "^(public|limited|private)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(public|limited|private)$"))]
     pub visibility: String,
     /// Whether administrators of a repository may change team access.
     #[serde(deserialize_with = "null_as_default")]
@@ -75,32 +79,33 @@ pub struct CreateOrg {
 }
 
 /// `PATCH /orgs/{org}`. Absent and `null` mean unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditOrg {
     /// At most 100 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 100)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100))]
     pub full_name: Option<String>,
     /// At most 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 255, pattern = "^([^@ ]+@[^@ ]+)?$")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255, pattern = "^([^@ ]+@[^@ ]+)?$"))]
     pub email: Option<String>,
     /// At most 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255))]
     pub description: Option<String>,
     /// Absolute URL or empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^(https?://.*)?$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(https?://.*)?$"))]
     pub website: Option<String>,
     /// At most 50 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 50)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 50))]
     pub location: Option<String>,
     /// `public`, `limited` or `private`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^(public|limited|private)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(public|limited|private)$"))]
     pub visibility: Option<String>,
     /// Whether administrators of a repository may change team access.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,17 +113,22 @@ pub struct EditOrg {
 }
 
 /// `POST /orgs/{org}/rename`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RenameOrg {
     /// Required: the new name.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")
+    )]
     pub new_name: String,
 }
 
 /// The permissions of a user in an organization.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct OrgPermissions {
@@ -135,7 +145,8 @@ pub struct OrgPermissions {
 }
 
 /// A team of an organization. The only team is "Owners".
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Team {
     /// Id of the team, which is the id of its organization.

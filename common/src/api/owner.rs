@@ -1,12 +1,12 @@
 //! Users.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// A user account in the format of the Gitea API. Times are RFC 3339 in UTC, whole seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct User {
@@ -31,10 +31,10 @@ pub struct User {
     /// Whether the account is an administrator. Only visible to itself and to administrators.
     pub is_admin: bool,
     /// Time of the last sign-in.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub last_login: String,
     /// When the account was created.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created: String,
     /// Whether the account sees only what it was given access to.
     pub restricted: bool,
@@ -49,7 +49,7 @@ pub struct User {
     /// Description.
     pub description: String,
     /// `public`, `limited` or `private`.
-    #[schema(pattern = "^(public|limited|private)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(public|limited|private)$"))]
     pub visibility: String,
     /// Always 0.
     pub followers_count: i64,
@@ -66,16 +66,17 @@ pub struct User {
 }
 
 /// `PUT /api/farrier/v1/user/password`.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ChangePassword {
     /// Required, except for the operator on the Unix socket.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255))]
     pub old_password: String,
     /// Required: at least 8, at most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 8, max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 8, max_length = 255))]
     pub new_password: String,
 }
 
@@ -87,24 +88,28 @@ impl std::fmt::Debug for ChangePassword {
 }
 
 /// `POST /admin/users`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateUser {
     /// Required: the login name.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")
+    )]
     pub username: String,
     /// Required; at most 254 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 254, format = "email")]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1, max_length = 254, format = "email"))]
     pub email: String,
     /// 8 to 255 characters. Absent: the account has no password and can only use tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 8, max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(min_length = 8, max_length = 255))]
     pub password: Option<String>,
     /// At most 100 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 100)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100))]
     pub full_name: String,
     /// Absent means true, as in the Gitea API: requests fail with 403 until the password is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +119,7 @@ pub struct CreateUser {
     pub restricted: bool,
     /// `public`, `limited`, `private` or empty.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(pattern = "^(public|limited|private)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(public|limited|private)$"))]
     pub visibility: String,
     /// Whether the account is an administrator (farrier extension).
     #[serde(deserialize_with = "null_as_default")]
@@ -122,7 +127,8 @@ pub struct CreateUser {
 }
 
 /// `PATCH /admin/users/{name}`. Absent and `null` mean unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditUser {
     /// External authentication source. Only 0 is supported.
@@ -133,7 +139,7 @@ pub struct EditUser {
     pub login_name: Option<String>,
     /// A new password, 8 to 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 8, max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(min_length = 8, max_length = 255))]
     pub password: Option<String>,
     /// Requires the account to change its password before it can do anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,23 +149,23 @@ pub struct EditUser {
     pub prohibit_login: Option<bool>,
     /// A new email address, at most 254 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 254, format = "email")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 254, format = "email"))]
     pub email: Option<String>,
     /// At most 100 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 100)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 100))]
     pub full_name: Option<String>,
     /// Absolute URL or empty.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^(https?://.*)?$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(https?://.*)?$"))]
     pub website: Option<String>,
     /// At most 50 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 50)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 50))]
     pub location: Option<String>,
     /// At most 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 255)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 255))]
     pub description: Option<String>,
     /// Whether the account is active.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,7 +175,7 @@ pub struct EditUser {
     pub admin: Option<bool>,
     /// `public`, `limited` or `private`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^(public|limited|private)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(public|limited|private)$"))]
     pub visibility: Option<String>,
     /// Most repositories; -1 for unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +189,8 @@ pub struct EditUser {
 }
 
 /// `GET /users/search`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct FoundUsers {
     /// Always true.
@@ -193,11 +200,15 @@ pub struct FoundUsers {
 }
 
 /// `POST /admin/users/{name}/rename`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RenameUser {
     /// Required: the new name.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")
+    )]
     pub new_username: String,
 }

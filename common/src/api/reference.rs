@@ -1,10 +1,10 @@
 //! Git refs of any kind.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A ref.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct GitReference {
     /// Full name, for example `refs/heads/main`.
@@ -17,7 +17,8 @@ pub struct GitReference {
 }
 
 /// The object that a ref or tag points to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct GitObject {
     /// `commit`, `tag`, `tree` or `blob`.

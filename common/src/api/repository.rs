@@ -1,13 +1,13 @@
 //! Repositories.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{User, null_as_default};
 
 /// A repository in the format of the Gitea API. Every field is present; fields that do not apply have a neutral
 /// value, never `null`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(missing_docs, clippy::struct_excessive_bools)] // the format of the Gitea API, described in docs/api.md
 pub struct Repository {
@@ -40,11 +40,11 @@ pub struct Repository {
     pub release_counter: i64,
     pub default_branch: String,
     pub archived: bool,
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub archived_at: String,
     pub permissions: Permissions,
     pub has_issues: bool,
@@ -70,9 +70,9 @@ pub struct Repository {
     pub avatar_url: String,
     pub internal: bool,
     pub mirror_interval: String,
-    #[schema(pattern = "^(sha1|sha256)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(sha1|sha256)$"))]
     pub object_format_name: String,
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub mirror_updated: String,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
@@ -82,7 +82,8 @@ pub struct Repository {
 }
 
 /// The caller's permissions on a repository.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Permissions {
     /// May change settings and delete the repository.
@@ -94,11 +95,12 @@ pub struct Permissions {
 }
 
 /// The progress of a migration (farrier extension).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct MigrationProgress {
     /// `running`, `done` or `failed`.
-    #[schema(pattern = "^(running|done|failed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(running|done|failed)$"))]
     pub state: String,
     /// The current phase, as reported by git.
     pub phase: String,
@@ -109,12 +111,13 @@ pub struct MigrationProgress {
     /// Why it failed; empty otherwise.
     pub error: String,
     /// When it started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
 }
 
 /// Response of `GET /repos/search`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RepositorySearch {
     /// Always true. Errors use the error body.
@@ -124,25 +127,27 @@ pub struct RepositorySearch {
 }
 
 /// The permission of a user on a repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CollaboratorPermission {
     /// `owner`, `admin`, `write`, `read` or `none`.
-    #[schema(pattern = "^(owner|admin|write|read|none)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(owner|admin|write|read|none)$"))]
     pub permission: String,
     /// Same as `permission`.
-    #[schema(pattern = "^(owner|admin|write|read|none)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(owner|admin|write|read|none)$"))]
     pub role_name: String,
     /// The user.
     pub user: User,
 }
 
 /// `PUT /repos/{owner}/{repo}/collaborators/{user}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AddCollaborator {
     /// `read`, `write` or `admin`; empty for `write`.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(pattern = "^(read|write|admin)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(read|write|admin)$"))]
     pub permission: String,
 }

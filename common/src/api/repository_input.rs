@@ -1,22 +1,25 @@
 //! Request bodies to create, change and import repositories.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// `POST /user/repos`, `/orgs/{name}/repos`, `/admin/users/{name}/repos`. `null` and empty strings are the same
 /// as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateRepository {
     /// Required: letters, digits, `-`, `_` and `.`.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")
+    )]
     pub name: String,
     /// At most 2048 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 2048)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 2048))]
     pub description: String,
     /// Makes the repository visible only to users with access.
     #[serde(deserialize_with = "null_as_default")]
@@ -35,11 +38,11 @@ pub struct CreateRepository {
     pub license: String,
     /// `Default`, which is also the meaning of an empty value.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(pattern = "^(Default)?$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(Default)?$"))]
     pub readme: String,
     /// Accepted without effect, because there are no issues.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(pattern = "^(Default|Advanced)?$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(Default|Advanced)?$"))]
     pub issue_labels: String,
     /// Marks the repository as a template.
     #[serde(deserialize_with = "null_as_default")]
@@ -49,12 +52,13 @@ pub struct CreateRepository {
     pub trust_model: String,
     /// `sha1` or `sha256`; empty for `sha1`.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(pattern = "^(sha1|sha256)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(sha1|sha256)$"))]
     pub object_format_name: String,
 }
 
 /// `PATCH /repos/{owner}/{repo}`. Absent and `null` fields are unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditRepository {
     /// A new name. The old name redirects to it.
@@ -62,11 +66,11 @@ pub struct EditRepository {
     pub name: Option<String>,
     /// At most 2048 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 2048)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 2048))]
     pub description: Option<String>,
     /// Absolute URL or empty, at most 1024 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 1024, pattern = "^(https?://.*)?$")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 1024, pattern = "^(https?://.*)?$"))]
     pub website: Option<String>,
     /// Makes the repository visible only to users with access.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,16 +87,20 @@ pub struct EditRepository {
 }
 
 /// `POST /repos/migrate`. `null` is the same as absent.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct MigrateRepository {
     /// Required: URL of the source.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, pattern = "^(https?|git)://.+$")]
+    #[cfg_attr(feature = "openapi", schema(required = true, pattern = "^(https?|git)://.+$"))]
     pub clone_addr: String,
     /// Required: name of the new repository.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")
+    )]
     pub repo_name: String,
     /// Name of the owner, a user or organization; empty to use `uid`.
     #[serde(deserialize_with = "null_as_default")]
@@ -123,7 +131,7 @@ pub struct MigrateRepository {
     pub private: bool,
     /// At most 2048 characters.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(max_length = 2048)]
+    #[cfg_attr(feature = "openapi", schema(max_length = 2048))]
     pub description: String,
 }
 

@@ -1,10 +1,10 @@
 //! Workflow runs and jobs, and runs in the older task format.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A page of runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Runs {
     /// Number of matching runs on all pages.
     pub total_count: i64,
@@ -13,7 +13,8 @@ pub struct Runs {
 }
 
 /// A workflow run. Times are RFC 3339, whole seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Run {
     /// Id of the run, unique among all repositories.
@@ -40,22 +41,23 @@ pub struct Run {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     /// `in_progress` or `completed`.
-    #[schema(pattern = "^(in_progress|completed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(in_progress|completed)$"))]
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(success|failure|cancelled|skipped)$"))]
     pub conclusion: String,
     /// When the run started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
     /// When the last job ended; the zero time while it runs.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub completed_at: String,
 }
 
 /// A run in a list of several repositories: the fields of [`Run`] with its repository and its jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct FoundRun {
     /// Id of the run, unique among all repositories.
@@ -75,24 +77,25 @@ pub struct FoundRun {
     /// Commit of the run; empty if the agent did not set one.
     pub head_sha: String,
     /// `in_progress` or `completed`.
-    #[schema(pattern = "^(in_progress|completed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(in_progress|completed)$"))]
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(success|failure|cancelled|skipped)$"))]
     pub conclusion: String,
     /// When the run started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
     /// When the last job ended; the zero time while it runs.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub completed_at: String,
     /// The jobs, oldest first.
     pub jobs: Vec<FoundJob>,
 }
 
 /// A job of a [`FoundRun`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct FoundJob {
     /// Id of the job, unique among all runs.
@@ -100,22 +103,23 @@ pub struct FoundJob {
     /// Name of the job.
     pub name: String,
     /// `in_progress` or `completed`.
-    #[schema(pattern = "^(in_progress|completed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(in_progress|completed)$"))]
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(success|failure|cancelled|skipped)$"))]
     pub conclusion: String,
     /// When the job started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
     /// When the job ended; the zero time while it runs.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub completed_at: String,
 }
 
 /// A page of jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Jobs {
     /// Number of matching jobs on all pages.
     pub total_count: i64,
@@ -124,7 +128,8 @@ pub struct Jobs {
 }
 
 /// A workflow job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Job {
     /// Id of the job, unique among all runs.
@@ -149,27 +154,28 @@ pub struct Job {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     /// `in_progress` or `completed`.
-    #[schema(pattern = "^(in_progress|completed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(in_progress|completed)$"))]
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
-    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(success|failure|cancelled|skipped)$"))]
     pub conclusion: String,
     /// Steps. Always empty.
     pub steps: Vec<Step>,
     /// When the job was created.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// When the job started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
     /// When the job ended; the zero time while it runs.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub completed_at: String,
 }
 
 /// A step of a job. Steps are not stored; the type defines the format of the list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Step {
     /// Name of the step.
@@ -177,12 +183,13 @@ pub struct Step {
     /// Number of the step, from 1.
     pub number: i64,
     /// `in_progress` or `completed`.
-    #[schema(pattern = "^(in_progress|completed)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(in_progress|completed)$"))]
     pub status: String,
 }
 
 /// Runs in the older format for Forgejo's clients.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskList {
     /// Number of matching runs on all pages.
     pub total_count: i64,
@@ -191,7 +198,8 @@ pub struct TaskList {
 }
 
 /// A run in the older format.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Task {
     /// Id of the run.
@@ -215,12 +223,12 @@ pub struct Task {
     /// Absolute URL of the run.
     pub url: String,
     /// When the run was created.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// When it last changed.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
     /// When the run started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub run_started_at: String,
 }

@@ -1,10 +1,10 @@
 //! Settings that clients may query, and the built-in templates.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// `GET /settings/api`: limits of the API.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ApiSettings {
     /// Largest number of items on a page.
@@ -20,7 +20,8 @@ pub struct ApiSettings {
 }
 
 /// `GET /settings/repository`: features that are not available.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, missing_docs)] // the format of the Gitea API; the names are self-explanatory
 pub struct RepositorySettings {
@@ -34,7 +35,8 @@ pub struct RepositorySettings {
 }
 
 /// `GET /settings/ui`: settings of a web interface. There is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(missing_docs)] // the names are self-explanatory
 pub struct UiSettings {
@@ -44,7 +46,8 @@ pub struct UiSettings {
 }
 
 /// `GET /settings/attachment`: settings of attachments, which are not supported.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(missing_docs)] // the names are self-explanatory
 pub struct AttachmentSettings {
@@ -55,7 +58,8 @@ pub struct AttachmentSettings {
 }
 
 /// `GET /gitignore/templates/{name}`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct GitignoreTemplate {
     /// Name of the template.
@@ -65,7 +69,8 @@ pub struct GitignoreTemplate {
 }
 
 /// An entry of `GET /licenses`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct LicenseEntry {
     /// Key of the license.
@@ -77,7 +82,8 @@ pub struct LicenseEntry {
 }
 
 /// `GET /licenses/{key}`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct License {
     /// Key of the license.
@@ -93,7 +99,8 @@ pub struct License {
 }
 
 /// An entry of `GET /label/templates/{name}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct LabelTemplate {
     /// Name of the label.

@@ -3,22 +3,23 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// `GET /api/v1/version`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Version {
     /// A semantic version. Gitea-family clients use it to decide which features are available.
     pub version: String,
 }
 
 /// `GET /api/healthz`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Health {
     /// The worst status of all checks: `pass`; `warn`: requests are served, but something else does not work;
     /// `fail`: requests cannot be served.
-    #[schema(pattern = "^(pass|warn|fail)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(pass|warn|fail)$"))]
     pub status: String,
     /// Descriptions of the problems; empty if there are none.
     pub problems: Vec<String>,
@@ -27,11 +28,12 @@ pub struct Health {
 }
 
 /// The result of a health check.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct HealthCheck {
     /// `pass`, `warn` or `fail`.
-    #[schema(pattern = "^(pass|warn|fail)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(pass|warn|fail)$"))]
     pub status: String,
     /// Description of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +41,8 @@ pub struct HealthCheck {
 }
 
 /// `GET /api/farrier/v1/log`: the log filter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct LogFilter {
     /// Current filter directives, for example `info,farrierd::http=debug`.
@@ -49,7 +52,8 @@ pub struct LogFilter {
 }
 
 /// `PATCH /api/farrier/v1/log`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SetLogFilter {
     /// New filter directives, for example `info,farrierd::http=debug`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +61,8 @@ pub struct SetLogFilter {
 }
 
 /// `GET /api/farrier/v1/status`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Status {
     /// The worst status of all health checks: `pass`, `warn` or `fail`, as in `GET /api/healthz`. Empty for
@@ -96,7 +101,8 @@ pub struct Status {
 }
 
 /// Totals of stored data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Kept {
     /// Repositories and the size of their git data.
@@ -112,7 +118,8 @@ pub struct Kept {
 }
 
 /// A number of items and their total size.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Amount {
     /// Number of items.
@@ -122,7 +129,8 @@ pub struct Amount {
 }
 
 /// Configured limits of artifacts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ArtifactLimits {
     /// Largest total size of the artifacts of one repository, bytes; 0 for no limit.
@@ -134,7 +142,8 @@ pub struct ArtifactLimits {
 }
 
 /// A listener.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListenerStatus {
     /// `tcp` or `unix`.
     pub kind: String,
@@ -143,7 +152,8 @@ pub struct ListenerStatus {
 }
 
 /// The store.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StoreStatus {
     /// Name of the engine.
     pub engine: String,
@@ -152,7 +162,8 @@ pub struct StoreStatus {
 }
 
 /// The disk of the data directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DiskStatus {
     /// Space available to the daemon, bytes.
     pub free_bytes: i64,
@@ -161,7 +172,8 @@ pub struct DiskStatus {
 }
 
 /// `GET /metrics/series`: metrics of the last minute, one value per second, oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct MetricsSeries {
     /// Number of responses.

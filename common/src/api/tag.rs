@@ -1,12 +1,12 @@
 //! Tags and tag objects.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{CommitMeta, GitObject, Signature, Verification, null_as_default};
 
 /// A tag.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Tag {
     /// Name without `refs/tags/`.
@@ -26,7 +26,8 @@ pub struct Tag {
 }
 
 /// Download counts of a tag's archives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct ArchiveDownloads {
     /// Always 0.
@@ -36,7 +37,8 @@ pub struct ArchiveDownloads {
 }
 
 /// An annotated tag.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AnnotatedTag {
     /// Name without `refs/tags/`.
@@ -58,12 +60,13 @@ pub struct AnnotatedTag {
 }
 
 /// `POST /repos/{owner}/{repo}/tags`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateTag {
     /// Required: name of the tag.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1)]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1))]
     pub tag_name: String,
     /// Message of an annotated tag; empty for a lightweight tag.
     #[serde(deserialize_with = "null_as_default")]

@@ -1,10 +1,10 @@
 //! Background tasks: work that a request started and that continues after the client disconnects.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// Response of `GET /tasks`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BackgroundTasks {
     /// The tasks, newest first.
@@ -12,20 +12,21 @@ pub struct BackgroundTasks {
 }
 
 /// A background task and its progress.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BackgroundTask {
     /// Id of the task. The id of a migration is that of its repository.
     pub id: i64,
     /// Kind of task: `migration`.
-    #[schema(pattern = "^(migration)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(migration)$"))]
     pub kind: String,
     /// Path of the repository when the task started, `owner/name`.
     pub repository: String,
     /// Id of the repository.
     pub repository_id: i64,
     /// `running`, `done`, `failed` or `cancelled`.
-    #[schema(pattern = "^(running|done|failed|cancelled)$")]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(running|done|failed|cancelled)$"))]
     pub state: String,
     /// The current phase; empty after the end.
     pub phase: String,
@@ -44,10 +45,10 @@ pub struct BackgroundTask {
     /// Duration of the task, milliseconds.
     pub millis: i64,
     /// When it started.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub began_at: String,
     /// When it ended; `null` while it runs.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub ended_at: Option<String>,
     /// Why it failed; empty otherwise.
     pub error: String,
@@ -61,7 +62,8 @@ impl BackgroundTask {
 }
 
 /// A completed phase.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TaskPhase {
     /// Name of the phase.

@@ -1,15 +1,12 @@
 //! Access tokens.
 
 use serde::{Deserialize, Serialize};
-use utoipa::{
-    ToSchema,
-    openapi::{Array, ArrayBuilder, ObjectBuilder, Type},
-};
 
 use super::null_as_default;
 
 /// An access token in the format of the Gitea API.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AccessToken {
     /// Id of the token.
@@ -23,15 +20,15 @@ pub struct AccessToken {
     /// Canonical scopes; all nine `write:` scopes appear as `all`.
     pub scopes: Vec<String>,
     /// When it was created. RFC 3339, whole seconds.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// When it was last used; absent if never.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub last_used_at: Option<String>,
     /// When it expires; absent if never (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: Option<String>,
     /// The repositories to which the token is limited; absent for all repositories that the account can access.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +36,8 @@ pub struct AccessToken {
 }
 
 /// A repository to which a token is limited.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TokenRepository {
     /// Id; ignored in requests.
@@ -57,7 +55,8 @@ pub struct TokenRepository {
 }
 
 /// `GET /token`: the token of the request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CurrentToken {
     /// Id of the token.
@@ -67,14 +66,14 @@ pub struct CurrentToken {
     /// Canonical scopes.
     pub scopes: Vec<String>,
     /// When it was created. RFC 3339, whole seconds.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
     /// When it was last used, with an accuracy of a minute. RFC 3339, whole seconds.
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub last_used_at: String,
     /// When it expires; absent if never.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: Option<String>,
     /// The repositories to which the token is limited, as in [`AccessToken`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +83,8 @@ pub struct CurrentToken {
 }
 
 /// The account of a token.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TokenUser {
     /// Id of the account.
@@ -94,29 +94,33 @@ pub struct TokenUser {
 }
 
 /// `POST /users/{name}/tokens`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateToken {
     /// Required: name, unique among the account's tokens.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, min_length = 1)]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1))]
     pub name: String,
     /// Required: at least one scope; `docs/api.md` lists them.
     #[serde(deserialize_with = "null_as_default")]
-    #[schema(required = true, schema_with = scopes)]
+    #[cfg_attr(feature = "openapi", schema(required = true, schema_with = scopes))]
     pub scopes: Vec<String>,
     /// Expiry time, RFC 3339; absent for never (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime)]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: Option<String>,
     /// Limits the token to these repositories; absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_items = 1, max_items = 100)]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 100))]
     pub repositories: Option<Vec<TokenRepository>>,
 }
 
 /// Returns the schema of the list of scopes.
-fn scopes() -> Array {
+#[cfg(feature = "openapi")]
+fn scopes() -> utoipa::openapi::Array {
+    use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Type};
+
     const CATEGORIES: [&str; 9] =
         ["activitypub", "admin", "issue", "misc", "notification", "organization", "package", "repository", "user"];
     let of_categories =

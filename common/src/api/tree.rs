@@ -1,10 +1,10 @@
 //! Git trees.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A page of a tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Tree {
     /// Object id of the tree.
@@ -22,7 +22,8 @@ pub struct Tree {
 }
 
 /// An entry of a tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TreeEntry {
     /// Path relative to the tree.
