@@ -17,18 +17,23 @@ use super::{
     openapi::{self, RouteDescription},
     pages,
     v1::{
-        admin, artifacts, browse, collaborators,
-        deliveries::{self, Admin, Any, Org, Own, Repo},
-        hooks, members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, users,
+        admin, artifacts, browse, collaborators, deliveries,
+        hooks::{
+            self,
+            path::{Admin, Any, HookPath, Org, Own, Repo},
+        },
+        members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, users,
     },
 };
 
 /// Generates a function per group of routes, [`ROUTES`], and [`operations`].
 ///
-/// A group marked `speaking PROTOCOL` is not part of the REST API and has no OpenAPI description.
+/// `as "…"` gives the operation another id than that of its handler, for routes that share a handler. `#[deprecated]`
+/// marks an operation as deprecated. A group marked `speaking PROTOCOL` is not part of the REST API and has no OpenAPI
+/// description.
 macro_rules! routes {
     ($($(#[$doc:meta])* $group:ident below $prefix:literal $(speaking $other:ident)? {
-        $($method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)?;)*
+        $($(#[$mark:ident])? $method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)? $(as $id:literal)?;)*
     })*) => {
         $($(#[$doc])* fn $group() -> Router<AppState> {
             Router::new()$(.route(concat!($prefix, $path), $method($($handler)::+ $(::<$of>)?)))*
@@ -40,16 +45,21 @@ macro_rules! routes {
 
         /// Calls `each` with the OpenAPI description of every route of the REST API.
         pub(super) fn operations(mut each: impl FnMut(RouteDescription)) {
-            $(routes!(@describe each [$($other)?] $prefix { $($method $path => $($handler)::+;)* });)*
+            $(routes!(@describe each [$($other)?] $prefix {
+                $($(#[$mark])? $method $path => $($handler)::+ $(::<$of>)? $(as $id)?;)*
+            });)*
         }
     };
     (@describe $each:ident [$other:ident] $($group:tt)*) => {};
-    (@describe $each:ident [] $prefix:literal { $($method:ident $path:literal => $($handler:ident)::+;)* }) => {
+    (@describe $each:ident [] $prefix:literal {
+        $($(#[$mark:ident])? $method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)? $(as $id:literal)?;)*
+    }) => {
         $({
             #[derive(utoipa::OpenApi)]
             #[openapi(paths($($handler)::+))]
             struct Handler;
-            $each(RouteDescription::new(stringify!($method), concat!($prefix, $path), Handler::openapi()));
+            let description = RouteDescription::new(stringify!($method), concat!($prefix, $path), Handler::openapi());
+            $each(description $(.with_id($id))? $(.of_owner(<$of as HookPath>::TEXT))? $(.$mark())?);
         })*
     };
 }
@@ -72,7 +82,7 @@ routes! {
 
     api_description below "" {
         get "/openapi.json" => openapi::document;
-        get "/swagger.v1.json" => openapi::document;
+        get "/swagger.v1.json" => openapi::document as "getSwagger";
         get "/api/swagger" => openapi::page;
     }
 
@@ -111,8 +121,8 @@ routes! {
         get "/orgs/{org}/members" => members::list;
         get "/orgs/{org}/members/{user}" => members::is_member;
         delete "/orgs/{org}/members/{user}" => members::remove;
-        get "/orgs/{org}/public_members" => members::list;
-        get "/orgs/{org}/public_members/{user}" => members::is_member;
+        get "/orgs/{org}/public_members" => members::list as "orgListPublicMembers";
+        get "/orgs/{org}/public_members/{user}" => members::is_member as "orgIsPublicMember";
         get "/orgs/{org}/teams" => members::teams;
         get "/teams/{team}" => members::team;
         get "/teams/{team}/members" => members::team_members;
@@ -127,7 +137,8 @@ routes! {
         get "/user/repos" => repository_lists::own;
         post "/user/repos" => repositories::create_own;
         get "/users/{name}/repos" => repository_lists::of_user;
-        post "/org/{name}/repos" => repositories::create_in_org;
+        #[deprecated]
+        post "/org/{name}/repos" => repositories::create_in_org as "createOrgRepoDeprecated";
         get "/orgs/{name}/repos" => repository_lists::of_org;
         post "/orgs/{name}/repos" => repositories::create_in_org;
         delete "/orgs/{name}/repos" => repositories::delete_all;
@@ -184,40 +195,40 @@ routes! {
         get "/contents" => browse::contents::root;
         get "/contents/{*path}" => browse::contents::get;
         get "/raw/{*path}" => browse::raw::get;
-        get "/media/{*path}" => browse::raw::get;
+        get "/media/{*path}" => browse::raw::get as "repoGetRawFileOrLFS";
         get "/archive/{*name}" => browse::archives::get;
         get "/zipball/{*ref}" => browse::archives::zipball;
         get "/tarball/{*ref}" => browse::archives::tarball;
         get "/bundle/{*ref}" => browse::archives::bundle;
         get "/releases" => browse::empty::list;
-        get "/stargazers" => browse::empty::list;
-        get "/subscribers" => browse::empty::list;
+        get "/stargazers" => browse::empty::list as "repoListStargazers";
+        get "/subscribers" => browse::empty::list as "repoListSubscribers";
         get "/topics" => browse::empty::topics;
         get "/languages" => browse::empty::languages;
     }
 
     webhooks below "/api/v1" {
         get "/admin/hooks" => hooks::admin::list;
-        post "/admin/hooks" => hooks::admin::create;
-        get "/admin/hooks/{id}" => hooks::admin::get;
-        patch "/admin/hooks/{id}" => hooks::admin::edit;
-        delete "/admin/hooks/{id}" => hooks::admin::delete;
+        post "/admin/hooks" => hooks::create::<Admin>;
+        get "/admin/hooks/{id}" => hooks::get::<Admin>;
+        patch "/admin/hooks/{id}" => hooks::edit::<Admin>;
+        delete "/admin/hooks/{id}" => hooks::delete::<Admin>;
         post "/admin/hooks/{id}/apply" => hooks::admin::apply;
-        get "/repos/{owner}/{repo}/hooks" => hooks::repositories::list;
-        post "/repos/{owner}/{repo}/hooks" => hooks::repositories::create;
-        get "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::get;
-        patch "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::edit;
-        delete "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::delete;
-        get "/orgs/{org}/hooks" => hooks::orgs::list;
-        post "/orgs/{org}/hooks" => hooks::orgs::create;
-        get "/orgs/{org}/hooks/{id}" => hooks::orgs::get;
-        patch "/orgs/{org}/hooks/{id}" => hooks::orgs::edit;
-        delete "/orgs/{org}/hooks/{id}" => hooks::orgs::delete;
-        get "/user/hooks" => hooks::user::list;
-        post "/user/hooks" => hooks::user::create;
-        get "/user/hooks/{id}" => hooks::user::get;
-        patch "/user/hooks/{id}" => hooks::user::edit;
-        delete "/user/hooks/{id}" => hooks::user::delete;
+        get "/repos/{owner}/{repo}/hooks" => hooks::list::<Repo>;
+        post "/repos/{owner}/{repo}/hooks" => hooks::create::<Repo>;
+        get "/repos/{owner}/{repo}/hooks/{id}" => hooks::get::<Repo>;
+        patch "/repos/{owner}/{repo}/hooks/{id}" => hooks::edit::<Repo>;
+        delete "/repos/{owner}/{repo}/hooks/{id}" => hooks::delete::<Repo>;
+        get "/orgs/{org}/hooks" => hooks::list::<Org>;
+        post "/orgs/{org}/hooks" => hooks::create::<Org>;
+        get "/orgs/{org}/hooks/{id}" => hooks::get::<Org>;
+        patch "/orgs/{org}/hooks/{id}" => hooks::edit::<Org>;
+        delete "/orgs/{org}/hooks/{id}" => hooks::delete::<Org>;
+        get "/user/hooks" => hooks::list::<Own>;
+        post "/user/hooks" => hooks::create::<Own>;
+        get "/user/hooks/{id}" => hooks::get::<Own>;
+        patch "/user/hooks/{id}" => hooks::edit::<Own>;
+        delete "/user/hooks/{id}" => hooks::delete::<Own>;
     }
 
     /// The deliveries of a hook: list, redeliver, recover, test, ping.
@@ -264,8 +275,8 @@ routes! {
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;
         get "/hooks/{id}" => farrier::hooks::get;
-        patch "/hooks/{id}" => farrier::hooks::edit;
-        delete "/hooks/{id}" => farrier::hooks::delete;
+        patch "/hooks/{id}" => hooks::edit::<Any>;
+        delete "/hooks/{id}" => hooks::delete::<Any>;
         get "/hooks/{id}/deliveries" => deliveries::history::list::<Any>;
         get "/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Any>;
         post "/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Any>;

@@ -33,7 +33,7 @@ const DELETE_MAX: usize = 1_000;
 
 /// Lists the artifacts that the caller may read, newest first or by expiry. `Link` has the address of the next page.
 #[utoipa::path(
-    get, path = "/artifacts",
+    get, path = "",
     operation_id = "farrierListArtifacts", tag = "farrier",
     params(ArtifactListParams),
     security(("account" = [])),
@@ -80,7 +80,7 @@ fn cursor(text: &str) -> Result<ArtifactPosition, ApiError> {
 
 /// Returns an artifact of any repository.
 #[utoipa::path(
-    get, path = "/artifacts/{id}",
+    get, path = "",
     operation_id = "farrierGetArtifact", tag = "farrier",
     responses((status = 200, body = api::FoundArtifact)),
 )]
@@ -96,7 +96,7 @@ pub(in crate::http) async fn get(
 
 /// Sets the time when an artifact expires.
 #[utoipa::path(
-    patch, path = "/artifacts/{id}",
+    patch, path = "",
     operation_id = "farrierEditArtifact", tag = "farrier",
     request_body = api::EditArtifact,
     responses(
@@ -122,7 +122,7 @@ pub(in crate::http) async fn edit(
 
 /// Deletes several artifacts and returns the result for each one.
 #[utoipa::path(
-    post, path = "/artifacts/deletions",
+    post, path = "",
     operation_id = "farrierDeleteArtifacts", tag = "farrier",
     request_body = api::DeleteArtifacts,
     responses((status = 200, body = api::DeletedArtifacts)),

@@ -15,7 +15,7 @@ use crate::{
 
 /// Applies a branch filter to the branches that were pushed last.
 #[utoipa::path(
-    post, path = "/checks/branch-filter",
+    post, path = "",
     operation_id = "farrierCheckBranchFilter", tag = "farrier",
     request_body = api::CheckBranchFilter,
     responses((status = 200, body = api::CheckedBranchFilter)),
@@ -30,7 +30,7 @@ pub(in crate::http) async fn branch_filter(
 
 /// Checks whether an import could start, and returns what the source contains. Fails with the errors of an import.
 #[utoipa::path(
-    post, path = "/checks/migration",
+    post, path = "",
     operation_id = "farrierCheckMigration", tag = "farrier",
     request_body = api::MigrateRepository,
     responses(

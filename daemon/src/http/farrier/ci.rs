@@ -17,7 +17,7 @@ use crate::{
 
 /// Starts a job, in a new run or in a run that is in progress.
 #[utoipa::path(
-    post, path = "/jobs",
+    post, path = "",
     operation_id = "farrierBeginJob", tag = "farrier",
     request_body = api::BeginRun,
     responses(
@@ -41,7 +41,7 @@ pub(in crate::http) async fn begin(
 
 /// Renews the lease of a job. Agents that began a job with `lease_secs` call this several times per lease.
 #[utoipa::path(
-    post, path = "/jobs/{job}/renew",
+    post, path = "",
     operation_id = "farrierRenewJob", tag = "farrier",
     responses((status = 200, body = api::JobLease), (status = 409, description = "The job has already ended.")),
 )]
@@ -57,7 +57,7 @@ pub(in crate::http) async fn renew(
 
 /// Ends a job. Repeating the request with the same conclusion changes nothing.
 #[utoipa::path(
-    post, path = "/jobs/{job}/end",
+    post, path = "",
     operation_id = "farrierEndJob", tag = "farrier",
     request_body = api::EndJob,
     responses((status = 200, body = api::Job), (status = 409, description = "The job ended with another conclusion.")),

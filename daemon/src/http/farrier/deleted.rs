@@ -22,7 +22,7 @@ use crate::{
 
 /// Lists deleted repositories that can be restored, the last deleted first. `Link` has the address of the next page.
 #[utoipa::path(
-    get, path = "/deleted/repositories",
+    get, path = "",
     operation_id = "farrierListDeletedRepositories", tag = "farrier",
     params(DeletedListParams),
     security(("account" = [])),
@@ -45,7 +45,7 @@ pub(in crate::http) async fn repositories(
 
 /// Returns a deleted repository that can be restored.
 #[utoipa::path(
-    get, path = "/deleted/repositories/{id}",
+    get, path = "",
     operation_id = "farrierGetDeletedRepository", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::RestorableRepository)),
@@ -61,7 +61,7 @@ pub(in crate::http) async fn repository(
 
 /// Restores a deleted repository with its hooks, collaborators, runs and artifacts.
 #[utoipa::path(
-    post, path = "/deleted/repositories/{id}/restore",
+    post, path = "",
     operation_id = "farrierRestoreRepository", tag = "farrier",
     request_body = api::RestoreRepository,
     responses(
@@ -83,7 +83,7 @@ pub(in crate::http) async fn restore_repository(
 
 /// Removes a deleted repository permanently.
 #[utoipa::path(
-    delete, path = "/deleted/repositories/{id}",
+    delete, path = "",
     operation_id = "farrierPurgeRepository", tag = "farrier",
     responses((status = 204)),
 )]
@@ -98,7 +98,7 @@ pub(in crate::http) async fn purge_repository(
 
 /// Lists deleted artifacts that can be restored, the last deleted first. `Link` has the address of the next page.
 #[utoipa::path(
-    get, path = "/deleted/artifacts",
+    get, path = "",
     operation_id = "farrierListDeletedArtifacts", tag = "farrier",
     params(DeletedListParams),
     security(("account" = [])),
@@ -121,7 +121,7 @@ pub(in crate::http) async fn artifacts(
 
 /// Returns a deleted artifact that can be restored.
 #[utoipa::path(
-    get, path = "/deleted/artifacts/{id}",
+    get, path = "",
     operation_id = "farrierGetDeletedArtifact", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::RestorableArtifact)),
@@ -137,7 +137,7 @@ pub(in crate::http) async fn artifact(
 
 /// Restores a deleted artifact.
 #[utoipa::path(
-    post, path = "/deleted/artifacts/{id}/restore",
+    post, path = "",
     operation_id = "farrierRestoreArtifact", tag = "farrier",
     responses(
         (status = 200, body = api::FoundArtifact),
@@ -155,7 +155,7 @@ pub(in crate::http) async fn restore_artifact(
 
 /// Removes a deleted artifact permanently.
 #[utoipa::path(
-    delete, path = "/deleted/artifacts/{id}",
+    delete, path = "",
     operation_id = "farrierPurgeArtifact", tag = "farrier",
     responses((status = 204)),
 )]

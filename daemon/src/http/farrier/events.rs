@@ -48,7 +48,7 @@ const LAST: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Streams events as server-sent events, or returns a page of events if the client accepts only JSON.
 #[utoipa::path(
-    get, path = "/events",
+    get, path = "",
     operation_id = "farrierListEvents", tag = "farrier",
     params(EventParams, LastEventHeader),
     security(("account" = [])),

@@ -1,47 +1,44 @@
-//! Hooks of all owners: the hooks that the caller may manage, single hooks by number, and the types and events that
-//! hooks can have.
+//! Hooks of all owners: the hooks that the caller may manage, a hook by its number, and the types and events that
+//! hooks can have. Hooks are changed and deleted by the handlers of [`v1::hooks`](crate::http::v1::hooks).
 
 use axum::{
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
 use farrier_proto::store::HookScope;
-use http::{HeaderName, StatusCode};
+use http::HeaderName;
 
 use crate::{
     http::{
         AppState,
         auth::{Caller, CheckedCredentials, NoScope, SignedIn},
         error::ApiError,
-        extract::{JsonBody, JsonResponse, ok},
-        if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, ManagedHookParams},
+        extract::{JsonResponse, ok},
+        if_match::Editable,
+        openapi::parameters::ManagedHookParams,
         page::{self, PageQuery},
         query, show,
-        v1::hooks as v1,
+        v1::hooks::path::{Any, HookCaller},
     },
     model::{
         hook_config::{self, TYPES},
         hook_event::EVENTS,
         identity::Identity,
         revision::Revision,
-        scope::Level,
     },
     service::{
         Error,
         access::Action,
-        hooks::{self, Health, HookCursor, HookFilter, HookOwner, HookQuery, HookSort, ListedHook, ManageableHooks},
+        hooks::{self, Health, HookCursor, HookFilter, HookQuery, HookSort, ListedHook, ManageableHooks},
         viewer,
     },
     store::Snapshot,
 };
 
-type HookCaller = Caller<SignedIn<NoScope>>;
-
 /// Lists the hooks of all owners that the caller may manage. `Link` has the address of the next page.
 #[utoipa::path(
-    get, path = "/hooks",
+    get, path = "",
     operation_id = "farrierListHooks", tag = "farrier",
     params(ManagedHookParams),
     security(("account" = [])),
@@ -52,7 +49,7 @@ type HookCaller = Caller<SignedIn<NoScope>>;
 )]
 pub(in crate::http) async fn list(
     State(state): State<AppState>,
-    caller: HookCaller,
+    caller: Caller<SignedIn<NoScope>>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -124,81 +121,27 @@ fn cursor(text: &str) -> Result<HookCursor, ApiError> {
         .ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not a cursor of this list; take it from `Link`"))
 }
 
-/// Returns the owner of the hook with the number `id` if the caller may manage the hook, and the snapshot in which that
-/// was checked.
-async fn find(
-    state: &AppState,
-    identity: &Identity,
-    level: Level,
-    id: &str,
-) -> Result<(Snapshot, HookOwner), ApiError> {
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let hook_owner = HookOwner::of_hook(state, &snapshot, identity, level, v1::number(id)).await?;
-    Ok((snapshot, hook_owner))
-}
-
 /// Returns a hook of any owner.
 #[utoipa::path(
-    get, path = "/hooks/{id}",
+    get, path = "",
     operation_id = "farrierGetHook", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::Hook)),
 )]
 pub(in crate::http) async fn get(
     State(state): State<AppState>,
-    caller: HookCaller,
-    Path(id): Path<String>,
+    caller: HookCaller<Any>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, hook_owner) = find(&state, &caller.identity, Level::Read, &id).await?;
-    let found = hooks::get(&snapshot, hook_owner, v1::number(&id)).await?;
+    let (snapshot, hook_owner) = caller.authorize(&state).await?;
+    let found = hooks::get(&snapshot, hook_owner, caller.hook()).await?;
     let names = hooks::owner_names(&snapshot, &found.hook).await?;
     let revision = Revision::of_hook(&found.hook);
     Ok(Editable(ok(show::managed_hook(&state, &ListedHook { found, names })), revision))
 }
 
-/// Changes a hook of any owner.
-#[utoipa::path(
-    patch, path = "/hooks/{id}",
-    operation_id = "farrierEditHook", tag = "farrier",
-    params(IfMatchHeader),
-    request_body = api::EditHook,
-    responses(
-        (status = 200, body = api::Hook),
-        (status = 409, description = "The maximum number of hooks is reached."),
-        (status = 400, description = "A chat channel cannot have this name."),
-    ),
-)]
-pub(in crate::http) async fn edit(
-    State(state): State<AppState>,
-    caller: HookCaller,
-    Path(id): Path<String>,
-    IfMatch(expected): IfMatch,
-    JsonBody(input): JsonBody<api::EditHook>,
-) -> Result<Response, ApiError> {
-    let (_, hook_owner) = find(&state, &caller.identity, Level::Write, &id).await?;
-    v1::edit(&state, hook_owner, &id, &input, &expected).await
-}
-
-/// Deletes a hook of any owner.
-#[utoipa::path(
-    delete, path = "/hooks/{id}",
-    operation_id = "farrierDeleteHook", tag = "farrier",
-    params(IfMatchHeader),
-    responses((status = 204)),
-)]
-pub(in crate::http) async fn delete(
-    State(state): State<AppState>,
-    caller: HookCaller,
-    Path(id): Path<String>,
-    IfMatch(expected): IfMatch,
-) -> Result<StatusCode, ApiError> {
-    let (_, hook_owner) = find(&state, &caller.identity, Level::Write, &id).await?;
-    v1::delete(&state, hook_owner, &id, &expected).await
-}
-
 /// Lists the types of hooks.
 #[utoipa::path(
-    get, path = "/hooks/types",
+    get, path = "",
     operation_id = "farrierListHookTypes", tag = "farrier",
     responses((status = 200, body = Vec<api::HookType>)),
 )]
@@ -208,7 +151,7 @@ pub(in crate::http) async fn types(_: CheckedCredentials) -> JsonResponse<Vec<ap
 
 /// Lists the events that hooks can subscribe to.
 #[utoipa::path(
-    get, path = "/hooks/events",
+    get, path = "",
     operation_id = "farrierListHookEvents", tag = "farrier",
     responses((status = 200, body = Vec<api::HookEvent>)),
 )]

@@ -15,7 +15,7 @@ use crate::{
 
 /// Returns the log filter.
 #[utoipa::path(
-    get, path = "/log",
+    get, path = "",
     operation_id = "farrierGetLogFilter", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::LogFilter)),
@@ -26,7 +26,7 @@ pub(in crate::http) async fn get(State(state): State<AppState>, _: Caller<AdminS
 
 /// Changes the log filter until the configuration is reloaded.
 #[utoipa::path(
-    patch, path = "/log",
+    patch, path = "",
     operation_id = "farrierSetLogFilter", tag = "farrier",
     request_body = api::SetLogFilter,
     responses((status = 200, body = api::LogFilter), (status = 422, description = "The filter is not valid.")),

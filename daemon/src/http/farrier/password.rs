@@ -16,7 +16,7 @@ use crate::{
 
 /// Changes the caller's password. Also available to accounts that must change their password first.
 #[utoipa::path(
-    put, path = "/user/password",
+    put, path = "",
     operation_id = "farrierChangePassword", tag = "farrier",
     request_body = api::ChangePassword,
     responses(

@@ -29,7 +29,7 @@ use crate::{
 
 /// Lists the runs that the caller may read, with their jobs, newest first. `Link` has the address of the next page.
 #[utoipa::path(
-    get, path = "/runs",
+    get, path = "",
     operation_id = "farrierListRuns", tag = "farrier",
     params(RunListParams),
     security(("account" = [])),
@@ -57,7 +57,7 @@ pub(in crate::http) async fn list(
 
 /// Returns a run with its jobs.
 #[utoipa::path(
-    get, path = "/runs/{run}",
+    get, path = "",
     operation_id = "farrierGetRun", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::FoundRun)),
@@ -74,7 +74,7 @@ pub(in crate::http) async fn get(
 
 /// Cancels a run: its live jobs end with the conclusion `cancelled`, and their tokens stop working.
 #[utoipa::path(
-    post, path = "/runs/{run}/cancel",
+    post, path = "",
     operation_id = "farrierCancelRun", tag = "farrier",
     responses(
         (status = 200, body = api::FoundRun),

@@ -15,7 +15,7 @@ use crate::{
 
 /// Returns metrics of the last minute, second by second.
 #[utoipa::path(
-    get, path = "/metrics/series",
+    get, path = "",
     operation_id = "farrierGetMetricsSeries", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::MetricsSeries)),

@@ -16,7 +16,7 @@ use crate::{
 
 /// Lists data that was set aside because no row of the store refers to it, with sizes and dates.
 #[utoipa::path(
-    get, path = "/set-aside",
+    get, path = "",
     operation_id = "farrierListSetAside", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::SetAside)),

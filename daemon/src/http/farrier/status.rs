@@ -15,7 +15,7 @@ use crate::{
 
 /// Returns the status of the daemon.
 #[utoipa::path(
-    get, path = "/status",
+    get, path = "",
     operation_id = "farrierGetStatus", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::Status)),

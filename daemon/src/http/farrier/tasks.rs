@@ -17,7 +17,7 @@ use crate::{
 
 /// Lists running tasks and tasks that ended within the last hour, newest first.
 #[utoipa::path(
-    get, path = "/tasks",
+    get, path = "",
     operation_id = "farrierListTasks", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::BackgroundTasks)),
@@ -33,7 +33,7 @@ pub(in crate::http) async fn list(
 
 /// Returns a task.
 #[utoipa::path(
-    get, path = "/tasks/{task}",
+    get, path = "",
     operation_id = "farrierGetTask", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::BackgroundTask)),
@@ -49,7 +49,7 @@ pub(in crate::http) async fn get(
 
 /// Cancels a task and deletes its partial result.
 #[utoipa::path(
-    post, path = "/tasks/{task}/cancel",
+    post, path = "",
     operation_id = "farrierCancelTask", tag = "farrier",
     security(("account" = [])),
     responses(

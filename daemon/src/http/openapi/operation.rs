@@ -2,49 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{RouteDescription, captures, schemas};
-
-/// Routes that share a handler with another route: method, path, operation id, tag.
-const ALIASES: &[(&str, &str, &str, &str)] = &[
-    ("get", "/swagger.v1.json", "getSwagger", "miscellaneous"),
-    ("get", "/api/v1/orgs/{org}/public_members", "orgListPublicMembers", "organization"),
-    ("get", "/api/v1/orgs/{org}/public_members/{user}", "orgIsPublicMember", "organization"),
-    ("post", "/api/v1/org/{name}/repos", "createOrgRepoDeprecated", "organization"),
-    ("get", "/api/v1/repos/{owner}/{repo}/media/{*path}", "repoGetRawFileOrLFS", "repository"),
-    ("get", "/api/v1/repos/{owner}/{repo}/stargazers", "repoListStargazers", "repository"),
-    ("get", "/api/v1/repos/{owner}/{repo}/subscribers", "repoListSubscribers", "repository"),
-    ("get", "/api/v1/repos/{owner}/{repo}/hooks/{id}/deliveries", "repoListHookDeliveries", "repository"),
-    ("get", "/api/v1/orgs/{org}/hooks/{id}/deliveries", "orgListHookDeliveries", "organization"),
-    ("get", "/api/v1/user/hooks/{id}/deliveries", "userListHookDeliveries", "user"),
-    ("get", "/api/v1/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}", "repoGetHookDelivery", "repository"),
-    ("get", "/api/v1/orgs/{org}/hooks/{id}/deliveries/{delivery}", "orgGetHookDelivery", "organization"),
-    ("get", "/api/v1/user/hooks/{id}/deliveries/{delivery}", "userGetHookDelivery", "user"),
-    (
-        "post",
-        "/api/v1/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}/attempts",
-        "repoRedeliverHook",
-        "repository",
-    ),
-    ("post", "/api/v1/orgs/{org}/hooks/{id}/deliveries/{delivery}/attempts", "orgRedeliverHook", "organization"),
-    ("post", "/api/v1/user/hooks/{id}/deliveries/{delivery}/attempts", "userRedeliverHook", "user"),
-    ("post", "/api/v1/repos/{owner}/{repo}/hooks/{id}/recover", "repoRecoverHook", "repository"),
-    ("post", "/api/v1/orgs/{org}/hooks/{id}/recover", "orgRecoverHook", "organization"),
-    ("post", "/api/v1/user/hooks/{id}/recover", "userRecoverHook", "user"),
-    ("post", "/api/v1/repos/{owner}/{repo}/hooks/{id}/tests", "repoTestHook", "repository"),
-    ("post", "/api/v1/orgs/{org}/hooks/{id}/tests", "orgTestHook", "organization"),
-    ("post", "/api/v1/user/hooks/{id}/tests", "userTestHook", "user"),
-    ("post", "/api/v1/repos/{owner}/{repo}/hooks/{id}/pings", "repoPingHook", "repository"),
-    ("post", "/api/v1/orgs/{org}/hooks/{id}/pings", "orgPingHook", "organization"),
-    ("post", "/api/v1/user/hooks/{id}/pings", "userPingHook", "user"),
-    ("get", "/api/farrier/v1/hooks/{id}/deliveries", "farrierListHookDeliveries", "farrier"),
-    ("get", "/api/farrier/v1/hooks/{id}/deliveries/{delivery}", "farrierGetHookDelivery", "farrier"),
-    ("post", "/api/farrier/v1/hooks/{id}/deliveries/{delivery}/attempts", "farrierRedeliverHook", "farrier"),
-    ("post", "/api/farrier/v1/hooks/{id}/recover", "farrierRecoverHook", "farrier"),
-    ("post", "/api/farrier/v1/hooks/{id}/tests", "farrierTestHook", "farrier"),
-    ("post", "/api/farrier/v1/hooks/{id}/pings", "farrierPingHook", "farrier"),
-];
-/// Deprecated paths of other routes.
-const DEPRECATED: &[&str] = &["/api/v1/org/{name}/repos"];
+use super::{OwnerText, RouteDescription, captures, schemas};
 
 /// Errors that many operations share: status, name, description.
 const SHARED_ERRORS: &[(&str, &str, &str)] = &[
@@ -64,13 +22,15 @@ const SCHEMES: [&str; 3] = ["AuthorizationHeaderToken", "BearerToken", "BasicAut
 
 /// Returns the complete operation of a route.
 pub(super) fn finished(described: RouteDescription) -> Value {
-    let RouteDescription { method, path, mut paths, .. } = described;
-    let mut operation = take_operation(&mut paths);
-    if let Some((.., id, tag)) = ALIASES.iter().find(|alias| (alias.0, alias.1) == (method, path)) {
-        operation.insert("operationId".into(), json!(id));
-        operation.insert("tags".into(), json!([tag]));
+    let RouteDescription { method, path, id, owner, is_deprecated, mut paths, .. } = described;
+    let mut operation = take_operation(&mut paths, method);
+    if let Some(owner) = owner {
+        fill(&mut operation, &owner);
     }
-    if DEPRECATED.contains(&path) {
+    if let Some(id) = id {
+        operation.insert("operationId".into(), json!(id));
+    }
+    if is_deprecated {
         operation.insert("deprecated".into(), json!(true));
     }
     let checks_credentials = operation.get("security") != Some(&json!([{}]));
@@ -88,14 +48,28 @@ pub(super) fn finished(described: RouteDescription) -> Value {
     Value::Object(operation)
 }
 
-/// Takes the operation out of a `paths` object that has one path with one method.
-fn take_operation(paths: &mut Value) -> Map<String, Value> {
+/// Takes the operation out of a `paths` object that has one path with the method of the route.
+fn take_operation(paths: &mut Value, method: &str) -> Map<String, Value> {
     let item = paths.as_object_mut().and_then(|paths| paths.values_mut().next());
-    let operation = item.and_then(Value::as_object_mut).and_then(|methods| methods.values_mut().next());
-    match operation.map(Value::take) {
+    match item.and_then(|methods| methods.get_mut(method)).map(Value::take) {
         Some(Value::Object(operation)) => operation,
         _ => Map::new(),
     }
+}
+
+/// Replaces the placeholders in the operation of a handler for hooks of all kinds of owners.
+fn fill(operation: &mut Map<String, Value>, owner: &OwnerText) {
+    let placeholders = [
+        ("operationId", "{owner}", owner.prefix),
+        ("summary", "{hooks}", owner.hooks),
+        ("summary", "{hook}", owner.hook),
+    ];
+    for (field, placeholder, text) in placeholders {
+        if let Some(Value::String(known)) = operation.get_mut(field) {
+            *known = known.replace(placeholder, text);
+        }
+    }
+    operation.insert("tags".into(), json!([owner.tag]));
 }
 
 /// Returns the parameters of the path, then those that the handler declares for the query and the headers.

@@ -37,7 +37,7 @@ const VISIBILITIES: &[(&str, Visibility)] =
 
 /// Lists accounts.
 #[utoipa::path(
-    get, path = "/admin/users",
+    get, path = "",
     operation_id = "adminSearchUsers", tag = "admin",
     params(ListUsersParams, PageParams),
     security(("account" = [])),
@@ -79,7 +79,7 @@ pub(in crate::http) async fn list_users(
 
 /// Creates an account.
 #[utoipa::path(
-    post, path = "/admin/users",
+    post, path = "",
     operation_id = "adminCreateUser", tag = "admin",
     request_body = api::CreateUser,
     responses((status = 201, body = api::User), (status = 400, description = "The password is not valid.")),
@@ -96,7 +96,7 @@ pub(in crate::http) async fn create_user(
 
 /// Changes an account. Absent fields keep their values.
 #[utoipa::path(
-    patch, path = "/admin/users/{name}",
+    patch, path = "",
     operation_id = "adminEditUser", tag = "admin",
     request_body = api::EditUser,
     responses(
@@ -120,7 +120,7 @@ pub(in crate::http) async fn edit_user(
 
 /// Deletes an account.
 #[utoipa::path(
-    delete, path = "/admin/users/{name}",
+    delete, path = "",
     operation_id = "adminDeleteUser", tag = "admin",
     params(DeleteUserParams),
     responses(
@@ -144,7 +144,7 @@ pub(in crate::http) async fn delete_user(
 
 /// Renames an account. The old name redirects to the new one.
 #[utoipa::path(
-    post, path = "/admin/users/{name}/rename",
+    post, path = "",
     operation_id = "adminRenameUser", tag = "admin",
     request_body = api::RenameUser,
     responses((status = 204)),
@@ -161,7 +161,7 @@ pub(in crate::http) async fn rename_user(
 
 /// Creates an organization that an account owns.
 #[utoipa::path(
-    post, path = "/admin/users/{name}/orgs",
+    post, path = "",
     operation_id = "adminCreateOrg", tag = "admin",
     request_body = api::CreateOrg,
     responses((status = 201, body = api::Organization)),
@@ -178,7 +178,7 @@ pub(in crate::http) async fn create_org(
 
 /// Lists the organizations of an account.
 #[utoipa::path(
-    get, path = "/admin/users/{name}/orgs",
+    get, path = "",
     operation_id = "adminListUserOrgs", tag = "admin",
     params(PageParams),
     security(("account" = [])),
@@ -201,7 +201,7 @@ pub(in crate::http) async fn orgs_of(
 
 /// Lists all organizations.
 #[utoipa::path(
-    get, path = "/admin/orgs",
+    get, path = "",
     operation_id = "adminGetAllOrgs", tag = "admin",
     params(PageParams),
     security(("account" = [])),

@@ -45,7 +45,7 @@ async fn repository(
 
 /// Lists the artifacts of a repository, newest first.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/artifacts",
+    get, path = "",
     operation_id = "getArtifacts", tag = "actions",
     params(ArtifactNameParams, ActionsPageParams),
     responses((status = 200, body = api::Artifacts)),
@@ -64,7 +64,7 @@ pub(in crate::http) async fn list(
 
 /// Lists the artifacts of a run. The list is empty if the run does not exist.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/artifacts",
+    get, path = "",
     operation_id = "getArtifactsOfRun", tag = "actions",
     params(ArtifactNameParams, ActionsPageParams),
     responses((status = 200, body = api::Artifacts)),
@@ -123,7 +123,7 @@ fn artifact_id(text: &str) -> Result<u64, Error> {
 
 /// Returns an artifact.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/artifacts/{id}",
+    get, path = "",
     operation_id = "getArtifact", tag = "actions",
     responses((status = 200, body = api::Artifact)),
 )]
@@ -138,7 +138,7 @@ pub(in crate::http) async fn get(
 
 /// Redirects to the content of an artifact, at a signed address that needs no credentials.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/artifacts/{id}/zip",
+    get, path = "",
     operation_id = "downloadArtifact", tag = "actions",
     responses((status = 302)),
 )]
@@ -157,7 +157,7 @@ pub(in crate::http) async fn download(
 
 /// Deletes an artifact.
 #[utoipa::path(
-    delete, path = "/repos/{owner}/{repo}/actions/artifacts/{id}",
+    delete, path = "",
     operation_id = "deleteArtifact", tag = "actions",
     responses((status = 204)),
 )]

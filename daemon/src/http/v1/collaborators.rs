@@ -24,7 +24,7 @@ type CollaboratorPath = Path<(String, String, String)>;
 
 /// Lists the collaborators of a repository.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/collaborators",
+    get, path = "",
     operation_id = "repoListCollaborators", tag = "repository",
     params(PageParams),
     security(("account" = [])),
@@ -47,7 +47,7 @@ pub(in crate::http) async fn list(
 
 /// Returns 204 if an account is a collaborator of a repository, else 404.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/collaborators/{user}",
+    get, path = "",
     operation_id = "repoCheckCollaborator", tag = "repository",
     security(("account" = [])),
     responses((status = 204), (status = 422, description = "The account does not exist.")),
@@ -64,7 +64,7 @@ pub(in crate::http) async fn get(
 
 /// Adds a collaborator to a repository, or changes the permission of one.
 #[utoipa::path(
-    put, path = "/repos/{owner}/{repo}/collaborators/{user}",
+    put, path = "",
     operation_id = "repoAddCollaborator", tag = "repository",
     request_body = api::AddCollaborator,
     responses((status = 204)),
@@ -81,7 +81,7 @@ pub(in crate::http) async fn put(
 
 /// Removes a collaborator from a repository.
 #[utoipa::path(
-    delete, path = "/repos/{owner}/{repo}/collaborators/{user}",
+    delete, path = "",
     operation_id = "repoDeleteCollaborator", tag = "repository",
     responses((status = 204), (status = 422, description = "The account owns the repository.")),
 )]
@@ -96,7 +96,7 @@ pub(in crate::http) async fn delete(
 
 /// Returns the permission of an account in a repository.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/collaborators/{user}/permission",
+    get, path = "",
     operation_id = "repoGetRepoPermissions", tag = "repository",
     security(("account" = [])),
     responses((status = 200, body = api::CollaboratorPermission)),

@@ -25,7 +25,7 @@ use crate::{
 
 /// Lists the members of an organization. Every caller that sees the organization and a member sees the membership.
 #[utoipa::path(
-    get, path = "/orgs/{org}/members",
+    get, path = "",
     operation_id = "orgListMembers", tag = "organization",
     params(PageParams),
     responses((status = 200, body = Vec<api::User>)),
@@ -57,7 +57,7 @@ async fn page<N: RequiredScopes>(
 
 /// Returns 204 if an account is a member of an organization, else 404.
 #[utoipa::path(
-    get, path = "/orgs/{org}/members/{user}",
+    get, path = "",
     operation_id = "orgIsMember", tag = "organization",
     responses((status = 204)),
 )]
@@ -77,7 +77,7 @@ pub(in crate::http) async fn is_member(
 
 /// Removes an account from an organization.
 #[utoipa::path(
-    delete, path = "/orgs/{org}/members/{user}",
+    delete, path = "",
     operation_id = "orgDeleteMember", tag = "organization",
     responses((status = 204)),
 )]
@@ -95,7 +95,7 @@ pub(in crate::http) async fn remove(
 
 /// Lists the teams of an organization. Each organization has one team, "Owners".
 #[utoipa::path(
-    get, path = "/orgs/{org}/teams",
+    get, path = "",
     operation_id = "orgListTeams", tag = "organization",
     params(PageParams),
     security(("account" = [])),
@@ -116,7 +116,7 @@ pub(in crate::http) async fn teams(
 
 /// Returns a team.
 #[utoipa::path(
-    get, path = "/teams/{team}",
+    get, path = "",
     operation_id = "orgGetTeam", tag = "organization",
     security(("account" = [])),
     responses((status = 200, body = api::Team)),
@@ -133,7 +133,7 @@ pub(in crate::http) async fn team(
 
 /// Lists the members of a team.
 #[utoipa::path(
-    get, path = "/teams/{team}/members",
+    get, path = "",
     operation_id = "orgListTeamMembers", tag = "organization",
     params(PageParams),
     security(("account" = [])),
@@ -152,7 +152,7 @@ pub(in crate::http) async fn team_members(
 
 /// Adds an account to a team.
 #[utoipa::path(
-    put, path = "/teams/{team}/members/{user}",
+    put, path = "",
     operation_id = "orgAddTeamMember", tag = "organization",
     responses((status = 204)),
 )]
@@ -170,7 +170,7 @@ pub(in crate::http) async fn add_team_member(
 
 /// Removes an account from a team.
 #[utoipa::path(
-    delete, path = "/teams/{team}/members/{user}",
+    delete, path = "",
     operation_id = "orgRemoveTeamMember", tag = "organization",
     responses((status = 204)),
 )]

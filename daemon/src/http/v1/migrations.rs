@@ -24,7 +24,7 @@ use crate::{
 
 /// Imports a repository from another server. Responds after the import, or at once with `Prefer: respond-async`.
 #[utoipa::path(
-    post, path = "/repos/migrate",
+    post, path = "",
     operation_id = "repoMigrate", tag = "repository",
     params(PreferHeader),
     request_body = api::MigrateRepository,

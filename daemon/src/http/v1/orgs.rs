@@ -25,7 +25,7 @@ use crate::{
 
 /// Lists the organizations that the caller sees, by name.
 #[utoipa::path(
-    get, path = "/orgs",
+    get, path = "",
     operation_id = "orgGetAll", tag = "organization",
     params(PageParams),
     responses((status = 200, body = Vec<api::Organization>)),
@@ -45,7 +45,7 @@ pub(in crate::http) async fn list(
 
 /// Lists the caller's organizations.
 #[utoipa::path(
-    get, path = "/user/orgs",
+    get, path = "",
     operation_id = "orgListCurrentUserOrgs", tag = "organization",
     params(PageParams),
     security(("account" = [])),
@@ -62,7 +62,7 @@ pub(in crate::http) async fn list_own(
 
 /// Lists the organizations of an account.
 #[utoipa::path(
-    get, path = "/users/{name}/orgs",
+    get, path = "",
     operation_id = "orgListUserOrgs", tag = "organization",
     params(PageParams),
     security(("account" = [])),
@@ -97,7 +97,7 @@ async fn of_user(
 
 /// Returns the permissions of an account in an organization.
 #[utoipa::path(
-    get, path = "/users/{name}/orgs/{org}/permissions",
+    get, path = "",
     operation_id = "orgGetUserPermissions", tag = "organization",
     security(("account" = [])),
     responses((status = 200, body = api::OrgPermissions)),
@@ -114,7 +114,7 @@ pub(in crate::http) async fn permissions(
 
 /// Creates an organization.
 #[utoipa::path(
-    post, path = "/orgs",
+    post, path = "",
     operation_id = "orgCreate", tag = "organization",
     request_body = api::CreateOrg,
     responses((status = 201, body = api::Organization)),
@@ -130,7 +130,7 @@ pub(in crate::http) async fn create(
 
 /// Returns an organization.
 #[utoipa::path(
-    get, path = "/orgs/{org}",
+    get, path = "",
     operation_id = "orgGet", tag = "organization",
     responses((status = 200, body = api::Organization)),
 )]
@@ -146,7 +146,7 @@ pub(in crate::http) async fn get(
 
 /// Changes an organization. Absent fields keep their values.
 #[utoipa::path(
-    patch, path = "/orgs/{org}",
+    patch, path = "",
     operation_id = "orgEdit", tag = "organization",
     request_body = api::EditOrg,
     responses((status = 200, body = api::Organization)),
@@ -163,7 +163,7 @@ pub(in crate::http) async fn edit(
 
 /// Deletes an organization without repositories.
 #[utoipa::path(
-    delete, path = "/orgs/{org}",
+    delete, path = "",
     operation_id = "orgDelete", tag = "organization",
     responses((status = 204), (status = 409, description = "The organization owns repositories.")),
 )]
@@ -178,7 +178,7 @@ pub(in crate::http) async fn delete(
 
 /// Renames an organization. The old name redirects to the new one.
 #[utoipa::path(
-    post, path = "/orgs/{org}/rename",
+    post, path = "",
     operation_id = "renameOrg", tag = "organization",
     request_body = api::RenameOrg,
     responses((status = 204)),

@@ -39,7 +39,7 @@ fn editable(state: &AppState, identity: &Identity, found: &FoundRepository) -> E
 
 /// Returns a repository.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}",
+    get, path = "",
     operation_id = "repoGet", tag = "repository",
     responses((status = 200, body = api::Repository)),
 )]
@@ -55,7 +55,7 @@ pub(in crate::http) async fn get(
 
 /// Returns a repository by its number.
 #[utoipa::path(
-    get, path = "/repositories/{id}",
+    get, path = "",
     operation_id = "repoGetByID", tag = "repository",
     security(("account" = [])),
     responses((status = 200, body = api::Repository)),
@@ -72,7 +72,7 @@ pub(in crate::http) async fn get_by_id(
 
 /// Creates a repository that the caller owns.
 #[utoipa::path(
-    post, path = "/user/repos",
+    post, path = "",
     operation_id = "createCurrentUserRepo", tag = "repository",
     request_body = api::CreateRepository,
     responses(
@@ -91,7 +91,7 @@ pub(in crate::http) async fn create_own(
 
 /// Creates a repository in an organization.
 #[utoipa::path(
-    post, path = "/orgs/{name}/repos",
+    post, path = "",
     operation_id = "createOrgRepo", tag = "organization",
     request_body = api::CreateRepository,
     responses(
@@ -111,7 +111,7 @@ pub(in crate::http) async fn create_in_org(
 
 /// Creates a repository for an account or organization.
 #[utoipa::path(
-    post, path = "/admin/users/{name}/repos",
+    post, path = "",
     operation_id = "adminCreateRepo", tag = "admin",
     request_body = api::CreateRepository,
     responses(
@@ -146,7 +146,7 @@ async fn create(
 
 /// Changes a repository. Absent fields keep their values.
 #[utoipa::path(
-    patch, path = "/repos/{owner}/{repo}",
+    patch, path = "",
     operation_id = "repoEdit", tag = "repository",
     params(IfMatchHeader),
     request_body = api::EditRepository,
@@ -165,7 +165,7 @@ pub(in crate::http) async fn edit(
 
 /// Deletes a repository with its content, hooks, runs and artifacts.
 #[utoipa::path(
-    delete, path = "/repos/{owner}/{repo}",
+    delete, path = "",
     operation_id = "repoDelete", tag = "repository",
     params(IfMatchHeader),
     responses((status = 204)),
@@ -183,7 +183,7 @@ pub(in crate::http) async fn delete(
 /// Deletes all repositories of an organization, or none if the request fails. Returns 202 after they were deleted,
 /// 204 if there were none.
 #[utoipa::path(
-    delete, path = "/orgs/{name}/repos",
+    delete, path = "",
     operation_id = "orgDeleteRepos", tag = "organization",
     responses((status = 202), (status = 204)),
 )]
@@ -208,7 +208,7 @@ pub(in crate::http) async fn delete_all(
 
 /// Lists the forks of a repository. Forks are not supported: always empty.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/forks",
+    get, path = "",
     operation_id = "listForks", tag = "repository",
     params(PageParams),
     responses((status = 200, body = Vec<api::Repository>)),

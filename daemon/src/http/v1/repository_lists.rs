@@ -29,7 +29,7 @@ use crate::{
 
 /// Lists the repositories that the caller or the caller's organizations own, or that the caller collaborates on.
 #[utoipa::path(
-    get, path = "/user/repos",
+    get, path = "",
     operation_id = "userCurrentListRepos", tag = "repository",
     params(OwnRepositoriesParams, PageParams),
     security(("account" = [])),
@@ -50,7 +50,7 @@ pub(in crate::http) async fn own(
 
 /// Lists the repositories of an account that the caller sees.
 #[utoipa::path(
-    get, path = "/users/{name}/repos",
+    get, path = "",
     operation_id = "userListRepos", tag = "repository",
     params(PageParams),
     responses((status = 200, body = Vec<api::Repository>)),
@@ -66,7 +66,7 @@ pub(in crate::http) async fn of_user(
 
 /// Lists the repositories of an organization that the caller sees.
 #[utoipa::path(
-    get, path = "/orgs/{name}/repos",
+    get, path = "",
     operation_id = "orgListRepos", tag = "organization",
     params(PageParams),
     responses((status = 200, body = Vec<api::Repository>)),
@@ -97,7 +97,7 @@ async fn of_owner(
 
 /// Searches the repositories that the caller sees.
 #[utoipa::path(
-    get, path = "/repos/search",
+    get, path = "",
     operation_id = "repoSearch", tag = "repository",
     params(SearchRepositoriesParams, PageParams),
     responses(

@@ -60,7 +60,7 @@ impl ActionsContext {
 
 /// Lists the runs of a repository, newest first.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/runs",
+    get, path = "",
     operation_id = "getWorkflowRuns", tag = "actions",
     params(ActionsPageParams),
     responses((status = 200, body = api::Runs)),
@@ -79,7 +79,7 @@ pub(in crate::http) async fn list(
 
 /// Lists the runs of a repository, in the older format of Gitea's task list.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/tasks",
+    get, path = "",
     operation_id = "ListActionTasks", tag = "actions",
     params(ActionsPageParams),
     responses((status = 200, body = api::TaskList)),
@@ -112,7 +112,7 @@ async fn page_of_runs(
 
 /// Returns a run.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/runs/{run}",
+    get, path = "",
     operation_id = "GetWorkflowRun", tag = "actions",
     responses((status = 200, body = api::Run)),
 )]
@@ -128,7 +128,7 @@ pub(in crate::http) async fn get(
 
 /// Lists the jobs of a run, oldest first.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/jobs",
+    get, path = "",
     operation_id = "listWorkflowRunJobs", tag = "actions",
     responses((status = 200, body = api::Jobs)),
 )]
@@ -144,7 +144,7 @@ pub(in crate::http) async fn jobs(
 
 /// Returns an attempt of a run. A rerun is a new run, so only attempt 1 exists.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/attempts/{attempt}",
+    get, path = "",
     operation_id = "getWorkflowRunAttempt", tag = "actions",
     responses((status = 200, body = api::Run)),
 )]
@@ -159,7 +159,7 @@ pub(in crate::http) async fn attempt(
 
 /// Lists the jobs of an attempt, oldest first.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/attempts/{attempt}/jobs",
+    get, path = "",
     operation_id = "listWorkflowRunAttemptJobs", tag = "actions",
     responses((status = 200, body = api::Jobs)),
 )]
@@ -178,7 +178,7 @@ fn first_attempt(attempt: &str) -> Result<(), Error> {
 
 /// Returns a job.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/actions/jobs/{job}",
+    get, path = "",
     operation_id = "getWorkflowJob", tag = "actions",
     responses((status = 200, body = api::Job)),
 )]

@@ -15,7 +15,7 @@ use crate::{
 
 /// Returns the version of the API.
 #[utoipa::path(
-    get, path = "/version",
+    get, path = "",
     operation_id = "getVersion", tag = "miscellaneous",
     responses((status = 200, body = api::Version)),
 )]
@@ -28,7 +28,7 @@ pub(in crate::http) async fn version(
 
 /// Returns the health of the daemon: 200 if it can handle requests, else 503.
 #[utoipa::path(
-    get, path = "/healthz",
+    get, path = "",
     operation_id = "getHealth", tag = "miscellaneous",
     security(()),
     responses((status = 200, body = api::Health), (status = 503, body = api::Health)),

@@ -23,7 +23,7 @@ const CONTENT_MAX_BYTES: u64 = 100 << 20;
 
 /// Returns the limits of the API.
 #[utoipa::path(
-    get, path = "/settings/api",
+    get, path = "",
     operation_id = "getGeneralAPISettings", tag = "settings",
     responses((status = 200, body = api::ApiSettings)),
 )]
@@ -39,7 +39,7 @@ pub(in crate::http) async fn api(_: CheckedCredentials) -> JsonResponse<api::Api
 
 /// Returns which features of repositories are disabled.
 #[utoipa::path(
-    get, path = "/settings/repository",
+    get, path = "",
     operation_id = "getGeneralRepositorySettings", tag = "settings",
     responses((status = 200, body = api::RepositorySettings)),
 )]
@@ -57,7 +57,7 @@ pub(in crate::http) async fn repository(_: CheckedCredentials) -> JsonResponse<a
 
 /// Returns settings of the web interface. Farrier has none: the values are defaults.
 #[utoipa::path(
-    get, path = "/settings/ui",
+    get, path = "",
     operation_id = "getGeneralUISettings", tag = "settings",
     responses((status = 200, body = api::UiSettings)),
 )]
@@ -67,7 +67,7 @@ pub(in crate::http) async fn ui(_: CheckedCredentials) -> JsonResponse<api::UiSe
 
 /// Returns settings of attachments. Attachments are not supported: the values are defaults.
 #[utoipa::path(
-    get, path = "/settings/attachment",
+    get, path = "",
     operation_id = "getGeneralAttachmentSettings", tag = "settings",
     responses((status = 200, body = api::AttachmentSettings)),
 )]
@@ -77,7 +77,7 @@ pub(in crate::http) async fn attachment(_: CheckedCredentials) -> JsonResponse<a
 
 /// Lists the names of the `.gitignore` templates for new repositories.
 #[utoipa::path(
-    get, path = "/gitignore/templates",
+    get, path = "",
     operation_id = "listGitignoresTemplates", tag = "miscellaneous",
     responses((status = 200, body = Vec<String>)),
 )]
@@ -87,7 +87,7 @@ pub(in crate::http) async fn gitignores(_: CheckedCredentials) -> JsonResponse<V
 
 /// Returns a `.gitignore` template.
 #[utoipa::path(
-    get, path = "/gitignore/templates/{template}",
+    get, path = "",
     operation_id = "getGitignoreTemplateInfo", tag = "miscellaneous",
     responses((status = 200, body = api::GitignoreTemplate)),
 )]
@@ -102,7 +102,7 @@ pub(in crate::http) async fn gitignore(
 
 /// Lists the licenses for new repositories.
 #[utoipa::path(
-    get, path = "/licenses",
+    get, path = "",
     operation_id = "listLicenseTemplates", tag = "miscellaneous",
     responses((status = 200, body = Vec<api::LicenseEntry>)),
 )]
@@ -120,7 +120,7 @@ pub(in crate::http) async fn licenses(
 
 /// Returns a license with its text.
 #[utoipa::path(
-    get, path = "/licenses/{key}",
+    get, path = "",
     operation_id = "getLicenseTemplateInfo", tag = "miscellaneous",
     responses((status = 200, body = api::License)),
 )]
@@ -147,7 +147,7 @@ fn license_url(state: &AppState, key: &str) -> String {
 
 /// Lists the names of the label sets.
 #[utoipa::path(
-    get, path = "/label/templates",
+    get, path = "",
     operation_id = "listLabelTemplates", tag = "miscellaneous",
     responses((status = 200, body = Vec<String>)),
 )]
@@ -157,7 +157,7 @@ pub(in crate::http) async fn label_sets(_: CheckedCredentials) -> JsonResponse<V
 
 /// Returns a label set.
 #[utoipa::path(
-    get, path = "/label/templates/{template}",
+    get, path = "",
     operation_id = "getLabelTemplateInfo", tag = "miscellaneous",
     responses((status = 200, body = Vec<api::LabelTemplate>)),
 )]

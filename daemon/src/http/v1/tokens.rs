@@ -22,7 +22,7 @@ use crate::{
 
 /// Lists the access tokens of an account, newest first, without the tokens themselves.
 #[utoipa::path(
-    get, path = "/users/{name}/tokens",
+    get, path = "",
     operation_id = "userGetTokens", tag = "user",
     params(PageParams),
     security(("account" = [])),
@@ -39,7 +39,7 @@ pub(in crate::http) async fn list(
 
 /// Lists the access tokens of an account, newest first, without the tokens themselves.
 #[utoipa::path(
-    get, path = "/admin/users/{name}/tokens",
+    get, path = "",
     operation_id = "adminListUserAccessTokens", tag = "admin",
     params(PageParams),
     security(("account" = [])),
@@ -73,7 +73,7 @@ async fn list_as<N: RequiredScopes>(
 
 /// Creates an access token. Only this response contains it.
 #[utoipa::path(
-    post, path = "/users/{name}/tokens",
+    post, path = "",
     operation_id = "userCreateToken", tag = "user",
     request_body = api::CreateToken,
     responses(
@@ -92,7 +92,7 @@ pub(in crate::http) async fn create(
 
 /// Creates an access token for an account. Only this response contains it.
 #[utoipa::path(
-    post, path = "/admin/users/{name}/tokens",
+    post, path = "",
     operation_id = "adminCreateUserAccessToken", tag = "admin",
     request_body = api::CreateToken,
     responses(
@@ -124,7 +124,7 @@ async fn create_as<N: RequiredScopes>(
 
 /// Deletes an access token.
 #[utoipa::path(
-    delete, path = "/users/{name}/tokens/{token}",
+    delete, path = "",
     operation_id = "userDeleteAccessToken", tag = "user",
     responses((status = 204), (status = 422, description = "Several tokens have this name.")),
 )]
@@ -139,7 +139,7 @@ pub(in crate::http) async fn delete(
 
 /// Deletes an access token of an account.
 #[utoipa::path(
-    delete, path = "/admin/users/{name}/tokens/{token}",
+    delete, path = "",
     operation_id = "adminDeleteUserAccessToken", tag = "admin",
     responses((status = 204), (status = 422, description = "Several tokens have this name.")),
 )]
@@ -154,7 +154,7 @@ pub(in crate::http) async fn delete_for(
 
 /// Returns the token of the current request.
 #[utoipa::path(
-    get, path = "/token",
+    get, path = "",
     operation_id = "userGetCurrentToken", tag = "user",
     security(("account" = [])),
     responses((status = 200, body = api::CurrentToken)),
@@ -170,7 +170,7 @@ pub(in crate::http) async fn current(
 
 /// Deletes the token of the current request.
 #[utoipa::path(
-    delete, path = "/token",
+    delete, path = "",
     operation_id = "userDeleteCurrentToken", tag = "user",
     responses((status = 204)),
 )]

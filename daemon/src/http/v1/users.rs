@@ -25,7 +25,7 @@ use crate::{
 
 /// Returns the caller's account.
 #[utoipa::path(
-    get, path = "/user",
+    get, path = "",
     operation_id = "userGetCurrent", tag = "user",
     security(("account" = [])),
     responses((status = 200, body = api::User)),
@@ -40,7 +40,7 @@ pub(in crate::http) async fn current(
 
 /// Searches the accounts that the caller sees.
 #[utoipa::path(
-    get, path = "/users/search",
+    get, path = "",
     operation_id = "userSearch", tag = "user",
     params(SearchUsersParams, PageParams),
     responses((status = 200, body = api::FoundUsers)),
@@ -66,7 +66,7 @@ pub(in crate::http) async fn search(
 
 /// Returns an account. An organization is returned in the format of an account.
 #[utoipa::path(
-    get, path = "/users/{name}",
+    get, path = "",
     operation_id = "userGet", tag = "user",
     responses((status = 200, body = api::User)),
 )]

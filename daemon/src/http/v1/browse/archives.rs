@@ -27,7 +27,7 @@ const FORMAT_VERSION: u32 = 1;
 
 /// Returns a commit as a .zip, .tar.gz or .bundle archive.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/archive/{name}",
+    get, path = "",
     operation_id = "repoGetArchive", tag = "repository",
     responses(
         (status = 200, content(
@@ -53,7 +53,7 @@ pub(in crate::http) async fn get(
 
 /// Returns a commit as a .zip archive.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/zipball/{ref}",
+    get, path = "",
     operation_id = "repoGetZipball", tag = "repository",
     responses((status = 200, body = Bytes, content_type = "application/zip"), (status = 304)),
 )]
@@ -69,7 +69,7 @@ pub(in crate::http) async fn zipball(
 
 /// Returns a commit as a .tar.gz archive.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/tarball/{ref}",
+    get, path = "",
     operation_id = "repoGetTarball", tag = "repository",
     responses((status = 200, body = Bytes, content_type = "application/gzip"), (status = 304)),
 )]
@@ -85,7 +85,7 @@ pub(in crate::http) async fn tarball(
 
 /// Returns a commit with its history as a git bundle.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/bundle/{ref}",
+    get, path = "",
     operation_id = "repoGetBundle", tag = "repository",
     responses((status = 200, body = Bytes, content_type = "application/x-git-bundle"), (status = 304)),
 )]

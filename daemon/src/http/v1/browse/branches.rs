@@ -22,7 +22,7 @@ use crate::{
 
 /// Lists branches, by name.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/branches",
+    get, path = "",
     operation_id = "repoListBranches", tag = "repository",
     params(PageParams),
     responses((status = 200, body = Vec<api::Branch>)),
@@ -45,7 +45,7 @@ pub(in crate::http) async fn list(
 
 /// Returns a branch.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/branches/{branch}",
+    get, path = "",
     operation_id = "repoGetBranch", tag = "repository",
     responses((status = 200, body = api::Branch)),
 )]
@@ -61,7 +61,7 @@ pub(in crate::http) async fn get(
 
 /// Creates a branch.
 #[utoipa::path(
-    post, path = "/repos/{owner}/{repo}/branches",
+    post, path = "",
     operation_id = "repoCreateBranch", tag = "repository",
     request_body = api::CreateBranch,
     responses(
@@ -86,7 +86,7 @@ pub(in crate::http) async fn create(
 
 /// Deletes a branch. The default branch cannot be deleted.
 #[utoipa::path(
-    delete, path = "/repos/{owner}/{repo}/branches/{branch}",
+    delete, path = "",
     operation_id = "repoDeleteBranch", tag = "repository",
     responses(
         (status = 204),
@@ -106,7 +106,7 @@ pub(in crate::http) async fn delete(
 
 /// Renames a branch.
 #[utoipa::path(
-    patch, path = "/repos/{owner}/{repo}/branches/{branch}",
+    patch, path = "",
     operation_id = "repoUpdateBranch", tag = "repository",
     request_body = api::RenameBranch,
     responses((status = 204), (status = 423, description = "The repository is archived.")),

@@ -25,7 +25,7 @@ use crate::{
 
 /// Returns all branches and tags with their history as a git bundle.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/bundle",
+    get, path = "",
     operation_id = "farrierGetBundle", tag = "farrier",
     responses((status = 200, body = Bytes, content_type = "application/x-git-bundle")),
 )]

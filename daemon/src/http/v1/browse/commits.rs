@@ -31,7 +31,7 @@ impl CommitFields {
 
 /// Lists commits, newest first.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/commits",
+    get, path = "",
     operation_id = "repoGetAllCommits", tag = "repository",
     params(CommitListParams, CommitFieldParams, PageParams),
     responses(
@@ -105,7 +105,7 @@ async fn one(context: &BrowseContext, seen: &CommitWithChanges, fields: CommitFi
 
 /// Returns a commit, or its diff or patch as text if the name ends in `.diff` or `.patch`.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/commits/{sha}",
+    get, path = "",
     operation_id = "repoGetSingleCommit", tag = "repository",
     params(CommitFieldParams),
     responses(
@@ -134,7 +134,7 @@ pub(in crate::http) async fn get(
 
 /// Compares two revisions: returns the newest 250 commits that the second one has and the first one does not have.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/compare/{both}",
+    get, path = "",
     operation_id = "repoCompareDiff", tag = "repository",
     responses((status = 200, body = api::Compare)),
 )]
@@ -154,7 +154,7 @@ pub(in crate::http) async fn compare(
 
 /// Returns the note on a commit.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/notes/{sha}",
+    get, path = "",
     operation_id = "repoGetNote", tag = "repository",
     params(CommitFieldParams),
     responses((status = 200, body = api::Note), (status = 422, description = "The text does not name a commit.")),

@@ -23,7 +23,7 @@ use crate::{
 
 /// Lists the entries of the root directory.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/contents",
+    get, path = "",
     operation_id = "repoGetContentsList", tag = "repository",
     params(RevisionParams),
     responses((status = 200, body = Vec<api::Contents>), (status = 422, description = "The path is not valid.")),
@@ -39,7 +39,7 @@ pub(in crate::http) async fn root(
 
 /// Returns a file with its content, or the entries of a directory.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/contents/{path}",
+    get, path = "",
     operation_id = "repoGetContents", tag = "repository",
     params(RevisionParams),
     responses((status = 200, body = FileOrDirectory), (status = 422, description = "The path is not valid.")),

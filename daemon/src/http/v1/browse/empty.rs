@@ -18,7 +18,7 @@ use crate::http::{
 
 /// Returns an empty list: the feature is not supported.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/releases",
+    get, path = "",
     operation_id = "repoListReleases", tag = "repository",
     responses((status = 200, body = Vec<serde_json::Value>)),
 )]
@@ -33,7 +33,7 @@ pub(in crate::http) async fn list(
 
 /// Lists the topics of a repository. Topics are not supported: always empty.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/topics",
+    get, path = "",
     operation_id = "repoListTopics", tag = "repository",
     responses((status = 200, body = NoTopics)),
 )]
@@ -48,7 +48,7 @@ pub(in crate::http) async fn topics(
 
 /// Returns the languages of a repository. Languages are not counted: always empty.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/languages",
+    get, path = "",
     operation_id = "repoGetLanguages", tag = "repository",
     responses((status = 200, body = BTreeMap<String, i64>)),
 )]

@@ -24,7 +24,7 @@ use crate::{
 
 /// Lists all references.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/refs",
+    get, path = "",
     operation_id = "repoListAllGitRefs", tag = "repository",
     responses((status = 200, body = Vec<api::GitReference>)),
 )]
@@ -39,7 +39,7 @@ pub(in crate::http) async fn refs(
 
 /// Lists the references below a prefix, or returns one reference if the prefix is its full name.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/refs/{prefix}",
+    get, path = "",
     operation_id = "repoListGitRefs", tag = "repository",
     responses((status = 200, body = References)),
 )]
@@ -63,7 +63,7 @@ async fn shown_refs(context: &BrowseContext, prefix: &str) -> Result<Response, A
 
 /// Returns a page of a tree.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/trees/{sha}",
+    get, path = "",
     operation_id = "GetTree", tag = "repository",
     params(TreeParams),
     responses((status = 200, body = api::Tree), (status = 400, description = "The text does not name a tree.")),
@@ -108,7 +108,7 @@ fn shown_entry(context: &BrowseContext, entry: &TreeEntry) -> api::TreeEntry {
 
 /// Returns a blob. The content is omitted if it is larger than 10 MiB.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/blobs/{sha}",
+    get, path = "",
     operation_id = "GetBlob", tag = "repository",
     responses((status = 200, body = api::Blob), (status = 400, description = "The text is not the id of an object.")),
 )]

@@ -46,7 +46,7 @@ const TYPES: &[(&str, &str)] = &[
 
 /// Returns the bytes of a file.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/raw/{path}",
+    get, path = "",
     operation_id = "repoGetRawFile", tag = "repository",
     params(RevisionParams),
     responses(

@@ -26,7 +26,7 @@ use crate::{
 
 /// Lists tags, by name.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/tags",
+    get, path = "",
     operation_id = "repoListTags", tag = "repository",
     params(PageParams),
     responses((status = 200, body = Vec<api::Tag>)),
@@ -47,7 +47,7 @@ pub(in crate::http) async fn list(
 
 /// Returns a tag by its name.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/tags/{tag}",
+    get, path = "",
     operation_id = "repoGetTag", tag = "repository",
     responses((status = 200, body = api::Tag)),
 )]
@@ -63,7 +63,7 @@ pub(in crate::http) async fn get(
 
 /// Returns a tag object.
 #[utoipa::path(
-    get, path = "/repos/{owner}/{repo}/git/tags/{sha}",
+    get, path = "",
     operation_id = "GetAnnotatedTag", tag = "repository",
     responses(
         (status = 200, body = api::AnnotatedTag),
@@ -82,7 +82,7 @@ pub(in crate::http) async fn annotated(
 
 /// Creates a tag: an annotated one if `message` is set.
 #[utoipa::path(
-    post, path = "/repos/{owner}/{repo}/tags",
+    post, path = "",
     operation_id = "repoCreateTag", tag = "repository",
     request_body = api::CreateTag,
     responses(
@@ -107,7 +107,7 @@ pub(in crate::http) async fn create(
 
 /// Deletes a tag.
 #[utoipa::path(
-    delete, path = "/repos/{owner}/{repo}/tags/{tag}",
+    delete, path = "",
     operation_id = "repoDeleteTag", tag = "repository",
     responses(
         (status = 204),

@@ -7,7 +7,6 @@ use axum::{
 use farrier_common::api;
 use http::HeaderName;
 
-use super::{HookPath, HookRequest};
 use crate::{
     http::{
         AppState,
@@ -17,6 +16,7 @@ use crate::{
         openapi::parameters::DeliveryListParams,
         page::{self, PageQuery},
         query, show,
+        v1::hooks::path::{HookPath, HookRequest},
     },
     service::{
         Error,
@@ -27,8 +27,8 @@ use crate::{
 
 /// Lists the deliveries of a hook, newest first. `Link` has the address of the next page.
 #[utoipa::path(
-    get, path = "/admin/hooks/{id}/deliveries",
-    operation_id = "adminListHookDeliveries", tag = "admin",
+    get, path = "",
+    operation_id = "{owner}ListHookDeliveries",
     params(DeliveryListParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter is not valid.")),
@@ -44,8 +44,8 @@ pub(in crate::http) async fn list<A: HookPath>(
 
 /// Returns a delivery with its last request and response and with all attempts.
 #[utoipa::path(
-    get, path = "/admin/hooks/{id}/deliveries/{delivery}",
-    operation_id = "adminGetHookDelivery", tag = "admin",
+    get, path = "",
+    operation_id = "{owner}GetHookDelivery",
     security(("account" = [])),
     responses((status = 200, body = api::DeliveryDetail)),
 )]
@@ -58,7 +58,7 @@ pub(in crate::http) async fn get<A: HookPath>(
 
 /// Lists the deliveries of all hooks, including deleted hooks, newest first.
 #[utoipa::path(
-    get, path = "/deliveries",
+    get, path = "",
     operation_id = "farrierListDeliveries", tag = "farrier",
     params(DeliveryListParams),
     security(("account" = [])),
@@ -75,7 +75,7 @@ pub(in crate::http) async fn list_all(
 
 /// Returns a delivery of any hook.
 #[utoipa::path(
-    get, path = "/deliveries/{delivery}",
+    get, path = "",
     operation_id = "farrierGetDelivery", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::DeliveryDetail)),

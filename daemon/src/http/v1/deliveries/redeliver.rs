@@ -4,7 +4,6 @@ use axum::extract::{Path, State};
 use farrier_common::api;
 use http::StatusCode;
 
-use super::{HookPath, HookRequest};
 use crate::{
     clock::Millis,
     http::{
@@ -13,6 +12,7 @@ use crate::{
         error::ApiError,
         extract::{JsonBody, JsonResponse},
         query, show,
+        v1::hooks::path::{HookPath, HookRequest},
     },
     service::{
         Error,
@@ -22,8 +22,8 @@ use crate::{
 
 /// Redelivers a delivery of a hook, with the same identifier.
 #[utoipa::path(
-    post, path = "/admin/hooks/{id}/deliveries/{delivery}/attempts",
-    operation_id = "adminRedeliverHook", tag = "admin",
+    post, path = "",
+    operation_id = "{owner}RedeliverHook",
     responses(
         (status = 202, body = api::Delivery),
         (status = 409, description = "The hook or the payload of the delivery was deleted."),
@@ -40,8 +40,8 @@ pub(in crate::http) async fn redeliver<A: HookPath>(
 
 /// Redelivers all missed deliveries of a hook.
 #[utoipa::path(
-    post, path = "/admin/hooks/{id}/recover",
-    operation_id = "adminRecoverHook", tag = "admin",
+    post, path = "",
+    operation_id = "{owner}RecoverHook",
     request_body = api::RecoverDeliveries,
     responses((status = 202, body = api::RecoveredDeliveries)),
 )]
@@ -64,7 +64,7 @@ pub(in crate::http) async fn recover<A: HookPath>(
 
 /// Redelivers a delivery of any hook.
 #[utoipa::path(
-    post, path = "/deliveries/{delivery}/attempts",
+    post, path = "",
     operation_id = "farrierRedeliver", tag = "farrier",
     responses(
         (status = 202, body = api::Delivery),

@@ -7,7 +7,6 @@ use axum::{
 use farrier_common::api;
 use http::{HeaderName, StatusCode};
 
-use super::{HookPath, HookRequest};
 use crate::{
     http::{
         AppState,
@@ -15,6 +14,7 @@ use crate::{
         extract::ok,
         openapi::parameters::{PingHookParams, TestHookParams},
         query, show,
+        v1::hooks::path::{HookPath, HookRequest},
     },
     service::deliveries::{
         history::DeliveryScope,
@@ -27,8 +27,8 @@ const DELIVERY: HeaderName = HeaderName::from_static("x-farrier-delivery");
 
 /// Sends a test push event to a hook, regardless of the hook's events.
 #[utoipa::path(
-    post, path = "/admin/hooks/{id}/tests",
-    operation_id = "adminTestHook", tag = "admin",
+    post, path = "",
+    operation_id = "{owner}TestHook",
     params(TestHookParams),
     responses(
         (status = 200, body = api::DeliveryDetail, description = "The result of the delivery, with `wait=true`."),
@@ -48,8 +48,8 @@ pub(in crate::http) async fn test<A: HookPath>(
 
 /// Sends a ping event to a hook.
 #[utoipa::path(
-    post, path = "/admin/hooks/{id}/pings",
-    operation_id = "adminPingHook", tag = "admin",
+    post, path = "",
+    operation_id = "{owner}PingHook",
     params(PingHookParams),
     responses(
         (status = 200, body = api::DeliveryDetail, description = "The result of the delivery, with `wait=true`."),

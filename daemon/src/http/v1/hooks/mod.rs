@@ -1,26 +1,30 @@
-//! Webhooks of administrators, repositories, organizations and accounts. The submodules check who may manage the
-//! hooks of each kind of owner; the functions here are common to all of them.
+//! Webhooks of administrators, repositories, organizations and accounts. The same handlers serve all kinds of owners;
+//! [`path`] has the differences. In the first lines of the handlers, which are summaries in the description of the API,
+//! `{hook}` and `{hooks}` stand for a phrase such as "a hook of a repository".
 
 pub(in crate::http) mod admin;
-pub(in crate::http) mod orgs;
-pub(in crate::http) mod repositories;
-pub(in crate::http) mod user;
+pub(in crate::http) mod path;
 
-use axum::response::{IntoResponse as _, Response};
+use axum::{
+    extract::{RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
 use farrier_common::api;
 use farrier_proto::store::HookScope;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
 
+use self::path::{HookCaller, HookPath};
 use crate::{
     http::{
         AppState,
         error::ApiError,
-        extract::{created, ok},
-        if_match::Editable,
+        extract::{JsonBody, created, ok},
+        if_match::{Editable, IfMatch},
+        openapi::parameters::{IfMatchHeader, PageParams},
         page::PageQuery,
         show,
     },
-    model::revision::{Expected, Revision},
+    model::revision::Revision,
     service::{
         Error,
         hooks::{self, HookOwner, SavedHook},
@@ -33,12 +37,110 @@ const IGNORED: HeaderName = HeaderName::from_static("x-farrier-ignored-events");
 /// Longest value of that header.
 const IGNORED_MAX_BYTES: usize = 512;
 
+/// Lists {hooks}.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "{owner}ListHooks",
+    params(PageParams),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
+pub(in crate::http) async fn list<A: HookPath>(
+    State(state): State<AppState>,
+    caller: HookCaller<A>,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let (snapshot, hook_owner) = caller.authorize(&state).await?;
+    page_of(&state, &snapshot, &[hook_owner.scope()], hook_owner.target(), uri.path(), query.as_deref()).await
+}
+
+/// Creates {hook}.
+#[utoipa::path(
+    post, path = "",
+    operation_id = "{owner}CreateHook",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
+    ),
+)]
+pub(in crate::http) async fn create<A: HookPath>(
+    State(state): State<AppState>,
+    caller: HookCaller<A>,
+    JsonBody(input): JsonBody<api::CreateHook>,
+) -> Result<Response, ApiError> {
+    let (_, hook_owner) = caller.authorize(&state).await?;
+    let saved = hooks::create(&state, hook_owner, input).await?;
+    Ok(with_ignored_events(created(shown(&state, hook_owner, &saved).await).into_response(), &saved))
+}
+
+/// Returns {hook}.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "{owner}GetHook",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
+pub(in crate::http) async fn get<A: HookPath>(
+    State(state): State<AppState>,
+    caller: HookCaller<A>,
+) -> Result<Editable<api::Hook>, ApiError> {
+    let (snapshot, hook_owner) = caller.authorize(&state).await?;
+    let found = hooks::get(&snapshot, hook_owner, caller.hook()).await?;
+    Ok(editable(show::hook(&state, &found), &found))
+}
+
+/// Changes {hook}.
+#[utoipa::path(
+    patch, path = "",
+    operation_id = "{owner}EditHook",
+    params(IfMatchHeader),
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
+    ),
+)]
+pub(in crate::http) async fn edit<A: HookPath>(
+    State(state): State<AppState>,
+    caller: HookCaller<A>,
+    IfMatch(expected): IfMatch,
+    JsonBody(input): JsonBody<api::EditHook>,
+) -> Result<Response, ApiError> {
+    let (_, hook_owner) = caller.authorize(&state).await?;
+    let saved = hooks::edit(&state, hook_owner, caller.hook(), &input, &expected).await?;
+    let needs_check = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
+    let shown = if needs_check { shown(&state, hook_owner, &saved).await } else { show::hook(&state, &saved.found) };
+    Ok(with_ignored_events(editable(shown, &saved.found).into_response(), &saved))
+}
+
+/// Deletes {hook}.
+#[utoipa::path(
+    delete, path = "",
+    operation_id = "{owner}DeleteHook",
+    params(IfMatchHeader),
+    responses((status = 204)),
+)]
+pub(in crate::http) async fn delete<A: HookPath>(
+    State(state): State<AppState>,
+    caller: HookCaller<A>,
+    IfMatch(expected): IfMatch,
+) -> Result<StatusCode, ApiError> {
+    let (_, hook_owner) = caller.authorize(&state).await?;
+    hooks::delete(&state, hook_owner, caller.hook(), &expected).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// Parses a hook number in a path. Returns 0, which no hook has, for other text.
-pub(in crate::http) fn number(text: &str) -> u64 {
+fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
 
-async fn list(
+/// Returns a page of the hooks of an owner. `path` is the path of the list.
+async fn page_of(
     state: &AppState,
     read: &impl Read,
     scopes: &[HookScope],
@@ -52,34 +154,6 @@ async fn list(
     Ok(page.response(state, path, query, total, shown))
 }
 
-async fn get(
-    state: &AppState,
-    read: &impl Read,
-    hook_owner: HookOwner,
-    id: &str,
-) -> Result<Editable<api::Hook>, ApiError> {
-    let found = hooks::get(read, hook_owner, number(id)).await?;
-    Ok(editable(show::hook(state, &found), &found))
-}
-
-async fn create(state: &AppState, hook_owner: HookOwner, input: api::CreateHook) -> Result<Response, ApiError> {
-    let saved = hooks::create(state, hook_owner, input).await?;
-    Ok(with_ignored_events(created(shown(state, hook_owner, &saved).await).into_response(), &saved))
-}
-
-pub(in crate::http) async fn edit(
-    state: &AppState,
-    hook_owner: HookOwner,
-    id: &str,
-    input: &api::EditHook,
-    expected: &Expected,
-) -> Result<Response, ApiError> {
-    let saved = hooks::edit(state, hook_owner, number(id), input, expected).await?;
-    let needs_check = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
-    let shown = if needs_check { shown(state, hook_owner, &saved).await } else { show::hook(state, &saved.found) };
-    Ok(with_ignored_events(editable(shown, &saved.found).into_response(), &saved))
-}
-
 fn editable(shown: api::Hook, found: &hooks::FoundHook) -> Editable<api::Hook> {
     Editable(ok(shown), Revision::of_hook(&found.hook))
 }
@@ -88,16 +162,6 @@ fn editable(shown: api::Hook, found: &hooks::FoundHook) -> Editable<api::Hook> {
 async fn shown(state: &AppState, hook_owner: HookOwner, saved: &SavedHook) -> api::Hook {
     let problem = state.client.check_target(&saved.found.hook.url).await;
     show::saved_hook(state, &saved.found, problem, hook_owner.is_admin())
-}
-
-pub(in crate::http) async fn delete(
-    state: &AppState,
-    hook_owner: HookOwner,
-    id: &str,
-    expected: &Expected,
-) -> Result<StatusCode, ApiError> {
-    hooks::delete(state, hook_owner, number(id), expected).await?;
-    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Adds the header [`IGNORED`] if event names were ignored, shortened to [`IGNORED_MAX_BYTES`].
