@@ -14,6 +14,7 @@ use crate::{
     child::{Child, Watch},
     client::{Over, head, json},
     load::{self, Content, block_id},
+    program,
 };
 
 /// Pause between two attempts to reach a starting daemon.
@@ -80,7 +81,7 @@ impl Farrier {
         std::fs::write(&config, format!("{toml}\n[storage]\nset_aside_days = 0\n"))?;
         let socket = dir.join("farrier.sock");
         let data = dir.join("data");
-        let program = Path::new(env!("CARGO_BIN_EXE_farrierd"));
+        let program = program::farrierd()?;
         let path = |path: &Path| path.to_str().map(str::to_owned).ok_or("the directory is not UTF-8");
         let (config, data) = (path(&config)?, path(&data)?);
         let args = ["--config", &config, "--data-dir", &data, "--listen", "127.0.0.1:0", "--socket", &path(&socket)?];
@@ -95,7 +96,7 @@ impl Farrier {
 
     /// Starts a daemon on listening sockets that outlive it, as under a service manager.
     pub(crate) fn inheriting(dir: &Path, sockets: &Sockets) -> Result<Self> {
-        let program = Path::new(env!("CARGO_BIN_EXE_farrierd"));
+        let program = program::farrierd()?;
         let data = dir.join("data");
         let data = data.to_str().ok_or("the directory is not UTF-8")?;
         let (tcp, unix) = (sockets.tcp.try_clone()?, sockets.unix.try_clone()?);

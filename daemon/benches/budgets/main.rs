@@ -1,6 +1,6 @@
 //! Compares farrier with other servers in one run. The results are in `docs/benchmarks.md`.
 //!
-//! `cargo bench -p farrierd --bench budgets -- --quick` runs everything with small sizes. This process
+//! `cargo bench -p farrier-budgets -- --quick` runs everything with small sizes. This process
 //! generates the load. Every server is a separate process, so that memory and processor time can be
 //! distinguished. Rounds of farrier and of the server that it is compared with alternate.
 //!
@@ -12,6 +12,7 @@ mod farrier;
 mod figures;
 mod load;
 mod plan;
+mod program;
 mod rows;
 mod servers;
 mod table;
@@ -47,6 +48,7 @@ fn run(args: Args) -> Result<()> {
 }
 
 async fn measure(plan: &Plan) -> Result<()> {
+    program::farrierd()?; // built before anything is measured
     let begun = Instant::now();
     let mut table = Table::default();
     for (name, row) in rows::ALL {
@@ -56,7 +58,7 @@ async fn measure(plan: &Plan) -> Result<()> {
         }
     }
     println!("{}", table.text(plan));
-    let file = plan.markdown();
+    let file = plan.markdown()?;
     std::fs::write(&file, table.markdown(plan))?;
     eprintln!("{:>5.0} s  written to {}", begun.elapsed().as_secs_f64(), file.display());
     Ok(())

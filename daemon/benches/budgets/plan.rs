@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Parser, Subcommand};
 
-use crate::{Result, rows, servers::own::Kind};
+use crate::{Result, program, rows, servers::own::Kind};
 
 const MIB: u64 = 1 << 20;
 
@@ -118,8 +118,8 @@ impl Plan {
     }
 
     /// Returns the path of the Markdown table, in cargo's target directory.
-    pub(crate) fn markdown(&self) -> PathBuf {
-        let target = Path::new(env!("CARGO_BIN_EXE_farrierd")).ancestors().nth(2).unwrap_or(Path::new("."));
-        target.join(if self.quick { "budgets-quick.md" } else { "budgets.md" })
+    pub(crate) fn markdown(&self) -> Result<PathBuf> {
+        let target = program::farrierd()?.ancestors().nth(2).unwrap_or(Path::new("."));
+        Ok(target.join(if self.quick { "budgets-quick.md" } else { "budgets.md" }))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Azurite {
 impl Azurite {
     /// Starts Azurite; `None` if it is not installed.
     pub(crate) async fn start(dir: &Path) -> Result<Option<Self>> {
-        let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clients/node_modules/azurite");
+        let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/node_modules/azurite");
         let script = module.join("dist/src/blob/main.js");
         let Some(node) = installed("node").filter(|_| script.is_file()) else { return Ok(None) };
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
