@@ -99,7 +99,8 @@ async fn read(context: &DeliveryContext, repository: u64, moved: &RefMove) -> Re
     let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
     let Some(row) = row else { return Ok(Pushed::default()) };
     drop(snapshot);
-    let git = context.git.reader(repository);
+    // No client waits, so the limit is that of other git work.
+    let git = context.git.reader(repository).with_timeout(context.git.timeout());
     if ref_name::is_zero(&moved.after) {
         return Ok(Pushed::default());
     }

@@ -12,6 +12,8 @@ use super::ref_name::HIDDEN;
 
 /// Directories appended to `PATH` after git's own directory.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+/// A program that does nothing and fails.
+const NO_PROGRAM: &str = "/bin/false";
 /// Limit of `pack.threads`.
 const PACK_THREADS_MAX: usize = 4;
 
@@ -49,6 +51,11 @@ pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
         ("core.hooksPath", "/dev/null"),
         ("core.fsmonitor", "false"),
         ("core.askPass", ""),
+        // No foreign program is started to verify a signature.
+        ("gpg.program", NO_PROGRAM),
+        ("gpg.openpgp.program", NO_PROGRAM),
+        ("gpg.x509.program", NO_PROGRAM),
+        ("gpg.ssh.program", NO_PROGRAM),
         ("core.quotePath", "false"),
         // Objects and refs are fsynced so that acknowledged pushes survive a power failure.
         ("core.fsync", "committed"),

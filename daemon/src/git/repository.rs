@@ -13,6 +13,8 @@ use crate::{model::secret, tasks};
 
 /// Prefix of the names of directories that are being created.
 pub(super) const NEW: &str = "new-";
+/// The content of `info/attributes`.
+const ATTRIBUTES: &[u8] = b"* -export-subst\n";
 /// Prefix of the names of directories that are being deleted.
 const TRASH: &str = "trash-";
 
@@ -64,10 +66,33 @@ impl Git {
         tasks::blocking(move || replace(&head, text.as_bytes())).await.map_err(GitError::io("setting HEAD"))
     }
 
-    pub(super) fn staging(&self, kind: &str, repository: u64) -> PathBuf {
-        let unique = hex::encode(secret::random_bytes::<4>());
-        self.0.root.join(format!("{kind}{repository}-{unique}"))
+    /// Turns off the attribute `export-subst` for all paths of a repository.
+    ///
+    /// With this attribute, which a pushed `.gitattributes` file can set, `git archive` expands placeholders in files.
+    /// Some of them verify the commit's signature, for which git starts gpg or gpgsm, and these programs contact
+    /// addresses that the signature names. `info/attributes` takes precedence over the attributes of a commit.
+    pub(super) async fn disable_export_subst(&self, repository: u64) -> Result<(), GitError> {
+        let directory = self.directory(repository).join("info");
+        let (path, staging) = (directory.join("attributes"), directory.join(unique_name(NEW, repository)));
+        let written = tasks::blocking(move || {
+            // A file that is damaged or left incomplete by a power failure is written again.
+            if fs::read(&path).is_ok_and(|content| content == ATTRIBUTES) {
+                return Ok(());
+            }
+            fs::create_dir_all(&directory)?;
+            fs::write(&staging, ATTRIBUTES)?;
+            fs::rename(&staging, &path)
+        });
+        written.await.map_err(GitError::io("writing info/attributes"))
     }
+
+    pub(super) fn staging(&self, kind: &str, repository: u64) -> PathBuf {
+        self.0.root.join(unique_name(kind, repository))
+    }
+}
+
+fn unique_name(kind: &str, repository: u64) -> String {
+    format!("{kind}{repository}-{}", hex::encode(secret::random_bytes::<4>()))
 }
 
 /// The directories below the root of repositories.

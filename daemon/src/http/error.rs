@@ -148,7 +148,9 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Body { .. } => StatusCode::BAD_REQUEST,
         // Stopped: the daemon was stopped while it hashed. The next daemon continues with the same blocks.
-        Error::Busy | Error::Blob { source: BlobError::Stopped { .. }, .. } => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Busy | Error::Timeout { .. } | Error::Blob { source: BlobError::Stopped { .. }, .. } => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         Error::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store { source, .. } => match source {
             StoreError::Unknown(_)
@@ -171,6 +173,7 @@ fn code_of(error: &Error) -> Option<&'static str> {
         Error::Quota { .. } => Some("quota"),
         Error::NoSpace => Some("disk_full"),
         Error::Busy => Some("busy"),
+        Error::Timeout { .. } => Some("timeout"),
         _ => None,
     }
 }

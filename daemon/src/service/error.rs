@@ -115,6 +115,12 @@ pub enum Error {
     /// Too many operations are running. The same request may succeed later.
     #[error("the server is busy, try again")]
     Busy,
+    /// Git did not finish in time. A client can ask for less, for example for one directory instead of a whole tree.
+    #[error("git did not finish within {seconds} s")]
+    Timeout {
+        /// The limit.
+        seconds: u64,
+    },
     /// The disk of the data directory is full.
     #[error("not enough free space on the server's disk")]
     NoSpace,
@@ -166,6 +172,7 @@ impl Error {
     pub fn git(doing: &'static str) -> impl FnOnce(GitError) -> Self {
         move |source| match source {
             GitError::Busy => Self::Busy,
+            GitError::Timeout { limit, .. } => Self::Timeout { seconds: limit.as_secs() },
             source => Self::Git { doing, source },
         }
     }

@@ -53,12 +53,15 @@ pub fn bundle_header(commit: &str) -> String {
 impl RepositoryReader {
     /// Starts to write the tree of the commit `commit`, with every path below `prefix/`. A tar file is not
     /// compressed; for a bundle this writes only the pack, without [`bundle_header`].
+    ///
+    /// Placeholders such as `$Format:%H$` in files are not expanded, even if the commit's `.gitattributes` say so.
     pub async fn archive(&self, commit: &str, format: ArchiveFormat, prefix: &str) -> Result<GitProcess, GitError> {
         let kind = match format {
             ArchiveFormat::Zip => "--format=zip",
             ArchiveFormat::TarGz => "--format=tar",
             ArchiveFormat::Bundle => return self.pack(commit).await,
         };
+        self.git.disable_export_subst(self.repository).await?;
         let call = self.git.call(self.repository, ["archive", kind]).args([format!("--prefix={prefix}/")]);
         // Zip files store local times.
         call.env("TZ", "UTC").args([commit]).stream().await

@@ -12,7 +12,7 @@ pub mod refs;
 pub mod rev;
 pub mod tree;
 
-use std::io;
+use std::{io, time::Duration};
 
 use bytes::Bytes;
 
@@ -31,31 +31,45 @@ const LIST_MAX_BYTES: usize = 64 << 20;
 /// Output limit for commits and tags, bytes.
 const COMMITS_MAX_BYTES: usize = 64 << 20;
 
+/// Time limit of a query. A small repository can contain trees that take git hours to list.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Runs queries on one repository.
 #[derive(Clone, Debug)]
 pub struct RepositoryReader {
     git: Git,
     repository: u64,
+    timeout: Duration,
 }
 
 impl Git {
-    /// Returns a reader for the repository with number `repository`.
+    /// Returns a reader for the repository with number `repository`. Its queries are limited to [`READ_TIMEOUT`].
     pub fn reader(&self, repository: u64) -> RepositoryReader {
-        RepositoryReader { git: self.clone(), repository }
+        RepositoryReader { git: self.clone(), repository, timeout: READ_TIMEOUT.min(self.timeout()) }
     }
 }
 
 impl RepositoryReader {
+    /// Replaces the time limit of queries. For work that no client waits for.
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Returns a git command with the time limit of queries.
+    fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
+        self.git.call(self.repository, args).timeout(self.timeout)
+    }
+
     /// Returns the id, type and size of the object that each of `names` names; `None` if the object does not
     /// exist or the name is invalid.
     pub async fn infos(&self, names: &[String]) -> Result<Vec<Option<ObjectInfo>>, GitError> {
-        let output = self.git.run(self.repository, ["cat-file", "--batch-check"], lines(names)).await?;
+        let output = self.call(["cat-file", "--batch-check"]).stdin(lines(names)).run().await?;
         Ok(objects::infos(&output.stdout))
     }
 
     /// Returns the objects with their content. Fails if they have more than `limit` bytes in total.
     pub async fn objects(&self, names: &[String], limit: usize) -> Result<Vec<Option<GitObject>>, GitError> {
-        let call = self.git.call(self.repository, ["cat-file", "--batch"]);
+        let call = self.call(["cat-file", "--batch"]);
         let output = call.stdin(lines(names)).output_max_bytes(limit).run().await?;
         objects::objects(&output.stdout).map_err(unexpected_output)
     }
@@ -94,21 +108,21 @@ impl RepositoryReader {
 
     /// Returns the refs below `prefix`, for example `refs/heads/`, sorted by name.
     pub async fn refs(&self, prefix: &str) -> Result<Vec<Reference>, GitError> {
-        let call = self.git.call(self.repository, ["for-each-ref", refs::FORMAT]);
+        let call = self.call(["for-each-ref", refs::FORMAT]);
         let output = call.paths([prefix]).output_max_bytes(LIST_MAX_BYTES).run().await?;
         Ok(refs::parse(&output.stdout))
     }
 
     /// Returns whether the repository has no refs.
     pub async fn is_empty(&self) -> Result<bool, GitError> {
-        let output = self.git.run(self.repository, ["for-each-ref", "--count=1"], "").await?;
+        let output = self.call(["for-each-ref", "--count=1"]).run().await?;
         Ok(output.stdout.is_empty())
     }
 
     /// Returns the entries of the tree or commit `id`. With `recursive`, also the entries of its
     /// subdirectories.
     pub async fn tree(&self, id: &str, recursive: bool) -> Result<Vec<TreeEntry>, GitError> {
-        let call = self.git.call(self.repository, ["ls-tree", "-z", "-l", "--full-tree"]);
+        let call = self.call(["ls-tree", "-z", "-l", "--full-tree"]);
         let call = if recursive { call.args(["-r", "-t"]) } else { call };
         let output = call.paths([id]).output_max_bytes(LIST_MAX_BYTES).run().await?;
         Ok(tree::parse(&output.stdout))
@@ -116,7 +130,7 @@ impl RepositoryReader {
 
     /// Returns the entry at `path` in the commit `commit`.
     pub async fn entry(&self, commit: &str, path: &str) -> Result<Option<TreeEntry>, GitError> {
-        let call = self.git.call(self.repository, ["ls-tree", "-z", "-l", "--full-tree"]);
+        let call = self.call(["ls-tree", "-z", "-l", "--full-tree"]);
         let output = call.env("GIT_LITERAL_PATHSPECS", "1").paths([commit, path]).run().await?;
         Ok(tree::parse(&output.stdout).into_iter().find(|entry| entry.path == path))
     }
@@ -124,7 +138,7 @@ impl RepositoryReader {
     /// Returns commits with their changes, newest first.
     pub async fn history(&self, query: &HistoryQuery) -> Result<Vec<Changes>, GitError> {
         let log = async |call: GitCommand| {
-            let output = call.output_max_bytes(COMMITS_MAX_BYTES).run().await?;
+            let output = call.timeout(self.timeout).output_max_bytes(COMMITS_MAX_BYTES).run().await?;
             Ok::<_, GitError>(history::parse(&output.stdout))
         };
         if !query.in_two_steps() {
@@ -140,21 +154,20 @@ impl RepositoryReader {
 
     /// Returns the number of commits that match, regardless of `skip` and `limit`.
     pub async fn count(&self, query: &HistoryQuery) -> Result<u64, GitError> {
-        let output = query.count(&self.git, self.repository).run().await?;
+        let output = query.count(&self.git, self.repository).timeout(self.timeout).run().await?;
         let text = String::from_utf8_lossy(&output.stdout);
         text.trim().parse().map_err(unexpected_output)
     }
 
     /// Starts to write the content of the blob `id`.
     pub async fn blob(&self, id: &str) -> Result<GitProcess, GitError> {
-        self.git.call(self.repository, ["cat-file", "blob"]).args([id]).stream().await
+        self.call(["cat-file", "blob"]).args([id]).stream().await
     }
 
     /// Starts to write the changes of the commit `id`: as a patch email if `mail` is set, else as a plain diff.
     pub async fn diff(&self, id: &str, mail: bool) -> Result<GitProcess, GitError> {
         let format_patch = ["format-patch", "-1", "--stdout", "--no-signature"];
-        let args = if mail { format_patch } else { ["show", "--format=", "--first-parent", "--patch"] };
-        let call = self.git.call(self.repository, args);
+        let call = self.call(if mail { format_patch } else { ["show", "--format=", "--first-parent", "--patch"] });
         call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream().await
     }
 }

@@ -82,7 +82,9 @@ impl From<Error> for TwirpError {
             Error::Precondition { .. } | Error::Changed { .. } | Error::Conflict { .. } | Error::Archived => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg)
             }
-            Error::Busy | Error::NoSpace => Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg),
+            Error::Busy | Error::Timeout { .. } | Error::NoSpace => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg)
+            }
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {
                 Self::new(status, "unavailable", "the store is not available, try again")
             }

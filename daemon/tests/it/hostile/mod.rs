@@ -6,6 +6,7 @@ mod crowd;
 mod faults;
 mod heads;
 mod paths;
+mod repositories;
 
 use http::Method;
 

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::{BrowseContext, QueryParams, browse_context, pipe::Pipe, show::CommitFields};
 use crate::{
+    git::read::READ_TIMEOUT,
     http::{
         AppState,
         auth::{Caller, RepositoryScope},
@@ -123,7 +124,7 @@ pub(in crate::http) async fn get(
     for (ending, mail) in [(".diff", false), (".patch", true)] {
         if let Some(sha) = sha.strip_suffix(ending) {
             let process = commits::diff(&context.browse, sha, mail).await?;
-            let body = Pipe::new(process, context.state.git.timeout()).body();
+            let body = Pipe::new(process, READ_TIMEOUT).body();
             return Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], body).into_response());
         }
     }

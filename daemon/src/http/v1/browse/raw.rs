@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 use super::{BrowseContext, QueryParams, browse_context, pipe::Pipe, set};
 use crate::{
-    git::read::tree::EntryKind,
+    git::read::{READ_TIMEOUT, tree::EntryKind},
     http::{
         AppState,
         artifact::{
@@ -93,7 +93,7 @@ pub(in crate::http) async fn get(
 }
 
 async fn open(context: &BrowseContext, file: &RawFile) -> Result<Pipe, Error> {
-    Ok(Pipe::new(file.bytes(&context.browse).await?, context.state.git.timeout()))
+    Ok(Pipe::new(file.bytes(&context.browse).await?, READ_TIMEOUT))
 }
 
 fn headers(file: &RawFile, etag: &str) -> HeaderMap {
