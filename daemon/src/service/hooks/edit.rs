@@ -103,12 +103,18 @@ fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<St
 fn configure(row: &mut Hook, config: &BTreeMap<String, String>, now: Millis) -> Result<(), Error> {
     let unknown = || Error::Unusable { reason: format!("Invalid hook type: {}", row.r#type) };
     let kind = hook_config::by_name(&row.r#type).ok_or_else(unknown)?;
-    let checked = hook_config::check(kind, &merged(kind, row, config))?;
+    let has_new_origin = config.get(hook_config::URL).is_some_and(|url| origin(url) != origin(&row.url));
+    let checked = hook_config::check(kind, &merged(kind, row, config, has_new_origin))?;
     let CheckedConfig { url, authorization, form, secret, system, settings } = checked;
     if secret != row.secret {
         // Receivers switch to the new secret before or after this change, so both sign for a while.
         row.old_secret_until_ms = if row.secret.is_empty() { 0 } else { now.saturating_add(ROTATION_MS) };
         row.old_secret = std::mem::replace(&mut row.secret, secret);
+    }
+    if has_new_origin {
+        row.old_secret.clear();
+        row.old_secret_until_ms = 0;
+        row.authorization.clear();
     }
     row.url = url;
     if let Some(authorization) = authorization {
@@ -123,7 +129,19 @@ fn configure(row: &mut Hook, config: &BTreeMap<String, String>, now: Millis) -> 
     Ok(())
 }
 
-fn merged(kind: &HookType, row: &Hook, config: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+/// Returns scheme, host and port of `url`; `None` if it is invalid.
+fn origin(url: &str) -> Option<url::Origin> {
+    url::Url::parse(url).ok().map(|url| url.origin())
+}
+
+/// Returns the hook's configuration with the values of `config`. The secrets of the hook belong to the origin of its
+/// URL: another origin does not get them, because a person who may edit a hook may not read its secrets.
+fn merged(
+    kind: &HookType,
+    row: &Hook,
+    config: &BTreeMap<String, String>,
+    has_new_origin: bool,
+) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = row.settings.clone().into_iter().collect();
     let content_type = if row.form { "form" } else { "json" };
     let own = [
@@ -132,6 +150,9 @@ fn merged(kind: &HookType, row: &Hook, config: &BTreeMap<String, String>) -> BTr
         (hook_config::SECRET, row.secret.as_str()),
     ];
     all.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    if has_new_origin {
+        all.retain(|name, _| !kind.is_secret(name));
+    }
     let given = config.iter().filter(|(name, value)| !(value.is_empty() && kind.is_secret(name)));
     all.extend(given.map(|(name, value)| (name.clone(), value.clone())));
     all
@@ -185,6 +206,25 @@ mod tests {
         assert_eq!(after.old_secret_until_ms, 5 + ROTATION_MS);
         let first = edited(&Hook { secret: String::new(), ..hook() }, serde_json::json!({ "config": {"secret": "a"} }));
         assert_eq!((first.old_secret.as_str(), first.old_secret_until_ms), ("", 0));
+    }
+
+    #[test]
+    fn a_new_origin_does_not_get_the_secrets_of_the_old_one() {
+        let before = Hook { old_secret: "zero".into(), old_secret_until_ms: 9, ..hook() };
+        let secrets = |hook: Hook| (hook.secret, hook.old_secret, hook.authorization);
+        let kept = ("one".to_owned(), "zero".to_owned(), "Bearer x".to_owned());
+        for url in ["http://h/", "http://h/other", "http://h:80/?a=b", "HTTP://H/x"] {
+            let same = edited(&before, serde_json::json!({ "config": { "url": url } }));
+            assert_eq!(secrets(same), kept, "{url}");
+        }
+        for url in ["https://h/", "http://h:81/", "http://elsewhere.example/", "http://h.elsewhere.example/"] {
+            let moved = edited(&before, serde_json::json!({ "config": { "url": url, "secret": "" } }));
+            assert_eq!(secrets(moved), <(String, String, String)>::default(), "{url}");
+        }
+        let given = serde_json::json!({
+            "authorization_header": "Bearer y", "config": { "url": "http://elsewhere.example/", "secret": "two" },
+        });
+        assert_eq!(secrets(edited(&before, given)), ("two".to_owned(), String::new(), "Bearer y".to_owned()));
     }
 
     #[test]
