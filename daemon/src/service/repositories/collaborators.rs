@@ -9,6 +9,7 @@ use crate::{
         Context, Error,
         access::{self, AccessLevel, Action},
         events::{Actor, EventKind, EventRecorder, Subject},
+        viewer::Viewer,
     },
     store::{
         Read, Tx,
@@ -19,7 +20,7 @@ use crate::{
 
 const NO_USER: &str = "the user does not exist";
 
-/// Returns a page of the collaborators, and their total number.
+/// Returns a page of the collaborators that the caller sees, and their total number.
 pub async fn collaborators(
     read: &impl Read,
     identity: &Identity,
@@ -30,12 +31,36 @@ pub async fn collaborators(
 ) -> Result<(Vec<User>, u64), Error> {
     access::require_account(identity)?;
     let found = find(read, identity, owner, name, Action::Read).await?;
-    let all = repositories::collaborators(read, found.repository.id, usize::MAX).await?;
+    let viewer = Viewer::of(read, identity).await?;
     let mut users = Vec::new();
-    for (id, _) in all.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(limit) {
-        users.extend(owners::user(read, *id).await?);
+    for (id, _) in repositories::collaborators(read, found.repository.id, usize::MAX).await? {
+        let user = owners::user(read, id).await?;
+        let sees = |user: &User| manages(&found) || viewer.sees(&Owner::User(user.clone()));
+        users.extend(user.filter(sees));
     }
-    Ok((users, all.len() as u64))
+    let total = users.len() as u64;
+    Ok((users.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(limit).collect(), total))
+}
+
+/// Returns whether the caller manages the collaborators of a repository, and therefore sees all of them.
+fn manages(found: &FoundRepository) -> bool {
+    found.access_level.allows(Action::Administer)
+}
+
+/// Returns the user `name`, if the caller sees the user: by the user's visibility, or as one of the collaborators that
+/// the caller manages.
+async fn visible_user(
+    read: &impl Read,
+    identity: &Identity,
+    found: &FoundRepository,
+    name: &str,
+) -> Result<Option<User>, Error> {
+    let Some(user) = owners::user_by_name(read, name).await? else { return Ok(None) };
+    if Viewer::of(read, identity).await?.sees(&Owner::User(user.clone())) {
+        return Ok(Some(user));
+    }
+    let permission = repositories::collaborator(read, found.repository.id, user.id).await?;
+    Ok(Some(user).filter(|_| manages(found) && permission != Permission::None))
 }
 
 /// Returns an error unless `user` is a collaborator.
@@ -47,7 +72,8 @@ pub async fn collaborator(
 ) -> Result<(), Error> {
     access::require_account(identity)?;
     let found = find(read, identity, owner, name, Action::Read).await?;
-    let user = owners::user_by_name(read, user).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
+    let user = visible_user(read, identity, &found, user).await?;
+    let user = user.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
     match repositories::collaborator(read, found.repository.id, user.id).await? {
         Permission::None => Err(Error::NotFound { what: "the collaborator" }),
         _ => Ok(()),
@@ -94,7 +120,7 @@ async fn find_both(
 ) -> Result<(FoundRepository, User), Error> {
     let snapshot = context.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
-    let user = owners::user_by_name(&snapshot, user).await?;
+    let user = visible_user(&snapshot, identity, &found, user).await?;
     Ok((found, user.ok_or_else(|| Error::invalid("collaborator", NO_USER))?))
 }
 
@@ -139,7 +165,7 @@ pub async fn permission_of(
             reason: "only administrators of the repository may request the permission of other users".into(),
         });
     }
-    let user = owners::user_by_name(read, user).await?.ok_or(Error::NotFound { what: "the user" })?;
+    let user = visible_user(read, identity, &found, user).await?.ok_or(Error::NotFound { what: "the user" })?;
     let other = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
     let word = match access::access_level(read, &other, &found.owner, &found.repository).await? {
         AccessLevel::Hidden | AccessLevel::CiAgent { .. } => "none",

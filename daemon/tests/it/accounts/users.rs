@@ -181,3 +181,35 @@ async fn an_account_that_owns_something_cannot_be_deleted() {
     assert_eq!(world.status(&boss, "delete", "/admin/users/octo", Value::Null).await, 404);
     world.user("octo").await;
 }
+
+#[tokio::test]
+async fn private_accounts_are_hidden_among_collaborators() {
+    let world = World::new().await;
+    for (name, visibility) in [("ann", "public"), ("bob", "public"), ("shut", "private"), ("unrelated", "private")] {
+        world.user_with(name, json!({ "visibility": visibility })).await;
+    }
+    world.admin("post", "/admin/users/ann/repos", json!({ "name": "tool" }), 201).await;
+    for name in ["bob", "shut"] {
+        world.admin("put", &format!("/repos/ann/tool/collaborators/{name}"), json!({}), 204).await;
+    }
+    let [ann, bob, shut] = ["ann", "bob", "shut"].map(|name| basic(name, PASSWORD));
+    for (who, visible) in [(&ann, vec!["bob", "shut"]), (&bob, vec!["bob"]), (&shut, vec!["bob", "shut"])] {
+        let answer = world.ask(who, "get", "/repos/ann/tool/collaborators", Value::Null).await;
+        assert_eq!(names(&answer.json(), "login"), visible);
+        assert_eq!(answer.header("x-total-count"), visible.len().to_string());
+    }
+    // For callers who do not see an account, it is like one that does not exist.
+    for (who, name) in [(&ann, "unrelated"), (&bob, "shut"), (&bob, "unrelated")] {
+        for (path, word, body) in [
+            (format!("/repos/ann/tool/collaborators/{name}"), "get", Value::Null),
+            (format!("/repos/ann/tool/collaborators/{name}/permission"), "get", Value::Null),
+            (format!("/repos/ann/tool/collaborators/{name}"), "put", json!({})),
+        ] {
+            let answer = world.ask(who, word, &path, body.clone()).await;
+            let missing = world.ask(who, word, &path.replace(name, "missing"), body).await;
+            assert_eq!(answer.status, missing.status, "{word} {path}");
+            assert_eq!(answer.json()["message"], missing.json()["message"], "{word} {path}");
+        }
+    }
+    assert_eq!(world.get(&ann, "/repos/ann/tool/collaborators/shut/permission").await.0, 200);
+}
