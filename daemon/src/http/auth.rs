@@ -162,6 +162,9 @@ async fn identify_for(state: &AppState, parts: &Parts, password_may_be_due: bool
     Ok(authentication::act_as(state, identity, &other).await?)
 }
 
+/// Categories of objects that belong to no repository.
+const BEYOND_REPOSITORIES: [Category; 3] = [Category::Admin, Category::Organization, Category::User];
+
 /// Refuses callers that lack a scope, have not signed in, or are not administrators where `N` requires it.
 fn check<N: RequiredScopes>(identity: &Identity, level: Level) -> Result<(), Error> {
     for category in N::CATEGORIES {
@@ -173,9 +176,12 @@ fn check<N: RequiredScopes>(identity: &Identity, level: Level) -> Result<(), Err
     if N::SIGNED_IN {
         access::require_account(identity)?;
     }
+    if level == Level::Write && N::CATEGORIES.iter().any(|category| BEYOND_REPOSITORIES.contains(category)) {
+        access::require_all_repositories(identity)?;
+    }
     if N::CATEGORIES.contains(&Category::Admin) {
         access::require_site_admin(identity)?;
-        access::require_more_than_public(identity)?;
+        access::require_whole_account(identity)?;
     }
     Ok(())
 }

@@ -88,9 +88,10 @@ pub fn require(identity: &Identity, access_level: AccessLevel, action: Action) -
     }
 }
 
-/// Returns whether the caller has full control over everything that belongs to `owner`.
+/// Returns whether the caller has full control over everything that belongs to `owner`. A token that is limited to
+/// repositories never has it.
 pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
-    let Some(account) = identity.account() else { return Ok(false) };
+    let Some(account) = identity.account().filter(|_| !is_repository_limited(identity)) else { return Ok(false) };
     if account.user.admin || owner.id() == account.user.id {
         return Ok(true);
     }
@@ -114,12 +115,26 @@ pub fn is_public_only(identity: &Identity) -> bool {
     identity.token().is_some_and(|token| token.scopes.public_only())
 }
 
-/// Returns an error if the caller's token is limited to public objects.
-pub fn require_more_than_public(identity: &Identity) -> Result<(), Error> {
+/// Returns whether the caller's token is limited to certain repositories.
+pub fn is_repository_limited(identity: &Identity) -> bool {
+    identity.token().is_some_and(|token| !token.repositories.is_empty())
+}
+
+/// Returns an error if the caller's token is limited to certain repositories. For everything that does not belong to
+/// one repository: accounts, organizations, tokens, new repositories, administration.
+pub fn require_all_repositories(identity: &Identity) -> Result<(), Error> {
+    if is_repository_limited(identity) {
+        return Err(Error::Forbidden { reason: "token is limited to repositories".into() });
+    }
+    Ok(())
+}
+
+/// Returns an error if the caller's token is limited to public objects or to certain repositories.
+pub fn require_whole_account(identity: &Identity) -> Result<(), Error> {
     if is_public_only(identity) {
         return Err(Error::Forbidden { reason: "token scope is limited to public things".into() });
     }
-    Ok(())
+    require_all_repositories(identity)
 }
 
 /// Returns an error if the caller's token lacks the scope for a request of `level` in `category`.
@@ -135,11 +150,11 @@ pub fn require_scope(identity: &Identity, category: Category, level: Level) -> R
     })
 }
 
-/// Returns an error unless the caller is a site administrator.
+/// Returns an error unless the caller is a site administrator whose token is not limited to repositories.
 pub fn require_site_admin(identity: &Identity) -> Result<(), Error> {
     match identity {
         Identity::Anonymous => Err(Error::Unauthenticated { reason: "token is required".into() }),
-        _ if identity.is_admin() => Ok(()),
+        _ if identity.is_admin() => require_all_repositories(identity),
         _ => Err(Error::Forbidden { reason: "user should be the site admin".into() }),
     }
 }

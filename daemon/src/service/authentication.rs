@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{RunStatus, Token, User};
 
-use super::{Context, Error, accounts, sign_in::by_password};
+use super::{Context, Error, access, accounts, sign_in::by_password};
 use crate::{
     clock::Millis,
     model::{
@@ -86,6 +86,7 @@ pub(super) fn wrong_credentials() -> Error {
 /// Returns the identity of user `name` for an administrator who acts as that user. The rights of the presented token
 /// still apply.
 pub async fn act_as(context: &Context, identity: Identity, name: &str) -> Result<Identity, Error> {
+    access::require_all_repositories(&identity)?;
     match identity {
         Identity::Account(account) if account.user.admin => {
             let snapshot = context.store.read().await?;

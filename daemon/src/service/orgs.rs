@@ -56,7 +56,7 @@ pub async fn create(
     };
     apply(&mut row, &texts)?;
     if row.visibility != 0 {
-        access::require_more_than_public(identity)?;
+        access::require_whole_account(identity)?;
     }
     let created = &row;
     let free = context.store.write(async |tx: Tx| {

@@ -49,13 +49,15 @@ async fn account(read: &impl Read, identity: &Identity, name: &str, level: Level
 
 /// Creates a token for the account `user_name`: the caller's own, or any for a site administrator.
 ///
-/// A token can only create tokens with scopes, repositories and a lifetime within its own.
+/// A token can only create tokens with scopes and a lifetime within its own. A token that is limited to repositories
+/// creates none.
 pub async fn create(
     context: &Context,
     identity: &Identity,
     user_name: &str,
     input: &CreateToken,
 ) -> Result<CreatedToken, Error> {
+    access::require_all_repositories(identity)?;
     let snapshot = context.store.read().await?;
     let user = account(&snapshot, identity, user_name, Level::Write).await?;
     if input.name.is_empty() || input.name.chars().count() > NAME_MAX_CHARS {
@@ -66,11 +68,11 @@ pub async fn create(
     if scopes.is_empty() {
         return Err(Error::invalid("scopes", "access token must have a scope"));
     }
-    let requested = requested_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
+    let repository_ids = requested_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
     drop(snapshot);
     let now = context.now_ms();
     let expires_ms = expiry(input.expires_at.as_deref(), now)?;
-    let repository_ids = inherited(identity, scopes, expires_ms, requested)?;
+    require_within(identity, scopes, expires_ms)?;
 
     let clear = hex::encode(secret::random_bytes::<20>());
     let row = Token {
@@ -106,23 +108,16 @@ pub async fn create(
     Ok(CreatedToken { row, clear })
 }
 
-/// Returns the repositories of a new token. Returns an error if the caller's own token has fewer rights than the new
-/// one.
-fn inherited(identity: &Identity, scopes: Scopes, expires_ms: i64, requested: Vec<u64>) -> Result<Vec<u64>, Error> {
-    let Some(parent) = identity.token() else { return Ok(requested) };
+/// Returns an error if the caller's own token has fewer scopes than a new token, or expires earlier.
+fn require_within(identity: &Identity, scopes: Scopes, expires_ms: i64) -> Result<(), Error> {
+    let Some(parent) = identity.token() else { return Ok(()) };
     if !parent.scopes.covers(scopes) {
         return Err(Error::Forbidden { reason: "a token cannot create one with scopes that it lacks".into() });
     }
     if parent.expires_ms != 0 && (expires_ms == 0 || expires_ms > parent.expires_ms) {
         return Err(Error::Forbidden { reason: "a token cannot create a token that expires later".into() });
     }
-    if parent.repositories.is_empty() {
-        return Ok(requested);
-    }
-    if requested.iter().any(|id| !parent.repositories.contains(id)) {
-        return Err(Error::Forbidden { reason: "a token cannot create one for repositories that it lacks".into() });
-    }
-    Ok(if requested.is_empty() { parent.repositories.clone() } else { requested })
+    Ok(())
 }
 
 /// Returns the ids of the repositories that a token is limited to. Empty: no limit.
@@ -155,7 +150,7 @@ async fn requested_repositories(
 /// Returns the tokens of an account, newest first.
 pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Result<Vec<Token>, Error> {
     let user = account(read, identity, user_name, Level::Read).await?;
-    access::require_more_than_public(identity)?;
+    access::require_whole_account(identity)?;
     let mut rows = tokens::of_user(read, user.id).await?;
     rows.reverse();
     Ok(rows)
@@ -163,7 +158,7 @@ pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Res
 
 /// Deletes a token by its id or, if no token has this id, by its name.
 pub async fn delete(context: &Context, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
-    access::require_more_than_public(identity)?;
+    access::require_whole_account(identity)?;
     let (user, token) = context
         .store
         .write(async |tx: Tx| {

@@ -21,7 +21,7 @@ pub async fn change_password(
     source: &str,
 ) -> Result<(), Error> {
     let account = access::require_account(identity)?;
-    access::require_more_than_public(identity)?;
+    access::require_whole_account(identity)?;
     if identity.token().is_some_and(|token| !token.repositories.is_empty()) {
         return Err(Error::Forbidden {
             reason: "a token that is limited to repositories cannot change the account".into(),

@@ -92,8 +92,7 @@ impl ManageableHooks {
 
 /// Returns whether the caller's token has fewer rights than its account: limited to repositories or public objects.
 fn is_restricted_token(identity: &Identity) -> bool {
-    let limited = identity.token().is_some_and(|token| !token.repositories.is_empty());
-    limited || access::is_public_only(identity)
+    access::is_repository_limited(identity) || access::is_public_only(identity)
 }
 
 /// Returns the scopes of hooks that the caller's token and the configuration allow to list.

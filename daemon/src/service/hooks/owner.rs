@@ -68,7 +68,7 @@ impl HookOwner {
     /// The caller.
     pub fn of_caller(context: &Context, identity: &Identity) -> Result<Self, Error> {
         let account = access::require_account(identity)?;
-        access::require_more_than_public(identity)?;
+        access::require_whole_account(identity)?;
         enabled(context)?;
         Ok(Self { scope: HookScope::User, target: account.user.id })
     }

@@ -75,7 +75,7 @@ struct MigrationPlan {
 /// Checks the whole request.
 async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository) -> Result<MigrationPlan, Error> {
     access::require_account(identity)?;
-    access::require_more_than_public(identity)?;
+    access::require_whole_account(identity)?;
     let address = input::address(input)?;
     rules::name("repo_name", &input.repo_name)?;
     rules::description(&input.description)?;

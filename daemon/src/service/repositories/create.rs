@@ -249,7 +249,7 @@ pub(in crate::service) async fn owner_for(
     owner: OwnerChoice<'_>,
 ) -> Result<Owner, Error> {
     let account = access::require_account(identity)?;
-    access::require_more_than_public(identity)?;
+    access::require_whole_account(identity)?;
     let snapshot = context.store.read().await?;
     let (name, what) = match owner {
         OwnerChoice::Caller => return Ok(Owner::User(account.user.clone())),

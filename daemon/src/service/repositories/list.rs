@@ -124,7 +124,7 @@ pub async fn reachable(
     listing.lists = own.iter().flat_map(|owner| classes.map(|class| RepositoryList { scope: *owner, class })).collect();
     listing.singles = repositories::collaborations(read, account.user.id).await?;
     listing.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
-    if is_limited(identity) {
+    if access::is_repository_limited(identity) {
         listing.lists.retain(|list| list.class != Visibility::Private);
         let listed = |row: &Repository| own.contains(&row.owner_id) && row.listed() == Visibility::Private;
         listing.singles.extend(named_by_token(read, identity).await?.into_iter().filter(listed));
@@ -156,10 +156,10 @@ pub async fn ids_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError
 /// considered.
 pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let account = access::require_account(identity).map(|account| account.user.id).unwrap_or_default();
-    let is_restricted = is_limited(identity) || access::is_public_only(identity);
+    let is_restricted = access::is_repository_limited(identity) || access::is_public_only(identity);
     let mut owned = Vec::new();
     let mut rows;
-    if is_limited(identity) {
+    if access::is_repository_limited(identity) {
         rows = named_by_token(read, identity).await?;
     } else {
         for owner in own_owners(read, identity).await? {
@@ -192,7 +192,7 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Li
         return visible_to_restricted(read, identity, owner).await;
     }
     listing.lists.push(list(Visibility::Limited));
-    if is_limited(identity) {
+    if access::is_repository_limited(identity) {
         listing.singles = named_by_token(read, identity).await?;
     } else if account.user.admin {
         listing.lists.push(list(Visibility::Private));
@@ -210,7 +210,7 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Li
 
 /// Returns what a restricted account sees: what it or its organizations own, and what it collaborates on.
 async fn visible_to_restricted(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
-    if is_limited(identity) {
+    if access::is_repository_limited(identity) {
         let mut singles = named_by_token(read, identity).await?;
         singles.retain(|row| owner == 0 || row.owner_id == owner);
         return Ok(ListingQuery { singles: only_visible(read, identity, singles).await?, ..ListingQuery::default() });
@@ -231,11 +231,6 @@ pub async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64
     let member = read.scan::<farrier_proto::store::Membership>(&Scan::of(range, usize::MAX)).await?;
     let owned = member.iter().filter(|(_, row)| row.role() == OrgRole::Owner);
     Ok([account.user.id].into_iter().chain(owned.filter_map(|(key, _)| keys::trailing_id(key))).collect())
-}
-
-/// Returns whether the caller's token is limited to certain repositories.
-fn is_limited(identity: &Identity) -> bool {
-    identity.token().is_some_and(|token| !token.repositories.is_empty())
 }
 
 async fn named_by_token(read: &impl Read, identity: &Identity) -> Result<Vec<Repository>, StoreError> {

@@ -77,8 +77,8 @@ async fn a_token_cannot_create_a_token_with_more_access() {
         (&narrow, json!({ "scopes": ["all"] }), 403),
         (&public, json!({ "scopes": ["read:user"] }), 403),
         (&public, json!({ "scopes": ["read:user", "public-only"] }), 201),
-        (&repo_a_token, json!({ "scopes": ["all"], "repositories": b_only }), 400),
-        (&repo_a_token, json!({ "scopes": ["all"], "repositories": a_only }), 201),
+        (&repo_a_token, json!({ "scopes": ["all"], "repositories": b_only }), 403),
+        (&repo_a_token, json!({ "scopes": ["all"], "repositories": a_only }), 403),
         (&short, json!({ "scopes": ["all"] }), 403),
         (&short, json!({ "scopes": ["all"], "expires_at": "2100-01-01T00:00:00Z" }), 403),
         (&short, json!({ "scopes": ["all"], "expires_at": "2098-01-01T00:00:00Z" }), 201),
@@ -99,8 +99,51 @@ async fn a_token_cannot_create_a_token_with_more_access() {
     assert_eq!(world.get(&public, "/repos/octo/a").await.0, 404);
     let (_, list) = world.get(&basic("octo", PASSWORD), "/users/octo/tokens?limit=50").await;
     let limited: Vec<_> = list.as_array().expect("a list").iter().filter_map(|t| t.get("repositories")).collect();
-    assert_eq!(limited.len(), 2);
+    assert_eq!(limited.len(), 1);
     assert_eq!(limited[0][0]["full_name"], "octo/a");
+}
+
+#[tokio::test]
+async fn a_token_limited_to_a_repository_changes_and_reads_nothing_else() {
+    let world = World::new().await;
+    world.user_with("boss", json!({ "admin": true })).await;
+    world.admin("post", "/admin/users/boss/repos", json!({ "name": "a" }), 201).await;
+    world.admin("post", "/admin/users/boss/orgs", json!({ "username": "team" }), 201).await;
+    world.admin("post", "/orgs/team/repos", json!({ "name": "b" }), 201).await;
+    let fields = json!({ "scopes": ["all"], "repositories": [{ "owner": "boss", "name": "a" }] });
+    let limited = format!("Bearer {}", world.token_with("boss", fields).await);
+    let hook = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
+    for (word, path, body) in [
+        ("post", "/user/repos", json!({ "name": "c" })),
+        ("post", "/orgs/team/repos", json!({ "name": "c" })),
+        ("post", "/admin/users/boss/repos", json!({ "name": "c" })),
+        ("post", "/repos/migrate", json!({ "repo_name": "c", "clone_addr": "https://forge.example/x.git" })),
+        ("get", "/user/hooks", Value::Null),
+        ("post", "/user/hooks", hook.clone()),
+        ("get", "/orgs/team/hooks", Value::Null),
+        ("post", "/orgs/team/hooks", hook.clone()),
+        ("get", "/admin/hooks", Value::Null),
+        ("post", "/admin/hooks", hook.clone()),
+        ("get", "/users/boss/tokens", Value::Null),
+        ("post", "/users/boss/tokens", json!({ "name": "wide", "scopes": ["all"] })),
+        ("delete", "/users/boss/tokens/1", Value::Null),
+        ("post", "/orgs", json!({ "username": "other" })),
+        ("patch", "/orgs/team", json!({ "description": "x" })),
+        ("delete", "/orgs/team/repos", Value::Null),
+        ("delete", "/orgs/team", Value::Null),
+        ("get", "/admin/users", Value::Null),
+        ("post", "/admin/users", json!({ "username": "eve", "email": "eve@example.org", "password": PASSWORD })),
+        ("patch", "/admin/users/boss", json!({ "full_name": "x" })),
+        ("get", "/repos/boss/a?sudo=admin", Value::Null),
+        ("patch", "/repos/team/b", json!({ "description": "x" })),
+    ] {
+        let answer = world.ask(&limited, word, path, body).await;
+        assert_eq!(answer.status, 403, "{word} {path}: {answer:?}");
+    }
+    assert_eq!(world.get(&limited, "/user").await.1["login"], "boss");
+    assert_eq!(world.status(&limited, "patch", "/repos/boss/a", json!({ "description": "x" })).await, 200);
+    assert_eq!(world.status(&limited, "post", "/repos/boss/a/hooks", hook).await, 201);
+    world.admin("get", "/repos/team/b", Value::Null, 200).await;
 }
 
 /// A token of an administrator without the admin scope cannot use administrator routes.
