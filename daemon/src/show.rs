@@ -1,35 +1,26 @@
 //! Converts rows to the objects of the REST API, for responses and for the payloads of deliveries.
 //!
-//! Has no knowledge of requests and status codes. Reads from the store only what a row does not contain.
+//! The functions take values: rows, and the base URL of the daemon, with which all URLs start. `http::show` converts the
+//! results of services.
 
-mod deleted;
-mod deliveries;
 mod event;
-mod found;
 mod hooks;
 mod owners;
-mod tasks;
 
 use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
 pub(crate) use self::{
-    deleted::{restorable_artifact, restorable_repository, set_aside_item},
-    deliveries::{delivery, delivery_detail, guid},
     event::event,
-    found::{found_artifact, found_run},
-    hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
-    owners::{current_token, organization, permissions, team, token},
-    tasks::background_task,
+    hooks::{advice, hook, unsent_warning, warning},
+    owners::{organization, team},
 };
 use crate::{
     clock::Millis,
-    model::identity::Identity,
-    service::{
-        Context,
-        access::{AccessLevel, Action},
-        accounts, artifacts, ci,
-        repositories::FoundRepository,
+    model::{
+        access_level::{AccessLevel, Action},
+        identity::Identity,
+        words,
     },
     store::owners::Owner,
 };
@@ -81,7 +72,7 @@ pub(crate) fn user(root_url: &str, viewer: &Identity, row: &User) -> api::User {
         location: row.location.clone(),
         website: row.website.clone(),
         description: row.description.clone(),
-        visibility: accounts::visibility_word(row.visibility()).into(),
+        visibility: words::visibility_word(row.visibility()).into(),
         username: row.name.clone(),
         must_change_password: sees_private_fields && row.must_change_password,
         ..api::User::default()
@@ -113,17 +104,11 @@ pub(crate) fn owner(root_url: &str, viewer: &Identity, owner: &Owner) -> api::Us
             location: org.location.clone(),
             website: org.website.clone(),
             description: org.description.clone(),
-            visibility: accounts::visibility_word(org.visibility()).into(),
+            visibility: words::visibility_word(org.visibility()).into(),
             username: org.name.clone(),
             ..api::User::default()
         },
     }
-}
-
-/// Converts a repository as `viewer` may see it.
-pub(crate) fn repository(context: &Context, viewer: &Identity, found: &FoundRepository) -> api::Repository {
-    let live = context.migrations.live(found.repository.id);
-    repository_of(&context.root_url, viewer, &found.owner, &found.repository, found.access_level, live)
 }
 
 /// The progress of a running migration. All fields are empty while no migration is running.
@@ -138,7 +123,7 @@ pub struct LiveMigration {
 }
 
 /// Converts a repository of `owner` as `viewer` may see it. `live` is the progress of its running migration.
-pub(crate) fn repository_of(
+pub(crate) fn repository(
     root_url: &str,
     viewer: &Identity,
     owner: &Owner,
@@ -221,8 +206,8 @@ pub(crate) fn run(root_url: &str, path: &str, row: &Run) -> api::Run {
         repository_id: number(row.repository_id),
         head_sha: row.head_sha.clone(),
         head_branch: row.head_branch.clone(),
-        status: ci::status_word(row.status()).into(),
-        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        status: words::run_status_word(row.status()).into(),
+        conclusion: words::conclusion_word(row.conclusion()).into(),
         started_at: time(row.created_ms),
         completed_at: time(row.completed_ms),
     }
@@ -241,8 +226,8 @@ pub(crate) fn job(root_url: &str, path: &str, run: &Run, row: &Job) -> api::Job 
         run_attempt: 1,
         head_sha: run.head_sha.clone(),
         head_branch: run.head_branch.clone(),
-        status: ci::status_word(row.status()).into(),
-        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        status: words::run_status_word(row.status()).into(),
+        conclusion: words::conclusion_word(row.conclusion()).into(),
         created_at: time(row.started_ms),
         started_at: time(row.started_ms),
         completed_at: time(row.completed_ms),
@@ -283,7 +268,7 @@ pub(crate) fn artifact(root_url: &str, path: &str, row: &Artifact, run: &Run, no
         archive_download_url: format!("{url}/zip"),
         url,
         expired,
-        digest: artifacts::digest_text(&content.sha256),
+        digest: words::digest_text(&content.sha256),
         created_at: time(row.created_ms),
         updated_at: time(row.updated_ms),
         expires_at: time(row.expires_ms),
@@ -292,7 +277,7 @@ pub(crate) fn artifact(root_url: &str, path: &str, row: &Artifact, run: &Run, no
 }
 
 /// Converts the run of an artifact to its short object.
-fn artifact_run(row: &Artifact, run: &Run) -> api::ArtifactRun {
+pub(crate) fn artifact_run(row: &Artifact, run: &Run) -> api::ArtifactRun {
     api::ArtifactRun {
         id: number(row.run_id),
         repository_id: number(row.repository_id),

@@ -223,7 +223,7 @@ impl PayloadBuilder<'_> {
 
     fn repository(&self) -> api::Repository {
         let Subject { repository, owner, .. } = self.subject;
-        show::repository_of(self.root_url, READER, owner, repository, AccessLevel::Hidden, self.live.clone())
+        show::repository(self.root_url, READER, owner, repository, AccessLevel::Hidden, self.live.clone())
     }
 
     fn organization(&self) -> Option<api::Organization> {

@@ -21,6 +21,7 @@ mod page;
 mod pages;
 mod query;
 mod router;
+mod show;
 mod state;
 mod v1;
 
@@ -33,4 +34,3 @@ pub use self::{
     router::{ROUTES, router},
     state::AppState,
 };
-use crate::show;

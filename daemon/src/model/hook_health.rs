@@ -1,6 +1,6 @@
-//! Decides from the recent failures of a hook whether to probe it or to switch it off. Pure functions.
+//! The health of a hook, and the decisions to probe it or to switch it off. Pure functions.
 
-use farrier_proto::store::HookState;
+use farrier_proto::store::{Hook, HookState};
 
 use crate::clock::Millis;
 
@@ -22,6 +22,48 @@ pub fn is_hopeless(state: &HookState, now_ms: Millis, after_ms: Millis) -> bool 
         && state.failures >= DISABLE_FAILURES
         && state.failing_since_ms > 0
         && now_ms.saturating_sub(state.failing_since_ms) >= after_ms
+}
+
+/// The health of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookHealth {
+    /// The last attempt succeeded.
+    Ok,
+    /// The last attempt failed.
+    Failing,
+    /// Active, but nothing was sent yet.
+    Unused,
+    /// A user disabled it.
+    Off,
+    /// The daemon disabled it, because its deliveries failed for too long or the receiver answered 410.
+    Disabled,
+}
+
+impl HookHealth {
+    /// Every value.
+    pub const ALL: [Self; 5] = [Self::Ok, Self::Failing, Self::Unused, Self::Off, Self::Disabled];
+
+    /// Returns the health of the hook `row` with the state `state`.
+    pub fn of(row: &Hook, state: &HookState) -> Self {
+        match (row.active, state.failures) {
+            (false, _) if row.disabled_reason.is_empty() => Self::Off,
+            (false, _) => Self::Disabled,
+            (true, 1..) => Self::Failing,
+            (true, 0) if state.last_delivery_ms == 0 => Self::Unused,
+            (true, 0) => Self::Ok,
+        }
+    }
+
+    /// Returns the API's name of the health.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failing => "failing",
+            Self::Unused => "unused",
+            Self::Off => "off",
+            Self::Disabled => "disabled",
+        }
+    }
 }
 
 #[cfg(test)]

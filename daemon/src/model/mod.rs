@@ -17,3 +17,4 @@ pub mod scope;
 pub mod secret;
 pub mod signed_url;
 pub mod throttle;
+pub mod words;

@@ -92,15 +92,6 @@ pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -
     }
 }
 
-/// Returns the API's name of a visibility.
-pub fn visibility_word(visibility: Visibility) -> &'static str {
-    match visibility {
-        Visibility::Public => "public",
-        Visibility::Limited => "limited",
-        Visibility::Private => "private",
-    }
-}
-
 pub(super) fn visibility(word: &str) -> Result<Visibility, Error> {
     match word {
         "" | "public" => Ok(Visibility::Public),

@@ -4,7 +4,7 @@ use farrier_common::api;
 use farrier_proto::store::Event;
 
 use super::{number, time};
-use crate::service::ci;
+use crate::model::words;
 
 /// Converts an event.
 pub(crate) fn event(row: &Event) -> api::Event {
@@ -23,6 +23,6 @@ pub(crate) fn event(row: &Event) -> api::Event {
         after: change.after,
         run_id: (row.run_id != 0).then(|| number(row.run_id)),
         job_id: (row.job_id != 0).then(|| number(row.job_id)),
-        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        conclusion: words::conclusion_word(row.conclusion()).into(),
     }
 }

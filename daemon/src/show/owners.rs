@@ -1,14 +1,10 @@
-//! Converts organizations, their team and access tokens.
+//! Converts organizations and their team.
 
 use farrier_common::api;
-use farrier_proto::store::{Org, Token, User};
+use farrier_proto::store::Org;
 
 use super::{number, time};
-use crate::{
-    model::identity::Identity,
-    service::{Error, accounts, orgs::Permissions},
-    store::{Read, owners, repositories},
-};
+use crate::model::{identity::Identity, words};
 
 /// Converts an organization as `viewer` may see it.
 pub(crate) fn organization(root_url: &str, viewer: &Identity, row: &Org) -> api::Organization {
@@ -21,7 +17,7 @@ pub(crate) fn organization(root_url: &str, viewer: &Identity, row: &Org) -> api:
         description: row.description.clone(),
         website: row.website.clone(),
         location: row.location.clone(),
-        visibility: accounts::visibility_word(row.visibility()).into(),
+        visibility: words::visibility_word(row.visibility()).into(),
         repo_admin_change_team_access: row.repo_admin_change_team_access,
         username: row.name.clone(),
         created: time(row.created_ms),
@@ -40,70 +36,4 @@ pub(crate) fn team(root_url: &str, viewer: &Identity, row: &Org) -> api::Team {
         units: vec!["repo.code".into(), "repo.actions".into()],
         can_create_org_repo: true,
     }
-}
-
-/// Converts a user's permissions in an organization.
-pub(crate) fn permissions(found: Permissions) -> api::OrgPermissions {
-    api::OrgPermissions {
-        is_owner: found.owner,
-        is_admin: found.owner,
-        can_write: found.owner,
-        can_read: found.read,
-        can_create_repository: found.owner,
-    }
-}
-
-/// Converts a token. `clear` is its value, which only the response to its creation contains.
-pub(crate) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<api::AccessToken, Error> {
-    let set = |ms| (ms != 0).then(|| time(ms));
-    Ok(api::AccessToken {
-        id: number(row.id),
-        name: row.name.clone(),
-        sha1: clear.to_owned(),
-        token_last_eight: row.last_eight.clone(),
-        scopes: row.scopes.clone(),
-        created_at: time(row.created_ms),
-        last_used_at: set(row.last_used_ms),
-        expires_at: set(row.expires_ms),
-        repositories: limits(read, row).await?,
-    })
-}
-
-/// Converts the token of the current request, which uses it at `now`.
-pub(crate) async fn current_token(
-    read: &impl Read,
-    row: &Token,
-    user: &User,
-    now: i64,
-) -> Result<api::CurrentToken, Error> {
-    let used_ms = if row.last_used_ms == 0 { now } else { row.last_used_ms };
-    Ok(api::CurrentToken {
-        id: number(row.id),
-        name: row.name.clone(),
-        scopes: row.scopes.clone(),
-        created_at: time(row.created_ms),
-        last_used_at: time(used_ms),
-        expires_at: (row.expires_ms != 0).then(|| time(row.expires_ms)),
-        repositories: limits(read, row).await?,
-        user: api::TokenUser { id: number(user.id), login: user.name.clone() },
-    })
-}
-
-/// Returns the repositories that a token is limited to. Skips deleted ones.
-async fn limits(read: &impl Read, row: &Token) -> Result<Option<Vec<api::TokenRepository>>, Error> {
-    if row.repository_ids.is_empty() {
-        return Ok(None);
-    }
-    let mut shown = Vec::new();
-    for id in &row.repository_ids {
-        let Some(found) = repositories::get(read, *id).await? else { continue };
-        let Some(owner) = owners::owner(read, found.owner_kind(), found.owner_id).await? else { continue };
-        shown.push(api::TokenRepository {
-            id: Some(number(found.id)),
-            full_name: Some(format!("{}/{}", owner.name(), found.name)),
-            owner: owner.name().to_owned(),
-            name: found.name,
-        });
-    }
-    Ok(Some(shown))
 }

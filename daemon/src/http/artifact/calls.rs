@@ -13,6 +13,7 @@ use farrier_proto::{
 use super::twirp::{TwirpError, TwirpRequest};
 use crate::{
     http::show::number,
+    model::words,
     service::artifacts::{self, Create, Finalize, RunArtifactFilter},
 };
 
@@ -54,7 +55,7 @@ pub(super) async fn list(call: &TwirpRequest) -> Result<Response, TwirpError> {
             name: row.name.clone(),
             size: number(content.size),
             created_at: Some(Timestamp::from_millis(row.created_ms)),
-            digest: Some(artifacts::digest_text(&content.sha256)),
+            digest: Some(words::digest_text(&content.sha256)),
         }
     });
     Ok(call.response(&ListArtifactsResponse { artifacts: artifacts.collect() }))

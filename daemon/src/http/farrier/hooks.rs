@@ -24,13 +24,14 @@ use crate::{
     model::{
         hook_config::{self, TYPES},
         hook_event::EVENTS,
+        hook_health::HookHealth,
         identity::Identity,
         revision::Revision,
     },
     service::{
         Error,
         access::Action,
-        hooks::{self, Health, HookCursor, HookFilter, HookQuery, HookSort, ListedHook, ManageableHooks},
+        hooks::{self, HookCursor, HookFilter, HookQuery, HookSort, ListedHook, ManageableHooks},
         viewer,
     },
     store::Snapshot,
@@ -90,7 +91,7 @@ async fn reach(
 fn list_query(query: Option<&str>) -> Result<HookQuery, ApiError> {
     let scopes = [HookScope::System, HookScope::Default, HookScope::Repository, HookScope::Org, HookScope::User];
     let scopes = scopes.map(|scope| (hook_config::scope_text(scope), scope));
-    let health = Health::ALL.map(|health| (health.word(), health));
+    let health = HookHealth::ALL.map(|health| (health.word(), health));
     let sorts = [
         ("id", HookSort::Id),
         ("name", HookSort::Name),

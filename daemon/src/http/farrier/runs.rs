@@ -17,6 +17,7 @@ use crate::{
         page::{self, PageQuery},
         query, show,
     },
+    model::words,
     service::{
         Error,
         access::Action,
@@ -45,7 +46,7 @@ pub(in crate::http) async fn list(
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let repository = super::repository(&snapshot, &caller.identity, query, Action::ReadActions).await?;
     let before = query::number(query, "cursor")?;
-    let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (ci::status_word(status), status));
+    let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (words::run_status_word(status), status));
     let status = query::one_of(query, "status", &words)?;
     let selection = RunQuery { repository, status, before, limit: PageQuery::of_actions(query).limit };
     let (entries, next) = across::page(&snapshot, &caller.identity, &selection).await?;

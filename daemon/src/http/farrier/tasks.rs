@@ -10,9 +10,9 @@ use crate::{
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
+        show,
     },
     service::{Error, tasks},
-    show,
 };
 
 /// Lists running tasks and tasks that ended within the last hour, newest first.

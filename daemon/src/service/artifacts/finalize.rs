@@ -5,12 +5,13 @@ use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
 use super::{
     MISSING, block_refs,
     create::{check_quota, of_other_jobs},
-    digest_text, require_repository, rows,
+    require_repository, rows,
 };
 use crate::{
     blob::UploadKey,
     clock::Millis,
     config::UniquePer,
+    model::words,
     service::{Context, Error, authentication::JobIdentity},
     store::Tx,
 };
@@ -70,7 +71,7 @@ fn check_size(input: &Finalize, size: u64) -> Result<(), Error> {
 
 fn check_claims(input: &Finalize, size: u64, sha256: &[u8]) -> Result<(), Error> {
     check_size(input, size)?;
-    let actual = digest_text(sha256);
+    let actual = words::digest_text(sha256);
     match input.hash.as_deref() {
         None | Some("") => Ok(()),
         Some(expected) if expected.eq_ignore_ascii_case(&actual) => Ok(()),

@@ -65,8 +65,3 @@ async fn block_refs(read: &impl Read, key: UploadKey) -> Result<Arc<[BlockRef]>,
 fn block_ref(block: &Block) -> BlockRef {
     BlockRef { file: block.file, size: block.size }
 }
-
-/// Formats a digest as the protocol does: `sha256:` followed by hexadecimal digits.
-pub fn digest_text(sha256: &[u8]) -> String {
-    format!("sha256:{}", hex::encode(sha256))
-}

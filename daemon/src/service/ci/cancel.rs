@@ -3,13 +3,13 @@
 use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
 
 use super::{
-    JOBS_MAX, conclusion_word,
+    JOBS_MAX,
     end::{ending, finish},
     lease,
 };
 use crate::{
     clock::Millis,
-    model::identity::Identity,
+    model::{identity::Identity, words},
     service::{
         Context, Error,
         access::{self, Action},
@@ -38,7 +38,7 @@ pub async fn cancel_run(context: &Context, identity: &Identity, id: u64) -> Resu
             context.store.write(async |tx: Tx| cancel_some(&tx, recorder, identity, actor, id, now).await).await?;
         match run {
             Step::Completed(run) if is_first => {
-                let word = conclusion_word(run.conclusion());
+                let word = words::conclusion_word(run.conclusion());
                 return Err(Error::Exists {
                     message: format!("run {id} has already completed with conclusion {word}"),
                 });

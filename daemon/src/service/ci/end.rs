@@ -3,10 +3,10 @@
 use farrier_common::api;
 use farrier_proto::store::{Conclusion, Job, Repository, Run, RunStatus};
 
-use super::{JOBS_MAX, conclusion_word};
+use super::JOBS_MAX;
 use crate::{
     clock::Millis,
-    model::identity::Identity,
+    model::{identity::Identity, words},
     service::{
         Context, Error,
         access::{self, Action},
@@ -59,7 +59,7 @@ pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<EventKind<'a>> {
 
 /// Returns the error for changing a job that has ended.
 pub(super) fn ended(job: &Job) -> Error {
-    let word = conclusion_word(job.conclusion());
+    let word = words::conclusion_word(job.conclusion());
     Error::Exists { message: format!("job {} has already ended with conclusion {word}", job.id) }
 }
 

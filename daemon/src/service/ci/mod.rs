@@ -11,7 +11,7 @@ mod end;
 mod forget;
 mod lease;
 
-use farrier_proto::store::{Conclusion, Run, RunStatus};
+use farrier_proto::store::Run;
 
 pub use self::{
     begin::{StartedJob, begin},
@@ -25,25 +25,6 @@ use crate::store::{Read, runs};
 
 /// Maximum number of jobs in a run.
 pub const JOBS_MAX: usize = 1_000;
-
-/// Returns the API's name of a conclusion. Empty: none yet.
-pub fn conclusion_word(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Unspecified => "",
-        Conclusion::Success => "success",
-        Conclusion::Failure => "failure",
-        Conclusion::Cancelled => "cancelled",
-        Conclusion::Skipped => "skipped",
-    }
-}
-
-/// Returns the API's name of a status.
-pub fn status_word(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Completed => "completed",
-        RunStatus::InProgress | RunStatus::Unspecified => "in_progress",
-    }
-}
 
 /// Returns run `id` of `repository`.
 pub async fn run_in(read: &impl Read, repository: u64, id: u64) -> Result<Run, Error> {

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{FoundHook, Health, ManageableHooks, OwnerNames, manageable};
+use super::{FoundHook, ManageableHooks, OwnerNames, manageable};
 use crate::{
+    model::hook_health::HookHealth,
     service::Error,
     store::{
         Read, StoreError,
@@ -50,7 +51,7 @@ pub struct HookFilter {
     /// Only active or only inactive hooks.
     pub active: Option<bool>,
     /// Only hooks with this health. Empty: all.
-    pub health: Vec<Health>,
+    pub health: Vec<HookHealth>,
     /// Only hooks whose name, URL, owner or repository contains this lowercase text.
     pub text: String,
 }
@@ -230,7 +231,7 @@ impl<R: Read> Walk<'_, R> {
             && self.manageable.scopes.contains(&hook.scope())
             && (filter.scopes.is_empty() || filter.scopes.contains(&hook.scope()))
             && filter.active.is_none_or(|active| active == hook.active)
-            && (filter.health.is_empty() || filter.health.contains(&Health::of(hook, state)))
+            && (filter.health.is_empty() || filter.health.contains(&HookHealth::of(hook, state)))
     }
 
     async fn has_text(&mut self, hook: &Hook) -> Result<bool, Error> {

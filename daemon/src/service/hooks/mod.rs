@@ -8,7 +8,6 @@ mod check;
 mod copies;
 mod create;
 mod edit;
-mod health;
 mod manageable;
 mod owner;
 mod sweep;
@@ -22,7 +21,6 @@ pub use self::{
     copies::DefaultHookCopies,
     create::create,
     edit::edit,
-    health::Health,
     manageable::{ManageableHooks, OwnerNames, owner_names},
     owner::HookOwner,
     sweep::{next_due_ms, sweep},

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Converts a deleted repository.
-pub(crate) fn restorable_repository(entry: &repositories::DeletedRepository) -> api::RestorableRepository {
+pub(in crate::http) fn restorable_repository(entry: &repositories::DeletedRepository) -> api::RestorableRepository {
     let row = &entry.row;
     api::RestorableRepository {
         id: number(row.id),
@@ -24,7 +24,7 @@ pub(crate) fn restorable_repository(entry: &repositories::DeletedRepository) -> 
 }
 
 /// Converts a deleted artifact.
-pub(crate) fn restorable_artifact(entry: &artifacts::DeletedArtifact) -> api::RestorableArtifact {
+pub(in crate::http) fn restorable_artifact(entry: &artifacts::DeletedArtifact) -> api::RestorableArtifact {
     let row = &entry.row;
     api::RestorableArtifact {
         id: number(row.id),
@@ -40,7 +40,7 @@ pub(crate) fn restorable_artifact(entry: &artifacts::DeletedArtifact) -> api::Re
 }
 
 /// Converts an entry of `set-aside`.
-pub(crate) fn set_aside_item(item: &SetAsideEntry) -> api::SetAsideItem {
+pub(in crate::http) fn set_aside_item(item: &SetAsideEntry) -> api::SetAsideItem {
     api::SetAsideItem {
         path: item.path.display().to_string(),
         kind: item.kind.word().into(),

@@ -4,17 +4,20 @@ use farrier_common::api;
 use farrier_proto::store::Job;
 
 use super::{artifact, number, run, time};
-use crate::service::{
-    Context,
-    artifacts::across::{Availability, FoundArtifact},
-    ci,
+use crate::{
+    http::AppState,
+    model::words,
+    service::{
+        artifacts::across::{Availability, FoundArtifact},
+        ci::across::FoundRun,
+    },
 };
 
 /// Converts an artifact with its repository, run and job.
-pub(crate) fn found_artifact(context: &Context, entry: &FoundArtifact) -> api::FoundArtifact {
-    let now = context.now_ms();
-    let (row, shown) = (&entry.row, artifact(&context.root_url, &entry.path, &entry.row, &entry.run, now));
-    let state = Availability::of(row, now);
+pub(in crate::http) fn found_artifact(state: &AppState, entry: &FoundArtifact) -> api::FoundArtifact {
+    let now = state.now_ms();
+    let (row, shown) = (&entry.row, artifact(&state.root_url, &entry.path, &entry.row, &entry.run, now));
+    let availability = Availability::of(row, now);
     let content = row.content.as_ref();
     let upload = row.upload.as_ref();
     // Until the first upload is finalized, type and version are those of the upload.
@@ -27,7 +30,7 @@ pub(crate) fn found_artifact(context: &Context, entry: &FoundArtifact) -> api::F
         size_in_bytes: shown.size_in_bytes,
         url: shown.url,
         archive_download_url: shown.archive_download_url,
-        expired: state == Availability::Expired,
+        expired: availability == Availability::Expired,
         digest: if content.is_some() { shown.digest } else { String::new() },
         created_at: shown.created_at,
         updated_at: shown.updated_at,
@@ -35,15 +38,15 @@ pub(crate) fn found_artifact(context: &Context, entry: &FoundArtifact) -> api::F
         workflow_run: shown.workflow_run,
         repository: entry.path.clone(),
         job: api::ArtifactJob { id: number(row.job_id), name: entry.job.name.clone() },
-        state: state.word().into(),
+        state: availability.word().into(),
         mime_type: mime_type.cloned().unwrap_or_default(),
         version: version.unwrap_or_default(),
     }
 }
 
 /// Converts a run with its repository and its jobs.
-pub(crate) fn found_run(context: &Context, entry: &ci::across::FoundRun) -> api::FoundRun {
-    let shown = run(&context.root_url, &entry.path, &entry.run);
+pub(in crate::http) fn found_run(state: &AppState, entry: &FoundRun) -> api::FoundRun {
+    let shown = run(&state.root_url, &entry.path, &entry.run);
     api::FoundRun {
         id: shown.id,
         url: shown.url,
@@ -65,8 +68,8 @@ fn found_job(row: &Job) -> api::FoundJob {
     api::FoundJob {
         id: number(row.id),
         name: row.name.clone(),
-        status: ci::status_word(row.status()).into(),
-        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        status: words::run_status_word(row.status()).into(),
+        conclusion: words::conclusion_word(row.conclusion()).into(),
         started_at: time(row.started_ms),
         completed_at: time(row.completed_ms),
     }

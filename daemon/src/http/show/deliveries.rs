@@ -10,10 +10,8 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, He
 use super::{number, time};
 use crate::{
     clock::Millis,
-    service::{
-        Context,
-        deliveries::{history::Detail, known::Known},
-    },
+    http::AppState,
+    service::deliveries::{history::Detail, known::Known},
     webhook::{
         names_of,
         request::{native_body, uuid_text},
@@ -21,14 +19,14 @@ use crate::{
 };
 
 /// Returns the id that receivers see.
-pub(crate) fn guid(row: &Delivery) -> String {
+pub(in crate::http) fn guid(row: &Delivery) -> String {
     uuid_text(&row.uuid)
 }
 
 /// Converts a delivery for a list.
-pub(crate) fn delivery(context: &Context, known: &Known) -> api::Delivery {
+pub(in crate::http) fn delivery(state: &AppState, known: &Known) -> api::Delivery {
     let row = &known.row;
-    let tries = context.config.webhook.retry_schedule_secs.len() + 1;
+    let tries = state.config.webhook.retry_schedule_secs.len() + 1;
     api::Delivery {
         id: number(row.id),
         guid: guid(row),
@@ -42,8 +40,8 @@ pub(crate) fn delivery(context: &Context, known: &Known) -> api::Delivery {
         action: Some(row.action.clone()).filter(|action| !action.is_empty()),
         repository: Some(known.repository.clone()).filter(|path| !path.is_empty()),
         repository_id: (row.repository_id != 0).then(|| number(row.repository_id)),
-        state: state(row.state()).to_owned(),
-        trigger: trigger(row.trigger()).to_owned(),
+        state: state_word(row.state()).to_owned(),
+        trigger: trigger_word(row.trigger()).to_owned(),
         attempts: row.attempts,
         max_attempts: u32::try_from(tries).unwrap_or(u32::MAX),
         next_attempt_at: set(known.due_ms),
@@ -53,10 +51,10 @@ pub(crate) fn delivery(context: &Context, known: &Known) -> api::Delivery {
 }
 
 /// Converts a delivery with its attempts.
-pub(crate) fn delivery_detail(context: &Context, detail: &Detail) -> api::DeliveryDetail {
+pub(in crate::http) fn delivery_detail(state: &AppState, detail: &Detail) -> api::DeliveryDetail {
     let last = detail.attempts.last().cloned().unwrap_or_default();
     api::DeliveryDetail {
-        delivery: delivery(context, &detail.known),
+        delivery: delivery(state, &detail.known),
         url: last.url.clone(),
         request: request(&last, &detail.json),
         response: api::DeliveryResponse {
@@ -100,7 +98,7 @@ fn base64_of(bytes: &[u8]) -> Option<String> {
 fn attempt(row: &Attempt) -> api::DeliveryAttempt {
     api::DeliveryAttempt {
         number: row.number,
-        trigger: trigger(row.trigger()).to_owned(),
+        trigger: trigger_word(row.trigger()).to_owned(),
         started_at: time(row.started_ms),
         duration: seconds(row.duration_ms),
         status_code: row.status_code,
@@ -141,7 +139,7 @@ fn status(row: &Delivery) -> String {
     }
 }
 
-fn state(state: DeliveryState) -> &'static str {
+fn state_word(state: DeliveryState) -> &'static str {
     match state {
         DeliveryState::Unspecified | DeliveryState::Pending => "pending",
         DeliveryState::Success => "success",
@@ -150,7 +148,7 @@ fn state(state: DeliveryState) -> &'static str {
     }
 }
 
-fn trigger(trigger: DeliveryTrigger) -> &'static str {
+fn trigger_word(trigger: DeliveryTrigger) -> &'static str {
     match trigger {
         DeliveryTrigger::Unspecified | DeliveryTrigger::Event => "event",
         DeliveryTrigger::Retry => "retry",

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Converts a migration, at the time `now`.
-pub(crate) fn background_task(task: &MigrationTask, now: Millis) -> api::BackgroundTask {
+pub(in crate::http) fn background_task(task: &MigrationTask, now: Millis) -> api::BackgroundTask {
     let (progress, end) = (task.progress(), task.end());
     let (state, error) = match end.as_ref().map(|(outcome, _)| outcome) {
         None => ("running", ""),

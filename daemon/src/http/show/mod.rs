@@ -1,0 +1,46 @@
+//! Converts the results of services to the objects of the REST API. Uses [`crate::show`] for the rows in them.
+
+mod deleted;
+mod deliveries;
+mod found;
+mod hooks;
+mod tasks;
+mod tokens;
+
+use farrier_common::api;
+
+pub(super) use self::{
+    deleted::{restorable_artifact, restorable_repository, set_aside_item},
+    deliveries::{delivery, delivery_detail, guid},
+    found::{found_artifact, found_run},
+    hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
+    tasks::background_task,
+    tokens::{current_token, token},
+};
+use super::AppState;
+pub(super) use crate::show::{
+    actions_url, artifact, artifact_run, event, http_date, job, number, organization, owner, run, task, team, time,
+    user,
+};
+use crate::{
+    model::identity::Identity,
+    service::{orgs::Permissions, repositories::FoundRepository},
+};
+
+/// Converts a repository as `viewer` may see it.
+pub(super) fn repository(state: &AppState, viewer: &Identity, found: &FoundRepository) -> api::Repository {
+    let FoundRepository { owner, repository, access_level } = found;
+    let live = state.migrations.live(repository.id);
+    crate::show::repository(&state.root_url, viewer, owner, repository, *access_level, live)
+}
+
+/// Converts a user's permissions in an organization.
+pub(super) fn permissions(found: Permissions) -> api::OrgPermissions {
+    api::OrgPermissions {
+        is_owner: found.owner,
+        is_admin: found.owner,
+        can_write: found.owner,
+        can_read: found.read,
+        can_create_repository: found.owner,
+    }
+}
