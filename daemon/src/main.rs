@@ -9,7 +9,8 @@ use farrierd::{
     check::{self, CheckError, Decision, Options},
     clock::Clock,
     config::{Config, DefaultPaths},
-    data_dir, git, manager,
+    data_dir::{self, DataDirError},
+    git, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
     store::engine::hide_guarded_panics,
@@ -75,10 +76,14 @@ fn main() -> ExitCode {
 
 fn exit_code(error: &RunError) -> u8 {
     match error {
-        RunError::Mismatch(_) | RunError::Damaged { .. } => BAD_DATA,
+        RunError::DataDir(error) => data_exit_code(error),
         RunError::Git(_) => BAD_CONFIG,
         _ => FAILED,
     }
+}
+
+fn data_exit_code(error: &DataDirError) -> u8 {
+    if error.is_bad_data() { BAD_DATA } else { FAILED }
 }
 
 fn check_config(args: &Args, file_only: bool) -> ExitCode {
@@ -127,7 +132,7 @@ fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
         Ok(restored) => restored,
         Err(error) => {
             print_error(&error);
-            return ExitCode::from(exit_code(&error));
+            return ExitCode::from(data_exit_code(&error));
         }
     };
     let (from, store) = (from.display(), restored.store.display());
@@ -161,7 +166,7 @@ fn print(report: &(impl Display + Serialize), json: bool) -> ExitCode {
 
 fn check_failed(error: &CheckError) -> ExitCode {
     print_error(error);
-    ExitCode::from(if let CheckError::Open(error) = error { exit_code(error) } else { FAILED })
+    ExitCode::from(if let CheckError::Open(error) = error { data_exit_code(error) } else { FAILED })
 }
 
 async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {

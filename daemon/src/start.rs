@@ -2,7 +2,7 @@
 
 mod error;
 
-use std::{fs, io, os::unix::fs::DirBuilderExt as _, path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use farrier_proto::store as rows;
 use nix::unistd::Group;
@@ -10,15 +10,13 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::RunError;
-pub(crate) use self::error::{data_failed, pair_failed, store_failed_at};
-use self::error::{failed_in, store_failed};
 use crate::{
     background,
     blob::{LocalBlobs, digest::Digests},
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
     control::Control,
-    data_dir::{self, STORE_FILE},
+    data_dir::{self, DataDirError},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
     http::{self, AppState, HttpService, PeerRules},
@@ -36,12 +34,8 @@ use crate::{
         sign_in::SignIn,
     },
     set_aside::SetAside,
-    store::{
-        Store, StoreError, Tx,
-        engine::{RedbEngine, RedbOptions},
-        secrets,
-    },
-    tasks::{self, Tasks},
+    store::{Store, StoreError, Tx, secrets},
+    tasks::Tasks,
     wake::Wake,
     webhook,
 };
@@ -77,10 +71,10 @@ pub async fn run(
     // Before the first write.
     let git_version = git::check_installed().await?;
     tracing::debug!(%git_version, "the installed git is supported");
-    let store = open_store(&config).await?;
+    let store = data_dir::open_store(&config).await?;
     let locked = data_dir::lock(&config.data_dir);
-    let locked = locked.map_err(|source| data_failed(&config, source))?;
-    let lock = locked.ok_or_else(|| RunError::InUse { path: config.data_dir.clone() })?;
+    let locked = locked.map_err(|source| DataDirError::from_io(&config, source))?;
+    let lock = locked.ok_or_else(|| DataDirError::InUse { path: config.data_dir.clone() })?;
     let ended = run_with_store(store, config, listeners, clock, stop, started).await;
     drop(lock);
     ended
@@ -101,7 +95,7 @@ pub async fn run_with_store(
     let context = build(store, config, &listeners, clock, tasks.clone()).await?;
     let peers = peer_rules(&context.config)?;
     // The open store locks the data directory, so no other process holds the mark.
-    let _mark = running::mark(&data_dir).map_err(|source| RunError::DataDir { path: data_dir, source })?;
+    let _mark = running::mark(&data_dir).map_err(|source| DataDirError::Unusable { path: data_dir, source })?;
     migrations::recover(&context).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&context).await.map_err(RunError::Recover)?;
     let state = AppState::new(context.clone(), peers);
@@ -137,43 +131,10 @@ pub async fn run_with_store(
         log_filter: context.log_filter.subscribe(),
     };
     // Checked before the daemon reports that it is ready: the start has read only parts of the store.
-    context.store.health().await.map_err(|source| store_failed(&context.config, source))?;
+    context.store.health().await.map_err(|source| DataDirError::from_store(&context.config, source))?;
     drop((context, state));
     let _ = started.send(ready);
     Ok(tasks.supervise(grace).await?)
-}
-
-/// Opens the store and locks it for this process. Creates a missing store, unless the data directory has data. Does not
-/// write to an existing store.
-pub(crate) async fn open_store(config: &Config) -> Result<Store, RunError> {
-    let file = config.data_dir.join(STORE_FILE);
-    let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    if missing {
-        data_dir::check_missing_store(&config.data_dir).map_err(|error| pair_failed(config, error))?;
-    }
-    open_or_create_store(config).await
-}
-
-/// Opens or creates the store, without checking the data directory.
-pub(crate) async fn open_or_create_store(config: &Config) -> Result<Store, RunError> {
-    create_dir(&config.data_dir).map_err(|error| failed_in(config, error))?;
-    open_engine(config).await.map_err(|source| failed_in(config, store_failed(config, source)))
-}
-
-/// Checks all pages of the store and opens it read-only.
-pub(crate) async fn open_unchanged(config: &Config) -> Result<Store, RunError> {
-    let file = config.data_dir.join(STORE_FILE);
-    let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: false };
-    let opened = tasks::blocking(move || RedbEngine::open_unchanged(&file, options)).await;
-    let failed = |source| failed_in(config, store_failed(config, source));
-    let engine = opened.map_err(|source| failed(source.into()))?;
-    Store::open_as_is(Arc::new(engine)).await.map_err(failed)
-}
-
-async fn open_engine(config: &Config) -> Result<Store, StoreError> {
-    let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
-    let engine = RedbEngine::open(&config.data_dir.join(STORE_FILE), options)?;
-    Store::open_as_is(Arc::new(engine)).await
 }
 
 async fn build(
@@ -183,17 +144,17 @@ async fn build(
     clock: Clock,
     tasks: Tasks,
 ) -> Result<Context, RunError> {
-    create_dir(&config.data_dir)?;
+    data_dir::create_dir(&config.data_dir)?;
     // Before anything is created or changed in the data directory.
-    data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| pair_failed(&config, error))?;
+    data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| DataDirError::from_pair(&config, error))?;
     let now = clock.now_ms();
-    let failed = |source| failed_in(&config, store_failed(&config, source));
+    let failed = |source| DataDirError::from_store(&config, source).refined(&config);
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
-        .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
+        .map_err(|source| DataDirError::Unusable { path: config.data_dir.clone(), source })?;
     let serving = Serving {
         started_ms: now,
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
@@ -249,12 +210,6 @@ fn peer_rules(config: &Config) -> Result<PeerRules, RunError> {
         admin_gid: group("socket.admin_group", &config.socket.admin_group)?,
         ci_gid: group("socket.ci_group", &config.socket.ci_group)?,
     })
-}
-
-/// Creates a directory that only the daemon's user can access.
-fn create_dir(path: &Path) -> Result<(), RunError> {
-    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    created.map_err(|source| RunError::DataDir { path: path.to_owned(), source })
 }
 
 fn group_id(key: &'static str, name: &str) -> Result<u32, RunError> {

@@ -12,15 +12,13 @@ use serde::Serialize;
 
 use super::{CheckError, artifacts, free_ids::FreeIds};
 use crate::{
-    RunError,
     blob::{BlobStore as _, LocalBlobs, UploadKey},
     clock::Clock,
     config::Config,
-    data_dir,
+    data_dir::{self, DataDirError},
     git::Git,
     service::accounts::{self, ADMIN_ID},
     set_aside::SetAside,
-    start,
     store::{Store, StoreError, Tx, artifacts as artifact_rows, check as store_check, owners, refs, repositories},
     tasks,
 };
@@ -55,19 +53,19 @@ impl fmt::Display for DecisionReport {
 /// Pairs the store and the data of `config`. Creates a missing store and refuses a damaged one.
 pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result<DecisionReport, CheckError> {
     let dir = &config.data_dir;
-    let io_failed = |source| start::data_failed(config, source);
+    let io_failed = |source| DataDirError::from_io(config, source);
     let dir_to_inspect = dir.clone();
     let disk = tasks::blocking(move || data_dir::inspect_disk(&dir_to_inspect)).await.map_err(io_failed)?;
     let file = dir.join(data_dir::STORE_FILE);
     if !file.exists() && disk.is_empty() {
         return Err(CheckError::NoStore { path: dir.clone() });
     }
-    let in_use = || RunError::InUse { path: dir.clone() };
+    let in_use = || DataDirError::InUse { path: dir.clone() };
     let _lock = data_dir::lock(dir).map_err(io_failed)?.ok_or_else(in_use)?;
     if file.exists() {
-        drop(start::open_unchanged(config).await?);
+        drop(data_dir::open_unchanged(config).await?);
     }
-    let store = start::open_or_create_store(config).await?;
+    let store = data_dir::open_or_create_store(config).await?;
     store.write_format().await?;
 
     // Before sequences are raised, because the account must get the first id.
@@ -94,7 +92,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     pairing.handle_artifacts().await?;
     data_dir::pair_anew(&pairing.store, dir, &pairing.clock)
         .await
-        .map_err(|error| start::pair_failed(config, error))?;
+        .map_err(|error| DataDirError::from_pair(config, error))?;
     pairing.done.push(format!("the store and the data in {} belong together now", dir.display()));
     Ok(DecisionReport { done: pairing.done })
 }

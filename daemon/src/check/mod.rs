@@ -18,14 +18,12 @@ pub use self::{
     report::{CheckReport, Class, Finding, Mending, SetAsideItem},
 };
 use crate::{
-    RunError,
     blob::{BlobError, LocalBlobs},
     clock::{Clock, Millis},
     config::Config,
-    data_dir::{self, DiskState, PairError},
+    data_dir::{self, DataDirError, DiskState, PairError},
     git::{Git, GitError},
     set_aside::{SetAside, SetAsideEntry},
-    start,
     store::{Store, StoreError, ids::IdKind},
     tasks,
 };
@@ -50,7 +48,7 @@ pub enum CheckError {
     },
     /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] RunError),
+    Open(#[from] DataDirError),
     /// The store failed.
     #[error("reading or writing the store failed")]
     Store(#[from] StoreError),
@@ -73,27 +71,27 @@ pub enum CheckError {
 /// Checks the pages of the store first. If one is damaged, the report contains nothing else. If store and data do not
 /// belong together, the report says so and `repair` is refused, since an operator has to decide.
 pub async fn run(config: &Config, options: Options) -> Result<CheckReport, CheckError> {
-    let pair_failed = |error| start::pair_failed(config, error);
+    let pair_failed = |error| DataDirError::from_pair(config, error);
     if !config.data_dir.join(data_dir::STORE_FILE).is_file() {
         data_dir::check_missing_store(&config.data_dir).map_err(pair_failed)?;
         return Err(CheckError::NoStore { path: config.data_dir.clone() });
     }
-    let mut store = match start::open_unchanged(config).await {
+    let mut store = match data_dir::open_unchanged(config).await {
         Ok(store) => store,
-        Err(RunError::Damaged { path, source }) => return Ok(CheckReport::of_damaged_store(&path, &source)),
+        Err(DataDirError::Damaged { path, source }) => return Ok(CheckReport::of_damaged_store(&path, &source)),
         Err(error) => return Err(error.into()),
     };
     let mismatch = match data_dir::check(&store, &config.data_dir).await {
         Ok(_) => None,
         // The check of sequences reports these.
         Err(PairError::Mismatch(mismatch)) if mismatch.is_repairable => None,
-        Err(PairError::Mismatch(mismatch)) if options.repair => return Err(RunError::Mismatch(mismatch).into()),
+        Err(PairError::Mismatch(mismatch)) if options.repair => return Err(DataDirError::Mismatch(mismatch).into()),
         Err(PairError::Mismatch(mismatch)) => Some(*mismatch),
         Err(error) => return Err(pair_failed(error).into()),
     };
     if options.repair {
         drop(store);
-        store = start::open_store(config).await?;
+        store = data_dir::open_store(config).await?;
     }
     let blobs = LocalBlobs::at(config.data_dir.join("artifacts"));
     let git = Git::open_read_only(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;

@@ -7,9 +7,11 @@
 
 mod compare;
 mod disk;
+mod error;
 mod file;
 mod lock;
 mod mismatch;
+mod open;
 mod restore;
 
 use std::{
@@ -20,9 +22,11 @@ use std::{
 
 use async_trait::async_trait;
 
+pub(crate) use self::open::{create_dir, open_or_create_store, open_store, open_unchanged};
 pub use self::{
     compare::{PairingProblem, StoreState, compare},
     disk::{DirectoryKind, DirectoryState, DiskState, inspect_disk},
+    error::DataDirError,
     file::{FILE, MarkFile},
     lock::{Lock, lock},
     mismatch::Mismatch,

@@ -6,13 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use super::{STORE_FILE, check_as, lock::lock};
+use super::{DataDirError, STORE_FILE, check_as, lock::lock};
 use crate::{
-    RunError,
     clock::Clock,
     config::Config,
     set_aside::SetAside,
-    start,
     store::{
         Store,
         engine::{EngineError, RedbEngine, RedbOptions},
@@ -33,16 +31,16 @@ pub struct Restored {
 ///
 /// `from` must be complete, belong to the data in `config.data_dir` and not be older than it. The current store
 /// is set aside. `dry_run` makes all checks and changes nothing.
-pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) -> Result<Restored, RunError> {
+pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) -> Result<Restored, DataDirError> {
     let data_dir = &config.data_dir;
     let store = data_dir.join(STORE_FILE);
-    let io_failed = |source| start::data_failed(config, source);
-    let in_use = || RunError::InUse { path: data_dir.clone() };
+    let io_failed = |source| DataDirError::from_io(config, source);
+    let in_use = || DataDirError::InUse { path: data_dir.clone() };
     if !data_dir.is_dir() {
         return Err(io_failed(std::io::ErrorKind::NotFound.into()));
     }
     if from.canonicalize().is_ok_and(|from| store.canonicalize().is_ok_and(|store| from == store)) {
-        return Err(RunError::SameFile { path: store });
+        return Err(DataDirError::SameFile { path: store });
     }
     // Also locked if the data directory has only a store: older daemons lock only the store.
     let _lock = if dry_run { None } else { Some(lock(data_dir).map_err(io_failed)?.ok_or_else(in_use)?) };
@@ -51,13 +49,13 @@ pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) 
     }
     let failed = |source| match source {
         // Not "another farrierd uses the data directory": the copy is in use.
-        source @ EngineError::InUse => RunError::Store { path: from.to_owned(), source: source.into() },
-        source => start::store_failed_at(from, data_dir, source.into()),
+        source @ EngineError::InUse => DataDirError::Store { path: from.to_owned(), source: source.into() },
+        source => DataDirError::from_store_file(from, data_dir, source.into()),
     };
     let copy = open_unchanged(from).await.map_err(failed)?;
     let copy = Store::open_as_is(Arc::new(copy)).await;
-    let copy = copy.map_err(|source| start::store_failed_at(from, data_dir, source))?;
-    check_as(&copy, from, data_dir).await.map_err(|error| start::pair_failed(config, error))?;
+    let copy = copy.map_err(|source| DataDirError::from_store_file(from, data_dir, source))?;
+    check_as(&copy, from, data_dir).await.map_err(|error| DataDirError::from_pair(config, error))?;
     drop(copy);
     if dry_run {
         return Ok(Restored { store, set_aside: None });

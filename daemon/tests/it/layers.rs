@@ -40,9 +40,6 @@ const LAYERS: [&str; 30] = [
     "lib",
 ];
 
-/// Uses of a higher module that still exist: both build the error of the start. Do not add to this list.
-const EXCEPTIONS: [(&str, &str); 2] = [("data_dir", "start"), ("check", "start")];
-
 #[test]
 fn modules_use_only_modules_of_lower_layers() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -53,15 +50,11 @@ fn modules_use_only_modules_of_lower_layers() {
     for ((from, to), file) in &uses {
         match (rank(from), rank(to)) {
             (Some(own), Some(used)) if used < own => {}
-            _ if EXCEPTIONS.contains(&(from.as_str(), to.as_str())) => {}
             (Some(_), Some(_)) => wrong.push(format!("{file}: {from} must not use {to}, which is a higher layer")),
             _ => wrong.push(format!("{file}: {from} uses {to}; add new top-level modules to LAYERS")),
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let unused: Vec<_> =
-        EXCEPTIONS.iter().filter(|(from, to)| !uses.contains_key(&((*from).into(), (*to).into()))).collect();
-    assert!(unused.is_empty(), "remove these exceptions, they are no longer needed: {unused:?}");
 }
 
 /// Adds the uses in all files below `directory`: the pair of top-level modules, with the first file that has it.
