@@ -52,7 +52,7 @@ async fn write(context: &DeliveryContext, outcomes: &[Outcome]) {
             context.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
         match written.await {
             Ok(disabled) => {
-                context.metrics.deliveries.hooks_off(disabled.len());
+                context.metrics.deliveries.count_disabled_hooks(disabled.len());
                 for (hook, reason) in disabled {
                     tracing::warn!(hook, reason, "a hook was switched off");
                 }

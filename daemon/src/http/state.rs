@@ -27,11 +27,6 @@ impl AppState {
         Self(Arc::new(HttpFields { context, peers, event_streams }))
     }
 
-    /// Returns the context of the services.
-    pub fn context(&self) -> &Context {
-        &self.0.context
-    }
-
     /// Returns the rules that map local users and groups to identities.
     pub fn peers(&self) -> &PeerRules {
         &self.0.peers

@@ -1,59 +1,54 @@
-//! Counters of attempts and deliveries since the start of the daemon.
+//! Counters of delivery attempts and finished deliveries since the start of the daemon.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use prometheus::{IntCounter, Registry};
 
+use super::{VALID, counters, register};
 use crate::store::deliveries::{NextStep, Outcome};
 
 /// Counts delivery attempts and finished deliveries.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct DeliveryMetrics {
-    arrived: AtomicU64,
-    missed: AtomicU64,
-    success: AtomicU64,
-    failed: AtomicU64,
-    cancelled: AtomicU64,
-    switched_off: AtomicU64,
+    succeeded_attempts: IntCounter,
+    failed_attempts: IntCounter,
+    succeeded: IntCounter,
+    failed: IntCounter,
+    cancelled: IntCounter,
+    disabled_hooks: IntCounter,
 }
 
 impl DeliveryMetrics {
+    pub(super) fn new(registry: &Registry) -> Self {
+        let attempts =
+            counters(registry, "farrier_delivery_attempts_total", "Delivery attempts, by result.", &["result"]);
+        let ended = counters(registry, "farrier_deliveries_total", "Finished deliveries, by state.", &["state"]);
+        let help = "Hooks that were disabled for failing.";
+        let disabled_hooks = IntCounter::new("farrier_hooks_switched_off_total", help).expect(VALID);
+        register(registry, &disabled_hooks);
+        Self {
+            succeeded_attempts: attempts.with_label_values(&["success"]),
+            failed_attempts: attempts.with_label_values(&["failure"]),
+            succeeded: ended.with_label_values(&["success"]),
+            failed: ended.with_label_values(&["failed"]),
+            cancelled: ended.with_label_values(&["cancelled"]),
+            disabled_hooks,
+        }
+    }
+
     /// Counts a recorded outcome.
     pub(super) fn count(&self, outcome: &Outcome) {
         if let Some(attempt) = &outcome.attempt {
-            add(if attempt.error_class.is_empty() { &self.arrived } else { &self.missed }, 1);
+            if attempt.error_class.is_empty() { &self.succeeded_attempts } else { &self.failed_attempts }.inc();
         }
         match outcome.then {
-            NextStep::Done => add(&self.success, 1),
-            NextStep::GiveUp | NextStep::Gone => add(&self.failed, 1),
-            NextStep::Cancel(_) => add(&self.cancelled, 1),
+            NextStep::Done => self.succeeded.inc(),
+            NextStep::GiveUp | NextStep::Gone => self.failed.inc(),
+            NextStep::Cancel(_) => self.cancelled.inc(),
             NextStep::Again { .. } => {}
         }
     }
 
-    /// Counts hooks that were switched off because they failed.
-    pub fn hooks_off(&self, hooks: usize) {
-        add(&self.switched_off, hooks as u64);
+    /// Counts hooks that were disabled because they failed.
+    pub fn count_disabled_hooks(&self, hooks: usize) {
+        self.disabled_hooks.inc_by(hooks as u64);
     }
-
-    /// Returns the number of attempts for each result.
-    pub fn attempts(&self) -> [(&'static str, u64); 2] {
-        [("success", read(&self.arrived)), ("failure", read(&self.missed))]
-    }
-
-    /// Returns the number of finished deliveries for each state.
-    pub fn ended(&self) -> [(&'static str, u64); 3] {
-        [("success", read(&self.success)), ("failed", read(&self.failed)), ("cancelled", read(&self.cancelled))]
-    }
-
-    /// Returns the number of hooks that were switched off because they failed.
-    pub fn switched_off(&self) -> u64 {
-        read(&self.switched_off)
-    }
-}
-
-fn add(counter: &AtomicU64, more: u64) {
-    counter.fetch_add(more, Ordering::Relaxed);
-}
-
-fn read(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed)
 }

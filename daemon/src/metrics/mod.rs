@@ -1,30 +1,50 @@
-//! Counters of the daemon: handled requests, delivery attempts and finished deliveries.
+//! Counters of the daemon, and the text that Prometheus reads.
+//!
+//! [`Metrics`] counts requests and deliveries when they happen. `service::metrics` adds the current values of the
+//! services, such as the size of the store, to the [`Exposition`] of a scrape.
 
 mod deliveries;
+mod exposition;
 mod requests;
 mod series;
 
+use prometheus::{IntCounterVec, Opts, Registry, core::Collector};
+use tokio::time::Instant;
+
 pub use self::{
     deliveries::DeliveryMetrics,
+    exposition::{CONTENT_TYPE, Exposition},
     requests::RequestMetrics,
     series::{Minute, Series},
 };
 use crate::store::deliveries::{NextStep, Outcome};
 
+/// Creating a metric fails only for an invalid or duplicate name.
+const VALID: &str = "metric names are valid and unique";
+
 /// All counters. They start at zero when the daemon starts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Metrics {
-    /// Counts handled requests by protocol and status.
-    pub requests: RequestMetrics,
+    registry: Registry,
+    requests: RequestMetrics,
     /// Counts delivery attempts and finished deliveries.
     pub deliveries: DeliveryMetrics,
     /// Counts requests and delivery attempts per second, for the last minute.
     pub series: Series,
 }
 
+impl Default for Metrics {
+    fn default() -> Self {
+        let registry = Registry::new();
+        let requests = RequestMetrics::new(&registry);
+        let deliveries = DeliveryMetrics::new(&registry);
+        Self { registry, requests, deliveries, series: Series::default() }
+    }
+}
+
 impl Metrics {
     /// Counts a request for `path` that started at `started` and got the response status `status`.
-    pub fn count_request(&self, path: &str, status: u16, started: tokio::time::Instant) {
+    pub fn count_request(&self, path: &str, status: u16, started: Instant) {
         self.series.count_request(started);
         self.requests.count(path, status);
     }
@@ -36,4 +56,20 @@ impl Metrics {
         }
         self.deliveries.count(outcome);
     }
+
+    /// Returns the current values of all counters. The caller adds the other metrics.
+    pub fn exposition(&self) -> Exposition {
+        Exposition::new(self.registry.gather())
+    }
+}
+
+/// Registers a counter with several values that differ in `labels`.
+fn counters(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+    let counters = IntCounterVec::new(Opts::new(name, help), labels).expect(VALID);
+    register(registry, &counters);
+    counters
+}
+
+fn register(registry: &Registry, collector: &(impl Collector + Clone + 'static)) {
+    registry.register(Box::new(collector.clone())).expect(VALID);
 }

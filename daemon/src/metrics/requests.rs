@@ -1,30 +1,31 @@
 //! Counters of handled requests, by protocol and status.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use prometheus::{IntCounter, Registry};
+
+use super::counters;
 
 /// Protocols and APIs, by the path of a request.
 const CLASSES: [&str; 6] = ["api", "farrier", "twirp", "blob", "git", "other"];
 const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Counts handled requests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RequestMetrics {
-    counts: [[AtomicU64; STATUSES.len()]; CLASSES.len()],
+    counts: [[IntCounter; STATUSES.len()]; CLASSES.len()],
 }
 
 impl RequestMetrics {
+    pub(super) fn new(registry: &Registry) -> Self {
+        let help = "Handled requests, by protocol and first digit of the status.";
+        let all = counters(registry, "farrier_http_requests_total", help, &["class", "status"]);
+        // Looked up once, since a lookup for each request would hash its labels.
+        Self { counts: CLASSES.map(|class| STATUSES.map(|status| all.with_label_values(&[class, status]))) }
+    }
+
     /// Counts a request for `path` that got the response status `status`.
     pub(super) fn count(&self, path: &str, status: u16) {
         let digit = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
-        self.counts[class(path)][digit].fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns each class and status with its count.
-    pub fn counted(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        let rows = self.counts.iter().zip(CLASSES);
-        rows.flat_map(|(row, class)| {
-            row.iter().zip(STATUSES).map(move |(count, status)| (class, status, count.load(Ordering::Relaxed)))
-        })
+        self.counts[class(path)][digit].inc();
     }
 }
 

@@ -30,7 +30,7 @@ use crate::{
 /// Converts a repository as `viewer` may see it.
 pub(super) fn repository(state: &AppState, viewer: &Identity, found: &FoundRepository) -> api::Repository {
     let FoundRepository { owner, repository, access_level } = found;
-    let live = state.migrations.live(repository.id);
+    let live = state.migrations.live(repository);
     crate::show::repository(&state.root_url, viewer, owner, repository, *access_level, live)
 }
 

@@ -55,7 +55,6 @@ impl<'a> EventRecorder<'a> {
     pub async fn record(&self, tx: &Tx, subject: Subject<'_>, kinds: &[EventKind<'_>]) -> Result<(), StoreError> {
         let hooks = self.hooks(tx, subject.repository, kinds).await?;
         let mut announced = Vec::new();
-        let live = self.context.migrations.live(subject.repository.id);
         for (id, kind) in self.numbers.iter().zip(kinds) {
             let event = self.event(*id, subject, kind);
             events::insert(tx, &event);
@@ -63,7 +62,7 @@ impl<'a> EventRecorder<'a> {
             if wanting.is_empty() {
                 continue;
             }
-            deliveries::put_first(tx, *id, &payload::build(&self.context.root_url, subject, live.clone(), kind));
+            deliveries::put_first(tx, *id, &payload(self.context, subject, kind));
             for (index, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
                 deliveries::enqueue(tx, &self.delivery(&event, hook, index));
                 announced.push(hook.id);
@@ -146,6 +145,10 @@ impl Drop for EventRecorder<'_> {
 
 /// Returns the payload of a test delivery. The commits are added before the first attempt.
 pub fn test_payload(context: &Context, subject: Subject<'_>, change: &RefChange) -> Payload {
-    let live = context.migrations.live(subject.repository.id);
-    payload::build(&context.root_url, subject, live, &EventKind::Ref { kind: "push", change, known: &[] })
+    payload(context, subject, &EventKind::Ref { kind: "push", change, known: &[] })
+}
+
+fn payload(context: &Context, subject: Subject<'_>, kind: &EventKind<'_>) -> Payload {
+    let live = context.migrations.live(subject.repository);
+    payload::build(&context.root_url, subject, live, kind)
 }

@@ -75,9 +75,11 @@ impl Migrations {
         Some(running.progress())
     }
 
-    /// Returns the progress of a repository's migration in the form that responses and payloads contain.
-    pub fn live(&self, repository: u64) -> LiveMigration {
-        let Progress { phase, objects, bytes, .. } = self.progress(repository).unwrap_or_default();
+    /// Returns the progress of a repository's migration for responses and payloads. Empty if none is running.
+    pub fn live(&self, repository: &Repository) -> LiveMigration {
+        // Most repositories were not imported, so the lock is not needed for them.
+        let running = repository.migration.as_ref().and_then(|_| self.progress(repository.id));
+        let Progress { phase, objects, bytes, .. } = running.unwrap_or_default();
         LiveMigration { phase, objects, bytes }
     }
 
