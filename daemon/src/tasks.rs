@@ -137,6 +137,16 @@ impl Tasks {
     }
 }
 
+/// Runs `work` to its end, even if the returned future is dropped. The shutdown does not wait for it. Returns `None`
+/// if `work` panicked or the runtime was stopped.
+pub fn detached<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> impl Future<Output = Option<T>> + Send + 'static {
+    #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
+    let handle = tokio::spawn(work);
+    async move { handle.await.ok() }
+}
+
 /// Runs blocking `work` on a separate thread. A panic in `work` is resumed in the caller.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     begin(work).await

@@ -16,6 +16,7 @@ pub mod keys;
 pub mod listings;
 pub mod orgs;
 pub mod owners;
+pub mod range_counts;
 pub mod refs;
 pub mod repositories;
 pub mod runs;
@@ -36,8 +37,11 @@ use bytes::Bytes;
 use farrier_proto::store::Format;
 use prost::Message;
 
-use self::engine::{CountBucket, Engine, EngineError, EngineInfo, Key, KeyFilter, Range, Scan};
 pub use self::transact::{Snapshot, Tx};
+use self::{
+    engine::{Engine, EngineError, EngineInfo, Key, Range, Scan},
+    range_counts::RangeCounts,
+};
 
 /// The name of the store file in the data directory.
 pub const STORE_FILE: &str = "farrier.redb";
@@ -92,12 +96,6 @@ pub trait Read: Sync {
     fn scan_bytes(&self, scan: &Scan) -> impl Future<Output = Result<Vec<(Key, Bytes)>, StoreError>> + Send;
     /// Counts the keys in `range`, up to `cap`.
     fn count(&self, range: &Range, cap: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
-    /// Counts the entries of `range` that pass `filter`, in buckets in key order.
-    fn range_counts(
-        &self,
-        range: &Range,
-        filter: &KeyFilter,
-    ) -> impl Future<Output = Result<Vec<CountBucket>, StoreError>> + Send;
 
     /// Returns the row of `key`.
     fn get<M: Message + Default>(&self, key: &[u8]) -> impl Future<Output = Result<Option<M>, StoreError>> + Send {
@@ -153,11 +151,13 @@ pub trait Read: Sync {
 pub struct Store {
     engine: Arc<dyn Engine>,
     ids: Arc<ids::Ids>,
+    range_counts: Arc<RangeCounts>,
     commits: Arc<AtomicU64>,
 }
 
 impl Store {
-    /// Opens a store on `engine`. Checks the format level and writes it if the data is new.
+    /// Opens a store on `engine`. Checks the format level and writes it if the data is new. From then on, only this
+    /// store and its clones may write to the engine, because range counts do not include other commits.
     pub async fn open(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
         let store = Self::open_as_is(engine).await?;
         store.write_format().await?;
@@ -166,7 +166,7 @@ impl Store {
 
     /// Opens a store on `engine` without writing. Checks the format level if there is one.
     pub async fn open_as_is(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
-        let store = Self { engine, ids: Arc::default(), commits: Arc::default() };
+        let store = Self { engine, ids: Arc::default(), range_counts: Arc::default(), commits: Arc::default() };
         match store.read().await?.get::<Format>(&keys::format()).await? {
             Some(format) if format.level > value::FORMAT_LEVEL => {
                 Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL })
@@ -189,7 +189,15 @@ impl Store {
 
     /// Returns a snapshot of the current state.
     pub async fn read(&self) -> Result<Snapshot, StoreError> {
-        Ok(Snapshot::new(self.engine.snapshot().await?))
+        // Read before the view is created: the view contains all these commits.
+        let ended_before = self.range_counts.ended_before();
+        Ok(Snapshot::new(self.engine.snapshot().await?, Arc::clone(&self.range_counts), ended_before))
+    }
+
+    /// Divides counted ranges into small buckets, so that tests with few rows have several.
+    #[cfg(test)]
+    fn with_bucket_entries(self, bucket_entries: usize) -> Self {
+        Self { range_counts: Arc::new(RangeCounts::with_bucket_entries(bucket_entries)), ..self }
     }
 
     /// Runs `work` as a serializable, durable transaction.
@@ -202,7 +210,7 @@ impl Store {
         Fut: Future<Output = Result<T, E>> + Send,
         E: From<StoreError>,
     {
-        let result = transact::run(self.engine.as_ref(), work).await;
+        let result = transact::run(self.engine.as_ref(), &self.range_counts, work).await;
         if result.is_ok() {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }

@@ -3,82 +3,52 @@
 //! These are sums of range counts: the first call reads every entry, later calls only the parts that were
 //! written since.
 
-use farrier_proto::store::{Artifact, Repository, Visibility};
+use farrier_proto::store::Visibility;
 
+pub use super::range_counts::Total;
 use super::{
-    Read, StoreError,
-    engine::{KeyFilter, Range},
+    Snapshot, StoreError,
+    engine::{Key, Range},
     keys,
     listings::Sort,
-    value,
+    range_counts::KeyFilter,
 };
 
-/// A number of rows and their total size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Total {
-    /// Number of rows.
-    pub count: u64,
-    /// Total size, bytes.
-    pub size_bytes: u64,
-}
-
 /// Returns the total of all repositories. The size is that of the git data.
-pub async fn repositories(read: &impl Read) -> Result<Total, StoreError> {
-    let size = KeyFilter::weighing(b"size".to_vec(), |key, _| keys::listed_size(key).unwrap_or(0));
-    let mut total = Total::default();
+pub async fn repositories(snapshot: &Snapshot) -> Result<Total, StoreError> {
+    let mut totals = Vec::new();
     for class in [Visibility::Public, Visibility::Limited, Visibility::Private] {
-        let listed = |sort| Range::prefix(keys::listings(0, sort, class));
-        total.count += sum(read, &listed(Sort::Id), &KeyFilter::all()).await?;
-        total.size_bytes += sum(read, &listed(Sort::Size), &size).await?;
+        totals.push(sum(snapshot, keys::listings(0, Sort::Size, class), &KeyFilter::ListingSizes).await?);
     }
-    Ok(total)
+    Ok(totals.into_iter().sum())
 }
 
 /// Returns the total of all finalized artifacts, except deleted ones. Includes artifacts of deleted
 /// repositories.
-pub async fn artifacts(read: &impl Read) -> Result<Total, StoreError> {
-    artifacts_where(read, false).await
+pub async fn artifacts(snapshot: &Snapshot) -> Result<Total, StoreError> {
+    sum(snapshot, keys::tag("a"), &KeyFilter::Artifacts { deleted: false }).await
 }
 
 /// Returns the total of all restorable deleted artifacts.
-pub async fn deleted_artifacts(read: &impl Read) -> Result<Total, StoreError> {
-    artifacts_where(read, true).await
-}
-
-async fn artifacts_where(read: &impl Read, deleted: bool) -> Result<Total, StoreError> {
-    let size = move |key: &[u8], bytes: &[u8]| {
-        let row: Option<Artifact> = value::decode(key, bytes).ok();
-        let row = row.filter(|row| (row.deleted_ms != 0) == deleted);
-        row.and_then(|row| row.content).map(|content| content.size)
-    };
-    let [count_name, size_name] = if deleted { [b"gone", b"free"] } else { [b"kept", b"size"] };
-    let count = KeyFilter::weighing(count_name.to_vec(), move |key, bytes| size(key, bytes).is_some().into());
-    let size = KeyFilter::weighing(size_name.to_vec(), move |key, bytes| size(key, bytes).unwrap_or(0));
-    let all = Range::prefix(keys::tag("a"));
-    Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
+pub async fn deleted_artifacts(snapshot: &Snapshot) -> Result<Total, StoreError> {
+    sum(snapshot, keys::tag("a"), &KeyFilter::Artifacts { deleted: true }).await
 }
 
 /// Returns the total of all restorable deleted repositories. The size is that of the git data.
-pub async fn deleted_repositories(read: &impl Read) -> Result<Total, StoreError> {
-    let deleted = |key: &[u8], bytes: &[u8]| {
-        let row: Option<Repository> = value::decode(key, bytes).ok();
-        row.filter(|row| row.deleted_ms != 0).map(|row| row.size_bytes)
-    };
-    let count = KeyFilter::weighing(b"gone".to_vec(), move |key, bytes| deleted(key, bytes).is_some().into());
-    let size = KeyFilter::weighing(b"free".to_vec(), move |key, bytes| deleted(key, bytes).unwrap_or(0));
-    let all = Range::prefix(keys::repositories());
-    Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
+pub async fn deleted_repositories(snapshot: &Snapshot) -> Result<Total, StoreError> {
+    sum(snapshot, keys::repositories(), &KeyFilter::DeletedRepositories).await
 }
 
-async fn sum(read: &impl Read, range: &Range, filter: &KeyFilter) -> Result<u64, StoreError> {
-    Ok(read.range_counts(range, filter).await?.iter().map(|bucket| bucket.weight).sum())
+async fn sum(snapshot: &Snapshot, prefix: Key, filter: &KeyFilter) -> Result<Total, StoreError> {
+    let buckets = snapshot.range_counts(&Range::prefix(prefix), filter).await?;
+    Ok(buckets.iter().map(|bucket| bucket.total).sum())
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use farrier_proto::store::{Content, Repository};
+    use farrier_proto::store::{Artifact, Content, Repository};
 
     use super::*;
     use crate::store::{self, Store, Tx, engine::MemoryEngine};

@@ -12,9 +12,11 @@ use prost::Message;
 
 use super::{
     Read, StoreError,
-    engine::{CommitError, CountBucket, Engine, Key, KeyFilter, Range, Scan, Transaction, View, WriteSet},
+    engine::{CommitError, Engine, EngineError, Key, Range, Scan, Transaction, View, WriteSet},
+    range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
     value,
 };
+use crate::tasks;
 
 /// Most attempts of a transaction that conflicts.
 const TRIES_MAX: u32 = 20;
@@ -25,11 +27,21 @@ const PAUSE_MAX: Duration = Duration::from_millis(64);
 /// A consistent state of the store. Drop it soon: the file grows while an old snapshot is open.
 pub struct Snapshot {
     view: Box<dyn View>,
+    range_counts: Arc<RangeCounts>,
+    /// Every commit with a smaller number is in the view.
+    ended_before: CommitNumber,
 }
 
 impl Snapshot {
-    pub(super) fn new(view: Box<dyn View>) -> Self {
-        Self { view }
+    pub(super) fn new(view: Box<dyn View>, range_counts: Arc<RangeCounts>, ended_before: CommitNumber) -> Self {
+        Self { view, range_counts, ended_before }
+    }
+
+    /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
+    pub(super) async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
+        let Self { view, range_counts, ended_before } = self;
+        let counter = RangeCounter { view: view.as_ref(), range_counts, ended_before: *ended_before };
+        Ok(counter.count(range, filter).await?)
     }
 }
 
@@ -48,10 +60,6 @@ impl Read for Snapshot {
 
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, StoreError> {
         Ok(self.view.count(range, cap).await?)
-    }
-
-    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
-        Ok(self.view.range_counts(range, filter).await?)
     }
 }
 
@@ -86,10 +94,21 @@ impl Tx {
         self.inner.writes().insert(key, None);
     }
 
-    async fn commit(self) -> Result<(), CommitError> {
+    async fn commit(self, range_counts: &Arc<RangeCounts>) -> Result<(), CommitError> {
         let inner = Arc::into_inner(self.inner).expect("a transaction does not outlive its closure");
         let writes = inner.writes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        inner.transaction.commit(writes).await
+        if writes.is_empty() {
+            return inner.transaction.commit(writes).await;
+        }
+        let in_progress = range_counts.begin_commit(&writes);
+        let commit = inner.transaction.commit(writes);
+        // If the caller stops waiting, the commit may still take place. The range counts must see its end.
+        let committed = tasks::detached(async move {
+            let result = commit.await;
+            drop(in_progress);
+            result
+        });
+        committed.await.unwrap_or(Err(CommitError::Unknown(EngineError::Unavailable)))
     }
 }
 
@@ -152,17 +171,10 @@ impl Read for Tx {
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.scan_bytes(&Scan::of(range.clone(), limit)).await?.len() as u64)
     }
-
-    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
-        // One bucket for the whole range is a valid result, and this one includes the transaction's own writes.
-        let entries = self.scan_bytes(&Scan::of(range.clone(), usize::MAX)).await?;
-        let weight = entries.iter().map(|(key, value)| filter.weight(key, value)).sum();
-        Ok(vec![CountBucket { first: range.low.as_slice().into(), weight }])
-    }
 }
 
 /// Runs `work` until it commits or fails, at most [`TRIES_MAX`] times.
-pub(super) async fn run<T, E, F, Fut>(engine: &dyn Engine, work: F) -> Result<T, E>
+pub(super) async fn run<T, E, F, Fut>(engine: &dyn Engine, range_counts: &Arc<RangeCounts>, work: F) -> Result<T, E>
 where
     F: Fn(Tx) -> Fut + Send + Sync,
     Fut: Future<Output = Result<T, E>> + Send,
@@ -171,7 +183,7 @@ where
     for attempt in 0..TRIES_MAX {
         let tx = Tx::new(engine.begin().await.map_err(StoreError::from)?);
         let result = work(tx.clone()).await?;
-        match tx.commit().await {
+        match tx.commit(range_counts).await {
             Ok(()) => return Ok(result),
             Err(CommitError::Conflict) => tokio::time::sleep(pause(attempt)).await,
             Err(CommitError::Unknown(source)) => return Err(StoreError::Unknown(source).into()),
@@ -200,7 +212,7 @@ mod tests {
     use super::*;
     use crate::store::{
         Store,
-        engine::{EngineError, Faults, LostCommit, MemoryEngine},
+        engine::{Faults, LostCommit, MemoryEngine},
     };
 
     async fn store() -> (Store, Faults) {

@@ -11,7 +11,7 @@ use crate::{
         viewer::Viewer,
     },
     store::{
-        Read, StoreError,
+        Read, Snapshot, StoreError,
         engine::{Range, Scan},
         keys,
         listings::{self, ListingFilter, ListingQuery, RepositoryList, Sort},
@@ -62,7 +62,7 @@ pub struct RepositoryQuery {
 
 /// Returns a page of the repositories that `query` matches and `identity` sees, and their total number.
 pub async fn list(
-    read: &impl Read,
+    read: &Snapshot,
     identity: &Identity,
     query: &RepositoryQuery,
     skip: u64,
@@ -94,7 +94,7 @@ pub async fn list(
 
 /// Returns a page of the repositories of one owner, by id.
 pub async fn of_owner(
-    read: &impl Read,
+    read: &Snapshot,
     identity: &Identity,
     owner: &Owner,
     skip: u64,
@@ -111,7 +111,7 @@ pub async fn of_owner(
 
 /// Returns a page of the repositories that the caller owns, alone or through an organization, or collaborates on.
 pub async fn reachable(
-    read: &impl Read,
+    read: &Snapshot,
     identity: &Identity,
     (sort, reverse): (Sort, bool),
     skip: u64,
@@ -271,7 +271,7 @@ fn restrict(identity: &Identity, listing: &mut ListingQuery) {
 /// Keeps repositories that contain the text. If few names contain it, they are looked up; otherwise the scan of the
 /// lists compares it. Descriptions are not indexed.
 async fn with_text(
-    read: &impl Read,
+    read: &Snapshot,
     identity: &Identity,
     query: &RepositoryQuery,
     mut listing: ListingQuery,
@@ -306,7 +306,7 @@ async fn with_text(
 }
 
 async fn page(
-    read: &impl Read,
+    read: &Snapshot,
     identity: &Identity,
     listing: ListingQuery,
     skip: u64,

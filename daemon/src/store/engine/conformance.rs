@@ -4,7 +4,6 @@
 
 mod isolation;
 mod model;
-mod range_counts;
 mod reads;
 mod writes;
 
@@ -112,10 +111,6 @@ conformance! {
         a_missing_key_is_part_of_the_read_set,
         keys_that_a_scan_did_not_reach_may_change,
         blind_writes_do_not_conflict;
-    range_counts:
-        range_counts_cover_the_range,
-        range_counts_match_their_view_during_writes,
-        range_counts_are_part_of_the_read_set;
     model:
         any_sequence_of_operations_matches_a_map;
 }

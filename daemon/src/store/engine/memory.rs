@@ -11,14 +11,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    CommitError, CountBucket, Engine, EngineError, EngineInfo, Key, KeyFilter, Range, Scan, Transaction, View,
-    WriteSet,
+    CommitError, Engine, EngineError, EngineInfo, Key, Range, Scan, Transaction, View, WriteSet,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
-    range_counts,
 };
-
-/// Small buckets, so that tests with few rows have several.
-const BUCKET_ENTRIES: u64 = 4;
 
 type Rows = BTreeMap<Key, Bytes>;
 
@@ -212,11 +207,6 @@ impl View for MemoryTransaction {
         self.faults.check()?;
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.walk(&Scan::of(range.clone(), limit), limit).len() as u64)
-    }
-
-    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
-        let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
-        Ok(range_counts::count_entries(range, filter, BUCKET_ENTRIES, entries))
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod memory;
 mod optimistic;
-mod range_counts;
 mod redb;
 
 #[cfg(test)]
@@ -19,7 +18,6 @@ use bytes::Bytes;
 
 pub use self::{
     memory::{Faults, LostCommit, MemoryEngine},
-    range_counts::{CountBucket, KeyFilter},
     redb::{RedbEngine, RedbOptions, hide_guarded_panics},
 };
 
@@ -143,7 +141,7 @@ impl Scan {
     }
 }
 
-/// A consistent state of the store.
+/// A consistent state of the store. It does not change after the view was created.
 #[async_trait]
 pub trait View: Send + Sync {
     /// Returns the value of `key`.
@@ -154,12 +152,6 @@ pub trait View: Send + Sync {
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError>;
     /// Counts the keys in `range`, up to `cap`.
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError>;
-    /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
-    /// Reads the whole range, unless the engine caches counts.
-    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
-        let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
-        Ok(range_counts::count_entries(range, filter, range_counts::BUCKET_ENTRIES, entries))
-    }
 }
 
 /// The writes of a transaction: `None` deletes the key.
@@ -170,6 +162,10 @@ pub type WriteSet = std::collections::BTreeMap<Key, Option<Bytes>>;
 pub trait Transaction: View {
     /// Commits `writes` atomically and durably. Fails with [`CommitError::Conflict`] if data that was read has
     /// changed.
+    ///
+    /// The effect is decided when this returns, also with [`CommitError::Unknown`]: either all views that are
+    /// created later contain the writes, or none does. If the returned future is dropped, the commit may still
+    /// take place.
     async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError>;
 }
 
@@ -185,7 +181,8 @@ pub struct EngineInfo {
 /// An ordered key-value store with serializable transactions.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
-    /// Returns a view of the current state. It must not be kept while waiting for a client.
+    /// Returns a view of the current state. The view contains every commit that has returned before. It must not be
+    /// kept while waiting for a client.
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError>;
     /// Begins a transaction. It must be short and must not be kept over other I/O.
     async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError>;

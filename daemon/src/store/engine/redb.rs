@@ -8,7 +8,6 @@
 mod create;
 mod failure;
 mod overlay;
-mod range_counts;
 mod view;
 mod writer;
 
@@ -43,7 +42,6 @@ use self::{
     create::create_file,
     failure::{failed_io, failure, guarded},
     overlay::Overlay,
-    range_counts::RangeCounts,
     view::{RedbTransaction, RedbView},
     writer::{QUEUE_MAX_BYTES, Request, StoreWriter},
 };
@@ -138,7 +136,6 @@ impl RedbEngine {
         let shared = Arc::new(Shared {
             open: RwLock::new(Some(Open::new(database, 0))),
             committed: AtomicU64::new(0),
-            range_counts: RangeCounts::default(),
             damage: OnceLock::new(),
             requests,
             queue_permits: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
@@ -197,8 +194,6 @@ struct Shared {
     /// Number of the last published commit. A transaction reads it *before* it takes its snapshot. If a commit
     /// is published in between, the transaction may conflict without need, but it never misses a conflict.
     committed: AtomicU64,
-    /// Cached counts of long ranges.
-    range_counts: RangeCounts,
     /// The first damage that was detected. The store is unhealthy from then on.
     damage: OnceLock<String>,
     requests: mpsc::Sender<Request>,
@@ -304,8 +299,8 @@ impl Shared {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(open);
     }
 
-    /// Converts a read error. After an I/O error redb rejects further operations, so the writer is asked to
-    /// reopen the database.
+    /// Converts a read error. After an I/O error redb rejects further operations, so the writer gets a request
+    /// to reopen the database.
     fn read_failed(&self, error: ::redb::Error, generation: u64) -> EngineError {
         let reopen = matches!(error, ::redb::Error::PreviousIo | ::redb::Error::Io(_));
         let converted = failure(error);

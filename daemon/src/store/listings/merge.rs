@@ -7,42 +7,43 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use crate::store::{
-    Read, StoreError,
-    engine::{CountBucket, Key, KeyFilter, Range, Scan},
+    Read as _, Snapshot, StoreError,
+    engine::{Key, Range, Scan},
+    range_counts::{CountBucket, KeyFilter},
 };
 
 /// Number of entries read at a time.
 const BATCH: usize = 128;
 
 /// The lists to merge and the filter of their entries.
-pub(super) struct Merge<'a, R> {
-    read: &'a R,
+pub(super) struct Merge<'a> {
+    snapshot: &'a Snapshot,
     filter: KeyFilter,
     lists: Vec<ListReader>,
     /// Keys of additional entries that are in none of the lists, sorted.
     singles: VecDeque<Key>,
 }
 
-impl<'a, R: Read> Merge<'a, R> {
+impl<'a> Merge<'a> {
     /// Merges the lists with these prefixes. The filter applies to their entries, not to `singles`.
     pub(super) async fn new(
-        read: &'a R,
+        snapshot: &'a Snapshot,
         filter: KeyFilter,
         prefixes: Vec<Key>,
         mut singles: Vec<Key>,
     ) -> Result<Self, StoreError> {
         let mut lists = Vec::with_capacity(prefixes.len());
         for prefix in prefixes {
-            let buckets = read.range_counts(&Range::prefix(prefix.as_slice()), &filter).await?;
+            let buckets = snapshot.range_counts(&Range::prefix(prefix.as_slice()), &filter).await?;
             lists.push(ListReader::new(prefix, buckets));
         }
         singles.sort_unstable();
-        Ok(Self { read, filter, lists, singles: singles.into() })
+        Ok(Self { snapshot, filter, lists, singles: singles.into() })
     }
 
     /// Returns the total number of entries.
     pub(super) fn total(&self) -> u64 {
-        self.lists.iter().flat_map(|list| &list.buckets).map(|bucket| bucket.weight).sum::<u64>()
+        self.lists.iter().flat_map(|list| &list.buckets).map(|bucket| bucket.total.count).sum::<u64>()
             + self.singles.len() as u64
     }
 
@@ -73,7 +74,7 @@ impl<'a, R: Read> Merge<'a, R> {
     /// Returns the next entry of the merged list.
     async fn next(&mut self) -> Result<Option<Key>, StoreError> {
         for list in &mut self.lists {
-            list.fill(self.read, &self.filter).await?;
+            list.fill(self.snapshot, &self.filter).await?;
         }
         let fronts = self.lists.iter_mut().map(|list| &mut list.entries).chain([&mut self.singles]);
         let first = fronts.filter(|entries| !entries.is_empty()).min_by(|a, b| a.front().cmp(&b.front()));
@@ -123,7 +124,7 @@ impl ListReader {
 
     /// Returns the start and the number of passing entries of each bucket.
     fn starts(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.buckets.iter().map(|bucket| (&bucket.first[self.prefix.len()..], bucket.weight))
+        self.buckets.iter().map(|bucket| (&bucket.first[self.prefix.len()..], bucket.total.count))
     }
 
     /// Moves to the bucket that contains `key`. Returns how many entries come before that bucket.
@@ -131,16 +132,16 @@ impl ListReader {
         let after = self.starts().take_while(|(start, _)| *start <= key).count();
         self.bucket = after.saturating_sub(1);
         self.rest.low = self.buckets[self.bucket].first.to_vec();
-        self.buckets[..self.bucket].iter().map(|bucket| bucket.weight).sum()
+        self.buckets[..self.bucket].iter().map(|bucket| bucket.total.count).sum()
     }
 
     /// Reads until there is an entry or the list ends.
-    async fn fill(&mut self, read: &impl Read, filter: &KeyFilter) -> Result<(), StoreError> {
+    async fn fill(&mut self, snapshot: &Snapshot, filter: &KeyFilter) -> Result<(), StoreError> {
         while self.entries.is_empty() && self.bucket < self.buckets.len() {
             let end = self.buckets.get(self.bucket + 1).map(|next| Key::from(&*next.first));
-            let empty = self.buckets[self.bucket].weight == 0;
+            let empty = self.buckets[self.bucket].total.count == 0;
             let range = Range { low: self.rest.low.clone(), high: end.clone().or_else(|| self.rest.high.clone()) };
-            let pairs = if empty { Vec::new() } else { read.scan_bytes(&Scan::of(range, BATCH)).await? };
+            let pairs = if empty { Vec::new() } else { snapshot.scan_bytes(&Scan::of(range, BATCH)).await? };
             match (pairs.last(), end) {
                 (Some((key, _)), _) if pairs.len() == BATCH => self.rest.low = [key.as_slice(), &[0]].concat(),
                 (_, Some(end)) => {

@@ -11,9 +11,10 @@ use farrier_proto::store::{Listing, Repository, Visibility};
 
 use self::merge::Merge;
 use super::{
-    Read, StoreError,
-    engine::{KeyFilter, Range, Scan},
-    keys, value,
+    Read, Snapshot, StoreError,
+    engine::{Range, Scan},
+    keys,
+    range_counts::KeyFilter,
 };
 
 /// First limit of the names with the same trigram in a search.
@@ -103,22 +104,13 @@ impl ListingFilter {
 
     /// Returns the same filter for stored list entries.
     fn key_filter(&self) -> KeyFilter {
-        if self.is_empty() {
-            return KeyFilter::all();
-        }
-        let flags =
-            [self.private, self.template, self.archived].map(|flag| flag.map_or(b'-', |flag| b'0' + u8::from(flag)));
-        let filter = self.clone();
-        // An unreadable entry passes, so that reading the page returns the error.
-        KeyFilter::new([&flags[..], self.text.as_bytes()].concat(), move |key, bytes| {
-            value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing))
-        })
+        if self.is_empty() { KeyFilter::All } else { KeyFilter::Listings(self.clone()) }
     }
 }
 
 /// Returns the ids of the repositories on a page and the total number of repositories in the list.
 pub async fn page(
-    read: &impl Read,
+    snapshot: &Snapshot,
     query: &ListingQuery,
     skip: u64,
     limit: usize,
@@ -126,7 +118,7 @@ pub async fn page(
     let singles = query.singles.iter().filter(|row| query.filter.passes_row(row));
     let singles = singles.map(|row| keys::listing_suffix(query.sort, row)).collect();
     let prefixes = query.lists.iter().map(|list| keys::listings(list.scope, query.sort, list.class)).collect();
-    let merge = Merge::new(read, query.filter.key_filter(), prefixes, singles).await?;
+    let merge = Merge::new(snapshot, query.filter.key_filter(), prefixes, singles).await?;
     let total = merge.total();
     let (from, to) = (skip.min(total), skip.saturating_add(limit as u64).min(total));
     // A page of the reversed list is a page of the list in reverse order.
@@ -191,7 +183,7 @@ mod tests {
 
     /// Creates repositories 1 to 60 of two owners in mixed classes. Sizes decrease with the id.
     async fn store() -> (Store, Vec<Repository>) {
-        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store").with_bucket_entries(4);
         let rows: Vec<Repository> = (1..=60u64)
             .map(|id| Repository {
                 id,

@@ -177,6 +177,30 @@ async fn only_transactions_from_before_a_failed_commit_conflict() {
     assert!(matches!(result, Err(CommitError::Conflict)), "{result:?}");
 }
 
+/// Range counts and recovery after an unknown outcome rely on this.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_effect_of_a_commit_is_decided_when_it_returns() {
+    let mut unknown = 0;
+    for after in 0..40 {
+        let disk = Disk::default();
+        let engine = engine_on(&disk, RedbOptions::default()).expect("an empty disk");
+        let mut outcomes = Outcomes::default();
+        disk.arm(Fault::Once { after });
+        while outcomes.unknown.is_empty() && outcomes.done.len() < 20 {
+            outcomes.write(&engine, &format!("row{}", outcomes.done.len())).await;
+        }
+        let first = bounded(async || rows(&engine).await.ok()).await;
+        disk.heal();
+        outcomes.write_until_done(&engine).await;
+        let later = bounded(async || rows(&engine).await.ok()).await;
+        for row in outcomes.unknown.iter().map(String::as_bytes) {
+            assert_eq!(first.contains_key(row), later.contains_key(row), "the write or sync {after} failed");
+            unknown += 1;
+        }
+    }
+    assert!(unknown > 10, "{unknown}");
+}
+
 /// A failed read is an error of the reader. The engine then reopens the file.
 #[tokio::test]
 async fn the_engine_recovers_from_a_failed_read() {

@@ -12,14 +12,12 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, Table,
-    range_counts::BucketState,
     writer::{CommitRequest, QUEUE_MAX_BYTES, Request},
 };
 use crate::{
     store::engine::{
-        CommitError, CountBucket, EngineError, Key, KeyFilter, Range, Scan, Transaction, View, WriteSet,
+        CommitError, EngineError, Key, Range, Scan, Transaction, View, WriteSet,
         optimistic::{Reads, Version, check_sizes},
-        range_counts::{BUCKET_ENTRIES, BucketBuilder},
     },
     tasks,
 };
@@ -33,15 +31,12 @@ pub(super) struct RedbView {
     table: Arc<Table>,
     shared: Arc<Shared>,
     generation: u64,
-    /// The state has this version or a newer one.
-    since: Version,
 }
 
 impl RedbView {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
-        let since = shared.committed();
         let (table, generation) = shared.table()?;
-        Ok(Self { table, shared: Arc::clone(shared), generation, since })
+        Ok(Self { table, shared: Arc::clone(shared), generation })
     }
 
     /// Returns the values of `keys`, in the same order.
@@ -87,57 +82,6 @@ impl RedbView {
         Ok(cursor)
     }
 
-    /// Counts a short range; `None` if it has more entries than may be visited on an async worker.
-    fn count_inline(&self, range: &Range, filter: &KeyFilter) -> Result<Option<Vec<CountBucket>>, EngineError> {
-        self.shared.guarded(|| self.count_short(range, filter).map_err(|error| self.failed(error)))
-    }
-
-    fn count_short(&self, range: &Range, filter: &KeyFilter) -> Result<Option<Vec<CountBucket>>, StorageError> {
-        let mut builder = BucketBuilder::new(range, filter, BUCKET_ENTRIES);
-        for (visited, pair) in self.table.range::<&[u8]>(range.bounds())?.enumerate() {
-            if visited as u64 == INLINE_KEYS_MAX {
-                return Ok(None);
-            }
-            let (key, value) = pair?;
-            builder.add(key.value(), value.value());
-        }
-        Ok(Some(builder.finish()))
-    }
-
-    /// Counts the buckets in `parts` that have no weight, on a blocking thread, and stores the results in the cache.
-    async fn complete(
-        &self,
-        range: &Range,
-        filter: &KeyFilter,
-        parts: Vec<BucketState>,
-    ) -> Result<Vec<CountBucket>, EngineError> {
-        if let Some(buckets) = complete_buckets(&parts) {
-            return Ok(buckets);
-        }
-        let (table, shared, since) = (Arc::clone(&self.table), Arc::clone(&self.shared), self.since);
-        let (range, filter, generation) = (range.clone(), filter.clone(), self.generation);
-        let count_parts = move |shared: &Shared| {
-            let mut buckets = Vec::new();
-            for (index, part) in parts.iter().enumerate() {
-                let next = parts.get(index + 1).map(|next| next.first.to_vec());
-                let own = Range { low: part.first.to_vec(), high: next.or_else(|| range.high.clone()) };
-                match part.weight {
-                    Some(weight) => buckets.push(CountBucket { first: Arc::clone(&part.first), weight }),
-                    None => buckets.extend(count(&table, &own, &filter, |found| {
-                        shared.range_counts.store(&range, &filter, since, &own.low, found);
-                    })?),
-                }
-            }
-            Ok(buckets)
-        };
-        tasks::blocking(move || {
-            shared.guarded(|| {
-                count_parts(&shared).map_err(|error: StorageError| shared.read_failed(error.into(), generation))
-            })
-        })
-        .await
-    }
-
     fn failed(&self, error: StorageError) -> EngineError {
         self.shared.read_failed(error.into(), self.generation)
     }
@@ -160,41 +104,6 @@ impl View for RedbView {
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
         Ok(self.run_scan(&counting(range, cap)).await?.visited)
     }
-
-    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
-        let range_counts = &self.shared.range_counts;
-        if let Some(parts) = range_counts.buckets(range, filter, self.since) {
-            return self.complete(range, filter, parts).await;
-        }
-        match self.count_inline(range, filter)? {
-            Some(buckets) => Ok(buckets),
-            None => self.complete(range, filter, range_counts.insert(range, filter)).await,
-        }
-    }
-}
-
-/// Returns the buckets if all of them have a weight.
-fn complete_buckets(parts: &[BucketState]) -> Option<Vec<CountBucket>> {
-    let bucket = |part: &BucketState| Some(CountBucket { first: Arc::clone(&part.first), weight: part.weight? });
-    parts.iter().map(bucket).collect()
-}
-
-/// Counts all entries of `range`. Calls `found` with the buckets, or with `None` if there are no entries.
-fn count(
-    table: &Table,
-    range: &Range,
-    filter: &KeyFilter,
-    found: impl FnOnce(Option<Vec<CountBucket>>),
-) -> Result<Vec<CountBucket>, StorageError> {
-    let mut builder = BucketBuilder::new(range, filter, BUCKET_ENTRIES);
-    for pair in table.range::<&[u8]>(range.bounds())? {
-        let (key, value) = pair?;
-        builder.add(key.value(), value.value());
-    }
-    let is_empty = builder.is_empty();
-    let buckets = builder.finish();
-    found((!is_empty).then(|| buckets.clone()));
-    Ok(buckets)
 }
 
 /// Returns a scan that visits up to `cap` keys and returns none.
@@ -250,12 +159,16 @@ impl ScanCursor {
 /// A view that records its reads.
 pub(super) struct RedbTransaction {
     view: RedbView,
+    /// The state of the view has this version or a newer one.
+    since: Version,
     reads: Mutex<Reads>,
 }
 
 impl RedbTransaction {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
-        Ok(Self { view: RedbView::begin(shared)?, reads: Mutex::default() })
+        // Read before the view is created. See `Shared::committed`.
+        let since = shared.committed();
+        Ok(Self { view: RedbView::begin(shared)?, since, reads: Mutex::default() })
     }
 
     fn reads(&self) -> MutexGuard<'_, Reads> {
@@ -297,7 +210,7 @@ impl Transaction for RedbTransaction {
         if writes.is_empty() {
             return Ok(());
         }
-        let Self { view: RedbView { table, shared, since, .. }, reads } = *self;
+        let Self { view: RedbView { table, shared, .. }, since, reads } = *self;
         // An open snapshot would prevent the commit from freeing pages.
         drop(table);
         let reads = reads.into_inner().unwrap_or_else(PoisonError::into_inner);

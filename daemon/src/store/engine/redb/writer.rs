@@ -168,7 +168,6 @@ impl StoreWriter {
         if accepted.is_empty() {
             return;
         }
-        self.shared.range_counts.mark_written(version, &accepted.iter().map(|commit| &commit.writes));
         let outcome = self.write(&database, &accepted);
         drop(database);
         match outcome {
@@ -213,10 +212,15 @@ impl StoreWriter {
         }
     }
 
-    /// Replies to the transactions of a failed batch and reopens the database, because redb rejects further
-    /// writes to it.
+    /// Closes the database, because redb rejects further writes to it, replies to the transactions of a failed
+    /// batch, and opens the database again.
+    ///
+    /// The replies come after the database was closed: whether the transactions are in the file is then decided,
+    /// and no view of the state before them can be created.
     fn fail(&mut self, failure: BatchFailure, accepted: Vec<CommitRequest>) {
         let transactions = accepted.len();
+        self.pause();
+        self.close();
         match failure {
             BatchFailure::NotWritten(error) => {
                 if let EngineError::Damaged { reason } = &error {
@@ -234,13 +238,17 @@ impl StoreWriter {
                 reply_all(accepted, || Err(CommitError::Unknown(failure.error())));
             }
         }
-        self.pause();
-        self.reopen();
+        self.open();
     }
 
-    /// Closes the database and opens it again. The data of a failed commit counts as changed, whether or not it
-    /// was written, so older transactions that have read it conflict.
     fn reopen(&mut self) {
+        self.close();
+        self.open();
+    }
+
+    /// Closes the database. The data of a failed commit counts as changed, whether or not it was written, so older
+    /// transactions that have read it conflict.
+    fn close(&self) {
         // Readers are stopped first, so that no transaction begins on the old database with the new version.
         // Closing may panic if the file is damaged; opening then reports the damage.
         _ = guarded(|| {
@@ -248,6 +256,10 @@ impl StoreWriter {
             Ok(())
         });
         self.shared.publish(self.shared.committed() + 1);
+    }
+
+    /// Opens the closed database.
+    fn open(&mut self) {
         match self.connector.open() {
             Ok(database) => {
                 self.generation += 1;

@@ -1,0 +1,370 @@
+//! Keeps the buckets of long ranges, and decides for which snapshots their counts are valid.
+//!
+//! Commits are numbered in the order in which they begin. A commit marks the buckets of its keys *before* it begins,
+//! and stays in progress until its effect is decided. A snapshot has a number below which all commits had ended when it
+//! was created, so it contains all of these. A count is valid for a snapshot if both this snapshot and the snapshot in
+//! which it was counted contain the last commit that changed the bucket. A commit that conflicts, fails or has an
+//! unknown outcome needs no special treatment: its buckets are counted again.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use super::{CountBucket, KeyFilter, Total};
+use crate::store::engine::{Range, WriteSet};
+
+/// Number of entries in a full bucket when it is counted.
+const BUCKET_ENTRIES: usize = 256;
+/// Maximum number of kept ranges; the least recently used one is removed first.
+const RANGES_MAX: usize = 64;
+/// Maximum number of kept buckets of all ranges: a few megabytes.
+const BUCKETS_MAX: usize = 32_768;
+
+/// Number of a commit, in the order in which commits begin.
+pub(in crate::store) type CommitNumber = u64;
+
+/// The kept range counts of a store.
+pub(in crate::store) struct RangeCounts {
+    inner: Mutex<Inner>,
+    /// All commits with smaller numbers have ended.
+    ended_before: AtomicU64,
+    bucket_entries: usize,
+}
+
+struct Inner {
+    /// Number of the next commit.
+    next: CommitNumber,
+    in_progress: BTreeSet<CommitNumber>,
+    /// In order of use, most recently used last.
+    ranges: VecDeque<CachedRange>,
+}
+
+struct CachedRange {
+    range: Range,
+    filter: KeyFilter,
+    /// In key order. The first bucket starts where the range does.
+    buckets: Vec<CachedBucket>,
+}
+
+#[derive(Clone)]
+struct CachedBucket {
+    first: Arc<[u8]>,
+    /// The last commit that may have changed the bucket.
+    changed: CommitNumber,
+    /// `None` until the bucket is counted by a snapshot that contains `changed`.
+    total: Option<Total>,
+}
+
+/// A bucket as one snapshot gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BucketState {
+    pub(super) first: Arc<[u8]>,
+    /// `None` if the bucket must be counted.
+    pub(super) total: Option<Total>,
+}
+
+impl Default for RangeCounts {
+    fn default() -> Self {
+        Self::with_bucket_entries(BUCKET_ENTRIES)
+    }
+}
+
+impl RangeCounts {
+    /// Creates an empty cache with buckets of `bucket_entries` entries.
+    pub(in crate::store) fn with_bucket_entries(bucket_entries: usize) -> Self {
+        let inner = Inner { next: 1, in_progress: BTreeSet::new(), ranges: VecDeque::new() };
+        Self { inner: Mutex::new(inner), ended_before: AtomicU64::new(1), bucket_entries }
+    }
+
+    pub(super) fn bucket_entries(&self) -> usize {
+        self.bucket_entries
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a number below which all commits have ended. Read it *before* a snapshot is created.
+    pub(in crate::store) fn ended_before(&self) -> CommitNumber {
+        self.ended_before.load(Ordering::SeqCst)
+    }
+
+    /// Marks the buckets that `writes` change. The commit is in progress until the result is dropped. Drop it only
+    /// when the effect of the commit is decided, also if the outcome is unknown to the caller.
+    pub(in crate::store) fn begin_commit(self: &Arc<Self>, writes: &WriteSet) -> CommitInProgress {
+        let mut inner = self.lock();
+        let number = inner.next;
+        inner.next += 1;
+        inner.in_progress.insert(number);
+        for cached in &mut inner.ranges {
+            for (key, _) in writes.range::<[u8], _>(cached.range.bounds()) {
+                cached.mark_changed(key, number);
+            }
+        }
+        CommitInProgress { range_counts: Arc::clone(self), number }
+    }
+
+    fn end_commit(&self, number: CommitNumber) {
+        let mut inner = self.lock();
+        inner.in_progress.remove(&number);
+        let ended_before = inner.in_progress.first().copied().unwrap_or(inner.next);
+        self.ended_before.store(ended_before, Ordering::SeqCst);
+    }
+
+    /// Returns the kept buckets of `range` for a snapshot; `None` if the range is not kept.
+    pub(super) fn buckets(
+        &self,
+        range: &Range,
+        filter: &KeyFilter,
+        ended_before: CommitNumber,
+    ) -> Option<Vec<BucketState>> {
+        let mut inner = self.lock();
+        let index = inner.position(range, filter)?;
+        let cached = inner.ranges.remove(index)?;
+        let state = |bucket: &CachedBucket| BucketState {
+            first: Arc::clone(&bucket.first),
+            total: bucket.total.filter(|_| bucket.changed < ended_before),
+        };
+        let states = cached.buckets.iter().map(state).collect();
+        inner.ranges.push_back(cached);
+        Some(states)
+    }
+
+    /// Keeps `range` from now on, as one bucket without counts.
+    pub(super) fn insert(&self, range: &Range, filter: &KeyFilter) -> Vec<BucketState> {
+        let first: Arc<[u8]> = range.low.as_slice().into();
+        let mut inner = self.lock();
+        if inner.position(range, filter).is_none() {
+            // Commits that began earlier have not marked the bucket, so it counts as changed by the last of them.
+            let bucket = CachedBucket { first: Arc::clone(&first), changed: inner.next - 1, total: None };
+            inner.ranges.push_back(CachedRange { range: range.clone(), filter: filter.clone(), buckets: vec![bucket] });
+            inner.make_room();
+        }
+        vec![BucketState { first, total: None }]
+    }
+
+    /// Replaces the bucket with the extent `bucket` by its division and counts in a snapshot. `None` means that the
+    /// bucket has no entry.
+    ///
+    /// The counts are discarded if a commit that the snapshot may not contain has changed the bucket. The division is
+    /// kept in any case: it is right for every state, and the next snapshot then counts again only the parts that
+    /// have changed.
+    pub(super) fn record(
+        &self,
+        range: &Range,
+        filter: &KeyFilter,
+        ended_before: CommitNumber,
+        bucket: &Range,
+        counted: Option<&[CountBucket]>,
+    ) {
+        let mut inner = self.lock();
+        let Some(cached) = inner.position(range, filter).and_then(|index| inner.ranges.get_mut(index)) else { return };
+        let Ok(index) = cached.buckets.binary_search_by(|cached| (*cached.first).cmp(&bucket.low)) else { return };
+        let end = cached.buckets.get(index + 1).map(|next| &*next.first).or(range.high.as_deref());
+        let CachedBucket { changed, total, .. } = cached.buckets[index];
+        // Another snapshot has already counted or divided the bucket.
+        if total.is_some() || end != bucket.high.as_deref() {
+            return;
+        }
+        let is_valid = changed < ended_before;
+        match counted {
+            Some(counted) => {
+                let parts = counted.iter().map(|part| CachedBucket {
+                    first: Arc::clone(&part.first),
+                    changed,
+                    total: is_valid.then_some(part.total),
+                });
+                cached.buckets.splice(index..=index, parts);
+                inner.make_room();
+            }
+            None if !is_valid => {}
+            None if index == 0 => cached.buckets[index].total = Some(Total::default()),
+            None => {
+                cached.buckets.remove(index);
+                let previous = &mut cached.buckets[index - 1];
+                previous.changed = previous.changed.max(changed);
+            }
+        }
+    }
+}
+
+/// A commit whose effect is not decided yet.
+pub(in crate::store) struct CommitInProgress {
+    range_counts: Arc<RangeCounts>,
+    number: CommitNumber,
+}
+
+impl Drop for CommitInProgress {
+    fn drop(&mut self) {
+        self.range_counts.end_commit(self.number);
+    }
+}
+
+impl Inner {
+    fn position(&self, range: &Range, filter: &KeyFilter) -> Option<usize> {
+        self.ranges.iter().rposition(|cached| cached.range == *range && cached.filter == *filter)
+    }
+
+    fn make_room(&mut self) {
+        let buckets = |ranges: &VecDeque<CachedRange>| ranges.iter().map(|cached| cached.buckets.len()).sum::<usize>();
+        while self.ranges.len() > RANGES_MAX || (self.ranges.len() > 1 && buckets(&self.ranges) > BUCKETS_MAX) {
+            self.ranges.pop_front();
+        }
+    }
+}
+
+impl CachedRange {
+    /// Marks the bucket of `key`, which is in the range, as changed by the commit `number`.
+    fn mark_changed(&mut self, key: &[u8], number: CommitNumber) {
+        let index = self.buckets.partition_point(|bucket| *bucket.first <= *key).saturating_sub(1);
+        if let Some(bucket) = self.buckets.get_mut(index) {
+            bucket.changed = number;
+            bucket.total = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range() -> Range {
+        Range::prefix("k")
+    }
+
+    fn writes(keys: &[&str]) -> WriteSet {
+        keys.iter().map(|key| (key.as_bytes().to_vec(), None)).collect()
+    }
+
+    fn total(count: u64) -> Total {
+        Total { count, size_bytes: 10 * count }
+    }
+
+    fn bucket(first: &str, count: u64) -> CountBucket {
+        CountBucket { first: first.as_bytes().into(), total: total(count) }
+    }
+
+    /// Returns the extent of a bucket.
+    fn extent(low: &str, high: &str) -> Range {
+        Range { low: low.into(), high: Some(high.into()) }
+    }
+
+    fn record(range_counts: &RangeCounts, since: CommitNumber, bucket: &Range, counted: &[CountBucket]) {
+        let counted = (!counted.is_empty()).then_some(counted);
+        range_counts.record(&range(), &KeyFilter::All, since, bucket, counted);
+    }
+
+    /// Creates three buckets, counted before any commit.
+    fn three_buckets() -> Arc<RangeCounts> {
+        let range_counts = Arc::new(RangeCounts::default());
+        let since = range_counts.ended_before();
+        assert_eq!(range_counts.buckets(&range(), &KeyFilter::All, since), None);
+        assert_eq!(range_counts.insert(&range(), &KeyFilter::All).len(), 1);
+        record(&range_counts, since, &range(), &[bucket("k", 5), bucket("k5", 6), bucket("k8", 7)]);
+        range_counts
+    }
+
+    /// Returns the numbers of entries for a snapshot that was created now, or at `since`.
+    fn counts(range_counts: &RangeCounts, since: Option<CommitNumber>) -> Vec<Option<u64>> {
+        let since = since.unwrap_or_else(|| range_counts.ended_before());
+        let states = range_counts.buckets(&range(), &KeyFilter::All, since).expect("inserted");
+        states.into_iter().map(|state| state.total.map(|total| total.count)).collect()
+    }
+
+    #[test]
+    fn a_commit_discards_only_the_counts_of_the_buckets_of_its_keys() {
+        let range_counts = three_buckets();
+        drop(range_counts.begin_commit(&writes(&["j9", "l"])));
+        assert_eq!(counts(&range_counts, None), [Some(5), Some(6), Some(7)]);
+        drop(range_counts.begin_commit(&writes(&["k7"])));
+        assert_eq!(counts(&range_counts, None), [Some(5), None, Some(7)]);
+        let since = range_counts.ended_before();
+        record(&range_counts, since, &extent("k5", "k8"), &[bucket("k5", 3), bucket("k6", 4)]);
+        assert_eq!(counts(&range_counts, None), [Some(5), Some(3), Some(4), Some(7)]);
+        drop(range_counts.begin_commit(&writes(&["k", "k9"])));
+        assert_eq!(counts(&range_counts, None), [None, Some(3), Some(4), None]);
+    }
+
+    #[test]
+    fn counts_are_not_valid_for_older_snapshots() {
+        let range_counts = three_buckets();
+        let before = range_counts.ended_before();
+        drop(range_counts.begin_commit(&writes(&["k5"])));
+        record(&range_counts, before, &extent("k5", "k8"), &[bucket("k5", 9)]);
+        assert_eq!(counts(&range_counts, None), [Some(5), None, Some(7)], "the snapshot may lack the commit");
+        record(&range_counts, range_counts.ended_before(), &extent("k5", "k8"), &[bucket("k5", 9)]);
+        assert_eq!(counts(&range_counts, None), [Some(5), Some(9), Some(7)]);
+        assert_eq!(counts(&range_counts, Some(before)), [Some(5), None, Some(7)]);
+    }
+
+    #[test]
+    fn counts_of_a_bucket_are_not_kept_while_a_commit_that_changes_it_is_in_progress() {
+        let range_counts = three_buckets();
+        let first = range_counts.begin_commit(&writes(&["k5"]));
+        let second = range_counts.begin_commit(&writes(&["k6"]));
+        drop(second);
+        record(&range_counts, range_counts.ended_before(), &extent("k5", "k8"), &[bucket("k5", 9)]);
+        assert_eq!(counts(&range_counts, None), [Some(5), None, Some(7)]);
+        drop(first);
+        record(&range_counts, range_counts.ended_before(), &extent("k5", "k8"), &[bucket("k5", 9)]);
+        assert_eq!(counts(&range_counts, None), [Some(5), Some(9), Some(7)]);
+    }
+
+    #[test]
+    fn commits_that_began_before_a_range_was_kept_are_respected() {
+        let range_counts = Arc::new(RangeCounts::default());
+        let commit = range_counts.begin_commit(&writes(&["k5"]));
+        range_counts.insert(&range(), &KeyFilter::All);
+        record(&range_counts, range_counts.ended_before(), &range(), &[bucket("k", 9)]);
+        assert_eq!(counts(&range_counts, None), [None]);
+        drop(commit);
+        record(&range_counts, range_counts.ended_before(), &range(), &[bucket("k", 9)]);
+        assert_eq!(counts(&range_counts, None), [Some(9)]);
+    }
+
+    #[test]
+    fn the_division_is_kept_when_the_counts_are_not() {
+        let range_counts = Arc::new(RangeCounts::default());
+        range_counts.insert(&range(), &KeyFilter::All);
+        let since = range_counts.ended_before();
+        drop(range_counts.begin_commit(&writes(&["k5"])));
+        record(&range_counts, since, &range(), &[bucket("k", 5), bucket("k5", 6)]);
+        assert_eq!(counts(&range_counts, None), [None, None]);
+        record(&range_counts, range_counts.ended_before(), &range(), &[bucket("k", 11)]);
+        assert_eq!(counts(&range_counts, None), [None, None], "another snapshot has divided the bucket");
+    }
+
+    #[test]
+    fn an_empty_bucket_is_merged_with_the_previous_one() {
+        let range_counts = three_buckets();
+        let before = range_counts.ended_before();
+        drop(range_counts.begin_commit(&writes(&["k5", "k1"])));
+        record(&range_counts, before, &extent("k5", "k8"), &[]);
+        assert_eq!(counts(&range_counts, None), [None, None, Some(7)], "the snapshot may lack the commit");
+        record(&range_counts, range_counts.ended_before(), &extent("k5", "k8"), &[]);
+        assert_eq!(counts(&range_counts, None), [None, Some(7)]);
+        record(&range_counts, range_counts.ended_before(), &extent("k", "k8"), &[]);
+        assert_eq!(counts(&range_counts, None), [Some(0), Some(7)], "the first bucket is kept");
+        drop(range_counts.begin_commit(&writes(&["k6"])));
+        assert_eq!(counts(&range_counts, None), [None, Some(7)]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_used_ranges_are_kept() {
+        let range_counts = three_buckets();
+        for number in 0..2 * RANGES_MAX {
+            range_counts.insert(&Range::prefix(format!("{number:03}")), &KeyFilter::All);
+            assert!(range_counts.buckets(&range(), &KeyFilter::All, 1).is_some());
+        }
+        assert_eq!(range_counts.lock().ranges.len(), RANGES_MAX);
+        let many: Vec<_> = (0..BUCKETS_MAX).map(|number| bucket(&format!("x{number:06}"), 1)).collect();
+        let long = Range::prefix("x");
+        range_counts.insert(&long, &KeyFilter::All);
+        range_counts.record(&long, &KeyFilter::All, 1, &long, Some(&many));
+        assert_eq!(range_counts.lock().ranges.len(), 1);
+    }
+}
