@@ -50,11 +50,12 @@ pub enum SendResult {
 /// Reads the payload of a delivery, and adds the commits of a push if they are missing.
 pub async fn prepare(context: &DeliveryContext, row: Delivery) -> Result<Prepared, DeliveryError> {
     let snapshot = context.store.read().await?;
-    let Some(said) = deliveries::payload(&snapshot, row.event_id).await? else {
+    let Some(payload) = deliveries::payload(&snapshot, row.event_id).await? else {
         return Ok(Prepared::Cancelled(CancelReason::PayloadForgotten));
     };
     drop(snapshot);
-    let json: Bytes = if said.incomplete { completion::complete(context, &row, said).await? } else { said.json };
+    let json: Bytes =
+        if payload.incomplete { completion::complete(context, &row, payload).await? } else { payload.json };
     Ok(Prepared::Ready(Box::new(PreparedDelivery { row, json })))
 }
 
@@ -110,7 +111,7 @@ impl Attempting<'_> {
         let (row, hook) = (&self.ready.row, self.hook);
         let mask = Mask::of(hook);
         let (ended, reason) = ended(&answered, context.now_ms());
-        let asked = row.next_trigger();
+        let next_trigger = row.next_trigger();
         let number = row.attempts + 1;
         let mut attempt = Attempt {
             number,
@@ -148,13 +149,14 @@ impl Attempting<'_> {
             attempt.response_body = mask.bytes(answer.body);
             attempt.response_cut = answer.cut;
         }
-        let then = self.then(context, &ended, number);
-        let said_bytes = self.ready.json.len() as u64;
+        let next = self.next_step(context, &ended, number);
+        let payload_bytes = self.ready.json.len() as u64;
         let revision = Revision::of_hook(hook);
-        Outcome { delivery: row.id, hook: hook.id, revision, said_bytes, asked, attempt: Some(attempt), then }
+        Outcome { delivery: row.id, hook: hook.id, revision, payload_bytes, next_trigger, attempt: Some(attempt), next }
     }
 
-    fn then(&self, context: &DeliveryContext, ended: &AttemptResult, number: u32) -> NextStep {
+    /// Decides what follows the attempt.
+    fn next_step(&self, context: &DeliveryContext, ended: &AttemptResult, number: u32) -> NextStep {
         let chance = f64::from(u32::from_le_bytes(secret::random_bytes())) / f64::from(u32::MAX);
         match retry::next(ended, number, &context.config.webhook.retry_schedule_secs, chance) {
             Next::Done => NextStep::Done,
@@ -172,7 +174,7 @@ fn trigger(row: &Delivery) -> DeliveryTrigger {
     match row.next_trigger() {
         DeliveryTrigger::Unspecified if row.attempts > 0 => DeliveryTrigger::Retry,
         DeliveryTrigger::Unspecified => row.trigger(),
-        asked => asked,
+        requested => requested,
     }
 }
 

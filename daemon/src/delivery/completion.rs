@@ -19,7 +19,7 @@ use crate::{
     },
     store::{
         StoreError, Tx,
-        deliveries::{self, Said},
+        deliveries::{self, EventPayload},
         owners, repositories,
     },
     webhook::push::{self, Bounds, People, Pushed},
@@ -29,23 +29,27 @@ use crate::{
 const TRIES: u32 = 5;
 
 /// Returns the complete JSON of the event of `row`, after writing it to the store.
-pub(super) async fn complete(context: &DeliveryContext, row: &Delivery, said: Said) -> Result<Bytes, DeliveryError> {
-    let Some(mut event) = push::object(&said.json) else { return Ok(said.json) };
-    fill(context, row, &mut event, said.known).await?;
-    let made = push::bytes(&event);
+pub(super) async fn complete(
+    context: &DeliveryContext,
+    row: &Delivery,
+    payload: EventPayload,
+) -> Result<Bytes, DeliveryError> {
+    let Some(mut event) = push::object(&payload.json) else { return Ok(payload.json) };
+    fill(context, row, &mut event, payload.known).await?;
+    let complete = push::bytes(&event);
     context
         .store
         .write(async |tx: Tx| {
             // The worker of another hook may have written the payload already. Then that version is used.
             match deliveries::is_incomplete(&tx, row.event_id).await? {
-                Some(true) => deliveries::put_payload(&tx, row.event_id, &made),
-                Some(false) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|said| said.json)),
+                Some(true) => deliveries::put_payload(&tx, row.event_id, &complete),
+                Some(false) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|payload| payload.json)),
                 None => {}
             }
             Ok::<_, StoreError>(None)
         })
         .await
-        .map(|other| other.unwrap_or(made))
+        .map(|other| other.unwrap_or(complete))
         .map_err(DeliveryError::from)
 }
 

@@ -91,7 +91,7 @@ impl Dispatcher {
     }
 
     async fn hooks_with_queues(&self) -> Result<Vec<u64>, StoreError> {
-        deliveries::hooks_with_lines(&self.context.store.read().await?).await
+        deliveries::hooks_with_queue(&self.context.store.read().await?).await
     }
 
     /// Wakes the worker of `hook`, or starts one. A failing hook waits for its next probe, unless the call is urgent.
@@ -153,7 +153,7 @@ impl Dispatcher {
             if due.is_empty() {
                 return deliveries::next_retry_ms(&self.context.store.read().await?).await;
             }
-            self.context.store.write(async |tx: Tx| deliveries::line_up(&tx, &due).await).await?;
+            self.context.store.write(async |tx: Tx| deliveries::queue_due(&tx, &due).await).await?;
             for (_, hook, _) in &due {
                 self.wake(*hook, false);
             }

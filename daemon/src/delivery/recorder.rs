@@ -29,7 +29,7 @@ pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Repo
             batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
         write(&context, &outcomes).await;
         for (outcome, handle) in outcomes.iter().zip(handles) {
-            if let NextStep::Again { at_ms } = outcome.then {
+            if let NextStep::Again { at_ms } = outcome.next {
                 context.retries.due_at(at_ms);
             }
             if context.history.attempted(outcome.hook) {

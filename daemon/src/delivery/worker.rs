@@ -199,7 +199,7 @@ impl Worker {
                 let disable_after_ms = i64::try_from(self.context.config.webhook.disable_after.as_millis());
                 let hopeless =
                     hook_health::is_hopeless(&self.state, self.context.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
-                if outcome.then == NextStep::Gone || hopeless {
+                if outcome.next == NextStep::Gone || hopeless {
                     self.ending = Some(outcome.delivery);
                 }
                 self.hand_over(outcome).await;
@@ -262,8 +262,15 @@ fn note(state: &mut HookState, success: bool, now_ms: Millis) {
 }
 
 fn cancelled(hook: u64, delivery: u64, trigger: DeliveryTrigger, reason: CancelReason) -> Outcome {
-    let then = NextStep::Cancel(reason);
-    Outcome { delivery, hook, revision: Revision(0), asked: trigger, said_bytes: 0, attempt: None, then }
+    Outcome {
+        delivery,
+        hook,
+        revision: Revision(0),
+        payload_bytes: 0,
+        next_trigger: trigger,
+        attempt: None,
+        next: NextStep::Cancel(reason),
+    }
 }
 
 /// Separates deliveries to send from deliveries to cancel. The hook is read again before each attempt; here it only

@@ -39,7 +39,7 @@ impl DeliveryMetrics {
         if let Some(attempt) = &outcome.attempt {
             if attempt.error_class.is_empty() { &self.succeeded_attempts } else { &self.failed_attempts }.inc();
         }
-        match outcome.then {
+        match outcome.next {
             NextStep::Done => self.succeeded.inc(),
             NextStep::GiveUp | NextStep::Gone => self.failed.inc(),
             NextStep::Cancel(_) => self.cancelled.inc(),

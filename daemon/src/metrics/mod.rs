@@ -52,7 +52,7 @@ impl Metrics {
     /// Counts a recorded outcome of a delivery.
     pub fn count_outcome(&self, outcome: &Outcome) {
         if outcome.attempt.is_some() {
-            self.series.count_attempt(outcome.then == NextStep::Done);
+            self.series.count_attempt(outcome.next == NextStep::Done);
         }
         self.deliveries.count(outcome);
     }

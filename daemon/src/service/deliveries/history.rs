@@ -90,8 +90,8 @@ async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Deli
 pub async fn get(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Detail, Error> {
     let row = find(read, scope, text).await?;
     let attempts = deliveries::attempts(read, row.id).await?;
-    let said = deliveries::payload(read, row.event_id).await?;
-    let json = said.map(|said| said.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
+    let payload = deliveries::payload(read, row.event_id).await?;
+    let json = payload.map(|payload| payload.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
     Ok(Detail { known: one(read, row).await?, attempts, json })
 }
 
@@ -113,7 +113,7 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
             if deliveries::payload(&tx, row.event_id).await?.is_none() {
                 return Err(Error::Conflict { reason: "what this delivery said is forgotten".into() });
             }
-            deliveries::ask_again(&tx, &row, DeliveryTrigger::Manual, true);
+            deliveries::request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
             let row = deliveries::get(&tx, row.id).await?.ok_or(MISSING)?;
             one(&tx, row).await
         })
@@ -187,7 +187,7 @@ async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Resu
     let (rows, next) = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
     let mut count = 0;
     for row in rows.iter().filter(|row| is_recovered(row, since_ms)) {
-        deliveries::ask_again(tx, row, DeliveryTrigger::Manual, false);
+        deliveries::request_attempt(tx, row, DeliveryTrigger::Manual, false);
         count += 1;
     }
     let over = rows.last().is_some_and(|row| row.created_ms < since_ms);

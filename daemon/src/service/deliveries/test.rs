@@ -109,7 +109,7 @@ async fn insert(
     context
         .store
         .write(async |tx: Tx| {
-            deliveries::put_first(&tx, number, payload);
+            deliveries::put_initial_payload(&tx, number, payload);
             deliveries::insert_urgent(&tx, &row);
             Ok::<_, Error>(())
         })

@@ -33,7 +33,7 @@ pub struct Waiting {
 /// Returns the statistics of waiting deliveries.
 pub async fn waiting(context: &Context) -> Result<Waiting, Error> {
     let snapshot = context.store.read().await?;
-    let pending = deliveries::waiting_in_all(&snapshot, COUNT_MAX).await?;
+    let pending = deliveries::count_pending(&snapshot, COUNT_MAX).await?;
     let failing = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
     let failing: Vec<u64> =
         failing.filter(|(_, state)| hook_health::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
@@ -68,7 +68,7 @@ impl Due {
 async fn due(context: &Context, hooks_max: usize) -> Result<Vec<Due>, Error> {
     let (snapshot, now) = (context.store.read().await?, context.now_ms());
     let mut all = Vec::new();
-    for row in deliveries::heads_of_lines(&snapshot, hooks_max).await? {
+    for row in deliveries::first_in_queues(&snapshot, hooks_max).await? {
         let state = hooks::state(&snapshot, row.hook_id).await?;
         let since = due_since(&row, &state).filter(|at| *at <= now);
         all.extend(since.map(|since_ms| Due { since_ms, worked_ms: state.last_delivery_ms }));

@@ -62,7 +62,7 @@ impl<'a> EventRecorder<'a> {
             if wanting.is_empty() {
                 continue;
             }
-            deliveries::put_first(tx, *id, &payload(self.context, subject, kind));
+            deliveries::put_initial_payload(tx, *id, &payload(self.context, subject, kind));
             for (index, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
                 deliveries::enqueue(tx, &self.delivery(&event, hook, index));
                 announced.push(hook.id);

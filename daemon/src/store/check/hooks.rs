@@ -86,7 +86,7 @@ pub(super) fn payload_deliveries(key: &[u8]) -> Option<Range> {
 /// Compares the stored size of the delivery history with the sum over all deliveries. Returns the stored and
 /// the right size if they differ.
 pub async fn history(read: &impl Read) -> Result<Option<(u64, u64)>, StoreError> {
-    let stored = deliveries::remembered_bytes(read).await?;
+    let stored = deliveries::history_bytes(read).await?;
     let (mut range, mut bytes) = (Range::prefix(keys::deliveries()), 0_u64);
     loop {
         let pairs = read.scan_bytes(&Scan::of(range.clone(), PAGE)).await?;

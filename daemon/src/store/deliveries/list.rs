@@ -1,4 +1,4 @@
-//! Pages of what was delivered, newest first: by cursor at any depth, or by number.
+//! Pages of the delivery history, newest first: by cursor at any depth, or by number.
 
 use farrier_proto::store::{Delivery, DeliveryState};
 
@@ -9,42 +9,42 @@ use crate::store::{
     keys, value,
 };
 
-/// Rows that one page looks at before it gives a cursor in place of more items.
-const LOOK_MAX: usize = 20_000;
-/// Rows that are looked at in one step.
-const STEP: usize = 100;
-/// Deliveries are numbered before they are committed: a number says the time only this well.
-const SLACK_MS: i64 = 60_000;
-/// Most that is counted for a total.
-const COUNT_MAX: u64 = 10_000;
+/// Maximum number of rows that one page reads. A page that reaches it has a cursor and may have fewer items.
+const ROWS_READ_MAX: usize = 20_000;
+/// Number of rows read at a time if there is a filter.
+const BATCH: usize = 100;
+/// How much the order of creation times may differ from the order of ids. Ids are assigned before the commit.
+const CREATED_SLACK_MS: i64 = 60_000;
+/// Maximum number of deliveries that are counted for a total.
+const TOTAL_MAX: u64 = 10_000;
 
-/// Which deliveries are wanted.
+/// Restricts a list of deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
-    /// In one of these states; empty: in any.
+    /// Only deliveries in one of these states; empty for all.
     pub states: Vec<DeliveryState>,
-    /// Of this event; empty: of any.
+    /// Only deliveries of events of this kind; empty for all.
     pub event: String,
-    /// About this repository; `None`: about any.
+    /// Only deliveries about this repository.
     pub repository: Option<u64>,
-    /// Made at this time or later.
+    /// Only deliveries created at or after this time, milliseconds since the epoch.
     pub since_ms: Option<i64>,
-    /// Made before this time.
+    /// Only deliveries created before this time, milliseconds since the epoch.
     pub until_ms: Option<i64>,
 }
 
-/// Which page is wanted.
+/// Selects a page of deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliverySelection {
-    /// Of this hook; `None`: of all.
+    /// Only deliveries of this hook; `None` for all hooks.
     pub hook: Option<u64>,
-    /// What passes.
+    /// The filter.
     pub filter: DeliveryFilter,
-    /// Behind this delivery; 0: from the newest.
+    /// The page starts after this delivery; 0 for the start of the list.
     pub before: u64,
-    /// Items that are passed over.
+    /// Number of items to skip.
     pub skip: u64,
-    /// Most items.
+    /// Maximum number of items.
     pub limit: usize,
 }
 
@@ -61,73 +61,74 @@ impl DeliveryFilter {
         *self == Self::default()
     }
 
-    /// Whether nothing older than `row` can pass.
+    /// Returns whether no delivery older than `row` can pass.
     fn ends_at(&self, row: &Delivery) -> bool {
-        self.since_ms.is_some_and(|since| row.created_ms < since.saturating_sub(SLACK_MS))
+        self.since_ms.is_some_and(|since| row.created_ms < since.saturating_sub(CREATED_SLACK_MS))
     }
 }
 
-/// A page, and the delivery behind which the next one begins; 0: there is none.
+/// Returns a page and the delivery after which the next page starts; 0 after the last page.
 pub async fn page(read: &impl Read, query: &DeliverySelection) -> Result<(Vec<Delivery>, u64), StoreError> {
     let mut range = range(query);
     let mut skip = query.skip;
     if query.filter.is_empty() && skip > 0 {
-        // Keys alone are passed over: no row is read for them.
-        let passed = Scan { skip, ..Scan::of(range.clone(), 1) };
-        let Some((first, _)) = read.scan_bytes(&passed).await?.into_iter().next() else { return Ok((Vec::new(), 0)) };
+        // Skipping keys does not read rows.
+        let first = Scan { skip, ..Scan::of(range.clone(), 1) };
+        let Some((first, _)) = read.scan_bytes(&first).await?.into_iter().next() else { return Ok((Vec::new(), 0)) };
         (range.low, skip) = (first, 0);
     }
-    let (mut found, mut looked) = (Vec::new(), 0);
+    let (mut page, mut rows_read) = (Vec::new(), 0);
     loop {
-        let step = if query.filter.is_empty() { query.limit + 1 } else { STEP };
-        let rows = step_of(read, query, &range, step).await?;
-        let ended = rows.len() < step;
-        for (number, row) in rows {
-            looked += 1;
-            range = range.after(&key_of(query, number));
+        let limit = if query.filter.is_empty() { query.limit + 1 } else { BATCH };
+        let rows = batch(read, query, &range, limit).await?;
+        let is_last = rows.len() < limit;
+        for (id, row) in rows {
+            rows_read += 1;
+            range = range.after(&key_of(query, id));
             let Some(row) = row else { continue };
             if query.filter.ends_at(&row) {
-                return Ok((found, 0));
+                return Ok((page, 0));
             }
             if !query.filter.passes(&row) {
                 continue;
             }
             if skip > 0 {
                 skip -= 1;
-            } else if found.len() == query.limit {
-                let last = found.last().map_or(0, |row: &Delivery| row.id);
-                return Ok((found, last));
+            } else if page.len() == query.limit {
+                let last = page.last().map_or(0, |row: &Delivery| row.id);
+                return Ok((page, last));
             } else {
-                found.push(row);
+                page.push(row);
             }
-            if looked >= LOOK_MAX && found.len() < query.limit {
-                return Ok((found, number));
+            if rows_read >= ROWS_READ_MAX && page.len() < query.limit {
+                return Ok((page, id));
             }
         }
-        if ended {
-            return Ok((found, 0));
+        if is_last {
+            return Ok((page, 0));
         }
-        if looked >= LOOK_MAX {
-            let at = keys::trailing_newest(&range.low[..range.low.len() - 1]).unwrap_or_default();
-            return Ok((found, at));
+        if rows_read >= ROWS_READ_MAX {
+            // The range starts after the key of the last row, which is the key and a zero byte.
+            let last = keys::trailing_newest(&range.low[..range.low.len() - 1]).unwrap_or_default();
+            return Ok((page, last));
         }
     }
 }
 
-/// How many deliveries there are; `None`: more than are counted.
+/// Returns the number of deliveries; `None` if there is a filter or if there are too many to count.
 pub async fn total(read: &impl Read, query: &DeliverySelection) -> Result<Option<u64>, StoreError> {
     if !query.filter.is_empty() {
         return Ok(None);
     }
-    let count = read.count(&range(&DeliverySelection { before: 0, ..query.clone() }), COUNT_MAX + 1).await?;
-    Ok((count <= COUNT_MAX).then_some(count))
+    let count = read.count(&range(&DeliverySelection { before: 0, ..query.clone() }), TOTAL_MAX + 1).await?;
+    Ok((count <= TOTAL_MAX).then_some(count))
 }
 
-/// The index that is walked: that of failures where only those are wanted.
+/// Returns the range of the index to read: the index of failed deliveries if the filter selects only these.
 fn range(query: &DeliverySelection) -> Range {
     let prefix = match query.hook {
         None => keys::deliveries(),
-        Some(hook) if only_failures(&query.filter) => keys::failed_deliveries(hook),
+        Some(hook) if only_failed(&query.filter) => keys::failed_deliveries(hook),
         Some(hook) => keys::hook_deliveries(hook),
     };
     let range = Range::prefix(prefix);
@@ -137,33 +138,35 @@ fn range(query: &DeliverySelection) -> Range {
 fn key_of(query: &DeliverySelection, delivery: u64) -> Vec<u8> {
     match query.hook {
         None => keys::delivery(delivery),
-        Some(hook) if only_failures(&query.filter) => keys::failed_delivery(hook, delivery),
+        Some(hook) if only_failed(&query.filter) => keys::failed_delivery(hook, delivery),
         Some(hook) => keys::hook_delivery(hook, delivery),
     }
 }
 
-fn only_failures(filter: &DeliveryFilter) -> bool {
+fn only_failed(filter: &DeliveryFilter) -> bool {
     !filter.states.is_empty() && filter.states.iter().all(|state| *state == DeliveryState::Failed)
 }
 
-async fn step_of(
+/// Returns the next ids in `range` with their rows; `None` for an index entry without a row.
+async fn batch(
     read: &impl Read,
     query: &DeliverySelection,
     range: &Range,
     limit: usize,
 ) -> Result<Vec<(u64, Option<Delivery>)>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(range.clone(), limit)).await?;
-    let numbers: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
+    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
     if query.hook.is_some() {
-        let rows = many(read, &numbers).await?;
-        return Ok(numbers.into_iter().zip(rows).collect());
+        let rows = many(read, &ids).await?;
+        return Ok(ids.into_iter().zip(rows).collect());
     }
     let rows = pairs.iter().map(|(key, bytes)| value::decode(key, bytes).map(Some));
-    numbers.into_iter().zip(rows).map(|(number, row)| Ok((number, row?))).collect()
+    ids.into_iter().zip(rows).map(|(id, row)| Ok((id, row?))).collect()
 }
 
-/// The next failures of a hook behind `before`, newest first, and the number behind which the next step begins; `None`:
-/// there are no more. The step is measured by index entries, so an entry without a row does not end the walk.
+/// Returns the next failed deliveries of a hook after `before`, newest first, and the delivery after which the next
+/// batch starts; `None` after the last batch. `limit` applies to index entries, so an entry without a row does not end
+/// the walk.
 pub async fn failures(
     read: &impl Read,
     hook: u64,
@@ -175,7 +178,7 @@ pub async fn failures(
         range = range.after(&keys::failed_delivery(hook, before));
     }
     let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
-    let numbers: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
-    let next = numbers.last().copied().filter(|_| pairs.len() == limit);
-    Ok((many(read, &numbers).await?.into_iter().flatten().collect(), next))
+    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
+    let next = ids.last().copied().filter(|_| pairs.len() == limit);
+    Ok((many(read, &ids).await?.into_iter().flatten().collect(), next))
 }

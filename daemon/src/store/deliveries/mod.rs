@@ -1,26 +1,23 @@
-//! Deliveries of webhooks: rows, the lines in which they wait, what came of them.
+//! Deliveries of webhooks: their rows, the queues of pending deliveries, and the results of attempts.
 //!
-//! A delivery waits in the line of its hook (`qf`), among those that somebody asked for (`qu`), or for
-//! its next attempt (`qr`). What is in none of them has ended.
+//! A pending delivery is in the queue of its hook (`qf`), among the requested attempts (`qu`), which are sent before
+//! the queue, or among the retries (`qr`), which move into the queue when they are due. A delivery without such an
+//! entry has ended.
 
-mod enqueue;
 mod list;
 mod payload;
 mod prune;
 mod record;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Reference};
 
 pub use self::{
-    enqueue::{PER_EVENT_MAX, enqueue, number, uuid},
     list::{DeliveryFilter, DeliverySelection, failures, page, total},
-    payload::{Said, is_incomplete, payload, put_first, put_payload},
-    prune::{oldest, prune, prune_oldest, remembered_bytes, surplus},
+    payload::{EventPayload, is_incomplete, payload, put_initial_payload, put_payload},
+    prune::{history_bytes, oldest, prune, prune_oldest, surplus},
     record::{NextStep, Outcome, record},
-    watch::{heads_of_lines, waiting_in_all},
 };
 use super::{
     Read, StoreError, Tx,
@@ -28,23 +25,50 @@ use super::{
     keys,
 };
 
-/// Attempts of a delivery that are shown: more are only made by operators.
+/// Maximum number of attempts that are returned. Only operators can request more than the retry schedule has.
 const ATTEMPTS_MAX: usize = 100;
+/// Number of low bits in a delivery's id that distinguish the hooks of one event.
+const HOOK_BITS: u32 = 10;
+/// Maximum number of deliveries of one event.
+pub const PER_EVENT_MAX: usize = 1 << HOOK_BITS;
 
-/// The delivery with number `id`.
+/// Returns the id of the delivery of `event` to the hook with index `index` among the event's hooks. Tests and pings
+/// use the number of an event and index 0, so deliveries need no sequence of their own.
+pub fn number(event: u64, index: usize) -> u64 {
+    let index = index.min(PER_EVENT_MAX - 1) as u64;
+    event << HOOK_BITS | index
+}
+
+/// Returns the UUID (version 4) that receivers see for the delivery `id`. Its last six bytes are the id.
+pub fn uuid(id: u64, random: [u8; 10]) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..10].copy_from_slice(&random);
+    bytes[10..].copy_from_slice(&id.to_be_bytes()[2..]);
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    bytes
+}
+
+/// Returns the delivery with id `id`.
 pub async fn get(read: &impl Read, id: u64) -> Result<Option<Delivery>, StoreError> {
     read.get(&keys::delivery(id)).await
 }
 
-/// The delivery with this identifier: its number is the end of it.
+/// Returns the delivery with this UUID.
 pub async fn by_uuid(read: &impl Read, uuid: [u8; 16]) -> Result<Option<Delivery>, StoreError> {
-    let mut number = [0; 8];
-    number[2..].copy_from_slice(&uuid[10..]);
-    let row = get(read, u64::from_be_bytes(number)).await?;
+    let mut id = [0; 8];
+    id[2..].copy_from_slice(&uuid[10..]);
+    let row = get(read, u64::from_be_bytes(id)).await?;
     Ok(row.filter(|row| row.uuid == uuid))
 }
 
-/// The latest attempts of a delivery, the first one first.
+/// Returns the deliveries with these ids, in the same order; `None` for ids that do not exist.
+pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Option<Delivery>>, StoreError> {
+    let keys: Vec<Key> = ids.iter().map(|id| keys::delivery(*id)).collect();
+    read.get_many(&keys).await
+}
+
+/// Returns the latest attempts of a delivery, in the order in which they were made.
 pub async fn attempts(read: &impl Read, id: u64) -> Result<Vec<Attempt>, StoreError> {
     let newest = Scan { reverse: true, ..Scan::of(Range::prefix(keys::attempts(id)), ATTEMPTS_MAX) };
     let mut rows: Vec<Attempt> = read.scan(&newest).await?.into_iter().map(|(_, row)| row).collect();
@@ -52,74 +76,28 @@ pub async fn attempts(read: &impl Read, id: u64) -> Result<Vec<Attempt>, StoreEr
     Ok(rows)
 }
 
-/// The first deliveries that wait for `hook`: at most `urgent` that somebody asked for, then at most
-/// `line` of its line.
-pub async fn waiting(read: &impl Read, hook: u64, urgent: usize, line: usize) -> Result<Vec<u64>, StoreError> {
-    let mut found = Vec::new();
-    for (prefix, limit) in [(keys::urgent_of(hook), urgent), (keys::queue(hook), line)] {
-        if limit > 0 {
-            let pairs = read.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
-            found.extend(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)));
-        }
-    }
-    Ok(found)
+/// Inserts a delivery at the end of its hook's queue. Called in the transaction that records the event.
+pub fn enqueue(tx: &Tx, row: &Delivery) {
+    tx.put(keys::delivery(row.id), row);
+    tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
+    tx.put(keys::queued(row.hook_id, row.id), &Reference::default());
 }
 
-/// The rows of deliveries, in the order of `ids`; those that are gone are `None`.
-pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Option<Delivery>>, StoreError> {
-    let keys: Vec<Key> = ids.iter().map(|id| keys::delivery(*id)).collect();
-    read.get_many(&keys).await
+/// Inserts a delivery that a user requested. It is sent before the queue of its hook.
+pub fn insert_urgent(tx: &Tx, row: &Delivery) {
+    tx.put(keys::delivery(row.id), row);
+    tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
+    tx.put(keys::urgent(row.hook_id, row.id), &Reference::default());
 }
 
-/// Hooks for which something waits, found by jumping from one to the next.
-pub async fn hooks_with_lines(read: &impl Read) -> Result<Vec<u64>, StoreError> {
-    let mut hooks = Vec::new();
-    for (all, of) in [(keys::queues(), keys::queue as fn(u64) -> Key), (keys::all_urgent(), keys::urgent_of)] {
-        let mut range = Range::prefix(all);
-        while let Some((key, _)) = read.scan_bytes(&Scan::of(range.clone(), 1)).await?.first() {
-            let Some(hook) = keys::queue_hook(key) else { break };
-            hooks.push(hook);
-            let Some(behind) = Range::prefix(of(hook)).high else { break };
-            range.low = behind;
-        }
-    }
-    hooks.sort_unstable();
-    hooks.dedup();
-    Ok(hooks)
-}
-
-/// When the next attempt is due that waits for its time.
-pub async fn next_retry_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
-    let pairs = read.scan_bytes(&Scan::of(keys::retries(i64::MAX - 1), 1)).await?;
-    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))
-}
-
-/// Attempts that are due by `until_ms`, at most `limit`: their keys, hooks and deliveries.
-pub async fn due(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<(Key, u64, u64)>, StoreError> {
-    let rows = read.scan::<Reference>(&Scan::of(keys::retries(until_ms), limit)).await?;
-    let parts = rows.into_iter().filter_map(|(key, hook)| Some((keys::trailing_id(&key)?, key, hook.id)));
-    Ok(parts.map(|(delivery, key, hook)| (key, hook, delivery)).collect())
-}
-
-/// Moves attempts that have become due into the lines of their hooks.
-pub async fn line_up(tx: &Tx, due: &[(Key, u64, u64)]) -> Result<(), StoreError> {
-    let query: Vec<Key> = due.iter().map(|(key, _, _)| key.clone()).collect();
-    let there = tx.get_many::<Reference>(&query).await?;
-    for ((key, hook, delivery), _) in due.iter().zip(there).filter(|(_, there)| there.is_some()) {
-        tx.delete(key.clone());
-        tx.put(keys::queued(*hook, *delivery), &Reference::default());
-    }
-    Ok(())
-}
-
-/// Makes `row` wait for another attempt. `urgent`: before the line.
-pub fn ask_again(tx: &Tx, row: &Delivery, trigger: DeliveryTrigger, urgent: bool) {
+/// Requests another attempt of `row`: before the queue of its hook if it is `urgent`, otherwise in the queue.
+pub fn request_attempt(tx: &Tx, row: &Delivery, trigger: DeliveryTrigger, urgent: bool) {
     tx.delete(keys::failed_delivery(row.hook_id, row.id));
     if row.next_attempt_ms != 0 {
         tx.delete(keys::retry(row.next_attempt_ms, row.id));
     }
-    let place = if urgent { keys::urgent(row.hook_id, row.id) } else { keys::queued(row.hook_id, row.id) };
-    tx.put(place, &Reference::default());
+    let entry = if urgent { keys::urgent(row.hook_id, row.id) } else { keys::queued(row.hook_id, row.id) };
+    tx.put(entry, &Reference::default());
     let row = Delivery {
         state: DeliveryState::Pending.into(),
         next_trigger: trigger.into(),
@@ -129,9 +107,87 @@ pub fn ask_again(tx: &Tx, row: &Delivery, trigger: DeliveryTrigger, urgent: bool
     tx.put(keys::delivery(row.id), &row);
 }
 
-/// Inserts a delivery that somebody asked for, before the line of its hook.
-pub fn insert_urgent(tx: &Tx, row: &Delivery) {
-    tx.put(keys::delivery(row.id), row);
-    tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
-    tx.put(keys::urgent(row.hook_id, row.id), &Reference::default());
+/// Returns the ids of the next deliveries of `hook`: at most `urgent_max` requested ones, then at most `queued_max`
+/// from its queue.
+pub async fn waiting(
+    read: &impl Read,
+    hook: u64,
+    urgent_max: usize,
+    queued_max: usize,
+) -> Result<Vec<u64>, StoreError> {
+    let mut ids = Vec::new();
+    for (prefix, limit) in [(keys::urgent_of(hook), urgent_max), (keys::queue(hook), queued_max)] {
+        if limit > 0 {
+            let pairs = read.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
+            ids.extend(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)));
+        }
+    }
+    Ok(ids)
+}
+
+/// Returns the hooks that have queued or requested deliveries. Reads one entry of each queue.
+pub async fn hooks_with_queue(read: &impl Read) -> Result<Vec<u64>, StoreError> {
+    let mut hooks = Vec::new();
+    for (all, of) in [(keys::queues(), keys::queue as fn(u64) -> Key), (keys::all_urgent(), keys::urgent_of)] {
+        let mut range = Range::prefix(all);
+        while let Some((key, _)) = read.scan_bytes(&Scan::of(range.clone(), 1)).await?.first() {
+            let Some(hook) = keys::queue_hook(key) else { break };
+            hooks.push(hook);
+            let Some(next) = Range::prefix(of(hook)).high else { break };
+            range.low = next;
+        }
+    }
+    hooks.sort_unstable();
+    hooks.dedup();
+    Ok(hooks)
+}
+
+/// Returns the first delivery in the queue of each hook, for at most `hooks_max` hooks.
+pub async fn first_in_queues(read: &impl Read, hooks_max: usize) -> Result<Vec<Delivery>, StoreError> {
+    let mut ids = Vec::new();
+    let mut range = Range::prefix(keys::queues());
+    while ids.len() < hooks_max {
+        let pairs = read.scan_bytes(&Scan::of(range.clone(), 1)).await?;
+        let Some((key, _)) = pairs.first() else { break };
+        let (Some(hook), Some(delivery)) = (keys::queue_hook(key), keys::trailing_id(key)) else { break };
+        ids.push(delivery);
+        let Some(next) = Range::prefix(keys::queue(hook)).high else { break };
+        range.low = next;
+    }
+    Ok(many(read, &ids).await?.into_iter().flatten().collect())
+}
+
+/// Returns the number of pending deliveries. Counts at most `cap` each of the queued ones, the requested ones and the
+/// retries, because queues may be long.
+pub async fn count_pending(read: &impl Read, cap: u64) -> Result<u64, StoreError> {
+    let ranges = [Range::prefix(keys::queues()), Range::prefix(keys::all_urgent()), keys::retries(i64::MAX - 1)];
+    let mut sum = 0;
+    for range in ranges {
+        sum += read.count(&range, cap).await?;
+    }
+    Ok(sum)
+}
+
+/// Returns the time of the next retry, milliseconds since the epoch.
+pub async fn next_retry_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
+    let pairs = read.scan_bytes(&Scan::of(keys::retries(i64::MAX - 1), 1)).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))
+}
+
+/// Returns the retries that are due at `until_ms`, at most `limit`: their keys, hooks and deliveries.
+pub async fn due(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<(Key, u64, u64)>, StoreError> {
+    let rows = read.scan::<Reference>(&Scan::of(keys::retries(until_ms), limit)).await?;
+    let parts = rows.into_iter().filter_map(|(key, hook)| Some((keys::trailing_id(&key)?, key, hook.id)));
+    Ok(parts.map(|(delivery, key, hook)| (key, hook, delivery)).collect())
+}
+
+/// Moves retries that are due into the queues of their hooks. Entries that no longer exist are skipped.
+pub async fn queue_due(tx: &Tx, due: &[(Key, u64, u64)]) -> Result<(), StoreError> {
+    let keys: Vec<Key> = due.iter().map(|(key, _, _)| key.clone()).collect();
+    let entries = tx.get_many::<Reference>(&keys).await?;
+    for ((key, hook, delivery), _) in due.iter().zip(entries).filter(|(_, entry)| entry.is_some()) {
+        tx.delete(key.clone());
+        tx.put(keys::queued(*hook, *delivery), &Reference::default());
+    }
+    Ok(())
 }

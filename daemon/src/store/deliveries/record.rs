@@ -1,4 +1,4 @@
-//! What came of attempts: one transaction for many of them.
+//! Records the results of attempts, many in one transaction.
 
 use std::collections::BTreeMap;
 
@@ -10,48 +10,50 @@ use crate::{
     store::{Read as _, StoreError, Tx, engine::Key, keys},
 };
 
-/// Characters of an error that the state of a hook keeps; the attempt has all of it.
+/// Maximum number of characters of an error in the state of a hook. The attempt has the whole error.
 const LAST_ERROR_MAX_CHARS: usize = 300;
 
-/// What came of one delivery in the hands of the sender.
+/// The result of an attempt, or the reason why a delivery ends without one.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The delivery.
     pub delivery: u64,
     /// Its hook.
     pub hook: u64,
-    /// The revision of the hook that the attempt was made with: the result says nothing about any other revision.
+    /// The revision of the hook with which the attempt was made. The result does not change the state of another
+    /// revision.
     pub revision: Revision,
-    /// Bytes of what the event says, as far as the sender has read it.
-    pub said_bytes: u64,
-    /// What the sender saw as the reason of this attempt: a wish that came later stays.
-    pub asked: DeliveryTrigger,
-    /// The attempt; none was made of what is only closed.
+    /// Size of the payload, bytes; 0 if it was not read.
+    pub payload_bytes: u64,
+    /// The delivery's next trigger when the worker read it. If it has changed since, another attempt was requested
+    /// during this one and is still to be made.
+    pub next_trigger: DeliveryTrigger,
+    /// The attempt; `None` if the delivery ends without one.
     pub attempt: Option<Attempt>,
-    /// What comes next.
-    pub then: NextStep,
+    /// What follows.
+    pub next: NextStep,
 }
 
-/// What comes after an attempt.
+/// What follows an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// It has arrived.
+    /// Nothing: the delivery was successful.
     Done,
-    /// Another attempt at this time.
+    /// Another attempt.
     Again {
-        /// Milliseconds since the epoch.
+        /// Time of the attempt, milliseconds since the epoch.
         at_ms: Millis,
     },
-    /// No further attempt comes by itself.
+    /// No further attempt: the delivery has failed.
     GiveUp,
-    /// No further attempt, and the hook is switched off: its receiver wants no more.
+    /// No further attempt, and the hook is disabled, because the receiver answered that it does not exist any more.
     Gone,
-    /// The delivery is cancelled, for this reason.
+    /// The delivery is cancelled.
     Cancel(CancelReason),
 }
 
-/// Records outcomes, in order, and gives the hooks that are switched off now with the reasons.
-/// `disable_after_ms`: how long a hook may fail; 0: for ever.
+/// Records outcomes in order. Returns the hooks that were disabled, with the reasons. A hook is disabled after it has
+/// failed for `disable_after_ms`; never if that is 0.
 pub async fn record(
     tx: &Tx,
     outcomes: &[Outcome],
@@ -65,17 +67,17 @@ pub async fn record(
     let mut disabled = Vec::new();
     for outcome in outcomes {
         let Some(row) = rows.get_mut(&outcome.delivery) else {
-            // Nothing is known of it any more: it must not wait for ever.
-            leave_lines(tx, outcome, 0);
+            // Without its row, the delivery would stay in the queue forever.
+            delete_queue_entries(tx, outcome, 0);
             continue;
         };
         if let Some(attempt) = &outcome.attempt {
-            let said = if row.attempts == 0 { outcome.said_bytes } else { 0 };
-            bytes += note_attempt(tx, row, attempt, said);
+            let payload_bytes = if row.attempts == 0 { outcome.payload_bytes } else { 0 };
+            bytes += record_attempt(tx, row, attempt, payload_bytes);
             let hook = hooks.get_mut(&outcome.hook).filter(|hook| Revision::of_hook(hook) == outcome.revision);
             if let Some(hook) = hook {
                 let state = states.entry(outcome.hook).or_default();
-                note_state(state, attempt, now_ms);
+                update_state(state, attempt, now_ms);
                 if let Some(reason) = reason_to_disable(hook, state, outcome, now_ms, disable_after_ms) {
                     *hook = Hook { active: false, disabled_reason: reason.clone(), updated_ms: now_ms, ..hook.clone() };
                     tx.put(keys::hook(hook.id), hook);
@@ -83,32 +85,32 @@ pub async fn record(
                 }
             }
         }
-        move_on(tx, row, outcome);
+        set_next_step(tx, row, outcome);
         tx.put(keys::delivery(row.id), row);
     }
     for (hook, state) in states.iter().filter(|(hook, _)| hooks.contains_key(hook)) {
         tx.put(keys::hook_state(*hook), state);
     }
     if bytes > 0 {
-        let known = tx.get::<History>(&keys::history()).await?.unwrap_or_default();
-        tx.put(keys::history(), &History { bytes: known.bytes + bytes });
+        let stored = super::history_bytes(tx).await?;
+        tx.put(keys::history(), &History { bytes: stored + bytes });
     }
     Ok(disabled)
 }
 
-/// The rows under the keys, each once, by the number beside it.
+/// Returns the rows that exist, by id. Reads each key once.
 async fn load<M: prost::Message + Default>(
     tx: &Tx,
-    query: impl Iterator<Item = (u64, Key)>,
+    keys: impl Iterator<Item = (u64, Key)>,
 ) -> Result<BTreeMap<u64, M>, StoreError> {
-    let query: BTreeMap<u64, Key> = query.collect();
-    let (numbers, keys): (Vec<u64>, Vec<Key>) = query.into_iter().unzip();
-    let found = tx.get_many::<M>(&keys).await?;
-    Ok(numbers.into_iter().zip(found).filter_map(|(number, row)| Some((number, row?))).collect())
+    let keys: BTreeMap<u64, Key> = keys.collect();
+    let (ids, keys): (Vec<u64>, Vec<Key>) = keys.into_iter().unzip();
+    let rows = tx.get_many::<M>(&keys).await?;
+    Ok(ids.into_iter().zip(rows).filter_map(|(id, row)| Some((id, row?))).collect())
 }
 
-/// Writes an attempt and what the delivery shows of it; how many bytes that and what it said are.
-fn note_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, said_bytes: u64) -> u64 {
+/// Writes an attempt and copies its result to the delivery. Returns the bytes that it adds to the history.
+fn record_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, payload_bytes: u64) -> u64 {
     use prost::Message as _;
     row.attempts = attempt.number;
     row.last_trigger = attempt.trigger;
@@ -116,13 +118,13 @@ fn note_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, said_bytes: u64)
     row.status_code = attempt.status_code;
     row.error_class.clone_from(&attempt.error_class);
     row.duration_ms = attempt.duration_ms;
-    let bytes = attempt.encoded_len() as u64 + said_bytes;
+    let bytes = attempt.encoded_len() as u64 + payload_bytes;
     row.bytes += bytes;
     tx.put(keys::attempt(row.id, attempt.number), attempt);
     bytes
 }
 
-fn note_state(state: &mut HookState, attempt: &Attempt, now_ms: Millis) {
+fn update_state(state: &mut HookState, attempt: &Attempt, now_ms: Millis) {
     state.last_status = attempt.status_code;
     state.last_delivery_ms = attempt.started_ms.max(now_ms);
     if attempt.error_class.is_empty() {
@@ -149,24 +151,25 @@ fn reason_to_disable(
     if !hook.active {
         return None;
     }
-    if outcome.then == NextStep::Gone {
+    if outcome.next == NextStep::Gone {
         return Some("the receiver answered 410: it wants no more deliveries".to_owned());
     }
     let hopeless = hook_health::is_hopeless(state, now_ms, after_ms);
     hopeless.then(|| format!("{} attempts failed in {} days without a success", state.failures, after_ms / 86_400_000))
 }
 
-/// Puts the delivery where it waits next, if it does.
-fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
-    let asked_meanwhile = row.next_trigger() != outcome.asked && row.next_trigger() != DeliveryTrigger::Unspecified;
-    if asked_meanwhile {
-        return; // it waits among the urgent ones already, and is pending
+/// Sets the state of the delivery and moves its index entries.
+fn set_next_step(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
+    let requested_again =
+        row.next_trigger() != outcome.next_trigger && row.next_trigger() != DeliveryTrigger::Unspecified;
+    if requested_again {
+        return; // The request has made the delivery pending and has written its entry.
     }
-    leave_lines(tx, outcome, row.next_attempt_ms);
+    delete_queue_entries(tx, outcome, row.next_attempt_ms);
     row.next_trigger = DeliveryTrigger::Unspecified.into();
     row.next_attempt_ms = 0;
     let failed = keys::failed_delivery(row.hook_id, row.id);
-    let state = match outcome.then {
+    let state = match outcome.next {
         NextStep::Done => DeliveryState::Success,
         NextStep::Again { at_ms } => {
             row.next_attempt_ms = at_ms;
@@ -188,9 +191,10 @@ fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
     row.state = state.into();
 }
 
-fn leave_lines(tx: &Tx, outcome: &Outcome, retry_ms: Millis) {
+/// Deletes the entries of a delivery in the queues. `retry_ms` is the time of its retry; 0 if there is none.
+fn delete_queue_entries(tx: &Tx, outcome: &Outcome, retry_ms: Millis) {
     tx.delete(keys::queued(outcome.hook, outcome.delivery));
-    if outcome.asked != DeliveryTrigger::Unspecified {
+    if outcome.next_trigger != DeliveryTrigger::Unspecified {
         tx.delete(keys::urgent(outcome.hook, outcome.delivery));
     }
     if retry_ms != 0 {

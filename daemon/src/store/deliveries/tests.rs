@@ -1,4 +1,4 @@
-//! Lines, results and forgetting, on rows alone.
+//! Queues, results and deletion of deliveries, without a dispatcher.
 
 use std::sync::Arc;
 
@@ -28,9 +28,9 @@ async fn put(store: &Store, work: impl Fn(&Tx) + Send + Sync) {
         .expect("written");
 }
 
-/// A delivery of the event `event` in place `place`, made at the time `event`.
-fn delivery(event: u64, place: usize, hook: u64) -> Delivery {
-    let id = number(event, place);
+/// Returns a delivery of `event` to the hook with index `index`, created at the time `event`.
+fn delivery(event: u64, index: usize, hook: u64) -> Delivery {
+    let id = number(event, index);
     Delivery {
         id,
         uuid: uuid(id, [7; 10]).to_vec(),
@@ -54,11 +54,17 @@ async fn enqueue_all(store: &Store, events: std::ops::RangeInclusive<u64>) {
     .await;
 }
 
-fn outcome(event: u64, attempt: u32, class: &str, then: NextStep) -> Outcome {
+fn outcome(event: u64, attempt: u32, class: &str, next: NextStep) -> Outcome {
     let attempt = Attempt { number: attempt, error_class: class.into(), started_ms: 5, ..Attempt::default() };
-    let asked = DeliveryTrigger::Unspecified;
-    let revision = Revision::of_hook(&Hook { id: HOOK, active: true, ..Hook::default() });
-    Outcome { delivery: number(event, 0), hook: HOOK, revision, said_bytes: 100, asked, attempt: Some(attempt), then }
+    Outcome {
+        delivery: number(event, 0),
+        hook: HOOK,
+        revision: Revision::of_hook(&Hook { id: HOOK, active: true, ..Hook::default() }),
+        payload_bytes: 100,
+        next_trigger: DeliveryTrigger::Unspecified,
+        attempt: Some(attempt),
+        next,
+    }
 }
 
 async fn recorded(store: &Store, outcomes: &[Outcome]) -> Vec<(u64, String)> {
@@ -69,8 +75,8 @@ async fn row(store: &Store, event: u64) -> Delivery {
     get(&store.read().await.expect("a snapshot"), number(event, 0)).await.expect("a read").expect("a row")
 }
 
-/// How many keys each index has: line, urgent, later, failed.
-async fn lines(read: &Snapshot) -> [u64; 4] {
+/// Returns the number of entries in each index: queued, requested, retries, failed.
+async fn index_sizes(read: &Snapshot) -> [u64; 4] {
     let all = [keys::queues(), keys::all_urgent(), b"qr\0".to_vec(), b"df\0".to_vec()];
     let mut counts = [0; 4];
     for (count, prefix) in counts.iter_mut().zip(all) {
@@ -80,12 +86,12 @@ async fn lines(read: &Snapshot) -> [u64; 4] {
 }
 
 #[tokio::test]
-async fn results_move_deliveries_from_line_to_line() {
+async fn results_move_deliveries_between_the_queues() {
     let store = store().await;
     enqueue_all(&store, 1..=4).await;
     let read = store.read().await.expect("a snapshot");
-    assert_eq!(waiting(&read, HOOK, 9, 2).await.expect("a line"), [number(1, 0), number(2, 0)]);
-    assert_eq!(hooks_with_lines(&read).await.expect("hooks"), [HOOK]);
+    assert_eq!(waiting(&read, HOOK, 9, 2).await.expect("ids"), [number(1, 0), number(2, 0)]);
+    assert_eq!(hooks_with_queue(&read).await.expect("hooks"), [HOOK]);
     let outcomes = [
         outcome(1, 1, "", NextStep::Done),
         outcome(2, 1, "timeout", NextStep::Again { at_ms: 70 }),
@@ -93,7 +99,7 @@ async fn results_move_deliveries_from_line_to_line() {
     ];
     assert!(recorded(&store, &outcomes).await.is_empty());
     let read = store.read().await.expect("a snapshot");
-    assert_eq!(lines(&read).await, [1, 0, 1, 1]);
+    assert_eq!(index_sizes(&read).await, [1, 0, 1, 1]);
     assert_eq!(next_retry_ms(&read).await.expect("a time"), Some(70));
     let states = [row(&store, 1).await.state(), row(&store, 2).await.state(), row(&store, 3).await.state()];
     assert_eq!(states, [DeliveryState::Success, DeliveryState::Pending, DeliveryState::Failed]);
@@ -101,34 +107,34 @@ async fn results_move_deliveries_from_line_to_line() {
     assert_eq!(state.clone(), HookState { failures: 2, failing_since_ms: 5, last_delivery_ms: 1_000, ..state });
 
     let due = due(&read, 70, 9).await.expect("due");
-    store.write(async |tx: Tx| line_up(&tx, &due).await).await.expect("written");
+    store.write(async |tx: Tx| queue_due(&tx, &due).await).await.expect("written");
     let read = store.read().await.expect("a snapshot");
-    assert_eq!(waiting(&read, HOOK, 9, 9).await.expect("a line"), [number(2, 0), number(4, 0)]);
+    assert_eq!(waiting(&read, HOOK, 9, 9).await.expect("ids"), [number(2, 0), number(4, 0)]);
     recorded(&store, &[outcome(2, 2, "", NextStep::Done), outcome(4, 1, "", NextStep::Done)]).await;
-    assert_eq!(lines(&store.read().await.expect("a snapshot")).await, [0, 0, 0, 1]);
+    assert_eq!(index_sizes(&store.read().await.expect("a snapshot")).await, [0, 0, 0, 1]);
 }
 
 #[tokio::test]
-async fn a_wish_that_comes_while_an_attempt_is_under_way_is_kept() {
+async fn an_attempt_requested_during_another_attempt_is_made() {
     let store = store().await;
     enqueue_all(&store, 1..=1).await;
-    let wish = async |tx: Tx| {
+    let request = async |tx: Tx| {
         let row = get(&tx, number(1, 0)).await?.expect("a row");
-        ask_again(&tx, &row, DeliveryTrigger::Manual, true);
+        request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
         Ok::<_, StoreError>(())
     };
-    store.write(wish).await.expect("written");
+    store.write(request).await.expect("written");
     recorded(&store, &[outcome(1, 1, "", NextStep::Done)]).await;
-    let asked = row(&store, 1).await;
-    assert_eq!((asked.state(), asked.attempts), (DeliveryState::Pending, 1));
-    let second = Outcome { asked: DeliveryTrigger::Manual, ..outcome(1, 2, "", NextStep::Done) };
+    let pending = row(&store, 1).await;
+    assert_eq!((pending.state(), pending.attempts), (DeliveryState::Pending, 1));
+    let second = Outcome { next_trigger: DeliveryTrigger::Manual, ..outcome(1, 2, "", NextStep::Done) };
     recorded(&store, &[second]).await;
     assert_eq!((row(&store, 1).await.state(), row(&store, 1).await.attempts), (DeliveryState::Success, 2));
-    assert_eq!(lines(&store.read().await.expect("a snapshot")).await, [0; 4]);
+    assert_eq!(index_sizes(&store.read().await.expect("a snapshot")).await, [0; 4]);
 }
 
 #[tokio::test]
-async fn a_hook_that_fails_for_long_is_switched_off_once() {
+async fn a_hook_that_fails_for_long_is_disabled_once() {
     let store = store().await;
     enqueue_all(&store, 1..=21).await;
     let failures: Vec<_> = (1..=21).map(|event| outcome(event, 1, "connect", NextStep::GiveUp)).collect();
@@ -139,7 +145,7 @@ async fn a_hook_that_fails_for_long_is_switched_off_once() {
 }
 
 #[tokio::test]
-async fn pages_by_cursor_are_all_that_passes() {
+async fn pages_by_cursor_have_all_deliveries_that_pass() {
     let store = store().await;
     enqueue_all(&store, 1..=300).await;
     let outcomes: Vec<_> = (1..=300)
@@ -187,15 +193,15 @@ async fn pages_by_cursor_are_all_that_passes() {
 }
 
 #[tokio::test]
-async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
+async fn deleted_deliveries_leave_no_rows_and_pending_ones_are_kept() {
     let store = store().await;
     enqueue_all(&store, 1..=10).await;
     put(&store, |tx| enqueue(tx, &delivery(2, 1, 4))).await;
     let done: Vec<_> = (1..=9).map(|event| outcome(event, 1, "", NextStep::Done)).collect();
     recorded(&store, &done).await;
     let read = store.read().await.expect("a snapshot");
-    assert!(remembered_bytes(&read).await.expect("a sum") > 900);
-    // By age: 1 to 3; the second delivery of 2 waits, and so does what it says.
+    assert!(history_bytes(&read).await.expect("a sum") > 900);
+    // By age: 1 to 3. The second delivery of event 2 is pending, so its payload is kept.
     let prune = async |tx: Tx| prune_oldest(&tx, None, 4, u64::MAX, 50).await;
     assert_eq!(store.write(prune).await.expect("pruned"), None);
     let read = store.read().await.expect("a snapshot");
@@ -203,17 +209,17 @@ async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
         read.count(&Range::prefix([tag, &[0]].concat()), 99).await.expect("a count")
     };
     assert_eq!((count(&read, b"d").await, count(&read, b"da").await, count(&read, b"ep").await), (8, 6, 8));
-    // By count: one finished delivery is kept besides the pending one.
-    let beyond = surplus(&read, HOOK, 2, None, 50).await.expect("a list");
-    assert_eq!(store.write(async |tx: Tx| super::prune(&tx, &beyond).await).await.expect("pruned"), 5);
+    // By number: one ended delivery is kept besides the pending one.
+    let surplus = surplus(&read, HOOK, 2, None, 50).await.expect("a list");
+    assert_eq!(store.write(async |tx: Tx| super::prune(&tx, &surplus).await).await.expect("pruned"), 5);
     let read = store.read().await.expect("a snapshot");
     assert_eq!((count(&read, b"d").await, count(&read, b"dh").await, count(&read, b"ep").await), (3, 3, 3));
-    // By bytes: all but what waits.
+    // By size: all but the pending ones.
     let prune = async |tx: Tx| prune_oldest(&tx, None, 0, 0, 50).await;
     store.write(prune).await.expect("pruned");
     let read = store.read().await.expect("a snapshot");
     assert_eq!((count(&read, b"d").await, count(&read, b"da").await, count(&read, b"ep").await), (2, 0, 2));
-    assert_eq!(remembered_bytes(&read).await.expect("a sum"), 0);
+    assert_eq!(history_bytes(&read).await.expect("a sum"), 0);
 }
 
 #[tokio::test]
@@ -223,17 +229,17 @@ async fn surplus_deliveries_behind_pending_ones_are_found() {
     // The oldest six are pending.
     let done: Vec<_> = (7..=12).map(|event| outcome(event, 1, "", NextStep::Done)).collect();
     recorded(&store, &done).await;
-    let (mut behind, mut removed, mut steps) = (None, 0, 0);
+    let (mut after, mut removed, mut steps) = (None, 0, 0);
     loop {
         let read = store.read().await.expect("a snapshot");
-        let step = surplus(&read, HOOK, 2, behind, 3).await.expect("a list");
+        let step = surplus(&read, HOOK, 2, after, 3).await.expect("a list");
         drop(read);
         removed += store.write(async |tx: Tx| prune(&tx, &step).await).await.expect("pruned");
         steps += 1;
         if step.len() < 3 {
             break;
         }
-        behind = step.last().copied();
+        after = step.last().copied();
     }
     assert_eq!((removed, steps), (4, 4));
     let read = store.read().await.expect("a snapshot");
@@ -245,12 +251,22 @@ async fn surplus_deliveries_behind_pending_ones_are_found() {
 }
 
 #[tokio::test]
-async fn a_payload_larger_than_a_value_comes_back_whole_and_goes_whole() {
+async fn a_payload_larger_than_a_value_is_read_completely() {
     let store = store().await;
     let json = bytes::Bytes::from(crate::model::secret::random_bytes::<32>().repeat(100_000));
     put(&store, |tx| put_payload(tx, 9, &json)).await;
     let read = store.read().await.expect("a snapshot");
-    let said = Said { json, incomplete: false, known: Vec::new() };
-    assert_eq!(payload(&read, 9).await.expect("a read"), Some(said));
+    let expected = EventPayload { json, incomplete: false, known: Vec::new() };
+    assert_eq!(payload(&read, 9).await.expect("a read"), Some(expected));
     assert_eq!(payload(&read, 8).await.expect("a read"), None);
+}
+
+#[test]
+fn ids_follow_events_and_are_part_of_the_uuid() {
+    assert!(number(7, 0) < number(7, 1) && number(7, PER_EVENT_MAX) < number(8, 0));
+    let id = number(1 << 37, 3);
+    let uuid = uuid::Uuid::from_bytes(uuid(id, [0xff; 10]));
+    assert_eq!((uuid.get_version_num(), uuid.get_variant()), (4, uuid::Variant::RFC4122));
+    let last = uuid.as_bytes()[10..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    assert_eq!(last, id);
 }

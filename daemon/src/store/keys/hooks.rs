@@ -127,7 +127,7 @@ pub fn failed_deliveries(hook: u64) -> Key {
     Builder::new("df").id(hook).build()
 }
 
-/// `qf/<hid>/<did>`: first attempts in the queue of a hook.
+/// `qf/<hid>/<did>`: the queue of a hook.
 pub fn queued(hook: u64, delivery: u64) -> Key {
     Builder::new("qf").id(hook).id(delivery).build()
 }

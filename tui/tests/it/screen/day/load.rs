@@ -125,7 +125,11 @@ async fn insert_deliveries(
             for row in new {
                 deliveries::enqueue(&tx, row);
                 let json = format!(r#"{{"ref":"refs/heads/main","number":{}}}"#, row.id).into_bytes();
-                deliveries::put_first(&tx, row.event_id, &Payload { json: json.into(), ..Payload::default() });
+                deliveries::put_initial_payload(
+                    &tx,
+                    row.event_id,
+                    &Payload { json: json.into(), ..Payload::default() },
+                );
             }
             Ok::<_, StoreError>(())
         })
@@ -142,8 +146,8 @@ fn outcome(row: &Delivery, hooks: &[Hook]) -> deliveries::Outcome {
         delivery: row.id,
         hook: row.hook_id,
         revision: Revision::of_hook(hooks.iter().find(|hook| hook.id == row.hook_id).unwrap()),
-        said_bytes: 60,
-        asked: DeliveryTrigger::Unspecified,
+        payload_bytes: 60,
+        next_trigger: DeliveryTrigger::Unspecified,
         attempt: Some(Attempt {
             number: 1,
             trigger: DeliveryTrigger::Event.into(),
@@ -155,6 +159,6 @@ fn outcome(row: &Delivery, hooks: &[Hook]) -> deliveries::Outcome {
             url: "https://receiver.example.net/in".into(),
             ..Attempt::default()
         }),
-        then: if failed { deliveries::NextStep::GiveUp } else { deliveries::NextStep::Done },
+        next: if failed { deliveries::NextStep::GiveUp } else { deliveries::NextStep::Done },
     }
 }
