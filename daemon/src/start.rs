@@ -34,7 +34,7 @@ use crate::{
         sign_in::SignIn,
     },
     set_aside::SetAside,
-    store::{Store, StoreError, Tx, secrets},
+    store::{Store, StoreError, Tx, identity},
     tasks::Tasks,
     wake::Wake,
     webhook,
@@ -235,7 +235,7 @@ fn root_url(config: &Config, listeners: &[Listener]) -> String {
 /// Returns the signing keys, derived from the daemon's secret. The secret is created at the first start.
 async fn signing_keys(store: &Store, now: Millis) -> Result<SigningKeys, StoreError> {
     let fresh = rows::SigningKey { secret: secret::random_bytes::<32>().to_vec(), created_ms: now };
-    let root = store.write(async |tx: Tx| secrets::signing_key(&tx, fresh.clone()).await).await?.secret;
+    let root = store.write(async |tx: Tx| identity::signing_key(&tx, fresh.clone()).await).await?.secret;
     Ok(SigningKeys {
         signed_url: SigningKey::derive(&root, "signed-url"),
         runtime_token: SigningKey::derive(&root, "runtime-token"),

@@ -1,4 +1,4 @@
-//! The identity row of the store, which pairs it with the files of a data directory.
+//! The identity row of the store, which pairs it with the files of a data directory, and the signing key.
 //!
 //! The row `m/identity` has the directory's random id and two marks. Identity files beside the repositories and
 //! artifacts have the id, one mark and the next ids of all sequences. A mark advances in two steps: a
@@ -9,9 +9,12 @@
 use std::io;
 
 use async_trait::async_trait;
-use farrier_proto::store::{Identity, Sequence};
+use farrier_proto::store::{Identity, Sequence, SigningKey};
 
 use super::{Read, StoreError, Tx, ids::IdKind, keys};
+
+/// Number of the key from which all other keys are derived. More keys may be added.
+const FIRST_KEY: u64 = 1;
 
 /// The contents of the identity files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,4 +71,13 @@ pub async fn next_ids(read: &impl Read) -> Result<Vec<(IdKind, u64)>, StoreError
     let rows = read.get_many::<Sequence>(&IdKind::ALL.map(keys::sequence)).await?;
     let next = |row: Option<Sequence>| row.map_or(1, |sequence| sequence.next);
     Ok(IdKind::ALL.into_iter().zip(rows.into_iter().map(next)).collect())
+}
+
+/// Returns the stored signing key. If there is none, stores and returns `fresh`.
+pub async fn signing_key(tx: &Tx, fresh: SigningKey) -> Result<SigningKey, StoreError> {
+    if let Some(key) = tx.get(&keys::signing_key(FIRST_KEY)).await? {
+        return Ok(key);
+    }
+    tx.put(keys::signing_key(FIRST_KEY), &fresh);
+    Ok(fresh)
 }

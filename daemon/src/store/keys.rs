@@ -9,9 +9,8 @@ mod accounts;
 mod artifacts;
 mod hooks;
 mod repositories;
-mod runs;
 
-pub use self::{accounts::*, artifacts::*, hooks::*, repositories::*, runs::*};
+pub use self::{accounts::*, artifacts::*, hooks::*, repositories::*};
 
 use super::{
     engine::{Key, Range},

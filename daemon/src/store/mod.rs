@@ -20,10 +20,8 @@ pub mod range_counts;
 pub mod refs;
 pub mod repositories;
 pub mod runs;
-pub mod secrets;
 pub mod tokens;
 pub mod totals;
-pub mod users;
 pub mod value;
 
 mod transact;

@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, Reference, User, Visibility};
 
-use super::{Read, StoreError, Tx, keys};
+use super::{
+    Read, StoreError, Tx,
+    engine::{Key, Range, Scan},
+    keys,
+};
 
 /// A unique value that is already in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +34,19 @@ pub async fn users_by_email(read: &impl Read, addresses: &[&str]) -> Result<BTre
         }
     }
     Ok(users)
+}
+
+/// Returns the next users by id, and the key after which the next batch starts.
+pub async fn users_batch(
+    read: &impl Read,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<User>, Option<Key>), StoreError> {
+    let all = Range::prefix(keys::users());
+    let range = after.map_or(all.clone(), |key| all.after(key));
+    let rows = read.scan::<User>(&Scan::of(range, limit)).await?;
+    let next = if rows.len() < limit { None } else { rows.last().map(|(key, _)| key.clone()) };
+    Ok((rows.into_iter().map(|(_, row)| row).collect(), next))
 }
 
 /// Returns the owner with the name `name`, without regard to case.

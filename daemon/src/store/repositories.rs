@@ -285,3 +285,12 @@ pub async fn collaborations(read: &impl Read, user: u64) -> Result<Vec<Repositor
     rows.retain(|row| !row.deleted);
     Ok(rows)
 }
+
+/// Removes at most `limit` collaborations of `user`. Returns whether none are left.
+pub async fn end_collaborations(tx: &Tx, user: u64, limit: usize) -> Result<bool, StoreError> {
+    let pairs = tx.scan_bytes(&Scan::of(Range::prefix(keys::collaborations(user)), limit)).await?;
+    for repository in pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)) {
+        set_collaborator(tx, repository, user, Permission::None);
+    }
+    Ok(pairs.len() < limit)
+}

@@ -6,7 +6,10 @@ use farrier_proto::store::{User, Visibility};
 
 use crate::{
     service::{Error, viewer::Viewer},
-    store::{Read, owners::Owner, users},
+    store::{
+        Read,
+        owners::{self, Owner},
+    },
 };
 
 /// Accounts to read per scan.
@@ -89,7 +92,7 @@ pub async fn list(
     let mut found = Vec::new();
     let mut next = None;
     loop {
-        let (rows, after) = users::batch(read, next.as_deref(), BATCH).await?;
+        let (rows, after) = owners::users_batch(read, next.as_deref(), BATCH).await?;
         let kept = rows.into_iter().filter(|user| filter.matches(user));
         found.extend(kept.map(Owner::User).filter(|owner| viewer.sees(owner)).filter_map(|owner| match owner {
             Owner::User(user) => Some(user),

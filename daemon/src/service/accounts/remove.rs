@@ -6,7 +6,7 @@ use super::{ADMIN_ID, user_to_change};
 use crate::{
     model::identity::Identity,
     service::{Context, Error, access, hooks, security_log},
-    store::{Tx, orgs, owners, repositories, tokens, users},
+    store::{Tx, orgs, owners, repositories, tokens},
 };
 
 /// Collaborations to remove per transaction.
@@ -19,8 +19,11 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
     let user =
         context.store.write(async |tx: Tx| removable(&tx, identity, name, purge).await.map(|(user, _)| user)).await?;
     let id = user.id;
-    while !context.store.write(async |tx: Tx| Ok::<_, Error>(users::end_collaborations(&tx, id, BATCH).await?)).await? {
-    }
+    while !context
+        .store
+        .write(async |tx: Tx| Ok::<_, Error>(repositories::end_collaborations(&tx, id, BATCH).await?))
+        .await?
+    {}
     context
         .store
         .write(async |tx: Tx| {
@@ -35,7 +38,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
             for token in tokens::of_user(&tx, user.id).await? {
                 tokens::delete(&tx, user.id, token.id).await?;
             }
-            users::end_collaborations(&tx, user.id, BATCH).await?;
+            repositories::end_collaborations(&tx, user.id, BATCH).await?;
             hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
             Ok::<_, Error>(())
