@@ -9,13 +9,15 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     net::{Answer, Ask, Problem, ProblemKind},
-    view::{Role, rule, text},
+    view::{Part, Role, parts, rule},
     words,
 };
 use crate::{output::human_bytes, progress};
 
 /// The time over which rates are averaged.
 const WINDOW: Duration = Duration::from_secs(5);
+/// Width of a progress bar, in cells.
+const BAR: u16 = 10;
 /// Before this time no estimate is shown.
 const SURE_AFTER: Duration = Duration::from_secs(2);
 
@@ -167,15 +169,8 @@ impl Transfers {
             return;
         }
         rule(buf, Rect { height: 1, ..area }, "Downloads");
-        let mut y = area.y + 1;
-        for one in self.0.iter().rev() {
-            for (role, line) in one.lines(now) {
-                if y >= area.bottom() {
-                    return;
-                }
-                text(buf, Rect { y, height: 1, ..area }, &line, role);
-                y += 1;
-            }
+        for (one, y) in self.0.iter().rev().zip(area.y + 1..area.bottom()) {
+            parts(buf, Rect { y, height: 1, ..area }, &one.parts(now));
         }
     }
 }
@@ -207,17 +202,19 @@ impl Transfer {
         Some(size.saturating_sub(self.have) / rate)
     }
 
-    fn lines(&self, now: Duration) -> Vec<(Role, String)> {
+    /// Returns its line.
+    fn parts(&self, now: Duration) -> Vec<Part> {
         match &self.ended {
-            Some(Ok(path)) => return vec![(Role::Ok, format!("{}  ok  {path}", self.name))],
-            Some(Err(why)) => return vec![(Role::Error, format!("{}  FAILED  {why}", self.name))],
+            Some(Ok(path)) => return vec![Part::Text(Role::Ok, format!("{}  ok  {path}", self.name))],
+            Some(Err(why)) => return vec![Part::Text(Role::Error, format!("{}  FAILED  {why}", self.name))],
             None => {}
         }
-        let bar =
-            self.size.map_or_else(String::new, |size| format!("{} ", words::bar(signed(self.have), signed(size), 10)));
+        let share = self.size.map(|size| (signed(self.have), signed(size)));
+        let bar = share.map(|share| [Part::Bar { role: Role::Text, share, cells: BAR }, Part::plain(" ")]);
         let speed = self.sure_rate(now).map_or_else(String::new, |rate| format!("  {}/s", human_bytes(signed(rate))));
         let left = self.seconds_left(now).map_or_else(String::new, |left| format!("  {}", progress::eta(signed(left))));
-        vec![(Role::Text, format!("{bar}{}{speed}{left}  {}  X stops", self.part(), self.name))]
+        let rest = format!("{}{speed}{left}  {}  X stops", self.part(), self.name);
+        bar.into_iter().flatten().chain([Part::plain(rest)]).collect()
     }
 }
 
@@ -228,7 +225,10 @@ fn signed(bytes: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{transfer::copy::Content, ui::net::Existing};
+    use crate::{
+        transfer::copy::Content,
+        ui::{net::Existing, view::text_of},
+    };
 
     fn archive() -> Ask {
         let repo = "a/b".parse().unwrap();
@@ -240,7 +240,7 @@ mod tests {
     fn rates_are_those_of_the_last_seconds_and_the_rest_is_guessed_late() {
         let mut all = Transfers::default();
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
-        let line = |all: &Transfers, at: u64| all.0[0].lines(Duration::from_secs(at)).remove(0).1;
+        let line = |all: &Transfers, at: u64| text_of(&all.0[0].parts(Duration::from_secs(at)), 120);
         for second in 0..=8 {
             let have = if second < 3 { 0 } else { (second - 3) * (1 << 20) };
             let part = Answer::Progress { have, size: Some(10 << 20) };
@@ -268,7 +268,7 @@ mod tests {
         let saved = Ok(Answer::Saved("/d/b-main.zip".into()));
         let exists = Err(Problem::new(ProblemKind::Exists, "b-main.zip exists"));
         let shown = |all: &Transfers| -> Vec<String> {
-            all.0.iter().map(|one| one.lines(Duration::ZERO)[0].1.clone()).collect()
+            all.0.iter().map(|one| text_of(&one.parts(Duration::ZERO), 120)).collect()
         };
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
         all.take(&archive(), &saved, Duration::ZERO);

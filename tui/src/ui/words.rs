@@ -52,28 +52,6 @@ pub(crate) fn uptime(seconds: i64) -> String {
     }
 }
 
-/// Draws a bar of `width` cells that is filled to `part` of `whole`.
-pub(crate) fn bar(part: i64, whole: i64, width: usize) -> String {
-    let filled = if whole > 0 {
-        usize::try_from(part.max(0)).unwrap_or(0).saturating_mul(width) / usize::try_from(whole).unwrap_or(1).max(1)
-    } else {
-        0
-    };
-    let filled = filled.min(width);
-    format!("[{}{}]", "█".repeat(filled), "·".repeat(width - filled))
-}
-
-/// Draws a sparkline of `width` cells: the newest values at its end, scaled to the highest value.
-pub(crate) fn sparkline(values: &[i64], width: usize) -> String {
-    const STEPS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
-    let shown = &values[values.len().saturating_sub(width)..];
-    let most = shown.iter().copied().max().unwrap_or(0).max(1);
-    // A value above zero is always visible.
-    let step = |value: i64| if value > 0 { usize::try_from(value * 7 / most).unwrap_or(7).clamp(1, 7) } else { 0 };
-    let line: String = shown.iter().map(|value| STEPS[step(*value)]).collect();
-    format!("{line:>width$}")
-}
-
 /// Returns whole percents.
 pub(crate) fn percent(part: i64, whole: i64) -> i64 {
     if whole > 0 { part.max(0).saturating_mul(100) / whole } else { 0 }
@@ -84,13 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_and_bars_end() {
+    fn numbers_are_grouped() {
         assert_eq!((count(0), count(1_204), count(-1_234_567)), ("0".into(), "1 204".into(), "-1 234 567".into()));
-        assert_eq!(sparkline(&[9, 0, 1, 40, 70], 6), " ▁ ▁▄▇");
-        assert_eq!(sparkline(&[9, 0, 1, 4, 70], 2), "▁▇");
-        assert_eq!(bar(1, 2, 4), "[██··]");
-        assert_eq!(bar(9, 2, 4), "[████]");
-        assert_eq!(bar(1, 0, 2), "[··]");
         assert_eq!(uptime(12 * 86_400 + 4 * 3_600 + 11 * 60), "12d 04:11");
     }
 }

@@ -177,6 +177,8 @@ pub(crate) enum Cmd {
     Open(Box<Layer>),
     /// Shows a screen.
     Screen(ScreenId),
+    /// Requests the repositories again, because another screen changed them, and puts the cursor on one of them.
+    ReloadRepositories(Option<i64>),
     /// Shows the artifacts of a repository, with the cursor on one of them.
     Artifacts(farrier_common::client::RepositoryPath, Option<i64>),
     /// Shows the hooks of a repository, with the cursor on one of them.
@@ -195,7 +197,7 @@ pub(crate) enum Cmd {
     Quit { wait: bool },
     /// Changes the daemon or the token.
     Reconnect(Reconnect),
-    /// Calls the screen's `cursor_rested` when the cursor stops.
+    /// Calls the screen's `cursor_moved` when the cursor stops.
     WhenRested,
     /// Shows a text in the user's pager.
     Page(String),
@@ -203,27 +205,34 @@ pub(crate) enum Cmd {
     Copy(String, String),
 }
 
+impl Cmd {
+    /// Whether it only concerns requests, so that the user does not see it.
+    pub(crate) fn is_unseen(&self) -> bool {
+        matches!(self, Self::Ask(_) | Self::Cancel(_) | Self::WhenRested)
+    }
+}
+
 /// Access of a screen to the shared state and to commands.
 #[derive(Debug)]
 pub(crate) struct Env<'a> {
     pub(crate) world: &'a World,
-    pub(crate) wants: Vec<Cmd>,
+    pub(crate) commands: Vec<Cmd>,
 }
 
 impl<'a> Env<'a> {
     pub(crate) fn new(world: &'a World) -> Self {
-        Self { world, wants: Vec::new() }
+        Self { world, commands: Vec::new() }
     }
 
     pub(crate) fn want(&mut self, cmd: Cmd) {
-        self.wants.push(cmd);
+        self.commands.push(cmd);
     }
 
     pub(crate) fn ask(&mut self, ask: Ask) {
         self.want(Cmd::Ask(ask));
     }
 
-    /// Whether the cursor is still moving. Then details are not requested now: `cursor_rested` is called when it
+    /// Whether the cursor is still moving. Then details are not requested now: `cursor_moved` is called when it
     /// stops.
     pub(crate) fn is_passing(&mut self) -> bool {
         let passing = self.world.moving_until.is_some_and(|until| self.world.now < until);

@@ -198,7 +198,7 @@ async fn private_accounts_are_hidden_among_collaborators() {
         assert_eq!(names(&answer.json(), "login"), visible);
         assert_eq!(answer.header("x-total-count"), visible.len().to_string());
     }
-    // For callers who do not see an account, it is like one that does not exist.
+    // For callers who do not see an account, it is like an account that does not exist.
     for (who, name) in [(&ann, "unrelated"), (&bob, "shut"), (&bob, "unrelated")] {
         for (path, word, body) in [
             (format!("/repos/ann/tool/collaborators/{name}"), "get", Value::Null),

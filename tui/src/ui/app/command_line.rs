@@ -10,30 +10,24 @@ use farrier_common::{
     client::{HookPlace, RepositoryPath},
 };
 
-use super::App;
+use super::{App, RequestOwner};
 use crate::{
     args::{self, Cli, Command},
     ui::{
         layer::Layer,
         net::{Ask, Existing, NewHook, Reconnect},
         screens::{ScreenId, Screens, generated_secret},
-        world::{Cmd, Env},
+        world::World,
     },
 };
 
-/// The commands of a line, or why it cannot be run.
-type CommandResult = Result<Vec<Cmd>, String>;
+/// Why a line cannot be run.
+type LineResult = Result<(), String>;
 
 impl App {
     /// Runs a line. After an error nothing was done.
     pub(super) fn run_line(&mut self, line: &str) -> Result<(), String> {
         let words = shlex::split(line).ok_or_else(|| "a quote is not closed".to_owned())?;
-        let commands = self.commands_for(&words)?;
-        self.run_commands(commands);
-        Ok(())
-    }
-
-    fn commands_for(&mut self, words: &[String]) -> CommandResult {
         let plain: Vec<&str> = words.iter().map(String::as_str).collect();
         match plain.as_slice() {
             ["time", style] => self.set_time_style(style),
@@ -49,12 +43,12 @@ impl App {
                 }
             }
             ["artifacts", of] => self.show_artifacts(Some(parsed(of)?), None),
-            _ => return self.shell_line(words),
+            _ => return self.shell_line(&words),
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
-    fn shell_line(&mut self, words: &[String]) -> CommandResult {
+    fn shell_line(&mut self, words: &[String]) -> LineResult {
         let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
         let only_shell = || Err(format!("runs only in the shell: farrier {}", words.join(" ")));
@@ -68,11 +62,13 @@ impl App {
             Some(Command::Delivery(command)) => return self.delivery_line(command).unwrap_or_else(only_shell),
             Some(Command::Artifact(command)) => return self.artifact_line(command).unwrap_or_else(only_shell),
             Some(Command::Task(args::Task::Cancel { id })) => {
-                return Ok(vec![self.question(|screens, env| screens.repositories.cancel_task_question(id, env))?]);
+                return self.question(ScreenId::Repositories, |screens, world| {
+                    screens.repositories.cancel_task_question(id, world)
+                });
             }
             _ => return only_shell(),
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Returns an error while changes are not possible.
@@ -80,43 +76,47 @@ impl App {
         self.world.no_changes().map_or(Ok(()), Err)
     }
 
-    /// Opens a question before a change.
-    fn question(&mut self, build: impl FnOnce(&Screens, &mut Env) -> Layer) -> Result<Cmd, String> {
+    /// Opens a question of the screen `owner` before a change.
+    fn question(&mut self, owner: ScreenId, build: impl FnOnce(&Screens, &World) -> Layer) -> LineResult {
         self.may_change()?;
-        let layer = self.with_screens(|screens, env| build(screens, env));
-        Ok(Cmd::Open(Box::new(layer)))
+        let layer = build(&self.screens, &self.world);
+        self.open(RequestOwner::Screen(owner), layer);
+        Ok(())
     }
 
-    fn change(&self, ask: Ask) -> CommandResult {
+    /// Sends a request; the screen `owner` reports its result.
+    fn change(&mut self, owner: ScreenId, ask: Ask) -> LineResult {
         self.may_change()?;
-        Ok(vec![Cmd::Ask(ask)])
+        self.ask(RequestOwner::Screen(owner), ask);
+        Ok(())
     }
 
-    fn repo_line(&mut self, command: args::Repo) -> Option<CommandResult> {
+    fn repo_line(&mut self, command: args::Repo) -> Option<LineResult> {
         Some(match command {
             args::Repo::List { deleted: true, owner, .. } => {
                 self.go(ScreenId::DeletedRepositories);
                 if let Some(owner) = owner {
                     self.filter(&format!("^{owner}/"));
                 }
-                Ok(Vec::new())
+                Ok(())
             }
             args::Repo::Restore { repo, target } => self.restore_repository(&repo, target),
             args::Repo::Purge { repo, .. } => self.screens.deleted_repositories.find(&repo).and_then(|(id, _)| {
-                let ask = |screens: &Screens, env: &mut Env| screens.deleted_repositories.purge_question(id, env.world);
-                self.question(ask).map(|question| vec![question])
+                self.question(ScreenId::DeletedRepositories, |screens, world| {
+                    screens.deleted_repositories.purge_question(id, world)
+                })
             }),
             args::Repo::List { owner, .. } => {
                 self.go(ScreenId::Repositories);
                 if let Some(owner) = owner {
                     self.filter(&format!("^{owner}/"));
                 }
-                Ok(Vec::new())
+                Ok(())
             }
             args::Repo::Show { repo } => self.show_repository(&repo),
             args::Repo::Create(args) => {
                 let owner = args.repo.owner.clone();
-                self.change(Ask::CreateRepository { owner, wanted: Box::new(args.wanted()) })
+                self.change(ScreenId::Repositories, Ask::CreateRepository { owner, wanted: Box::new(args.wanted()) })
             }
             args::Repo::Edit(args) => {
                 let path = args.repo.clone();
@@ -125,14 +125,14 @@ impl App {
                     Err("nothing to change; add a flag such as --description TEXT, or press `e` for the form"
                         .to_owned())
                 } else {
-                    self.change(Ask::EditRepository(path, Box::new(wanted)))
+                    self.change(ScreenId::Repositories, Ask::EditRepository(path, Box::new(wanted)))
                 }
             }
-            args::Repo::Delete { repo, .. } => self
-                .question(|screens, env| screens.repositories.delete_question(&[repo], env))
-                .map(|question| vec![question]),
+            args::Repo::Delete { repo, .. } => self.question(ScreenId::Repositories, |screens, world| {
+                screens.repositories.delete_question(&[repo], world)
+            }),
             args::Repo::Migrate(args) if !args.password_stdin => {
-                self.change(Ask::MigrateRepository(Box::new(args.wanted(String::new()))))
+                self.change(ScreenId::Repositories, Ask::MigrateRepository(Box::new(args.wanted(String::new()))))
             }
             args::Repo::Migrate(_) => Err("type the password into the form: M on the screen Repositories".to_owned()),
             args::Repo::Archive(args) if args.output.is_none() => {
@@ -141,7 +141,9 @@ impl App {
                     Err(format!("name a branch, tag or commit of {} with --ref", args.repo))
                 } else {
                     let content = args.content(&branch);
-                    Ok(vec![Cmd::Ask(Ask::Archive { repo: args.repo, content, existing: Existing::Keep })])
+                    let ask = Ask::Archive { repo: args.repo, content, existing: Existing::Keep };
+                    self.ask(RequestOwner::Transfers, ask);
+                    Ok(())
                 }
             }
             _ => return None,
@@ -149,21 +151,21 @@ impl App {
     }
 
     /// Restores the deleted repository `word`: an ID, or a name that only one of them had.
-    fn restore_repository(&self, word: &str, target: Option<RepositoryPath>) -> CommandResult {
+    fn restore_repository(&mut self, word: &str, target: Option<RepositoryPath>) -> LineResult {
         let (id, name) = self.screens.deleted_repositories.find(word)?;
         let target = target.map_or_else(api::RestoreRepository::default, |path| api::RestoreRepository {
             owner: Some(path.owner),
             name: Some(path.name),
         });
-        self.change(Ask::RestoreRepository { id, name, target: Box::new(target) })
+        self.change(ScreenId::DeletedRepositories, Ask::RestoreRepository { id, name, target: Box::new(target) })
     }
 
-    fn show_repository(&mut self, path: &RepositoryPath) -> CommandResult {
+    fn show_repository(&mut self, path: &RepositoryPath) -> LineResult {
         if !self.screens.repositories.show_named(&path.to_string()) {
             return Err(format!("{path} is not in the list of repositories; r refreshes it"));
         }
         self.go(ScreenId::Repositories);
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Returns the owner of a hook: the one in the line, else the one in the list.
@@ -174,7 +176,7 @@ impl App {
         }
     }
 
-    fn hook_line(&mut self, command: args::Hook) -> Option<CommandResult> {
+    fn hook_line(&mut self, command: args::Hook) -> Option<LineResult> {
         Some(match command {
             args::Hook::List { place, .. } => {
                 match place.api() {
@@ -182,7 +184,7 @@ impl App {
                     HookPlace::Admin => self.go(ScreenId::Hooks),
                     _ => return None,
                 }
-                Ok(Vec::new())
+                Ok(())
             }
             args::Hook::Show { id, place } => {
                 if let HookPlace::Repository(path) = self.owner(&place, id) {
@@ -191,18 +193,18 @@ impl App {
                     self.go(ScreenId::Hooks);
                     self.screens.hooks.show(id);
                 }
-                Ok(Vec::new())
+                Ok(())
             }
             args::Hook::On { id, place } => self.switch_hook(&place, id, true),
             args::Hook::Off { id, place } => self.switch_hook(&place, id, false),
             args::Hook::Test { id, place } => {
                 let owner = self.owner(&place, id);
-                self.change(Ask::TestHook(owner, id))
+                self.change(ScreenId::Hooks, Ask::TestHook(owner, id))
             }
-            args::Hook::Apply { id } => self.change(Ask::ApplyHook(id)),
+            args::Hook::Apply { id } => self.change(ScreenId::Hooks, Ask::ApplyHook(id)),
             args::Hook::Delete { id, place, .. } => {
                 let owner = self.owner(&place, id);
-                self.question(|screens, env| screens.hooks.delete_question(&[(owner, id)], env)).map(|one| vec![one])
+                self.question(ScreenId::Hooks, |screens, world| screens.hooks.delete_question(&[(owner, id)], world))
             }
             args::Hook::Create(args) => self.create_hook(args),
             args::Hook::Edit(args) => self.edit_hook(args),
@@ -210,26 +212,24 @@ impl App {
         })
     }
 
-    fn switch_hook(&self, owner: &args::HookOwnerArgs, id: i64, on: bool) -> CommandResult {
+    fn switch_hook(&mut self, owner: &args::HookOwnerArgs, id: i64, on: bool) -> LineResult {
         let changes = EditHook { active: Some(on), ..EditHook::default() };
-        self.change(Ask::EditHook(self.owner(owner, id), id, Box::new(changes)))
+        let owner = self.owner(owner, id);
+        self.change(ScreenId::Hooks, Ask::EditHook(owner, id, Box::new(changes)))
     }
 
-    fn create_hook(&self, args: args::CreateHook) -> CommandResult {
+    fn create_hook(&mut self, args: args::CreateHook) -> LineResult {
         secrets_are_for_forms(&args.change)?;
         let secret = if args.change.generate_secret { Some(generated_secret()?) } else { None };
         let place = args.place.api();
         let wanted = args.wanted(secret.clone(), None);
-        self.change(Ask::CreateHook(Box::new(NewHook {
-            place,
-            wanted,
-            test: false,
-            unless_above: None,
-            shown_once: secret,
-        })))
+        self.change(
+            ScreenId::Hooks,
+            Ask::CreateHook(Box::new(NewHook { place, wanted, test: false, unless_above: None, shown_once: secret })),
+        )
     }
 
-    fn edit_hook(&self, args: args::EditHook) -> CommandResult {
+    fn edit_hook(&mut self, args: args::EditHook) -> LineResult {
         secrets_are_for_forms(&args.change)?;
         if args.change.generate_secret {
             return Err("a secret is generated in the form: e on the screen Hooks".to_owned());
@@ -239,10 +239,10 @@ impl App {
         if wanted == EditHook::default() {
             return Err("nothing to change; add a flag such as --events push, or press `e` for the form".to_owned());
         }
-        self.change(Ask::EditHook(owner, id, Box::new(wanted)))
+        self.change(ScreenId::Hooks, Ask::EditHook(owner, id, Box::new(wanted)))
     }
 
-    fn delivery_line(&mut self, command: args::Delivery) -> Option<CommandResult> {
+    fn delivery_line(&mut self, command: args::Delivery) -> Option<LineResult> {
         Some(match command {
             args::Delivery::List(list) => {
                 let args::FilterArgs { failed, status, hook, event, repo: None, since: None } = list.filter else {
@@ -250,20 +250,21 @@ impl App {
                 };
                 let state = if failed { "failure".to_owned() } else { status.unwrap_or_default() };
                 self.show_deliveries(|screen, env| screen.choose_all(hook, event.unwrap_or_default(), &state, env));
-                Ok(Vec::new())
+                Ok(())
             }
             args::Delivery::Redeliver { deliveries, .. } if !deliveries.is_empty() => self
-                .question(|screens, env| screens.deliveries.redeliver_question(deliveries, env))
-                .map(|question| vec![question]),
+                .question(ScreenId::Deliveries, |screens, world| {
+                    screens.deliveries.redeliver_question(deliveries, world)
+                }),
             args::Delivery::Recover { hook, since: None, .. } => {
                 let id = i64::try_from(hook).unwrap_or_default();
-                self.question(|screens, env| screens.hooks.recover_question(&[id], env)).map(|one| vec![one])
+                self.question(ScreenId::Hooks, |screens, world| screens.hooks.recover_question(&[id], world))
             }
             _ => return None,
         })
     }
 
-    fn artifact_line(&mut self, command: args::Artifact) -> Option<CommandResult> {
+    fn artifact_line(&mut self, command: args::Artifact) -> Option<LineResult> {
         let ids = |words: &[String]| -> Result<Vec<i64>, String> {
             words.iter().map(|word| word.parse().map_err(|_| format!("{word} is not an ID; type the number"))).collect()
         };
@@ -273,35 +274,40 @@ impl App {
                 if let Some(repo) = list.place.repo {
                     self.filter(&format!("repo:{repo}"));
                 }
-                Ok(Vec::new())
+                Ok(())
             }
             args::Artifact::Restore { id } => self
                 .screens
                 .deleted_artifacts
                 .find(&id.to_string())
-                .and_then(|(id, name)| self.change(Ask::RestoreArtifact { id, name })),
-            args::Artifact::Purge { id, .. } => {
-                let ask = |screens: &Screens, env: &mut Env| screens.deleted_artifacts.purge_question(id, env.world);
-                self.question(ask).map(|question| vec![question])
-            }
+                .and_then(|(id, name)| self.change(ScreenId::DeletedArtifacts, Ask::RestoreArtifact { id, name })),
+            args::Artifact::Purge { id, .. } => self.question(ScreenId::DeletedArtifacts, |screens, world| {
+                screens.deleted_artifacts.purge_question(id, world)
+            }),
             args::Artifact::List(list) if list.name.is_none() => {
                 self.show_artifacts(list.place.repo, None);
                 if let Some(run) = list.place.run {
                     self.screens.artifacts.show_run(run);
                 }
-                Ok(Vec::new())
+                Ok(())
             }
             args::Artifact::Delete(args) => ids(&args.artifacts).and_then(|ids| {
-                self.question(|screens, env| screens.artifacts.delete_question(&ids, env)).map(|one| vec![one])
+                self.question(ScreenId::Artifacts, |screens, world| screens.artifacts.delete_question(&ids, world))
             }),
             args::Artifact::Expire(args) => ids(&args.artifacts).and_then(|ids| {
                 let at = args.at.as_deref().map(crate::moment::read).transpose()?;
                 let wanted = api::EditArtifact { days: args.days, expires_at: at };
-                self.change(Ask::EditArtifacts(ids.into_iter().map(|id| (id, wanted.clone())).collect()))
+                self.change(
+                    ScreenId::Artifacts,
+                    Ask::EditArtifacts(ids.into_iter().map(|id| (id, wanted.clone())).collect()),
+                )
             }),
             args::Artifact::Download(args) if args.output.is_none() && !args.extract => {
                 ids(&[args.artifact]).and_then(|ids| match self.screens.artifacts.download_of(ids[0]) {
-                    Some(ask) => Ok(vec![Cmd::Ask(ask)]),
+                    Some(ask) => {
+                        self.ask(RequestOwner::Transfers, ask);
+                        Ok(())
+                    }
                     None => Err(format!("artifact {} is not in the list; 5 shows it", ids[0])),
                 })
             }

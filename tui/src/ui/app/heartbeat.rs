@@ -1,11 +1,11 @@
-//! Pending requests and the heartbeat.
+//! The heartbeat, and requests that wait for long.
 //!
 //! The heartbeat requests the status of the daemon while a request waits or no response has arrived for a
 //! while. So a daemon that hangs is noticed even though its socket accepts connections.
 
 use std::time::Duration;
 
-use super::App;
+use super::{App, RequestOwner, requests::Pending};
 use crate::ui::{
     layer::Layer,
     net::{Ask, Ticket},
@@ -22,14 +22,6 @@ const RETRY: Duration = Duration::from_secs(10);
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Waiting times are shown in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A request without a response.
-#[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub(super) ask: Ask,
-    /// When it was sent.
-    pub(super) since: Duration,
-}
 
 impl Pending {
     /// Whether a working daemon responds soon: not a stream, a transfer or the start of a daemon.
@@ -62,8 +54,8 @@ impl App {
     /// Sends a heartbeat when it is due. It replaces an earlier one without a response.
     pub(super) fn send_heartbeat(&mut self) {
         if self.heartbeat_at().is_some_and(|at| self.world.now >= at) {
-            self.cancel(&Ask::Status);
-            self.ask(Ask::Status);
+            self.cancel(RequestOwner::App, &Ask::Status);
+            self.ask(RequestOwner::App, Ask::Status);
         }
     }
 
@@ -93,7 +85,7 @@ impl App {
 
     /// Returns the oldest action that waits and does not belong to a form.
     fn waiting_action(&self) -> Option<(Ticket, &Pending)> {
-        let forms: Vec<Ticket> = self.layers.iter().filter_map(Layer::ticket).collect();
+        let forms: Vec<Ticket> = self.layers.iter().filter_map(|open| open.layer.ticket()).collect();
         let actions = self.pending.iter().filter(|(ticket, one)| one.ask.changes() && !forms.contains(ticket));
         let late = actions.filter(|(_, one)| self.world.now >= one.since + SHOWN_AFTER && one.is_prompt());
         late.map(|(ticket, one)| (*ticket, one)).min_by_key(|(ticket, _)| *ticket)
@@ -108,7 +100,7 @@ impl App {
 
     /// Cancels the request of the form on top, or the oldest action. Returns whether there was one.
     pub(super) fn cancel_waiting(&mut self) -> bool {
-        if let Some(Layer::Form(form)) = self.layers.last_mut() {
+        if let Some(Layer::Form(form)) = self.top_layer_mut() {
             let Some(ticket) = form.ticket else { return false };
             form.cancelled();
             self.cancel_ticket(ticket);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{App, Effect, UNDO};
+use super::{App, Effect, RequestOwner, UNDO};
 use crate::ui::{
     key::Key,
     keymap::{Action, Binding, Scope},
@@ -51,8 +51,8 @@ impl App {
             }
             return;
         }
-        if let Some(layer) = self.layers.last_mut() {
-            let step = layer.key(key, &self.world);
+        if let Some(open) = self.layers.last_mut() {
+            let step = open.layer.key(key, &self.world);
             self.step(step);
             return self.suggest();
         }
@@ -73,30 +73,36 @@ impl App {
     }
 
     pub(super) fn paste(&mut self, text: &str) {
-        if let Some(layer) = self.layers.last_mut().filter(|_| view::fits(self.world.size)) {
+        let is_shown = view::fits(self.world.size);
+        if let Some(layer) = self.top_layer_mut().filter(|_| is_shown) {
             let step = layer.paste(text);
             self.step(step);
             self.suggest();
         }
     }
 
+    /// Carries out the result of a key in the top layer.
     fn step(&mut self, step: Step) {
+        let Some((id, opener)) = self.layers.last().map(|open| (open.id, open.opener)) else { return };
         match step {
             Step::Stay => {}
             Step::Close => {
-                if let Some(Layer::Search(search)) = self.layers.pop() {
+                if let Some(Layer::Search(search)) = self.close_top() {
                     self.keep_filter(search.typed());
                 }
             }
             Step::Then(cmds) => {
-                if let Some(Layer::Search(_)) = self.layers.pop() {
+                if let Some(Layer::Search(_)) = self.close_top() {
                     self.filter("");
                 }
-                self.run_commands(cmds);
+                self.run_commands(opener, cmds);
             }
-            Step::Do(cmds) => self.run_commands(cmds),
+            Step::Do(cmds) => self.run_commands(opener, cmds),
+            Step::Load(ask) => {
+                self.ask(RequestOwner::Layer(id), ask);
+            }
             Step::Press(binding, selection) => {
-                if let Some(Layer::Palette(palette)) = self.layers.pop() {
+                if let Some(Layer::Palette(palette)) = self.close_top() {
                     self.commands.push(palette.typed().to_owned());
                 }
                 self.press_on(binding, selection.as_ref());
@@ -112,7 +118,7 @@ impl App {
                         self.commands.push(line);
                     }
                     Err(why) => {
-                        if let Some(Layer::Palette(palette)) = self.layers.last_mut() {
+                        if let Some(Layer::Palette(palette)) = self.top_layer_mut() {
                             palette.refuse(why);
                         }
                     }
@@ -124,15 +130,15 @@ impl App {
             }
             Step::Filter(text) => self.filter(&text),
             Step::CheckField(name, ask) => {
-                let ticket = self.ask(ask.clone());
-                if let Some(Layer::Form(form)) = self.layers.last_mut() {
+                let ticket = self.ask(RequestOwner::Layer(id), ask.clone());
+                if let Some(Layer::Form(form)) = self.top_layer_mut() {
                     form.check_started(name, ask, ticket);
                 }
             }
             Step::Submit(ask) => {
-                let ticket = self.ask(ask);
-                if let Some(Layer::Form(form)) = self.layers.last_mut() {
-                    form.waits_for(ticket, self.world.now);
+                let (ticket, now) = (self.ask(opener, ask), self.world.now);
+                if let Some(Layer::Form(form)) = self.top_layer_mut() {
+                    form.waits_for(ticket, now);
                 }
             }
         }
@@ -149,7 +155,7 @@ impl App {
     pub(super) fn filter(&mut self, text: &str) {
         let outcome = self.with_screen(|screen, env| screen.filter(text, env));
         self.world.moving_until = Some(self.world.now + REST);
-        if let Some(Layer::Search(search)) = self.layers.last_mut() {
+        if let Some(Layer::Search(search)) = self.top_layer_mut() {
             search.error = outcome.err();
         }
     }
@@ -204,11 +210,11 @@ impl App {
             Action::Palette => self.open_palette(),
             Action::Help => {
                 let scopes = self.scopes();
-                self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));
+                self.open_own(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));
             }
             Action::Menu => self.menu(),
             Action::Filter => {
-                self.layers.push(Layer::Search(Search::new(&self.screen().filter_text(), self.filters.clone())));
+                self.open_own(Layer::Search(Search::new(&self.screen().filter_text(), self.filters.clone())));
             }
             Action::Sort => self.sort_menu(),
             Action::Refresh if matches!(self.world.link, Link::Down { .. }) => self.try_link_now(),
@@ -222,7 +228,10 @@ impl App {
             Action::Details => self.details(),
             Action::CopyRequest => {
                 let copied = self.problem().and_then(|problem| problem.request.clone());
-                self.run_commands(copied.into_iter().map(|id| Cmd::Copy(id, REQUEST.to_owned())).collect());
+                self.run_commands(
+                    RequestOwner::App,
+                    copied.into_iter().map(|id| Cmd::Copy(id, REQUEST.to_owned())).collect(),
+                );
             }
             Action::Redetect => {
                 self.effects.push(Effect::Redetect);
@@ -239,7 +248,7 @@ impl App {
             }
             Action::StopTransfer => match self.world.transfers.stop() {
                 Some(ask) => {
-                    self.cancel(&ask);
+                    self.cancel(RequestOwner::Transfers, &ask);
                     self.say(Tone::Plain, format!("Stopped {}", ask.doing()));
                 }
                 None => self.say(Tone::Plain, "No download is running".to_owned()),
@@ -271,16 +280,16 @@ impl App {
             item('w', "Wait: quit when everything is saved", true),
             item('s', "Stop and quit: partial artifacts are kept and continued later", false),
         ];
-        self.layers.push(Layer::Menu(Menu::new(format!("{what}; Ctrl-C again quits"), items)));
+        self.open_own(Layer::Menu(Menu::new(format!("{what}; Ctrl-C again quits"), items)));
     }
 
     /// Undoes the last switch, else the last change of marks.
     fn take_back(&mut self) {
-        let fresh = self.undo.take().filter(|(since, _)| self.world.now.saturating_sub(*since) <= UNDO);
+        let fresh = self.undo.take().filter(|(since, ..)| self.world.now.saturating_sub(*since) <= UNDO);
         match fresh {
-            Some((_, cmd)) => match self.world.no_changes() {
+            Some((_, sender, cmd)) => match self.world.no_changes() {
                 Some(why) => self.say(Tone::Plain, why),
-                None => self.run_commands(vec![cmd]),
+                None => self.run_commands(sender, vec![cmd]),
             },
             None if self.with_screen(|screen, env| screen.act(Action::Undo, env)) => {}
             None => self.say(Tone::Plain, "Nothing to undo".to_owned()),
@@ -304,7 +313,7 @@ impl App {
             });
         let about = self.screen().subject().unwrap_or_else(|| self.screen().id().name().to_owned());
         let menu = Menu::new(format!("Actions: {about}"), own.collect()).about(self.selection());
-        self.layers.push(Layer::Menu(menu));
+        self.open_own(Layer::Menu(menu));
     }
 
     fn sort_menu(&mut self) {
@@ -316,7 +325,7 @@ impl App {
         };
         let items: Vec<Item> = self.screen().sortable().into_iter().map(item).collect();
         if !items.is_empty() {
-            self.layers.push(Layer::Menu(Menu::new("Sort by", items)));
+            self.open_own(Layer::Menu(Menu::new("Sort by", items)));
         }
     }
 
@@ -325,7 +334,7 @@ impl App {
         let lines: Vec<String> =
             self.messages.iter().rev().map(|(wall, text)| format!("{}  {text}", time(wall))).collect();
         let text = if lines.is_empty() { "No messages yet".to_owned() } else { lines.join("\n") };
-        self.layers.push(Layer::TextView(TextView::new("Messages", text)));
+        self.open_own(Layer::TextView(TextView::new("Messages", text)));
     }
 
     /// Returns the last error of the connection or of the visible screen.
@@ -341,6 +350,6 @@ impl App {
             Some(problem) => TextView::new("Error", problem.text.clone()).with_copy(problem.request.clone(), REQUEST),
             None => TextView::new("Error", "No error on this screen"),
         };
-        self.layers.push(Layer::TextView(view));
+        self.open_own(Layer::TextView(view));
     }
 }

@@ -5,6 +5,7 @@
 
 mod command_line;
 mod commands;
+mod downloads;
 mod heartbeat;
 mod keys;
 mod link;
@@ -12,6 +13,7 @@ mod message;
 mod navigation;
 mod notices;
 mod preferences;
+mod requests;
 mod session;
 mod timers;
 mod typing;
@@ -21,13 +23,14 @@ use std::{collections::HashMap, time::Duration};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
-use self::heartbeat::Pending;
+use self::{downloads::AfterDownload, requests::Pending};
 pub(crate) use self::{
     message::{Effect, Msg},
     preferences::Mouse,
+    requests::RequestOwner,
 };
 use super::{
-    layer::Layer,
+    layer::{Layer, LayerId, OpenLayer},
     net::{Ask, Ticket},
     screens::{ScreenId, Screens},
     settings::Settings,
@@ -50,7 +53,9 @@ pub(crate) struct App {
     pub(crate) world: World,
     pub(crate) current: ScreenId,
     last: ScreenId,
-    pub(crate) layers: Vec<Layer>,
+    /// The layers above the screen; the last one is on top.
+    pub(crate) layers: Vec<OpenLayer>,
+    layer_ids: LayerId,
     screens: Screens,
     pending: HashMap<Ticket, Pending>,
     tickets: Ticket,
@@ -77,10 +82,10 @@ pub(crate) struct App {
     rests: bool,
     /// Whether the program quits when all downloads have ended.
     quits_later: bool,
-    /// Pairs of a download and the request that follows when its file is saved.
-    afterwards: Vec<(Ask, Ask)>,
-    /// The command that undoes the last switch, and when the switch was made.
-    undo: Option<(Duration, Cmd)>,
+    /// Requests that wait for a download.
+    afterwards: Vec<AfterDownload>,
+    /// The command that undoes the last switch, with its sender, and when the switch was made.
+    undo: Option<(Duration, RequestOwner, Cmd)>,
     /// The first screen, if it is configured or remembered.
     start: Option<ScreenId>,
     themes: Vec<(String, Theme)>,
@@ -118,6 +123,7 @@ impl App {
             current: ScreenId::Dashboard,
             last: ScreenId::Repositories,
             layers: Vec::new(),
+            layer_ids: 0,
             screens: Screens::default(),
             pending: HashMap::new(),
             tickets: 0,
@@ -146,7 +152,7 @@ impl App {
     /// Opens the first screen and returns the first effects.
     pub(crate) fn begin(&mut self) -> Vec<Effect> {
         self.go(self.first_screen());
-        self.ask(Ask::Status);
+        self.ask(RequestOwner::App, Ask::Status);
         std::mem::take(&mut self.effects)
     }
 
@@ -186,6 +192,7 @@ impl App {
             }
             Msg::Tick => self.tick(),
         }
+        self.cancel_for_closed_layers();
         self.rest();
         self.world.waits_since = self.waits_since();
         std::mem::take(&mut self.effects)
@@ -198,9 +205,18 @@ impl App {
         if host.is_empty() { "farrier" } else { host }
     }
 
+    /// Returns the layer that gets keys.
+    pub(crate) fn top_layer(&self) -> Option<&Layer> {
+        self.layers.last().map(|open| &open.layer)
+    }
+
+    fn top_layer_mut(&mut self) -> Option<&mut Layer> {
+        self.layers.last_mut().map(|open| &mut open.layer)
+    }
+
     /// Keeps the order of rows while a layer that may be about them is open.
     fn freeze_rows(&mut self) {
-        self.world.still = self.layers.last().is_some_and(Layer::holds_still);
+        self.world.still = self.top_layer().is_some_and(Layer::holds_still);
     }
 }
 

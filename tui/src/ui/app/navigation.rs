@@ -4,7 +4,7 @@
 
 use farrier_common::client::{HookPlace, RepositoryPath};
 
-use super::App;
+use super::{App, RequestOwner};
 use crate::ui::{
     keymap::Scope,
     screens::{Deliveries, Screen, ScreenId, Screens},
@@ -19,15 +19,15 @@ impl App {
     /// Calls the visible screen and runs the commands that it returns.
     pub(super) fn with_screen<T>(&mut self, act: impl FnOnce(&mut dyn Screen, &mut Env) -> T) -> T {
         let current = self.current;
-        self.with_screens(|screens, env| act(screens.get_mut(current), env))
+        self.with_screens(current, |screens, env| act(screens.get_mut(current), env))
     }
 
-    /// Calls screens, visible or not, and runs the commands that they return.
-    pub(super) fn with_screens<T>(&mut self, act: impl FnOnce(&mut Screens, &mut Env) -> T) -> T {
+    /// Calls the screen `id`, visible or not, and runs the commands that it returns.
+    pub(super) fn with_screens<T>(&mut self, id: ScreenId, act: impl FnOnce(&mut Screens, &mut Env) -> T) -> T {
         let mut env = Env::new(&self.world);
         let acted = act(&mut self.screens, &mut env);
-        let commands = env.wants;
-        self.run_commands(commands);
+        let commands = env.commands;
+        self.run_commands(RequestOwner::Screen(id), commands);
         acted
     }
 
@@ -48,7 +48,7 @@ impl App {
     /// Shows the artifacts of one repository or of all, and puts the cursor on the artifact `at`.
     pub(super) fn show_artifacts(&mut self, of: Option<RepositoryPath>, at: Option<i64>) {
         // Choose before the screen is entered, because entering sends the missing requests.
-        self.with_screens(|screens, env| {
+        self.with_screens(ScreenId::Artifacts, |screens, env| {
             screens.artifacts.choose(of, env);
             if let Some(id) = at {
                 screens.artifacts.show_artifact(id);
@@ -59,7 +59,7 @@ impl App {
 
     pub(super) fn show_hooks(&mut self, path: RepositoryPath, at: Option<i64>) {
         self.go(ScreenId::Hooks);
-        self.with_screens(|screens, env| {
+        self.with_screens(ScreenId::Hooks, |screens, env| {
             screens.hooks.choose(HookPlace::Repository(path), env);
             if let Some(id) = at {
                 screens.hooks.show(id);
@@ -69,7 +69,7 @@ impl App {
 
     pub(super) fn show_deliveries(&mut self, show: impl FnOnce(&mut Deliveries, &mut Env)) {
         // Choose before the screen is entered, because entering sends the missing requests.
-        self.with_screens(|screens, env| show(&mut screens.deliveries, env));
+        self.with_screens(ScreenId::Deliveries, |screens, env| show(&mut screens.deliveries, env));
         self.go(ScreenId::Deliveries);
     }
 

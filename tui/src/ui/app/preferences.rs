@@ -3,6 +3,7 @@
 use super::{App, Effect};
 use crate::ui::{
     keymap::Action,
+    list::ListView,
     saved_state::SavedState,
     screens::ScreenId,
     settings,
@@ -26,8 +27,9 @@ impl App {
     pub(crate) fn recall(&mut self, memory: &SavedState) {
         (self.world.wide, self.world.full_pane) = (memory.wide, memory.full_pane);
         for (list, (column, reversed)) in &memory.sorts {
-            self.screens.repositories.recall(list, column, *reversed);
-            self.screens.hooks.recall(list, column, *reversed);
+            if let Some(list) = self.screens.sorted_list(list) {
+                list.sort_by(column, *reversed);
+            }
         }
         if let Ok(screen) = memory.screen.parse() {
             self.start = self.start.or(Some(screen));
@@ -36,10 +38,13 @@ impl App {
 
     /// Returns the state to remember.
     pub(crate) fn saved_state(&self) -> SavedState {
-        let sorts = [self.screens.repositories.sorted(), self.screens.hooks.sorted()].into_iter().flatten();
+        let sort = |(name, list): (&str, &dyn ListView)| {
+            let (column, reversed) = list.sorted_by()?;
+            Some((name.to_owned(), (column.to_owned(), reversed)))
+        };
         SavedState {
             screen: self.current.name().to_lowercase(),
-            sorts: sorts.map(|(list, column, reversed)| (list.to_owned(), (column.to_owned(), reversed))).collect(),
+            sorts: self.screens.sorted_lists().into_iter().filter_map(sort).collect(),
             wide: self.world.wide,
             full_pane: self.world.full_pane,
         }

@@ -1,6 +1,6 @@
 //! Connects to another daemon, changes credentials and starts a daemon.
 
-use super::{App, Effect};
+use super::{App, Effect, RequestOwner};
 use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
@@ -22,14 +22,14 @@ impl App {
         ];
         let ask = Ask::StartDaemon(Box::new(starter));
         let question = Confirm::local("Start a daemon for this user".to_owned(), lines, "Start", ask, &self.world);
-        self.layers.push(Layer::Confirm(question));
+        self.open_own(Layer::Confirm(question));
     }
 
     /// Opens the form for a token. The field is never shown.
     pub(super) fn ask_token(&mut self) {
         let field = Field::secret("token", "Token").required().help("used until this program ends; not saved");
         let form = Form::new("Use another token", "Use", FormKind::Token, vec![field]);
-        self.layers.push(Layer::Form(Box::new(form)));
+        self.open_own(Layer::Form(Box::new(form)));
     }
 
     /// Connects to another daemon or with other credentials. Drops everything that was loaded before.
@@ -40,7 +40,7 @@ impl App {
         self.layers.clear();
         (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
         self.screens = Screens::default();
-        self.ask(Ask::Status);
+        self.ask(RequestOwner::App, Ask::Status);
         self.go(self.current);
     }
 }

@@ -13,6 +13,7 @@ mod hooks;
 mod keys;
 mod lists;
 mod marked_runs;
+mod owners;
 mod panes;
 mod parts;
 mod pictures;

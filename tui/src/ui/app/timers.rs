@@ -5,11 +5,10 @@
 
 use std::time::Duration;
 
-use super::{App, Effect, NOTICE};
+use super::{App, Effect, NOTICE, RequestOwner, requests::Pending};
 use crate::ui::{
-    net::{Answer, Ask},
-    screens::Screen as _,
-    world::{Env, Link, Tone},
+    net::{Answer, Ask, Ticket},
+    world::{Link, Tone},
 };
 
 /// Shortest poll interval on a slow connection to the terminal.
@@ -38,7 +37,7 @@ impl App {
         }
         if self.awaits_rest && self.world.moving_until.is_none_or(|until| now >= until) {
             self.awaits_rest = false;
-            self.with_screen(|screen, env| screen.cursor_rested(env));
+            self.with_screen(|screen, env| screen.cursor_moved(env));
         }
         self.try_link();
         self.world.waits_since = self.waits_since();
@@ -83,15 +82,17 @@ impl App {
     pub(super) fn pause(&mut self) {
         self.world.paused = !self.world.paused;
         if self.world.paused {
-            let follows: Vec<Ask> = self
+            let follows: Vec<(Ticket, Pending)> = self
                 .pending
-                .values()
-                .map(|one| one.ask.clone())
-                .filter(|ask| matches!(ask, Ask::Events { .. }))
+                .iter()
+                .filter(|(_, one)| matches!(one.ask, Ask::Events { .. }))
+                .map(|(ticket, one)| (*ticket, one.clone()))
                 .collect();
-            for ask in follows {
-                self.cancel(&ask);
-                self.screens.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));
+            for (ticket, one) in follows {
+                self.cancel_ticket(ticket);
+                if let RequestOwner::Screen(id) = one.owner {
+                    self.answer_screen(id, &one.ask, &Ok(Answer::Done));
+                }
             }
         }
         self.poll_again();

@@ -6,10 +6,11 @@
 
 use std::time::Duration;
 
-use super::App;
+use super::{App, RequestOwner};
 use crate::ui::{
     key::Key,
-    layer::{Layer, Palette},
+    layer::{Layer, OpenLayer, Palette},
+    screens::ScreenId,
     world::Tone,
 };
 
@@ -35,7 +36,7 @@ fn is_steering(key: Key) -> bool {
 
 impl App {
     fn takes_text(&self) -> bool {
-        self.layers.last().is_some_and(Layer::takes_text)
+        self.top_layer().is_some_and(Layer::takes_text)
     }
 
     /// Returns whether to drop a key because it was meant for a layer that a response has closed or covered.
@@ -51,49 +52,64 @@ impl App {
         false
     }
 
-    /// Opens a layer; a layer that a response opens goes below a text field.
-    pub(super) fn open(&mut self, layer: Layer) {
-        if !self.typing.by_answer {
-            return self.layers.push(layer);
-        }
-        if self.takes_text() {
+    /// Opens a layer and requests the data that it shows; a layer that a response opens goes below a text field.
+    pub(super) fn open(&mut self, opener: RequestOwner, layer: Layer) {
+        self.layer_ids += 1;
+        let (id, requests) = (self.layer_ids, layer.requests());
+        let mut at = self.layers.len();
+        if self.typing.by_answer && self.takes_text() {
             self.say(Tone::Plain, "A message waits below this; Esc shows it".to_owned());
-            return self.layers.insert(self.layers.len() - 1, layer);
+            at -= 1;
+        } else if self.typing.by_answer {
+            self.typing.drop_until = Some(self.world.now + DEAF);
         }
-        self.typing.drop_until = Some(self.world.now + DEAF);
-        self.layers.push(layer);
+        self.layers.insert(at, OpenLayer { id, opener, layer });
+        for ask in requests {
+            self.ask(RequestOwner::Layer(id), ask);
+        }
+    }
+
+    /// Opens a layer of the application itself, on top of all others.
+    pub(super) fn open_own(&mut self, layer: Layer) {
+        self.layer_ids += 1;
+        self.layers.push(OpenLayer { id: self.layer_ids, opener: RequestOwner::App, layer });
+    }
+
+    /// Closes the top layer.
+    pub(super) fn close_top(&mut self) -> Option<Layer> {
+        self.layers.pop().map(|open| open.layer)
     }
 
     /// Closes a layer because of a response.
-    pub(super) fn close_by_answer(&mut self, at: usize) -> Layer {
+    pub(super) fn close_by_answer(&mut self, at: usize) {
         let was_on_top = at + 1 == self.layers.len();
-        let layer = self.layers.remove(at);
+        self.layers.remove(at);
         if was_on_top && let Some(last) = self.typing.last.take() {
             self.typing.drop_until = Some(last + PAUSE);
         }
-        layer
     }
 
     /// Offers known names for the argument in the palette.
     pub(super) fn suggest(&mut self) {
-        let Some(Layer::Palette(palette)) = self.layers.last() else { return };
+        let Some(Layer::Palette(palette)) = self.top_layer() else { return };
         let offers = match palette.argument() {
             Some((object, typed)) => {
                 let typed = typed.to_owned();
                 if !self.screens.is_known(object) {
-                    self.with_screens(|screens, env| screens.load(object, env));
+                    let id = ScreenId::listing(object);
+                    self.with_screens(id, |screens, env| screens.get_mut(id).refresh(env));
                 }
                 self.screens.suggestions(object, &typed)
             }
             None => Vec::new(),
         };
-        if let Some(Layer::Palette(palette)) = self.layers.last_mut() {
+        if let Some(Layer::Palette(palette)) = self.top_layer_mut() {
             palette.offer(offers);
         }
     }
 
     pub(super) fn open_palette(&mut self) {
         let palette = Palette::new(self.commands.clone(), self.world.keymap, self.selection());
-        self.layers.push(Layer::Palette(palette));
+        self.open_own(Layer::Palette(palette));
     }
 }

@@ -1,6 +1,6 @@
 //! The form for creating and changing objects.
 //!
-//! Owns fields, focus, checks and buttons; its [`Purpose`] defines the request that submits it. Typed values survive
+//! Owns fields, focus, checks and buttons; its [`FormKind`] defines the request that submits it. Typed values survive
 //! every error, and secrets are never shown.
 
 mod draw;
@@ -8,7 +8,6 @@ mod field;
 mod merge;
 mod multi_select;
 mod notes;
-mod offers;
 
 use std::time::Duration;
 
@@ -229,7 +228,7 @@ impl Form {
         }
         if let Some(load) = self.kind.load().filter(|_| self.is_unloaded()) {
             self.refusal = Some(merge::NOT_LOADED.to_owned());
-            return Step::Do(vec![Cmd::Ask(load)]);
+            return Step::Load(load);
         }
         match self.kind.action(self) {
             Ok(FormAction::Ask(ask)) => {

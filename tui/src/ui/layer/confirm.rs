@@ -125,6 +125,11 @@ impl Confirm {
         self
     }
 
+    /// Returns the request for the count.
+    pub(super) fn count_request(&self) -> Option<Ask> {
+        self.counting.as_ref().map(|counting| counting.ask.clone())
+    }
+
     /// Shows the result of a count.
     pub(crate) fn learn(&mut self, ask: &Ask, result: &Result<Answer, Problem>, clock: &Clock) {
         let Some(counting) = self.counting.take_if(|counting| counting.ask == *ask) else { return };

@@ -23,6 +23,7 @@ pub(crate) use self::{
     text_view::TextView,
 };
 use super::{
+    app::RequestOwner,
     form::Form,
     key::Key,
     keymap::Binding,
@@ -30,6 +31,18 @@ use super::{
     screens::Selection,
     world::{Cmd, World},
 };
+
+/// Identifies an open layer. IDs are not used again.
+pub(crate) type LayerId = u64;
+
+/// A layer above the screen.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenLayer {
+    pub(crate) id: LayerId,
+    /// The owner of requests that an action in the layer sends.
+    pub(crate) opener: RequestOwner,
+    pub(crate) layer: Layer,
+}
 
 /// The result of a key in a layer.
 #[derive(Debug)]
@@ -40,6 +53,8 @@ pub(crate) enum Step {
     Then(Vec<Cmd>),
     /// Run commands and stay open.
     Do(Vec<Cmd>),
+    /// Request data for the layer itself and stay open.
+    Load(Ask),
     /// Close, then run a binding; with a selection, only while it is unchanged.
     Press(&'static Binding, Option<Selection>),
     /// Run the typed line, and close on success.
@@ -145,6 +160,15 @@ impl Layer {
             Self::TextView(layer) => return layer.hints(),
         };
         list.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect()
+    }
+
+    /// Returns the requests for the data that it shows.
+    pub(crate) fn requests(&self) -> Vec<Ask> {
+        match self {
+            Self::Form(form) => form.kind.requests(),
+            Self::Confirm(question) => question.count_request().into_iter().collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the request that it waits for.

@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::Step;
 use crate::ui::{
     key::Key,
-    view::{Role, boxed, text, wrapped},
+    view::{Role, boxed, lines, wrapped},
     world::Cmd,
 };
 
@@ -64,11 +64,9 @@ impl TextView {
 
     pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) {
         let wide = 76.min(body.width);
-        let lines = wrapped(&self.text, wide.saturating_sub(4));
-        let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let shown = wrapped(&self.text, wide.saturating_sub(4));
+        let high = u16::try_from(shown.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, wide, high, &self.title);
-        for (line, y) in lines.iter().skip(self.top).zip(inner.y..inner.bottom()) {
-            text(buf, Rect { y, height: 1, ..inner }, line, Role::Text);
-        }
+        lines(buf, inner, shown.into_iter().skip(self.top).map(|line| (Role::Text, line)));
     }
 }

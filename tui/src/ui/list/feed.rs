@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{List, Row, pending_rows::PendingRows};
+use super::{List, ListView as _, Row, pending_rows::PendingRows};
 use crate::ui::{
     net::{Ask, Page, Problem},
     world::{Env, World},
@@ -31,20 +31,20 @@ pub(crate) enum Load {
 pub(crate) struct Feed<T: Row> {
     pub(crate) list: List<T>,
     /// The request without a complete response.
-    pending: Option<Ask>,
+    pub(super) pending: Option<Ask>,
     /// New rows while they are incomplete.
-    pending_rows: PendingRows<T>,
-    complete_once: bool,
+    pub(super) pending_rows: PendingRows<T>,
+    pub(super) complete_once: bool,
     /// Whether rows of the pending request are already in the list.
-    has_first_page: bool,
+    pub(super) has_first_page: bool,
     pub(crate) load: Load,
     pub(crate) total: Option<i64>,
     /// When rows last arrived.
     pub(super) filled: Option<Duration>,
     /// The search request while a filter is active and the daemon has more rows than are loaded.
-    search: Option<Ask>,
+    pub(super) search: Option<Ask>,
     /// Number of rows at the end that are search results.
-    found: usize,
+    pub(super) found: usize,
 }
 
 impl<T: Row> Feed<T> {
@@ -63,23 +63,10 @@ impl<T: Row> Feed<T> {
         }
     }
 
-    /// Whether only an error is shown.
-    pub(crate) fn is_failed(&self) -> bool {
-        matches!(self.load, Load::Failed(_)) && self.list.rows().is_empty()
-    }
-
-    /// Drops all rows.
-    pub(crate) fn empty(&mut self) {
-        self.list.replace(Vec::new());
-        (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
-        self.pending_rows = PendingRows::default();
-        (self.search, self.found, self.filled) = (None, 0, None);
-    }
-
     /// Requests all rows, or repeats the active search.
     pub(crate) fn ask_all(&mut self, all: Ask, env: &mut Env) {
         let ask = self.search.clone().unwrap_or(all);
-        self.ask(ask, env);
+        self.request(ask, env);
     }
 
     /// Whether the daemon has more rows than are loaded.
@@ -97,7 +84,7 @@ impl<T: Row> Feed<T> {
         self.stop(env);
         self.search.clone_from(&ask);
         match ask {
-            Some(ask) => self.ask(ask, env),
+            Some(ask) => self.request(ask, env),
             None => self.set_found(Vec::new()),
         }
     }
@@ -109,61 +96,9 @@ impl<T: Row> Feed<T> {
         self.found = self.list.rows().len() - loaded;
     }
 
-    /// Clears the marks, else the filter, else the restriction to problems. Returns whether there was one.
-    pub(crate) fn clear_one(&mut self, env: &mut Env) -> bool {
-        let cleared = self.list.clear_one();
-        if self.list.filter().text().is_empty() {
-            self.find(None, env);
-        }
-        cleared
-    }
-
-    /// Returns the left half of the status line.
-    pub(crate) fn status_text(&self) -> String {
-        let text = self.list.status_text(self.total);
-        match (self.is_cut(), &self.search) {
-            (false, _) => text,
-            (true, None) => format!("{text}  / searches on the daemon"),
-            (true, Some(_)) if self.pending.is_some() => format!("{text}  searching on the daemon"),
-            (true, Some(_)) => format!("{text}  {} more from the daemon", self.found),
-        }
-    }
-
-    /// Sends a request, unless it is pending.
-    pub(crate) fn ask(&mut self, ask: Ask, env: &mut Env) {
-        if self.pending.as_ref() == Some(&ask) {
-            return;
-        }
-        self.pending_rows = PendingRows::default();
-        self.has_first_page = false;
-        self.load = Load::Loading(env.world.now);
-        self.pending = Some(ask.clone());
-        env.ask(ask);
-    }
-
     /// Whether a request is pending.
     pub(crate) fn is_waiting(&self) -> bool {
         self.pending.is_some()
-    }
-
-    /// Whether all rows were loaded once.
-    pub(crate) fn has_all(&self) -> bool {
-        self.complete_once
-    }
-
-    /// Whether rows are loaded for the first time.
-    pub(crate) fn is_loading(&self) -> bool {
-        self.is_waiting() && !self.has_all()
-    }
-
-    /// Returns the error of the last load.
-    pub(crate) fn problem(&self) -> Option<&Problem> {
-        if let Load::Failed(problem) = &self.load { Some(problem) } else { None }
-    }
-
-    /// Whether a response to `ask` belongs to this list.
-    pub(crate) fn awaits(&self, ask: &Ask) -> bool {
-        self.pending.as_ref() == Some(ask)
     }
 
     /// Adds a page of rows. Returns the row under the cursor if it is gone.
@@ -211,20 +146,5 @@ impl<T: Row> Feed<T> {
             self.total = page.total.or(self.total);
             self.list.renew(page.items, world.still);
         }
-    }
-
-    pub(crate) fn fail(&mut self, problem: Problem) {
-        self.pending = None;
-        self.pending_rows = PendingRows::default();
-        self.load = Load::Failed(problem);
-    }
-
-    /// Cancels the pending request. Returns whether there was one.
-    pub(crate) fn stop(&mut self, env: &mut Env) -> bool {
-        let Some(ask) = self.pending.take() else { return false };
-        env.want(crate::ui::world::Cmd::Cancel(ask));
-        self.pending_rows = PendingRows::default();
-        self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
-        true
     }
 }

@@ -9,8 +9,8 @@ pub(crate) mod filter;
 mod marks;
 mod pending_rows;
 mod row;
-mod status_text;
 mod units;
+mod view;
 mod window;
 
 use std::{
@@ -27,6 +27,7 @@ pub(crate) use self::{
     filter::{BadFilter, Filter, Haystack},
     row::{CellText, Column, Row},
     units::FilterColumn,
+    view::ListView,
 };
 use super::keymap::Action;
 
@@ -239,11 +240,6 @@ impl<T: Row> List<T> {
     pub(crate) fn set_sort(&mut self, column: usize) {
         self.sort = Some((column, false));
         self.arrange();
-    }
-
-    /// Returns the sort column and whether it is reversed.
-    pub(crate) fn sorted_by(&self) -> Option<(&'static str, bool)> {
-        self.sort.map(|(column, reversed)| (T::columns()[column].title, reversed))
     }
 
     /// Sorts by the column with this title.

@@ -1,10 +1,10 @@
-//! The visible window of a list.
+//! The visible window of a list, and the text about it in the status line.
 //!
 //! When rows are added above the window, it keeps showing the same rows and counts the new ones.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt::Write as _, ops::Range};
 
-use super::{List, Row};
+use super::{CellText, List, Row};
 use crate::ui::{words, world::World};
 
 /// Terminal width from which on the count of new rows has a key hint.
@@ -37,6 +37,20 @@ impl<T: Row> List<T> {
         top
     }
 
+    /// Returns the parts of each cell of a row that the filter matches; nothing without a filter.
+    pub(super) fn matches(&self, row: &T, columns: &[usize], cells: &[CellText]) -> Vec<Vec<Range<usize>>> {
+        if self.filter.text().is_empty() {
+            return Vec::new();
+        }
+        // Words without a column match in a text that consists of some cells.
+        let text = format!(" {} ", row.text());
+        let parts = |(column, cell): (&usize, &CellText)| {
+            let is_in_text = text.contains(&format!(" {} ", cell.text));
+            self.filter.match_ranges(&cell.text, T::columns()[*column].title, is_in_text)
+        };
+        columns.iter().zip(cells).map(parts).collect()
+    }
+
     /// Returns the number of shown rows below the cursor.
     pub(crate) fn below(&self) -> usize {
         self.shown.len().saturating_sub(self.at + 1)
@@ -48,6 +62,39 @@ impl<T: Row> List<T> {
         let many = words::count(i64::try_from(above).unwrap_or(i64::MAX));
         let how = if world.size.width < HINT_WIDTH { "" } else { " above - g" };
         (above > 0).then(|| format!("^ {many} new{how}"))
+    }
+
+    /// Formats position, sort column, filter and marks, for example `8/1 204  sort name  filter x  marked 2`.
+    pub(crate) fn status_text(&self, total: Option<i64>) -> String {
+        let count = |n: usize| words::count(i64::try_from(n).unwrap_or(i64::MAX));
+        let position = if self.shown.is_empty() { 0 } else { self.at + 1 };
+        let mut text = format!("{}/{}", count(position), count(self.shown.len()));
+        let rows = i64::try_from(self.rows.len()).unwrap_or(i64::MAX);
+        if self.shown.len() != self.rows.len() {
+            let _ = write!(text, " of {}", count(self.rows.len()));
+        } else if let Some(total) = total.filter(|total| *total > rows) {
+            let _ = write!(text, " of {}", words::count(total));
+        }
+        if let Some((column, _)) = self.sort {
+            let _ = write!(text, "  sort {}", T::columns()[column].title.to_lowercase());
+        }
+        if !self.filter.text().is_empty() {
+            let _ = write!(text, "  filter {}", self.filter.text());
+        }
+        if self.only_problems {
+            text.push_str("  only problems");
+        }
+        if !self.marks.is_empty() {
+            let weight: i64 = self.rows.iter().filter(|row| self.marks.contains(&row.id())).map(Row::weight).sum();
+            let _ = write!(text, "  marked {}", self.marks.len());
+            if weight > 0 {
+                let _ = write!(text, " of {}", crate::output::human_bytes(weight));
+            }
+            if self.hidden_marks() > 0 {
+                let _ = write!(text, ", {} hidden", self.hidden_marks());
+            }
+        }
+        text
     }
 
     /// Returns the scroll position.

@@ -263,6 +263,12 @@ impl Ask {
         )
     }
 
+    /// Whether its response is only shown on the screen that sent it, so that it no longer matters to a user who
+    /// has left the screen.
+    pub(crate) fn is_load(&self) -> bool {
+        !self.changes() || matches!(self, Self::ChangedRepositories | Self::ZipContent { .. })
+    }
+
     /// Describes the request, to follow "while" or "could not".
     pub(crate) fn doing(&self) -> String {
         match self {

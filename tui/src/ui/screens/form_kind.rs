@@ -3,10 +3,8 @@
 use farrier_common::client::{HookPlace, RepositoryPath, Token};
 
 use super::{
-    artifacts::form as artifact_form,
-    deleted::form as restore_form,
-    hooks::form as hook_form,
-    repositories::{branch_form, form as repo_form},
+    artifacts::form as artifact_form, deleted::form as restore_form, hooks::form as hook_form,
+    repositories::form as repo_form,
 };
 use crate::ui::{
     form::Form,
@@ -53,7 +51,7 @@ impl FormKind {
                 }
                 Ask::MigrateRepository(wanted)
             }
-            Self::CreateBranch(path) => branch_form::ask(path, form),
+            Self::CreateBranch(path) => repo_form::create_branch_ask(path, form),
             Self::CreateHook(place, above) => hook_form::create_ask(place, *above, form)?,
             Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
             Self::RestoreRepository(id, repository) => restore_form::ask(*id, repository, form),
@@ -104,6 +102,12 @@ impl FormKind {
             Self::Migrate => Some("repo_owner"),
             _ => None,
         }
+    }
+
+    /// Returns the requests of a form that was opened.
+    pub(crate) fn requests(&self) -> Vec<Ask> {
+        let organizations = self.owner_field().map(|_| Ask::OwnOrganizations);
+        self.load().into_iter().chain(organizations).collect()
     }
 
     /// Fills the form with the current state of the object, if the response contains it.

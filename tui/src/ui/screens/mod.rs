@@ -10,7 +10,6 @@ mod deleted;
 mod deliveries;
 mod form_kind;
 mod hooks;
-mod offers;
 mod panes;
 mod repositories;
 mod set;
@@ -24,12 +23,11 @@ pub(crate) use self::{
     deliveries::Deliveries,
     form_kind::{FormAction, FormKind},
     hooks::form::generated_secret,
-    offers::Selection,
     set::Screens,
 };
 use super::{
-    keymap::{Action, Scope},
-    list::BadFilter,
+    keymap::{Action, Object, Scope},
+    list::{BadFilter, ListView},
     net::{Answer, Ask, Problem},
     repo::RepositorySummary,
     world::{Env, World},
@@ -97,6 +95,18 @@ impl ScreenId {
         }
     }
 
+    /// Returns the screen that lists the objects of a kind.
+    pub(crate) fn listing(object: Object) -> Self {
+        match object {
+            Object::Repository | Object::Branch => Self::Repositories,
+            Object::Hook => Self::Hooks,
+            Object::Delivery => Self::Deliveries,
+            Object::Run | Object::Artifact => Self::Artifacts,
+            Object::DeletedRepository => Self::DeletedRepositories,
+            Object::DeletedArtifact => Self::DeletedArtifacts,
+        }
+    }
+
     /// Returns the screen that a key scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
@@ -133,15 +143,38 @@ impl std::str::FromStr for ScreenId {
     }
 }
 
-/// State and behaviour of a screen.
+/// The objects that the actions of a screen apply to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selection {
+    pub(crate) object: Object,
+    /// Name for messages.
+    pub(crate) name: String,
+    /// Identifies the rows, because names may be equal.
+    pub(crate) rows: String,
+}
+
+/// State and behavior of a screen.
+///
+/// Most methods have a default that uses the focused list.
 pub(crate) trait Screen: Debug {
     fn id(&self) -> ScreenId;
 
     /// Returns the key scopes, the most specific first.
     fn scopes(&self, world: &World) -> Vec<Scope>;
 
+    /// Returns the list that has the focus.
+    fn list(&self) -> Option<&dyn ListView> {
+        None
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        None
+    }
+
     /// Called when the screen becomes visible or the daemon is reachable again: requests missing data.
-    fn entered(&mut self, env: &mut Env);
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+    }
 
     /// Requests all data again.
     fn refresh(&mut self, env: &mut Env);
@@ -151,8 +184,8 @@ pub(crate) trait Screen: Debug {
         self.refresh(env);
     }
 
-    /// Called when the cursor stops moving: requests details of the row under it.
-    fn cursor_rested(&mut self, _env: &mut Env) {}
+    /// Called when the cursor may be on another row, and when it stops moving: requests details of the row.
+    fn cursor_moved(&mut self, _env: &mut Env) {}
 
     /// Returns the refresh interval while the screen is visible.
     fn refresh_interval(&self) -> Option<Duration> {
@@ -161,7 +194,7 @@ pub(crate) trait Screen: Debug {
 
     /// Whether the screen shows how long it has been loading.
     fn is_loading(&self) -> bool {
-        false
+        self.list().is_some_and(ListView::is_loading)
     }
 
     /// Carries out an action. Returns whether the action belongs to this screen.
@@ -172,27 +205,39 @@ pub(crate) trait Screen: Debug {
         None
     }
 
-    /// Handles a response, which may belong to another screen.
+    /// Handles a response to a request of this screen.
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env);
 
     /// Filters the focused list. An invalid filter changes nothing.
-    fn filter(&mut self, _text: &str, _env: &mut Env) -> Result<(), BadFilter> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
+        if let Some(list) = self.list_mut() {
+            list.set_filter(text)?;
+        }
+        self.cursor_moved(env);
         Ok(())
     }
 
     fn filter_text(&self) -> String {
-        String::new()
+        self.list().map(|list| list.filter().text().to_owned()).unwrap_or_default()
     }
 
     /// Returns the sortable columns of the focused list, with their indexes.
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        Vec::new()
+        self.list().map(ListView::sortable).unwrap_or_default()
     }
 
-    fn sort(&mut self, _column: usize) {}
+    fn sort(&mut self, column: usize) {
+        if let Some(list) = self.list_mut() {
+            list.sort(column);
+        }
+    }
 
     /// Handles a click on a cell.
-    fn click(&mut self, _x: u16, _y: u16, _env: &mut Env) {}
+    fn click(&mut self, x: u16, y: u16, env: &mut Env) {
+        if self.list_mut().is_some_and(|list| list.click(x, y)) {
+            self.cursor_moved(env);
+        }
+    }
 
     /// Describes the objects that actions apply to, if there are any.
     fn subject(&self) -> Option<String> {
@@ -206,12 +251,12 @@ pub(crate) trait Screen: Debug {
 
     /// Returns the last problem.
     fn problem(&self) -> Option<&Problem> {
-        None
+        self.list().and_then(ListView::problem)
     }
 
     /// Whether the problem is the only content of the screen.
     fn is_failed(&self) -> bool {
-        false
+        self.list().is_some_and(ListView::is_failed)
     }
 
     /// Returns the name of an object of an open confirmation that no longer exists, as far as this screen knows.
@@ -220,12 +265,14 @@ pub(crate) trait Screen: Debug {
     }
 
     /// Returns the text at the right of the status line, which is shown while there is no notice.
-    fn status_note(&self, _world: &World) -> Option<String> {
-        None
+    fn status_note(&self, world: &World) -> Option<String> {
+        self.list().and_then(|list| list.new_above(world))
     }
 
     /// Returns the left half of the status line.
-    fn status(&self, world: &World) -> String;
+    fn status(&self, _world: &World) -> String {
+        self.list().map(ListView::status_text).unwrap_or_default()
+    }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer);
 }
@@ -243,9 +290,4 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         "runs" => titles::<artifacts::tree::Node>(),
         _ => Vec::new(),
     }
-}
-
-/// Returns the sortable columns of a list.
-pub(super) fn sortable<T: super::list::Row>() -> Vec<(usize, &'static str)> {
-    T::columns().iter().enumerate().filter(|(_, column)| column.order.is_some()).map(|(at, c)| (at, c.title)).collect()
 }

@@ -1,17 +1,14 @@
-//! Lays out the panes of a screen and draws the row of tabs.
-//!
+//! Lays out the panes of a screen, and chooses the tabs that fit.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use crate::ui::view::{Role, text, width};
+use crate::ui::view::{tab_row, vertical_rule, width};
 
 /// Splits an area into a list, which gets `hundredths` percent of the width, and a detail pane, with a line between
 /// them.
 pub(super) fn side_by_side(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Rect) {
     let left = area.width * hundredths / 100;
-    for y in area.y..area.bottom() {
-        text(buf, Rect { x: area.x + left, y, width: 1, height: 1 }, "│", Role::Muted);
-    }
+    vertical_rule(buf, Rect { x: area.x + left, width: 1, ..area });
     let list = Rect { width: left - 1, ..area };
     (list, Rect { x: area.x + left + 2, width: area.width - left - 2, ..area })
 }
@@ -35,12 +32,8 @@ pub(super) fn tabs<T: AsRef<str>>(
     let gap = u16::from(cells(&labels) + gaps <= row.width);
     let ends = labels.len().min(shown + 1);
     let first = (0..shown).find(|first| cells(&labels[*first..ends]) <= row.width).unwrap_or(shown);
-    let mut left = Rect { height: 1, ..row };
-    for (at, label) in labels.iter().enumerate().skip(first) {
-        let used = text(buf, left, label, if at == shown && focused { Role::Selected } else { Role::Text }) + gap;
-        left = Rect { x: left.x + used.min(left.width), width: left.width.saturating_sub(used), ..left };
-    }
-    left
+    let row = Rect { height: row.height.min(1), ..row };
+    tab_row(buf, row, &labels[first..], focused.then_some(shown - first), gap)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The set of all screens. Hidden screens keep their state.
+//! The set of all screens, and the suggestions from their lists. Hidden screens keep their state.
 
 use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
@@ -6,6 +6,10 @@ use super::{
     Screen, ScreenId, artifacts::Artifacts, dashboard::Dashboard, deleted::Deleted, deliveries::Deliveries,
     hooks::Hooks, repositories::Repositories,
 };
+use crate::ui::{keymap::Object, layer::Offer, list::ListView};
+
+/// Maximum number of suggestions.
+const OFFERS_MAX: usize = 50;
 
 #[derive(Debug, Default)]
 pub(crate) struct Screens {
@@ -43,16 +47,76 @@ impl Screens {
         }
     }
 
-    /// Returns all screens, in the order of [`ScreenId::ALL`].
-    pub(crate) fn all_mut(&mut self) -> [&mut dyn Screen; ScreenId::ALL.len()] {
-        [
-            &mut self.dashboard,
-            &mut self.repositories,
-            &mut self.hooks,
-            &mut self.deliveries,
-            &mut self.artifacts,
-            &mut self.deleted_repositories,
-            &mut self.deleted_artifacts,
-        ]
+    /// Returns the lists whose sort order is saved, with their names.
+    pub(crate) fn sorted_lists(&self) -> [(&'static str, &dyn ListView); 2] {
+        [("repositories", &self.repositories.repos), ("hooks", &self.hooks.feed)]
+    }
+
+    /// Returns a list whose sort order can be restored, by its name.
+    pub(crate) fn sorted_list(&mut self, name: &str) -> Option<&mut dyn ListView> {
+        match name {
+            "repositories" => Some(&mut self.repositories.repos),
+            "branches" => Some(&mut self.repositories.detail.branches),
+            "hooks" => Some(&mut self.hooks.feed),
+            _ => None,
+        }
+    }
+
+    /// Whether objects of a kind have been listed.
+    pub(crate) fn is_known(&self, object: Object) -> bool {
+        match object {
+            // Repositories are listed from the start.
+            Object::Repository | Object::Branch => true,
+            _ => self.get(ScreenId::listing(object)).list().is_some_and(ListView::was_requested),
+        }
+    }
+
+    /// Returns the objects whose name or description contains `typed`. Those that begin with it come first.
+    pub(crate) fn suggestions(&self, object: Object, typed: &str) -> Vec<Offer> {
+        let typed = typed.to_lowercase();
+        let offer = |value: String, about: String| Offer { value, about };
+        let all: Box<dyn Iterator<Item = Offer>> = match object {
+            Object::Repository => {
+                let rows = self.repositories.repos.list.rows().iter();
+                // Descriptions are copied only for matching rows.
+                let found = rows.filter(|repo| repo.full_name().to_lowercase().contains(&typed));
+                Box::new(found.map(move |repo| offer(repo.full_name().to_owned(), repo.description().to_owned())))
+            }
+            Object::Hook => Box::new(self.hooks.all.iter().map(move |hook| {
+                let state = if hook.active { "on" } else { "off" };
+                offer(hook.id.to_string(), format!("{state:<3} {}", hook.url))
+            })),
+            Object::Delivery => Box::new(
+                self.deliveries
+                    .rows
+                    .list
+                    .rows()
+                    .iter()
+                    .map(move |one| offer(one.guid.clone(), format!("hook {} {}", one.hook_id, one.event))),
+            ),
+            Object::Run => Box::new(
+                self.artifacts
+                    .tree
+                    .entries()
+                    .map(move |entry| offer(entry.run.id.to_string(), entry.run.repo.to_string())),
+            ),
+            Object::Artifact => Box::new(self.artifacts.tree.entries().flat_map(move |entry| {
+                let about = |name: &str| format!("{name}  run {}  {}", entry.run.id, entry.run.repo);
+                entry.artifacts.iter().map(move |one| offer(one.id.to_string(), about(one.name())))
+            })),
+            Object::DeletedRepository => Box::new(self.deleted_repositories.rows.list.rows().iter().map(move |one| {
+                let about = format!("{}  deleted {} by {}", one.repository, one.deleted_at, one.deleted_by);
+                offer(one.id.to_string(), about)
+            })),
+            Object::DeletedArtifact => Box::new(self.deleted_artifacts.rows.list.rows().iter().map(move |one| {
+                let about = format!("{}  of {}  deleted {}", one.name, one.repository, one.deleted_at);
+                offer(one.id.to_string(), about)
+            })),
+            Object::Branch => Box::new(std::iter::empty()),
+        };
+        let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);
+        let mut found: Vec<Offer> = all.filter(has).take(OFFERS_MAX).collect();
+        found.sort_by_key(|one| !one.value.to_lowercase().starts_with(&typed));
+        found
     }
 }

@@ -3,16 +3,26 @@
 //! Owns the frame around every screen: tabs, banner, status, hints, layers, and the note for a terminal that is too
 //! small. Reads the model; the only state it updates is the scroll position of windows.
 
+mod figures;
 pub(crate) mod page;
 mod paint;
 mod plain;
 
+// Links the lock that the layout cache of ratatui needs.
+use critical_section as _;
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect, Size},
 };
 
-pub(crate) use self::paint::{Role, boxed, centred, fit, fit_left, pad, rule, text, width, wrapped};
+#[cfg(test)]
+pub(crate) use self::figures::text_of;
+pub(crate) use self::{
+    figures::{CHART_BELOW, Part, chart, parts},
+    paint::{
+        Role, below, boxed, centred, fit, fit_left, lines, pad, rule, tab_row, text, vertical_rule, width, wrapped,
+    },
+};
 use super::{
     app::App,
     keymap::Binding,
@@ -66,11 +76,11 @@ fn whole(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
         buf.set_style(body, Role::Muted.style());
     }
     let status = row(area.bottom() - 2);
-    let typed = match app.layers.last() {
+    let typed = match app.top_layer() {
         Some(layer) => layer.draw(&app.world, body, status, buf),
         None => None,
     };
-    if !app.layers.last().is_some_and(Layer::owns_status) {
+    if !app.top_layer().is_some_and(Layer::owns_status) {
         status_line(app, status, buf);
     }
     hints(app, row(area.bottom() - 1), buf);
@@ -97,11 +107,9 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
         None => (format!("{} {}", app.server(), app.world.link.mark()), Role::Error),
     };
     let room = fit_left(buf, area, &name, role);
-    let mut left = Rect { width: area.width.saturating_sub(room + 1), ..area };
-    for (id, label) in labels(app, area.width) {
-        let used = text(buf, left, &label, if id.digit() == app.current.digit() { Role::Selected } else { Role::Text });
-        left = Rect { x: left.x + used, width: left.width - used, ..left };
-    }
+    let left = Rect { width: area.width.saturating_sub(room + 1), ..area };
+    let current = ScreenId::TABS.iter().position(|id| id.digit() == app.current.digit());
+    tab_row(buf, left, labels(app, area.width).map(|(_, label)| label), current, 0);
 }
 
 /// Returns the labels of the tabs.
@@ -182,7 +190,7 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
 }
 
 fn hints(app: &App, area: Rect, buf: &mut Buffer) {
-    let mut hints: Vec<(String, String)> = if let Some(layer) = app.layers.last() {
+    let mut hints: Vec<(String, String)> = if let Some(layer) = app.top_layer() {
         layer.hints()
     } else {
         let scopes = app.scopes();

@@ -7,6 +7,8 @@ use ratatui::{
     buffer::Buffer,
     layout::Rect,
     style::{Color, Modifier, Style},
+    text::{Line, Span},
+    widgets::{Block, Borders, Clear, Paragraph, Tabs, Widget as _},
 };
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -115,6 +117,13 @@ pub(crate) fn text(buf: &mut Buffer, area: Rect, text: &str, role: Role) -> u16 
     end - area.x
 }
 
+/// Writes lines from the top of `area`; each line is truncated to its width.
+pub(crate) fn lines(buf: &mut Buffer, area: Rect, lines: impl IntoIterator<Item = (Role, String)>) {
+    let shown = lines.into_iter().take(usize::from(area.height));
+    let shown = shown.map(|(role, line)| Line::styled(fit(&line, area.width), role.style()));
+    Paragraph::new(shown.collect::<Vec<_>>()).render(area, buf);
+}
+
 /// Writes at the right end of the first row of `area`. Returns the number of cells used.
 pub(crate) fn fit_left(buf: &mut Buffer, area: Rect, what: &str, role: Role) -> u16 {
     let shown = fit(what, area.width);
@@ -130,13 +139,57 @@ pub(crate) fn centred(buf: &mut Buffer, area: Rect, what: &str, role: Role) {
     text(buf, Rect { x: area.x + before, width: area.width - before, ..area }, &shown, role);
 }
 
+/// Draws labels beside each other with `gap` cells between them, and highlights one. Returns the rest of the row.
+pub(crate) fn tab_row<T: AsRef<str>>(
+    buf: &mut Buffer,
+    row: Rect,
+    labels: impl IntoIterator<Item = T>,
+    highlighted: Option<usize>,
+    gap: u16,
+) -> Rect {
+    let mut left = row;
+    let mut titles = Vec::new();
+    for label in labels {
+        if left.width == 0 {
+            break;
+        }
+        let title = fit(label.as_ref(), left.width);
+        let used = (width(&title) + gap).min(left.width);
+        left = Rect { x: left.x + used, width: left.width - used, ..left };
+        titles.push(title);
+    }
+    let tabs = Tabs::new(titles).select(highlighted).highlight_style(Role::Selected.style());
+    tabs.padding("", "").divider(" ".repeat(usize::from(gap))).render(row, buf);
+    left
+}
+
+/// Returns the area below the first `rows` rows of `area`.
+pub(crate) fn below(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+/// Returns a title for a border, as wide as fits beside the corners.
+fn border_title(title: &str, room: u16) -> Line<'static> {
+    let title = if title.is_empty() { String::new() } else { fit(&format!(" {title} "), room) };
+    let border = if title.is_empty() { "" } else { "─" };
+    Line::from(vec![Span::styled(border, Role::Muted.style()), Span::styled(title, Role::Title.style())])
+}
+
 /// Draws a horizontal rule with a title in the first row of `area`.
 pub(crate) fn rule(buf: &mut Buffer, area: Rect, title: &str) {
-    text(buf, area, &"─".repeat(usize::from(area.width)), Role::Muted);
-    if !title.is_empty() {
-        let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(4), ..area };
-        text(buf, inner, &format!(" {title} "), Role::Title);
+    let mut title = border_title(title, area.width.saturating_sub(4));
+    if title.width() > 0 {
+        // A box has a corner here.
+        title.spans.insert(0, Span::styled("─", Role::Muted.style()));
     }
+    let row = Rect { height: area.height.min(1), ..area };
+    Block::new().borders(Borders::TOP).border_style(Role::Muted.style()).title(title).render(row, buf);
+}
+
+/// Draws a vertical rule in the first column of `area`.
+pub(crate) fn vertical_rule(buf: &mut Buffer, area: Rect) {
+    Block::new().borders(Borders::LEFT).border_style(Role::Muted.style()).render(area, buf);
 }
 
 /// Draws an empty box with a border in the middle of `area`. Returns its inner area.
@@ -147,21 +200,8 @@ pub(crate) fn boxed(buf: &mut Buffer, area: Rect, wide: u16, high: u16, title: &
     if wide < 4 || high < 3 {
         return Rect::ZERO;
     }
-    for y in frame.y..frame.bottom() {
-        for x in frame.x..frame.right() {
-            buf[(x, y)].reset();
-        }
-    }
-    let line = "─".repeat(usize::from(wide - 2));
-    let row = |y: u16| Rect { y, height: 1, ..frame };
-    text(buf, row(frame.y), &format!("┌{line}┐"), Role::Muted);
-    text(buf, row(frame.bottom() - 1), &format!("└{line}┘"), Role::Muted);
-    for y in frame.y + 1..frame.bottom() - 1 {
-        text(buf, row(y), "│", Role::Muted);
-        text(buf, Rect { x: frame.right() - 1, width: 1, ..row(y) }, "│", Role::Muted);
-    }
-    let heading = Rect { x: frame.x + 2, width: wide - 4, ..row(frame.y) };
-    text(buf, heading, &format!(" {title} "), Role::Title);
+    Clear.render(frame, buf);
+    Block::bordered().border_style(Role::Muted.style()).title(border_title(title, wide - 4)).render(frame, buf);
     // A wide character that crosses the border would be cut in half.
     if frame.x > area.x {
         let left = frame.x - 1;

@@ -184,7 +184,7 @@ fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
     );
     story.press(Key::Ctrl('s'));
     assert_eq!(story.asked(), [], "once is enough");
-    let ticket = story.app.layers[0].ticket().unwrap();
+    let ticket = story.app.layers[0].layer.ticket().unwrap();
     story.tell(Msg::Answer(ticket, Err(refusal("creating admin/tool: [Name]: it is taken (409)"))));
     let text = story.text();
     assert!(text.contains("[tool") && text.contains("it is taken"), "{text}");

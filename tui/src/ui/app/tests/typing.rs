@@ -64,7 +64,7 @@ const CONTEXTS: &[Context] = &[
 ];
 
 fn typed(story: &Story) -> String {
-    story.app.layers.last().and_then(Layer::typed).map(str::to_owned).unwrap_or_default()
+    story.app.top_layer().and_then(Layer::typed).map(str::to_owned).unwrap_or_default()
 }
 
 /// Nothing but the text may have changed.
@@ -87,7 +87,7 @@ fn every_printable_ascii_key_is_text_wherever_text_is_typed() {
     for (name, context) in CONTEXTS {
         let mut story = context();
         let (layers, screen) = (story.app.layers.len(), story.app.current);
-        assert!(story.app.layers.last().is_some_and(Layer::takes_text), "{name} takes text: {}", story.text());
+        assert!(story.app.top_layer().is_some_and(Layer::takes_text), "{name} takes text: {}", story.text());
         for c in (' '..='~').chain(['ß', '日', 'é']) {
             let before = typed(&story);
             story.press(Key::Char(c));
@@ -232,9 +232,10 @@ fn no_command_acts_on_an_object_that_is_neither_visible_nor_named() {
                 .app
                 .layers
                 .iter()
-                .filter_map(
-                    |layer| if let Layer::Confirm(question) = layer { Some(question.ask().clone()) } else { None },
-                )
+                .filter_map(|open| match &open.layer {
+                    Layer::Confirm(question) => Some(question.ask().clone()),
+                    _ => None,
+                })
                 .collect();
             for ask in story.asked().iter().chain(&pending) {
                 for object in objects_of(ask) {

@@ -20,9 +20,10 @@ use crate::{
             Confirm, Layer, Menu, TextView,
             menu::{Item, Pick},
         },
+        list::ListView as _,
         net::{Ask, Existing},
         runs::{ArtifactSummary, Outcome, RunSummary},
-        world::{Cmd, Env},
+        world::{Cmd, Env, World},
     },
 };
 
@@ -142,12 +143,12 @@ impl Artifacts {
     }
 
     pub(super) fn delete(&self, env: &mut Env) {
-        let question = self.delete_question(&self.ids(), env);
+        let question = self.delete_question(&self.ids(), env.world);
         env.open(question);
     }
 
     /// Returns the confirmation before artifacts are deleted, whether they are listed or not.
-    pub(crate) fn delete_question(&self, ids: &[i64], env: &mut Env) -> Layer {
+    pub(crate) fn delete_question(&self, ids: &[i64], world: &World) -> Layer {
         let found = |id: i64| {
             let entry = self.tree.get(self.tree.run_of(id)?)?;
             Some((entry.artifacts.iter().find(|one| one.id == id)?, &entry.run))
@@ -172,11 +173,11 @@ impl Artifacts {
                 .sum(),
             effect: "Their content is deleted.",
             destroys: true,
-            restorable: env.world.after_deletion(),
+            restorable: world.after_deletion(),
             skipped: skipped.into_iter().chain(self.rows.list.hidden_note()).collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::DeleteArtifacts(ids), env.world))
+        Layer::Confirm(bulk.question(Ask::DeleteArtifacts(ids), world))
     }
 
     /// Opens the menu that changes the expiry time.

@@ -10,6 +10,7 @@ use super::{
 use crate::ui::screens::Screen as _;
 use crate::ui::{
     layer::{Layer, TextView},
+    list::ListView as _,
     net::{Answer, Ask, Page, Problem},
     runs::{RunsBatch, Tree},
     world::Env,
@@ -21,7 +22,7 @@ const ARRANGE_EVERY: Duration = Duration::from_millis(250);
 const OPEN_AT_FIRST: usize = 3;
 
 impl Artifacts {
-    /// Handles a response; ignores responses to requests of other screens.
+    /// Handles a response.
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
             (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
@@ -52,11 +53,11 @@ impl Artifacts {
         let (last, cut) = (part.last, part.cut);
         self.options.now = env.world.clock.now.as_second();
         if self.rows.has_all() {
-            self.coming.add(part, &self.tree);
+            self.pending_tree.add(part, &self.tree);
             if !last {
                 return;
             }
-            self.tree = std::mem::take(&mut self.coming);
+            self.tree = std::mem::take(&mut self.pending_tree);
         } else {
             self.tree.add(part, &Tree::default());
             if self.options.open.is_empty() {
@@ -83,7 +84,7 @@ impl Artifacts {
             env.tell(format!("{} was removed", gone.name()));
         }
         if !self.seek() {
-            match self.wanted.take() {
+            match self.pending_cursor.take() {
                 Some(NodeId::Artifact(id)) => env.tell(format!("artifact {id} not found")),
                 Some(NodeId::Run(id) | NodeId::Job(id)) => env.tell(format!("run {id} not found")),
                 None => {}

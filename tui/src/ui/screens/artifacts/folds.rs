@@ -9,19 +9,19 @@ use crate::ui::world::Env;
 impl Artifacts {
     /// Puts the cursor on a run, now or as soon as it is loaded.
     pub(crate) fn show_run(&mut self, id: i64) {
-        self.wanted = Some(NodeId::Run(id));
+        self.pending_cursor = Some(NodeId::Run(id));
         self.seek();
     }
 
     /// Puts the cursor on an artifact, now or as soon as it is loaded.
     pub(crate) fn show_artifact(&mut self, id: i64) {
-        self.wanted = Some(NodeId::Artifact(id));
+        self.pending_cursor = Some(NodeId::Artifact(id));
         self.seek();
     }
 
     /// Moves the cursor to the pending target if it is loaded. Returns whether no target is pending any more.
     pub(super) fn seek(&mut self) -> bool {
-        let run = match self.wanted {
+        let run = match self.pending_cursor {
             None => return true,
             Some(NodeId::Artifact(id)) => self.tree.run_of(id),
             Some(NodeId::Run(id) | NodeId::Job(id)) => self.tree.get(id).map(|entry| entry.run.id),
@@ -29,7 +29,7 @@ impl Artifacts {
         let Some(run) = run else { return false };
         self.options.open.insert(run);
         self.arrange();
-        if let Some(id) = self.wanted.take() {
+        if let Some(id) = self.pending_cursor.take() {
             self.rows.list.select(id);
         }
         true

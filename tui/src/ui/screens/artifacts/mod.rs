@@ -22,7 +22,7 @@ use self::{
 use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions},
+    list::{self, BadFilter, Feed, List, ListView, TableOptions},
     net::{Answer, Ask, Problem},
     runs::Tree,
     view::rule,
@@ -32,6 +32,7 @@ use crate::ui::{
 const PACE: Duration = Duration::from_secs(5);
 /// A long list takes many requests: each time it grows by this many rows, it is refreshed less often.
 const ROWS_PER_STEP: usize = 500;
+
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     /// The repository that the list is limited to.
@@ -39,11 +40,11 @@ pub(crate) struct Artifacts {
     pub(super) rows: Feed<Node>,
     pub(super) tree: Tree,
     /// The tree that a refresh fills while the current one is shown.
-    pub(super) coming: Tree,
+    pub(super) pending_tree: Tree,
     pub(super) options: TreeOptions,
     pub(super) totals: ArtifactTotals,
     /// The row that the cursor moves to as soon as it is loaded.
-    pub(super) wanted: Option<NodeId>,
+    pub(super) pending_cursor: Option<NodeId>,
     pub(super) arranged: Duration,
 }
 
@@ -53,10 +54,10 @@ impl Default for Artifacts {
             of: None,
             rows: Feed::new(List::default()),
             tree: Tree::default(),
-            coming: Tree::default(),
+            pending_tree: Tree::default(),
             options: TreeOptions { named: true, ..TreeOptions::default() },
             totals: ArtifactTotals::default(),
-            wanted: None,
+            pending_cursor: None,
             arranged: Duration::ZERO,
         }
     }
@@ -87,7 +88,7 @@ impl Artifacts {
     }
 
     fn back(&mut self, env: &mut Env) -> bool {
-        if self.rows.list.clear_one() {
+        if self.rows.clear_one(env) {
             self.arrange();
             return true;
         }
@@ -108,27 +109,27 @@ impl Screen for Artifacts {
         vec![Scope::Artifacts, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
-    fn entered(&mut self, env: &mut Env) {
-        self.refresh(env);
+    fn list(&self) -> Option<&dyn ListView> {
+        Some(&self.rows)
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        Some(&mut self.rows)
     }
 
     fn refresh(&mut self, env: &mut Env) {
         if !self.rows.is_waiting() {
-            self.coming = Tree::default();
+            self.pending_tree = Tree::default();
             if !self.rows.has_all() {
                 self.tree = Tree::default();
             }
         }
-        self.rows.ask(Ask::Runs(self.of.clone()), env);
+        self.rows.request(Ask::Runs(self.of.clone()), env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
         let slower = u32::try_from((self.totals.runs + self.totals.artifacts) / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
         Some(PACE.saturating_mul(slower + 1))
-    }
-
-    fn is_loading(&self) -> bool {
-        self.rows.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -165,15 +166,11 @@ impl Screen for Artifacts {
     }
 
     fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), BadFilter> {
-        self.rows.list.set_filter(Filter::parse(text, Node::filters())?);
+        self.rows.set_filter(text)?;
         if self.is_narrowed() != self.options.flat {
             self.arrange();
         }
         Ok(())
-    }
-
-    fn filter_text(&self) -> String {
-        self.rows.list.filter().text().to_owned()
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
@@ -185,24 +182,12 @@ impl Screen for Artifacts {
         self.arrange();
     }
 
-    fn click(&mut self, x: u16, y: u16, _: &mut Env) {
-        self.rows.list.click(x, y);
-    }
-
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(Node::name, "marked")
     }
 
     fn selection(&self) -> Option<Selection> {
         self.rows.list.selection(Object::Artifact, self.subject()?)
-    }
-
-    fn problem(&self) -> Option<&Problem> {
-        self.rows.problem()
-    }
-
-    fn is_failed(&self) -> bool {
-        self.rows.is_failed()
     }
 
     fn missing_target(&self, ask: &Ask) -> Option<String> {

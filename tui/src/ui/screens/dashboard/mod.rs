@@ -1,6 +1,5 @@
 //! The dashboard: state of the daemon, problems and recent events.
 
-mod chart;
 mod parts;
 
 use std::{
@@ -9,7 +8,10 @@ use std::{
 };
 
 use farrier_common::api::{BackgroundTask, Event, Health, Hook, MetricsSeries, Status};
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::{Margin, Rect},
+};
 
 use super::{Screen, ScreenId, hooks::rows as hook_rows, repositories::task_lines};
 use crate::{
@@ -19,7 +21,7 @@ use crate::{
         list::feed::Load,
         net::{Answer, Ask, Problem},
         transfers::ProgressLine,
-        view::{Role, text, wrapped},
+        view::{Role, below, lines, wrapped},
         words,
         world::{Cmd, Env, World},
     },
@@ -302,10 +304,9 @@ impl Screen for Dashboard {
             return parts::draw(self, self.at, world, area, buf);
         }
         let Load::Failed(problem) = &self.load else { return };
-        let lines = wrapped(&format!("{}\n\n{}", problem.text, problem.helps()), area.width.saturating_sub(4));
-        for ((at, line), y) in lines.iter().enumerate().zip(area.y + 1..area.bottom()) {
-            let role = if at == 0 { Role::Error } else { Role::Text };
-            text(buf, Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 }, line, role);
-        }
+        let page = below(area, 1).inner(Margin::new(2, 0));
+        let shown = wrapped(&format!("{}\n\n{}", problem.text, problem.helps()), page.width);
+        let role = |at: usize| if at == 0 { Role::Error } else { Role::Text };
+        lines(buf, page, shown.into_iter().enumerate().map(|(at, line)| (role(at), line)));
     }
 }

@@ -3,13 +3,13 @@
 use farrier_common::api::{Event, MetricsSeries, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Dashboard, HealthProblem, chart};
+use super::{Dashboard, HealthProblem};
 use crate::ui::screens::repositories::task_lines;
 use crate::{
     output::human_bytes,
     ui::{
         times::Clock,
-        view::{Role, pad, rule, text, width, wrapped},
+        view::{CHART_BELOW, Part, Role, chart, pad, parts, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -28,8 +28,22 @@ const SHORT: u16 = 16;
 /// Width of the names of figures, in cells.
 const NAME: u16 = 12;
 
-/// Figures: each has a name and parts with a role of their own.
-type Lines = Vec<(&'static str, Vec<(Role, String)>)>;
+/// An entry of a section.
+enum Figure {
+    /// A line with a name.
+    Line(&'static str, Vec<Part>),
+    /// Values of the last minute, and the number of rows for the columns.
+    Chart(Vec<i64>, u16),
+}
+
+impl Figure {
+    fn rows(&self) -> u16 {
+        match self {
+            Self::Line(..) => 1,
+            Self::Chart(_, rows) => rows + CHART_BELOW,
+        }
+    }
+}
 
 pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
     let Some((status, _)) = &dashboard.now else { return };
@@ -104,78 +118,91 @@ fn millis(micros: i64) -> String {
 }
 
 /// Draws charts of the last minute: beside the figures, or below them if each has `spare` rows.
-fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -> Lines {
-    let mut lines = Lines::new();
-    let plain = |text: String| (Role::Text, text);
-    let rows = spare.saturating_sub(chart::BELOW).min(*CHART_ROWS.end());
+fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let rows = spare.saturating_sub(CHART_BELOW).min(*CHART_ROWS.end());
     let tall = rows >= *CHART_ROWS.start();
     if let Some(series) = series {
-        let cells = usize::from(room.saturating_sub(56)).clamp(10, 60);
-        let beside = |values: &[i64]| if tall { String::new() } else { words::sparkline(values, cells) + "  " };
-        let below = |values: &[i64]| {
-            let chart = chart::lines(values, usize::from(room.saturating_sub(NAME + 2)), usize::from(rows));
-            chart.into_iter().filter(|_| tall).map(|line| ("", vec![(Role::Muted, line)])).collect::<Lines>()
+        let cells = room.saturating_sub(56).clamp(10, 60);
+        // A rate, with a sparkline beside it or a chart below it.
+        let mut rated = |name: &'static str, values: &[i64], details: Part| {
+            let mut line = vec![Part::plain(format!("{:>9}  ", rate(values)))];
+            if !tall {
+                line.extend([Part::Sparkline { values: values.to_vec(), cells }, Part::plain("  ")]);
+            }
+            line.push(details);
+            figures.push(Figure::Line(name, line));
+            figures.extend(tall.then(|| Figure::Chart(values.to_vec(), rows)));
         };
         let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
-        let requests = format!("{:>9}  {}{times}", rate(&series.requests), beside(&series.requests));
-        lines.push(("requests", vec![plain(requests)]));
-        lines.extend(below(&series.requests));
+        rated("requests", &series.requests, Part::plain(times));
         let all: Vec<i64> = series.delivered.iter().zip(&series.failed).map(|(good, bad)| good + bad).collect();
         let (total, bad) = (all.iter().sum::<i64>(), series.failed.iter().sum::<i64>());
         let share = if total > 0 { format!("ok {} %", words::percent(total - bad, total)) } else { "none".to_owned() };
-        let role = if bad > 0 { Role::Warn } else { Role::Text };
-        lines.push(("deliveries", vec![plain(format!("{:>9}  {}", rate(&all), beside(&all))), (role, share)]));
-        lines.extend(below(&all));
-        let mut queue = vec![plain(format!("{:>9} waiting", words::count(series.waiting)))];
+        rated("deliveries", &all, Part::Text(if bad > 0 { Role::Warn } else { Role::Text }, share));
+        let mut queue = vec![Part::plain(format!("{:>9} waiting", words::count(series.waiting)))];
         if series.oldest_due_secs > 0 {
             let role = if series.oldest_due_secs >= OVERDUE_SECS { Role::Warn } else { Role::Text };
-            queue.push((role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
+            queue.push(Part::Text(role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
         }
-        lines.push(("queue", queue));
+        figures.push(Figure::Line("queue", queue));
     }
     let uploads = series.map_or_else(String::new, |series| format!("   {} uploads", words::count(series.uploads)));
-    lines.push(("clients", vec![plain(format!("{:>9} connected{uploads}", words::count(status.connections)))]));
-    lines
+    let clients = format!("{:>9} connected{uploads}", words::count(status.connections));
+    figures.push(Figure::Line("clients", vec![Part::plain(clients)]));
+    figures
 }
 
-fn storage(status: &Status, room: u16) -> Lines {
+fn storage(status: &Status, room: u16) -> Vec<Figure> {
     let disk = &status.disk;
     let used = disk.total_bytes - disk.free_bytes;
     let percent = words::percent(used, disk.total_bytes);
     let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
-    let cells = usize::from(room.saturating_sub(44).clamp(10, 24));
-    let bar = words::bar(used, disk.total_bytes, cells);
+    let bar = Part::Bar { role, share: (used, disk.total_bytes), cells: room.saturating_sub(44).clamp(10, 24) };
     let (store, memory) = (human_bytes(status.store.size_bytes), human_bytes(status.resident_bytes));
     let store = format!("{store:>9}  {}   memory {memory}", status.store.engine);
-    let mut lines = Lines::new();
+    let mut figures = Vec::new();
     if let Some(kept) = &status.kept {
         for (name, amount) in [("repos", &kept.repositories), ("artifacts", &kept.artifacts)] {
             let text = format!("{:>9} in {}", human_bytes(amount.size_bytes), words::count(amount.count));
-            lines.push((name, vec![(Role::Text, text)]));
+            figures.push(Figure::Line(name, vec![Part::plain(text)]));
         }
     }
-    lines.extend([
-        ("store", vec![(Role::Text, store)]),
-        ("disk", vec![(role, format!("{:>9} free  {bar} {percent} %", human_bytes(disk.free_bytes)))]),
+    let free = Part::Text(role, format!("{:>9} free  ", human_bytes(disk.free_bytes)));
+    figures.extend([
+        Figure::Line("store", vec![Part::plain(store)]),
+        Figure::Line("disk", vec![free, bar, Part::Text(role, format!(" {percent} %"))]),
     ]);
-    lines
+    figures
 }
 
-/// Draws a heading and the lines below it. Returns the row after them.
-fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, lines: &Lines) -> u16 {
+/// Draws a heading and the figures below it. Returns the row after them.
+fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, figures: &[Figure]) -> u16 {
     if y >= area.bottom() {
         return y;
     }
     rule(buf, Rect { y, height: 1, ..area }, title);
-    for ((name, parts), y) in lines.iter().zip(y + 1..area.bottom()) {
-        let from = |x: u16| Rect { x: area.x + x.min(area.width), y, width: area.width.saturating_sub(x), height: 1 };
-        text(buf, from(1), name, Role::Muted);
-        let mut x = 1 + NAME;
-        for (role, part) in parts {
-            x += text(buf, from(x), part, *role);
+    let mut y = y + 1;
+    for figure in figures {
+        let from = |x: u16| Rect {
+            x: area.x + x.min(area.width),
+            y,
+            width: area.width.saturating_sub(x),
+            height: area.bottom().saturating_sub(y),
+        };
+        match figure {
+            Figure::Line(name, line) => {
+                text(buf, from(1), name, Role::Muted);
+                parts(buf, from(1 + NAME), line);
+            }
+            Figure::Chart(values, rows) => {
+                let area = from(1 + NAME);
+                chart(buf, Rect { width: area.width.saturating_sub(1), ..area }, values, *rows);
+            }
         }
+        y = area.bottom().min(y + figure.rows());
     }
-    area.bottom().min(y + 1 + u16::try_from(lines.len()).unwrap_or(u16::MAX))
+    y
 }
 
 /// Draws the problems, with the cursor, and the failed checks. Returns the row below.

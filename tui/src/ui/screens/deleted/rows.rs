@@ -4,7 +4,7 @@ use std::{borrow::Cow, cmp::Ordering};
 
 use farrier_common::api::{RestorableArtifact, RestorableRepository, RestoreRepository};
 
-use super::{Restorable, form as restore_form, restore_question};
+use super::{Restorable, actions::restore_question, form as restore_form};
 use crate::ui::screens::ScreenId;
 use crate::{
     output::human_bytes,

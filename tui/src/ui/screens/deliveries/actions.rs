@@ -13,19 +13,20 @@ use crate::ui::{
         Layer, Menu,
         menu::{Item, Pick},
     },
+    list::ListView as _,
     net::Ask,
-    world::{Cmd, Env},
+    world::{Cmd, Env, World},
 };
 
 impl Deliveries {
     pub(super) fn redeliver(&self, env: &mut Env) {
         let ids = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
-        let question = self.redeliver_question(ids, env);
+        let question = self.redeliver_question(ids, env.world);
         env.open(question);
     }
 
     /// Returns the confirmation before deliveries are sent again, whether they are listed or not.
-    pub(crate) fn redeliver_question(&self, ids: Vec<String>, env: &mut Env) -> Layer {
+    pub(crate) fn redeliver_question(&self, ids: Vec<String>, world: &World) -> Layer {
         let rows = self.rows.list.rows();
         let name = |id: &String| match rows.iter().find(|one| one.guid == *id) {
             Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
@@ -39,7 +40,7 @@ impl Deliveries {
             skipped: self.rows.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Redeliver(ids), env.world))
+        Layer::Confirm(bulk.question(Ask::Redeliver(ids), world))
     }
 
     /// Requests all hooks, to offer them in the menu when they are loaded.

@@ -19,7 +19,7 @@ use crate::{
     ui::{
         keymap::Action,
         times::Clock,
-        view::{Role, fit_left, rule, text, width, wrapped},
+        view::{self, Role, fit_left, rule, text, width, wrapped},
         words,
     },
 };
@@ -214,10 +214,9 @@ impl Inspector {
         self.room.set((below.width, below.height));
         let lines = self.lines(area.width, clock);
         let top = self.top.min(lines.len().saturating_sub(usize::from(below.height)));
-        for ((role, line), y) in lines.iter().skip(top).zip(below.y..below.bottom()) {
-            let line_area = Rect { y, height: 1, ..below };
-            text(buf, line_area, line, *role);
-            self.underline(line, line_area, buf);
+        view::lines(buf, below, lines.iter().skip(top).take(usize::from(below.height)).cloned());
+        for ((_, line), y) in lines.iter().skip(top).zip(below.y..below.bottom()) {
+            self.underline(line, Rect { y, height: 1, ..below }, buf);
         }
     }
 

@@ -1,21 +1,21 @@
 //! The deliveries screen: deliveries of all hooks, and an inspector for one of them.
 
 mod actions;
+mod answers;
 mod inspector;
-mod loading;
 pub(super) mod rows;
 pub(super) mod text;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use farrier_common::{api::Delivery, client::HookPlace};
+use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::inspector::Inspector;
 use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions},
+    list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
     net::{Answer, Ask, DELIVERIES_STEP, Problem},
     view::{Role, text},
     words,
@@ -48,9 +48,9 @@ pub(crate) struct Deliveries {
     /// The delivery that is being requested.
     pending: Option<String>,
     /// The last request.
-    asked: Option<Ask>,
-    /// Number of loaded rows.
-    wanted: usize,
+    last_request: Option<Ask>,
+    /// Maximum number of rows to load.
+    row_limit: usize,
     /// Start of the time range in the filter, RFC 3339; empty for none.
     since: String,
     /// Whether hooks are being listed for the menu.
@@ -69,8 +69,8 @@ impl Default for Deliveries {
             inspector: Inspector::default(),
             reading: false,
             pending: None,
-            asked: None,
-            wanted: DELIVERIES_STEP,
+            last_request: None,
+            row_limit: DELIVERIES_STEP,
             since: String::new(),
             choosing: false,
         }
@@ -112,7 +112,7 @@ impl Deliveries {
     }
 
     fn start_over(&mut self, env: &mut Env) {
-        self.wanted = DELIVERIES_STEP;
+        self.row_limit = DELIVERIES_STEP;
         self.rows.stop(env);
         self.rows.empty();
         self.refresh(env);
@@ -120,7 +120,7 @@ impl Deliveries {
 
     /// Requests the list again. The rows stay until the response arrives.
     fn start_over_kept(&mut self, env: &mut Env) {
-        self.wanted = DELIVERIES_STEP;
+        self.row_limit = DELIVERIES_STEP;
         self.rows.stop(env);
         self.refresh(env);
     }
@@ -137,24 +137,6 @@ impl Deliveries {
                 text(buf, row, "loading …", Role::Muted);
             }
             None => {}
-        }
-    }
-
-    fn take(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
-        match result {
-            Ok(Answer::Deliveries(page)) => {
-                let gone = self.rows.take(page.clone(), env.world);
-                if let Some(gone) = gone.filter(|_| self.reading) {
-                    self.reading = false;
-                    env.tell(format!("delivery {} is no longer in this list", short(&gone.guid)));
-                }
-                self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
-                self.events.extend(page.items.iter().map(|one| one.event.clone()));
-                self.look(false, env);
-                self.fetch_on(env);
-            }
-            Ok(_) => {}
-            Err(problem) => self.rows.fail(problem.clone()),
         }
     }
 
@@ -184,28 +166,28 @@ impl Screen for Deliveries {
         vec![Scope::Deliveries, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
-    fn entered(&mut self, env: &mut Env) {
-        self.refresh(env);
+    fn list(&self) -> Option<&dyn ListView> {
+        Some(&self.rows)
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        Some(&mut self.rows)
     }
 
     fn refresh(&mut self, env: &mut Env) {
         let ask = self.ask();
-        self.asked = Some(ask.clone());
-        self.rows.ask(ask, env);
+        self.last_request = Some(ask.clone());
+        self.rows.request(ask, env);
     }
 
-    fn cursor_rested(&mut self, env: &mut Env) {
+    fn cursor_moved(&mut self, env: &mut Env) {
         self.look(false, env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
         let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
-        let slower = u32::try_from(self.wanted / DELIVERIES_STEP).unwrap_or(1);
+        let slower = u32::try_from(self.row_limit / DELIVERIES_STEP).unwrap_or(1);
         Some(if waits { PACE_WAITING } else { PACE }.saturating_mul(slower))
-    }
-
-    fn is_loading(&self) -> bool {
-        self.rows.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -228,10 +210,10 @@ impl Screen for Deliveries {
                 }
             }
             Action::Back => {
-                if self.rows.list.clear_one() {
+                if self.rows.clear_one(env) {
                     // A filter that the daemon applied does not restrict the rows any more.
                     self.since.clear();
-                    if self.asked.as_ref() != Some(&self.ask()) {
+                    if self.last_request.as_ref() != Some(&self.ask()) {
                         self.start_over_kept(env);
                     }
                 } else {
@@ -271,29 +253,7 @@ impl Screen for Deliveries {
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::Deliveries { .. }, result) if self.rows.awaits(ask) => self.take(result, env),
-            (Ask::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
-                self.pending = None;
-                match result {
-                    Ok(Answer::Delivery(detail)) => {
-                        let asked = self.rows.list.current().is_some_and(|one| one.guid == *id);
-                        self.inspector.show((**detail).clone());
-                        if !asked {
-                            self.look(false, env);
-                        }
-                    }
-                    Err(problem) => env.warn(problem.line()),
-                    Ok(_) => {}
-                }
-            }
-            (Ask::Hooks(HookPlace::Any), result) if std::mem::take(&mut self.choosing) => {
-                let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
-                self.offer_hooks(hooks, env);
-            }
-            (Ask::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
-            _ => {}
-        }
+        self.take(ask, result, env);
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
@@ -310,7 +270,7 @@ impl Screen for Deliveries {
         }
         self.rows.list.set_filter(filter);
         let ask = self.ask();
-        if self.rows.has_all() && self.asked.as_ref() != Some(&ask) {
+        if self.rows.has_all() && self.last_request.as_ref() != Some(&ask) {
             self.rows.stop(env);
             self.refresh(env);
         }
@@ -324,11 +284,6 @@ impl Screen for Deliveries {
             return self.inspector.searched().to_owned();
         }
         self.rows.list.filter().text().to_owned()
-    }
-
-    fn click(&mut self, x: u16, y: u16, env: &mut Env) {
-        self.rows.list.click(x, y);
-        self.look(false, env);
     }
 
     fn subject(&self) -> Option<String> {
@@ -347,10 +302,6 @@ impl Screen for Deliveries {
             }
             _ => self.rows.list.selection(Object::Delivery, name),
         }
-    }
-
-    fn problem(&self) -> Option<&Problem> {
-        self.rows.problem()
     }
 
     fn is_failed(&self) -> bool {

@@ -15,7 +15,7 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::{Ask, Batch},
-    world::{Cmd, Env},
+    world::{Cmd, Env, World},
 };
 
 const NOUN: &str = "hook";
@@ -159,13 +159,13 @@ impl Hooks {
         let hooks: Vec<(HookPlace, i64)> =
             self.targets().iter().map(|hook| (self.place_or_here(hook.id), hook.id)).collect();
         if !hooks.is_empty() {
-            let question = self.delete_question(&hooks, env);
+            let question = self.delete_question(&hooks, env.world);
             env.open(question);
         }
     }
 
     /// Returns the confirmation before hooks are deleted, whether they are listed or not.
-    pub(crate) fn delete_question(&self, hooks: &[(HookPlace, i64)], env: &mut Env) -> Layer {
+    pub(crate) fn delete_question(&self, hooks: &[(HookPlace, i64)], world: &World) -> Layer {
         let known = |id: i64| self.all.iter().find(|hook| hook.id == id);
         let effect = "Pending deliveries are cancelled. This cannot be undone.";
         if let [(place, id)] = hooks {
@@ -179,9 +179,9 @@ impl Hooks {
             // For a hook with deliveries, or a hook that is not listed here, the ID must be typed.
             let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
             return Layer::Confirm(if is_new {
-                Confirm::simple(title, lines, "Delete", ask, env.world)
+                Confirm::simple(title, lines, "Delete", ask, world)
             } else {
-                Confirm::typed(title, lines, "Delete", id.to_string(), ask, env.world)
+                Confirm::typed(title, lines, "Delete", id.to_string(), ask, world)
             });
         }
         let name = |(_, id): &(HookPlace, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
@@ -196,19 +196,19 @@ impl Hooks {
             skipped: self.feed.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), env.world))
+        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), world))
     }
 
     pub(super) fn recover(&self, env: &mut Env) {
         let ids: Vec<i64> = self.targets().iter().map(|hook| hook.id).collect();
         if !ids.is_empty() {
-            let question = self.recover_question(&ids, env);
+            let question = self.recover_question(&ids, env.world);
             env.open(question);
         }
     }
 
-    /// Opens the confirmation before failed deliveries are sent again. The daemon counts them first.
-    pub(crate) fn recover_question(&self, ids: &[i64], env: &mut Env) -> Layer {
+    /// Returns the confirmation before failed deliveries are sent again. The daemon counts them first.
+    pub(crate) fn recover_question(&self, ids: &[i64], world: &World) -> Layer {
         let known: Vec<&Hook> = self.all.iter().filter(|hook| ids.contains(&hook.id)).collect();
         let is_left_out =
             |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
@@ -235,8 +235,7 @@ impl Hooks {
             }
         };
         let count = Ask::Recoverable(left);
-        env.ask(count.clone());
-        Layer::Confirm(Confirm::simple(title, lines, "Redeliver", ask, env.world).after_counting(count))
+        Layer::Confirm(Confirm::simple(title, lines, "Redeliver", ask, world).after_counting(count))
     }
 
     pub(super) fn copy(&self, env: &mut Env) {
@@ -255,8 +254,7 @@ impl Hooks {
     pub(super) fn edit(&self, env: &mut Env) {
         if let Some(hook) = self.target() {
             let place = self.place_or_here(hook.id);
-            let form = hook_form::edit(place.clone(), hook, &self.known);
-            env.ask(Ask::LoadHook(place, hook.id));
+            let form = hook_form::edit(place, hook, &self.known);
             env.open(Layer::Form(Box::new(form)));
         }
     }

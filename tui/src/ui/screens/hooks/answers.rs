@@ -6,6 +6,7 @@ use super::Hooks;
 use crate::ui::{
     bulk,
     layer::{Layer, TextView},
+    list::ListView as _,
     net::{Answer, Ask, Batch, Page, Problem},
     world::{Cmd, Env},
 };
@@ -45,7 +46,7 @@ fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
 }
 
 impl Hooks {
-    /// Handles a response; ignores responses to requests of other screens.
+    /// Handles a response.
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
             (Ask::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
@@ -58,7 +59,7 @@ impl Hooks {
                 self.look(false, env);
             }
             (Ask::LastDeliveries(of), result) => {
-                self.asked = None;
+                self.requested = None;
                 let rows = if let Ok(Answer::LastDeliveries(rows)) = result { rows.clone() } else { Vec::new() };
                 self.recent = Some((i64::try_from(*of).unwrap_or_default(), rows));
                 self.look(false, env);
@@ -105,7 +106,7 @@ impl Hooks {
 
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
-        self.feed.ask(Ask::Hooks(self.place.clone()), env);
+        self.feed.request(Ask::Hooks(self.place.clone()), env);
     }
 
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {

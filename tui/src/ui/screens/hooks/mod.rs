@@ -15,11 +15,11 @@ use farrier_common::{
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{form as hook_form, pane as hook_pane, rows as hook_rows};
-use super::{Screen, ScreenId, Selection, panes, sortable};
+use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
-    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions},
+    list::{self, Feed, List, ListView, TableOptions},
     net::{Answer, Ask, Problem},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
@@ -45,7 +45,7 @@ pub(crate) struct Hooks {
     /// The most recent deliveries of the hook with this ID; shown beside the list.
     pub(super) recent: Option<(i64, Vec<Delivery>)>,
     /// The hook whose deliveries are being requested.
-    pub(super) asked: Option<i64>,
+    pub(super) requested: Option<i64>,
 }
 
 impl Default for Hooks {
@@ -57,7 +57,7 @@ impl Default for Hooks {
             kind: 0,
             known: Vec::new(),
             recent: None,
-            asked: None,
+            requested: None,
         }
     }
 }
@@ -79,18 +79,6 @@ impl Hooks {
         self.feed.list.select(id);
     }
 
-    /// Restores a remembered sort order.
-    pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
-        if list == "hooks" {
-            self.feed.list.sort_by(column, reversed);
-        }
-    }
-
-    /// Returns the sort order, with the name of the list.
-    pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
-        self.feed.list.sorted_by().map(|(column, reversed)| ("hooks", column, reversed))
-    }
-
     pub(super) fn here(&self) -> Option<&Hook> {
         self.feed.list.current()
     }
@@ -100,8 +88,8 @@ impl Hooks {
         let seen = env.world.split() || env.world.size.height >= DETAILED;
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
-        if self.asked.is_none() && (again || !known) && !env.is_passing() {
-            self.asked = Some(id);
+        if self.requested.is_none() && (again || !known) && !env.is_passing() {
+            self.requested = Some(id);
             env.ask(Ask::LastDeliveries(u64::try_from(id).unwrap_or_default()));
         }
     }
@@ -166,6 +154,14 @@ impl Screen for Hooks {
         vec![Scope::Hooks, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn list(&self) -> Option<&dyn ListView> {
+        Some(&self.feed)
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        Some(&mut self.feed)
+    }
+
     fn entered(&mut self, env: &mut Env) {
         self.refresh(env);
         if self.known.is_empty() {
@@ -174,11 +170,11 @@ impl Screen for Hooks {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.feed.ask(Ask::Hooks(self.place.clone()), env);
+        self.feed.request(Ask::Hooks(self.place.clone()), env);
         self.look(true, env);
     }
 
-    fn cursor_rested(&mut self, env: &mut Env) {
+    fn cursor_moved(&mut self, env: &mut Env) {
         self.look(false, env);
     }
 
@@ -186,10 +182,6 @@ impl Screen for Hooks {
         // A long list takes many requests.
         let slower = u32::try_from(self.all.len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
         Some(PACE.saturating_mul(slower + 1))
-    }
-
-    fn is_loading(&self) -> bool {
-        self.feed.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -214,7 +206,7 @@ impl Screen for Hooks {
             Action::NextPart => self.show_kind(1),
             Action::PreviousPart => self.show_kind(KINDS.len() - 1),
             Action::Back => {
-                if self.feed.list.clear_one() {
+                if self.feed.clear_one(env) {
                     return true;
                 }
                 if self.place == HookPlace::Any {
@@ -223,7 +215,7 @@ impl Screen for Hooks {
                 self.choose(HookPlace::Any, env);
             }
             action => {
-                let acted = self.feed.list.act(action);
+                let acted = self.feed.act(action);
                 self.look(false, env);
                 return acted;
             }
@@ -239,28 +231,6 @@ impl Screen for Hooks {
         self.take(ask, result, env);
     }
 
-    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
-        self.feed.list.set_filter(Filter::parse(text, Hook::filters())?);
-        self.look(false, env);
-        Ok(())
-    }
-
-    fn filter_text(&self) -> String {
-        self.feed.list.filter().text().to_owned()
-    }
-
-    fn sortable(&self) -> Vec<(usize, &'static str)> {
-        sortable::<Hook>()
-    }
-
-    fn sort(&mut self, column: usize) {
-        self.feed.list.set_sort(column);
-    }
-
-    fn click(&mut self, x: u16, y: u16, _: &mut Env) {
-        self.feed.list.click(x, y);
-    }
-
     fn subject(&self) -> Option<String> {
         self.feed.list.subject(|hook| format!("hook {}", hook.id), "hooks")
     }
@@ -269,26 +239,10 @@ impl Screen for Hooks {
         self.feed.list.selection(Object::Hook, self.subject()?)
     }
 
-    fn problem(&self) -> Option<&Problem> {
-        self.feed.problem()
-    }
-
-    fn is_failed(&self) -> bool {
-        self.feed.is_failed()
-    }
-
     fn missing_target(&self, ask: &Ask) -> Option<String> {
         let (Ask::DeleteHook(_, id) | Ask::ApplyHook(id) | Ask::Recover(id)) = ask else { return None };
         let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);
         is_gone.then(|| format!("hook {id}"))
-    }
-
-    fn status_note(&self, world: &World) -> Option<String> {
-        self.feed.list.new_above(world)
-    }
-
-    fn status(&self, _: &World) -> String {
-        self.feed.list.status_text(None)
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {

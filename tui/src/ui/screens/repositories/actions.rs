@@ -2,7 +2,7 @@
 
 use farrier_common::{api::Branch, client::RepositoryPath};
 
-use super::{Repositories, branch_form, form as repo_form, path, rows as repo_rows};
+use super::{Repositories, form as repo_form, path, rows as repo_rows};
 use crate::{
     transfer::copy::Content,
     ui::{
@@ -37,17 +37,14 @@ impl Repositories {
 
     pub(super) fn new_repository(env: &mut Env) {
         env.open(Layer::Form(Box::new(repo_form::create(&login(env.world)))));
-        env.ask(Ask::OwnOrganizations);
     }
 
     pub(super) fn migrate(env: &mut Env) {
         env.open(Layer::Form(Box::new(repo_form::migrate(&login(env.world)))));
-        env.ask(Ask::OwnOrganizations);
     }
 
     pub(super) fn edit(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
-        env.ask(Ask::LoadRepository(path.clone()));
         env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
     }
 
@@ -55,7 +52,7 @@ impl Repositories {
     pub(super) fn new_branch(&self, env: &mut Env) {
         let Some((repo, path)) = self.here() else { return };
         let from = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
-        env.open(Layer::Form(Box::new(branch_form::create(path, from))));
+        env.open(Layer::Form(Box::new(repo_form::create_branch(path, from))));
     }
 
     /// Returns the repositories that actions apply to: the visible marked ones, or the current one.
@@ -94,7 +91,7 @@ impl Repositories {
     pub(super) fn delete(&self, env: &mut Env) {
         let paths: Vec<RepositoryPath> = self.targets().into_iter().map(|(_, path)| path).collect();
         if !paths.is_empty() {
-            let question = self.delete_question(&paths, env);
+            let question = self.delete_question(&paths, env.world);
             env.open(question);
         }
     }
@@ -110,9 +107,9 @@ impl Repositories {
     }
 
     /// Returns the confirmation before repositories are deleted, whether they are listed or not.
-    pub(crate) fn delete_question(&self, paths: &[RepositoryPath], env: &mut Env) -> Layer {
+    pub(crate) fn delete_question(&self, paths: &[RepositoryPath], world: &World) -> Layer {
         if let [path] = paths {
-            return Layer::Confirm(self.delete_one_question(path, env));
+            return Layer::Confirm(self.delete_one_question(path, world));
         }
         let size = |path: &RepositoryPath| self.listed(path).map_or(0, repo_rows::bytes);
         let name = |path: &RepositoryPath| match size(path) {
@@ -128,14 +125,14 @@ impl Repositories {
             bytes: paths.iter().map(size).sum(),
             effect: "Everything in them is deleted: branches, tags, hooks and artifacts.",
             destroys: true,
-            restorable: env.world.after_deletion(),
+            restorable: world.after_deletion(),
             skipped: self.repos.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), env.world))
+        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), world))
     }
 
-    fn delete_one_question(&self, path: &RepositoryPath, env: &mut Env) -> Confirm {
+    fn delete_one_question(&self, path: &RepositoryPath, world: &World) -> Confirm {
         let mut lines = Vec::new();
         let repo = self.listed(path);
         if let Some(repo) = repo {
@@ -148,12 +145,11 @@ impl Repositories {
             ));
         }
         lines.push("Everything in it is deleted: branches, tags, hooks and artifacts.".to_owned());
-        lines.push(env.world.after_deletion());
+        lines.push(world.after_deletion());
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
         let counts = Ask::RepositoryCounts(path.clone());
-        env.ask(counts.clone());
-        let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world).counting(counts);
+        let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, world).counting(counts);
         let has_content =
             repo.is_some_and(|repo| !repo.is_empty() && repo.migration().is_none_or(|import| import.state == "done"));
         if !has_content {
@@ -184,12 +180,12 @@ impl Repositories {
     pub(super) fn cancel_migration(&self, env: &mut Env) {
         // The task of an import has the ID of its repository.
         let Some((repo, _)) = self.target() else { return };
-        let question = self.cancel_task_question(repo.id, env);
+        let question = self.cancel_task_question(repo.id, env.world);
         env.open(question);
     }
 
     /// Returns the confirmation before an import is cancelled, whether it is listed or not.
-    pub(crate) fn cancel_task_question(&self, id: i64, env: &mut Env) -> Layer {
+    pub(crate) fn cancel_task_question(&self, id: i64, world: &World) -> Layer {
         let repo = self.repos.list.rows().iter().find(|repo| repo.id == id);
         let what = repo.map_or_else(|| format!("task {id}"), |repo| format!("the import of {}", repo.full_name()));
         let lines = vec![
@@ -197,7 +193,7 @@ impl Repositories {
             "The source is not changed.".to_owned(),
         ];
         let ask = Ask::CancelTask(id);
-        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", ask, env.world))
+        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", ask, world))
     }
 
     pub(super) fn delete_branch(&self, env: &mut Env) {

@@ -3,13 +3,14 @@
 use super::Repositories;
 use crate::ui::{
     bulk,
+    list::ListView as _,
     net::{Answer, Ask, Batch, Page, Problem},
     repo::{RepositoryCompactor, RepositorySummary},
     world::{Cmd, Env},
 };
 
 impl Repositories {
-    /// Handles a response; ignores responses to requests of other screens.
+    /// Handles a response.
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         if self.detail.answered(ask, result, env.world) {
             self.look(false, env);
@@ -36,7 +37,7 @@ impl Repositories {
     }
 
     /// Requests the list again and puts the cursor on `id` when it is loaded.
-    fn again(&mut self, id: Option<i64>, env: &mut Env) {
+    pub(crate) fn reload(&mut self, id: Option<i64>, env: &mut Env) {
         self.repos.stop(env);
         if let Some(id) = id {
             self.repos.list.select(id);
@@ -69,7 +70,7 @@ impl Repositories {
     }
 
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
-        let made = match answer {
+        let created = match answer {
             Answer::Repository(repo) => Some(repo.id),
             _ => None,
         };
@@ -84,9 +85,6 @@ impl Repositories {
             Ask::Batch(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
                 self.deleted_many(batch, answer, env);
             }
-            // The list of deleted repositories reports the result.
-            Ask::RestoreRepository { .. } => {}
-            Ask::Batch(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) => {}
             Ask::CancelTask(_) => env.tell("Import cancelled"),
             Ask::CreateBranch(_, wanted) => {
                 env.tell(format!("Branch {} created", wanted.new_branch_name));
@@ -104,7 +102,7 @@ impl Repositories {
         {
             env.tell(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));
         }
-        self.again(made, env);
+        self.reload(created, env);
         self.look(false, env);
     }
 }

@@ -12,10 +12,10 @@ use farrier_common::{
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::branch_rows::BranchRow;
-use crate::ui::screens::{artifact_rows::ArtifactRow, sortable};
+use crate::ui::screens::artifact_rows::ArtifactRow;
 use crate::ui::{
     keymap::Action,
-    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions, feed::Load},
+    list::{self, Feed, List, ListView, TableOptions, feed::Load},
     net::{Answer, Ask, Page, Problem, RepositoryCounts},
     repo::RepositorySummary,
     world::{Cmd, Env, World},
@@ -66,7 +66,7 @@ pub(crate) struct Detail {
     /// The repository of the lists, and its default branch.
     of: Option<RepositoryPath>,
     default_branch: String,
-    pub(super) branches: Feed<BranchRow>,
+    pub(in crate::ui::screens) branches: Feed<BranchRow>,
     hooks: Feed<Hook>,
     artifacts: Feed<ArtifactRow>,
     counted: Option<Counted>,
@@ -89,19 +89,30 @@ impl Default for Detail {
     }
 }
 
-/// Evaluates an expression with the list of the shown tab, or another one on the overview.
-macro_rules! shown {
-    ([$($how:tt)+] $detail:ident, $feed:ident => $do:expr, else $other:expr) => {
-        match $detail.tab {
-            RepositoryTab::Overview => $other,
-            RepositoryTab::Branches => { let $feed = $($how)+ $detail.branches; $do }
-            RepositoryTab::Hooks => { let $feed = $($how)+ $detail.hooks; $do }
-            RepositoryTab::Artifacts => { let $feed = $($how)+ $detail.artifacts; $do }
-        }
-    };
-}
-
 impl Detail {
+    /// Returns the list of the shown tab; the overview has none.
+    pub(super) fn list(&self) -> Option<&dyn ListView> {
+        match self.tab {
+            RepositoryTab::Overview => None,
+            RepositoryTab::Branches => Some(&self.branches),
+            RepositoryTab::Hooks => Some(&self.hooks),
+            RepositoryTab::Artifacts => Some(&self.artifacts),
+        }
+    }
+
+    pub(super) fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        match self.tab {
+            RepositoryTab::Overview => None,
+            RepositoryTab::Branches => Some(&mut self.branches),
+            RepositoryTab::Hooks => Some(&mut self.hooks),
+            RepositoryTab::Artifacts => Some(&mut self.artifacts),
+        }
+    }
+
+    fn lists_mut(&mut self) -> [&mut dyn ListView; 3] {
+        [&mut self.branches, &mut self.hooks, &mut self.artifacts]
+    }
+
     /// Requests the data of the shown tab; `again` also reloads data that is loaded.
     pub(super) fn look(&mut self, repo: &RepositorySummary, path: RepositoryPath, again: bool, env: &mut Env) {
         if self.of.as_ref() != Some(&path) {
@@ -109,27 +120,29 @@ impl Detail {
             self.of = Some(path.clone());
         }
         repo.default_branch().clone_into(&mut self.default_branch);
-        match self.tab {
-            RepositoryTab::Overview => self.count(repo, path, again, env),
+        let ask = match self.tab {
+            RepositoryTab::Overview => return self.count(repo, path, again, env),
             RepositoryTab::Branches if repo.is_empty() => {
                 self.branches.empty();
                 self.branches.load = Load::Done(env.world.now);
+                return;
             }
-            RepositoryTab::Branches => ask(&mut self.branches, Ask::Branches(path), again, env),
-            RepositoryTab::Hooks => ask(&mut self.hooks, Ask::Hooks(HookPlace::Repository(path)), again, env),
-            RepositoryTab::Artifacts => ask(&mut self.artifacts, Ask::ArtifactsOf(path), again, env),
+            RepositoryTab::Branches => Ask::Branches(path),
+            RepositoryTab::Hooks => Ask::Hooks(HookPlace::Repository(path)),
+            RepositoryTab::Artifacts => Ask::ArtifactsOf(path),
+        };
+        if let Some(list) = self.list_mut().filter(|list| again || !list.was_requested()) {
+            list.request(ask, env);
         }
     }
 
     /// Clears the lists.
     pub(super) fn forget(&mut self, env: &mut Env) {
         self.of = None;
-        self.branches.stop(env);
-        self.branches.empty();
-        self.hooks.stop(env);
-        self.hooks.empty();
-        self.artifacts.stop(env);
-        self.artifacts.empty();
+        for list in self.lists_mut() {
+            list.stop(env);
+            list.empty();
+        }
     }
 
     /// Sends one request at a time, so that moving through the repository list does not send one per row.
@@ -160,26 +173,25 @@ impl Detail {
         match self.tab {
             RepositoryTab::Overview | RepositoryTab::Branches => {}
             RepositoryTab::Hooks => {
-                env.wants.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id))));
+                env.commands.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id))));
             }
             RepositoryTab::Artifacts => {
-                env.wants.extend(self.artifacts.list.current().map(|one| Cmd::Artifacts(path, Some(one.id))));
+                env.commands.extend(self.artifacts.list.current().map(|one| Cmd::Artifacts(path, Some(one.id))));
             }
         }
     }
 
     /// Whether there is a row under the cursor.
     pub(super) fn has_current(&self) -> bool {
-        shown!([&] self, feed => feed.list.current().is_some(), else false)
+        self.list().is_some_and(ListView::has_current)
     }
 
     pub(super) fn act_on_list(&mut self, action: Action) -> bool {
         // The overview does not scroll.
-        shown!([&mut] self, feed => feed.list.act(action), else matches!(action, Action::Up | Action::Down))
-    }
-
-    pub(super) fn clear_one(&mut self) -> bool {
-        shown!([&mut] self, feed => feed.list.clear_one(), else false)
+        match self.list_mut() {
+            Some(list) => list.act(action),
+            None => matches!(action, Action::Up | Action::Down),
+        }
     }
 
     /// Handles a response for one of the tabs. Returns whether the next request may be sent.
@@ -207,67 +219,22 @@ impl Detail {
                 let items = page.items.iter().map(ArtifactRow::from).collect();
                 self.artifacts.take(Page { items, total: page.total, last: page.last }, world);
             }
-            (ask, Err(problem)) if self.branches.awaits(ask) => self.branches.fail(problem.clone()),
-            (ask, Err(problem)) if self.hooks.awaits(ask) => self.hooks.fail(problem.clone()),
-            (ask, Err(problem)) if self.artifacts.awaits(ask) => self.artifacts.fail(problem.clone()),
+            (ask, Err(problem)) => {
+                if let Some(list) = self.lists_mut().into_iter().find(|list| list.awaits(ask)) {
+                    list.fail(problem.clone());
+                }
+            }
             _ => {}
         }
         false
     }
 
-    pub(super) fn is_loading(&self) -> bool {
-        shown!([&] self, feed => feed.is_loading(), else false)
-    }
-
-    pub(super) fn filter(&mut self, text: &str) -> Result<(), BadFilter> {
-        match self.tab {
-            RepositoryTab::Overview => {}
-            RepositoryTab::Branches => self.branches.list.set_filter(Filter::parse(text, BranchRow::filters())?),
-            RepositoryTab::Hooks => self.hooks.list.set_filter(Filter::parse(text, Hook::filters())?),
-            RepositoryTab::Artifacts => self.artifacts.list.set_filter(Filter::parse(text, ArtifactRow::filters())?),
-        }
-        Ok(())
-    }
-
-    pub(super) fn filter_text(&self) -> String {
-        shown!([&] self, feed => feed.list.filter().text().to_owned(), else String::new())
-    }
-
-    pub(super) fn sortable(&self) -> Vec<(usize, &'static str)> {
-        match self.tab {
-            RepositoryTab::Overview => Vec::new(),
-            RepositoryTab::Branches => sortable::<BranchRow>(),
-            RepositoryTab::Hooks => sortable::<Hook>(),
-            RepositoryTab::Artifacts => sortable::<ArtifactRow>(),
-        }
-    }
-
-    pub(super) fn sort(&mut self, column: usize) {
-        shown!([&mut] self, feed => feed.list.set_sort(column), else ());
-    }
-
-    pub(super) fn click(&mut self, x: u16, y: u16) -> bool {
-        shown!([&mut] self, feed => feed.list.click(x, y), else false)
-    }
-
-    /// Returns the note about rows outside the window.
-    pub(super) fn news(&self, world: &World) -> Option<String> {
-        shown!([&] self, feed => feed.list.new_above(world), else None)
-    }
-
-    /// Returns the last problem of the shown list.
-    pub(super) fn problem(&self) -> Option<&Problem> {
-        shown!([&] self, feed => feed.problem(), else None)
-    }
-
-    /// Whether the problem is the only content.
-    pub(super) fn is_failed(&self) -> bool {
-        shown!([&] self, feed => feed.is_failed(), else false)
-    }
-
     /// Returns the left half of the status line.
     pub(super) fn status(&self) -> String {
-        shown!([&] self, feed => feed.status_text(), else self.of.as_ref().map(ToString::to_string).unwrap_or_default())
+        match self.list() {
+            Some(list) => list.status_text(),
+            None => self.of.as_ref().map(ToString::to_string).unwrap_or_default(),
+        }
     }
 
     /// Returns the number of rows: `14 branches`.
@@ -278,7 +245,7 @@ impl Detail {
             RepositoryTab::Hooks => ("hook", "hooks"),
             RepositoryTab::Artifacts => ("artifact", "artifacts"),
         };
-        let count = shown!([&] self, feed => feed.has_all().then(|| feed.list.rows().len()), else None);
+        let count = self.list().filter(|list| list.has_all()).map(ListView::loaded_count);
         let word = |count| format!("{count} {}", if count == 1 { one } else { many });
         count.map_or_else(String::new, word)
     }
@@ -310,12 +277,8 @@ impl Detail {
             RepositoryTab::Hooks => ("hooks", &["No hooks of its own.", "", "w   its hooks, where n makes one"]),
             RepositoryTab::Artifacts => ("artifacts", &["No artifacts of its runs.", "", "o   its runs"]),
         };
-        shown!([&] self, feed => list::draw(feed, TableOptions { what, empty, focused }, world, area, buf), else ());
-    }
-}
-
-fn ask<T: list::Row>(feed: &mut Feed<T>, ask: Ask, again: bool, env: &mut Env) {
-    if again || feed.load == Load::Never {
-        feed.ask(ask, env);
+        if let Some(list) = self.list() {
+            list::draw(list, TableOptions { what, empty, focused }, world, area, buf);
+        }
     }
 }

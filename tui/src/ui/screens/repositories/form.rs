@@ -1,7 +1,7 @@
-//! Forms about repositories, and the requests they send.
+//! Forms about repositories and branches, and the requests that they send.
 
 use farrier_common::{
-    api::{CreateRepository, EditRepository, MigrateRepository, Repository},
+    api::{CreateBranch, CreateRepository, EditRepository, MigrateRepository, Repository},
     client::RepositoryPath,
     defaults, names,
 };
@@ -173,4 +173,23 @@ pub(crate) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'s
         auth_token: token,
         ..MigrateRepository::default()
     }))
+}
+
+/// Returns the form for a new branch that starts at `from`.
+pub(super) fn create_branch(path: RepositoryPath, from: &str) -> Form {
+    let fields = vec![
+        Field::line("new_branch_name", "Name", "").required(),
+        Field::line("old_ref_name", "From", from).required().help("a branch, a tag or a commit"),
+    ];
+    Form::new(format!("New branch in {path}"), "Create", FormKind::CreateBranch(path), fields)
+}
+
+/// Returns the request of the form for a new branch.
+pub(crate) fn create_branch_ask(path: &RepositoryPath, form: &Form) -> Ask {
+    let wanted = CreateBranch {
+        new_branch_name: form.text("new_branch_name").to_owned(),
+        old_ref_name: form.text("old_ref_name").to_owned(),
+        ..CreateBranch::default()
+    };
+    Ask::CreateBranch(path.clone(), Box::new(wanted))
 }

@@ -5,7 +5,6 @@
 
 mod actions;
 mod answers;
-pub(super) mod branch_form;
 pub(super) mod branch_rows;
 mod detail;
 pub(super) mod form;
@@ -22,10 +21,10 @@ use self::{
     detail::{Detail, RepositoryTab},
     pane as repo_pane, rows as repo_rows,
 };
-use super::{Screen, ScreenId, Selection, panes, sortable};
+use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, BadFilter, Feed, Filter, List, Row as _, TableOptions, feed::Load},
+    list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions, feed::Load},
     net::{Answer, Ask, Problem},
     repo::RepositorySummary,
     world::{Cmd, Env, World},
@@ -69,20 +68,6 @@ pub(super) fn path(repo: &RepositorySummary) -> Option<RepositoryPath> {
 }
 
 impl Repositories {
-    /// Restores a remembered sort order.
-    pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
-        match list {
-            "repositories" => self.repos.list.sort_by(column, reversed),
-            "branches" => self.detail.branches.list.sort_by(column, reversed),
-            _ => {}
-        }
-    }
-
-    /// Returns the sort order, with the name of the list.
-    pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
-        self.repos.list.sorted_by().map(|(column, reversed)| ("repositories", column, reversed))
-    }
-
     /// Puts the cursor on the repository of this name. Returns whether it is in the list.
     pub(crate) fn show_named(&mut self, name: &str) -> bool {
         let found = self.repos.list.rows().iter().find(|repo| repo.full_name().eq_ignore_ascii_case(name));
@@ -140,7 +125,7 @@ impl Repositories {
     }
 
     fn back(&mut self, env: &mut Env) -> bool {
-        if self.on_part() && self.detail.clear_one() {
+        if self.on_part() && self.detail.list_mut().is_some_and(|list| list.clear_one(env)) {
             return true;
         }
         if std::mem::take(&mut self.in_detail) {
@@ -153,7 +138,7 @@ impl Repositories {
         let acted = if self.on_part() || (self.in_detail && !env.world.split()) {
             self.detail.act_on_list(action)
         } else {
-            self.repos.list.act(action)
+            self.repos.act(action)
         };
         self.look(false, env);
         acted
@@ -191,6 +176,14 @@ impl Screen for Repositories {
         vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn list(&self) -> Option<&dyn ListView> {
+        if self.on_part() { self.detail.list() } else { Some(&self.repos) }
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        if self.on_part() { self.detail.list_mut() } else { Some(&mut self.repos) }
+    }
+
     fn entered(&mut self, env: &mut Env) {
         if !matches!(self.repos.load, Load::Done(_)) {
             self.refresh(env);
@@ -202,7 +195,7 @@ impl Screen for Repositories {
         self.look(self.in_detail, env);
     }
 
-    fn cursor_rested(&mut self, env: &mut Env) {
+    fn cursor_moved(&mut self, env: &mut Env) {
         self.look(false, env);
     }
 
@@ -219,7 +212,7 @@ impl Screen for Repositories {
     }
 
     fn is_loading(&self) -> bool {
-        self.repos.is_loading() || self.detail.is_loading()
+        self.repos.is_loading() || self.detail.list().is_some_and(ListView::is_loading)
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -269,8 +262,9 @@ impl Screen for Repositories {
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
-        if self.on_part() {
-            self.detail.filter(text)?;
+        let is_on_part = self.on_part();
+        if let Some(list) = self.detail.list_mut().filter(|_| is_on_part) {
+            list.set_filter(text)?;
         } else {
             let filter = Filter::parse(text, RepositorySummary::filters())?;
             // The daemon compares names only, without their owners.
@@ -283,25 +277,9 @@ impl Screen for Repositories {
         Ok(())
     }
 
-    fn filter_text(&self) -> String {
-        if self.on_part() { self.detail.filter_text() } else { self.repos.list.filter().text().to_owned() }
-    }
-
-    fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.on_part() { self.detail.sortable() } else { sortable::<RepositorySummary>() }
-    }
-
-    fn sort(&mut self, column: usize) {
-        if self.on_part() {
-            self.detail.sort(column);
-        } else {
-            self.repos.list.set_sort(column);
-        }
-    }
-
     fn click(&mut self, x: u16, y: u16, env: &mut Env) {
-        self.in_detail = !self.repos.list.click(x, y) && self.in_detail;
-        if self.detail.click(x, y) {
+        self.in_detail = !self.repos.click(x, y) && self.in_detail;
+        if self.detail.list_mut().is_some_and(|list| list.click(x, y)) {
             self.in_detail = true;
         }
         self.look(false, env);
@@ -328,11 +306,12 @@ impl Screen for Repositories {
     }
 
     fn problem(&self) -> Option<&Problem> {
-        self.detail.problem().or_else(|| self.repos.problem())
+        self.detail.list().and_then(ListView::problem).or_else(|| self.repos.problem())
     }
 
     fn is_failed(&self) -> bool {
-        if self.in_detail { self.detail.is_failed() } else { self.repos.is_failed() }
+        let list = if self.in_detail { self.detail.list() } else { Some(&self.repos as &dyn ListView) };
+        list.is_some_and(ListView::is_failed)
     }
 
     fn missing_target(&self, ask: &Ask) -> Option<String> {
@@ -342,10 +321,6 @@ impl Screen for Repositories {
             Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
             _ => None,
         }
-    }
-
-    fn status_note(&self, world: &World) -> Option<String> {
-        if self.on_part() { self.detail.news(world) } else { self.repos.list.new_above(world) }
     }
 
     fn status(&self, world: &World) -> String {

@@ -10,7 +10,7 @@ use crate::{
     ui::{
         net::RepositoryCounts,
         repo::RepositorySummary,
-        view::{Role, fit_left, pad, rule, text, width, wrapped},
+        view::{self, Part, Role, fit_left, pad, parts, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -89,7 +89,7 @@ fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area
     } else if repo.is_empty() {
         first_push(repo, rest, buf);
     } else {
-        below(screen.detail.facts(repo), world, rest, buf);
+        newest_branches(screen.detail.facts(repo), world, rest, buf);
     }
 }
 
@@ -136,7 +136,7 @@ fn details(
 }
 
 /// Draws the branches that changed last, and the commands that fetch them.
-fn below(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut Buffer) {
+fn newest_branches(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut Buffer) {
     let mut lines: Vec<(Role, String)> = Vec::new();
     for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
         let commit = &branch.commit;
@@ -151,9 +151,7 @@ fn below(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut 
         y += 1;
     }
     lines.push((Role::Muted, "a   archive: zip, tar.gz, bundle, or everything".to_owned()));
-    for ((role, line), y) in lines.iter().zip(y..area.bottom()) {
-        text(buf, row(y), line, *role);
-    }
+    view::lines(buf, Rect { y, height: area.bottom().saturating_sub(y), ..area }, lines);
 }
 
 /// Returns the commands that push the first commit.
@@ -193,19 +191,19 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
     let mut lines = match task {
         Some(task) => task_lines::phases(task),
         None => vec![
-            (Role::Text, format!("{}  {}", import.state, import.phase)),
-            (Role::Text, format!("{}, started {began} ago", human_bytes(import.bytes_received))),
+            vec![Part::plain(format!("{}  {}", import.state, import.phase))],
+            vec![Part::plain(format!("{}, started {began} ago", human_bytes(import.bytes_received)))],
         ],
     };
     if import.state == "failed" {
-        lines.extend(wrapped(&import.error, area.width).into_iter().map(|line| (Role::Error, line)));
-        lines.push((Role::Muted, "D deletes what is left, M tries again".to_owned()));
+        lines.extend(wrapped(&import.error, area.width).into_iter().map(|line| vec![Part::Text(Role::Error, line)]));
+        lines.push(vec![Part::Text(Role::Muted, "D deletes what is left, M tries again".to_owned())]);
     } else {
-        lines.push((Role::Muted, "goes on when this program ends; X cancels it".to_owned()));
+        lines.push(vec![Part::Text(Role::Muted, "goes on when this program ends; X cancels it".to_owned())]);
     }
     // The end of the text is the important tab.
     let before = lines.len().saturating_sub(usize::from(area.height - 1));
-    for ((role, line), y) in lines.iter().skip(before).zip(area.y + 1..area.bottom()) {
-        text(buf, Rect { y, height: 1, ..area }, line, *role);
+    for (line, y) in lines.iter().skip(before).zip(area.y + 1..area.bottom()) {
+        parts(buf, Rect { y, height: 1, ..area }, line);
     }
 }

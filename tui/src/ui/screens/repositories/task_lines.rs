@@ -8,13 +8,13 @@ use crate::{
     progress,
     ui::{
         transfers::ProgressLine,
-        view::{Role, fit, rule, text, width},
+        view::{Part, Role, fit, parts, rule, text, width},
         words,
     },
 };
 
 /// Width of a bar, in cells.
-const BAR: usize = 10;
+const BAR: u16 = 10;
 /// Width of the names of phases and of task kinds, in cells.
 const PHASE: usize = 20;
 const KIND: usize = 10;
@@ -50,22 +50,23 @@ pub(crate) fn draw_progress_lines(all: &[ProgressLine], area: Rect, y: u16, buf:
         if y >= area.bottom() {
             return y;
         }
-        text(buf, row(y), &bar(one, area.width), Role::Text);
+        parts(buf, row(y), &progress_parts(one, area.width));
         y += 1;
     }
     y
 }
 
-/// Formats `migrate   data/lake2       [██████····]  61 %  ETA 00:24`.
-fn bar(one: &ProgressLine, room: u16) -> String {
-    let share = one.share.map_or_else(String::new, |(done, total)| {
-        format!("{} {:>3} %  ", words::bar(done, total, BAR), words::percent(done, total))
-    });
-    let rest = format!("{share}{}", one.note);
+/// Formats `migrate   data/lake2       [██████····]  61 %  ETA 00:24` for a line of `room` cells.
+fn progress_parts(one: &ProgressLine, room: u16) -> Vec<Part> {
+    let share = one.share.map(|(done, total)| format!(" {:>3} %  ", words::percent(done, total)));
+    let rest = format!("{}{}", share.unwrap_or_default(), one.note);
+    let bar = one.share.map(|share| Part::Bar { role: Role::Text, share, cells: BAR });
     let kind = u16::try_from(KIND).unwrap_or(0);
-    let name = fit(&one.name, room.saturating_sub(kind + width(&rest) + 3));
-    let gap = usize::from(room.saturating_sub(kind + width(&rest) + width(&name) + 1));
-    format!(" {:<KIND$}{name}{:gap$}{rest}", one.what, "")
+    let used = kind + width(&rest) + if bar.is_some() { BAR + 2 } else { 0 };
+    let name = fit(&one.name, room.saturating_sub(used + 3));
+    let gap = usize::from(room.saturating_sub(used + width(&name) + 1));
+    let start = Part::plain(format!(" {:<KIND$}{name}{:gap$}", one.what, ""));
+    std::iter::once(start).chain(bar).chain([Part::plain(rest)]).collect()
 }
 
 /// Formats `733 120 objects`. An older daemon sends no unit.
@@ -74,30 +75,35 @@ fn counted(number: i64, unit: &str) -> String {
 }
 
 /// Returns the phases of a task and the progress of the current one.
-pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
-    let mut lines: Vec<(Role, String)> = Vec::new();
+pub(super) fn phases(task: &BackgroundTask) -> Vec<Vec<Part>> {
+    let mut lines = Vec::new();
     for phase in &task.phases {
         let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
         let took = progress::took(phase.took_millis);
-        lines.push((Role::Muted, format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name).trim_end().to_owned()));
+        let line = format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name);
+        lines.push(vec![Part::Text(Role::Muted, line.trim_end().to_owned())]);
     }
+    let mut current = vec![Part::plain(format!("> {:<PHASE$}  ", task.phase))];
     let percent = progress::percent(task);
-    let far = percent.map_or_else(
-        || progress::took(task.phase_millis),
-        |percent| format!("{} {percent} %", words::bar(task.done, task.total, BAR)),
-    );
-    lines.push((Role::Text, format!("> {:<PHASE$}  {far}", task.phase)));
-    let mut parts = Vec::new();
+    match percent {
+        Some(percent) => current.extend([
+            Part::Bar { role: Role::Text, share: (task.done, task.total), cells: BAR },
+            Part::plain(format!(" {percent} %")),
+        ]),
+        None => current.push(Part::plain(progress::took(task.phase_millis))),
+    }
+    lines.push(current);
+    let mut facts = Vec::new();
     if percent.is_some() {
-        parts.push(format!("{} of {}", words::count(task.done), counted(task.total, &task.unit)));
+        facts.push(format!("{} of {}", words::count(task.done), counted(task.total, &task.unit)));
     }
     if task.bytes > 0 {
-        parts.push(format!("{} received", human_bytes(task.bytes)));
+        facts.push(format!("{} received", human_bytes(task.bytes)));
     }
-    parts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
-    parts.extend(progress::seconds_left(task).map(progress::eta));
-    if !parts.is_empty() {
-        lines.push((Role::Text, format!("  {}", parts.join("   "))));
+    facts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
+    facts.extend(progress::seconds_left(task).map(progress::eta));
+    if !facts.is_empty() {
+        lines.push(vec![Part::plain(format!("  {}", facts.join("   ")))]);
     }
     lines
 }
@@ -105,6 +111,7 @@ pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::view::text_of;
 
     #[test]
     fn each_phase_is_counted_in_its_own_unit() {
@@ -121,7 +128,7 @@ mod tests {
             }],
             ..BackgroundTask::default()
         };
-        let lines: Vec<String> = phases(&task).into_iter().map(|(_, line)| line).collect();
+        let lines: Vec<String> = phases(&task).iter().map(|line| text_of(line, 80)).collect();
         assert!(lines[0].ends_with("1.5 s  412 objects"), "{lines:?}");
         assert_eq!(lines[2], "  87 of 89 deltas", "{lines:?}");
     }
@@ -134,16 +141,16 @@ mod tests {
             share: Some((61, 100)),
             note: "ETA 00:24".into(),
         };
-        let line = bar(&one, 59);
+        let line = text_of(&progress_parts(&one, 59), 80);
         assert!(
             line.starts_with(" migrate   data/lake2  ") && line.ends_with("  [██████····]  61 %  ETA 00:24"),
             "{line}"
         );
         assert_eq!(width(&line), 59);
         one.name = "a-very-long-organization/with-a-very-long-repository".into();
-        let cut = bar(&one, 59);
+        let cut = text_of(&progress_parts(&one, 59), 80);
         assert!(cut.chars().count() <= 60 && cut.contains("… ") && cut.ends_with("61 %  ETA 00:24"), "{cut}");
         one.share = None;
-        assert!(!bar(&one, 59).contains('%'));
+        assert!(!text_of(&progress_parts(&one, 59), 80).contains('%'));
     }
 }

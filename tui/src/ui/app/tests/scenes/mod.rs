@@ -49,9 +49,13 @@ pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
     [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, LAYERS, STATES].into_iter().flatten()
 }
 
-/// What belongs to the repository under the cursor: one is asked about after the other.
+/// Answers the requests for the counts of repositories. A pane and a question have requests of their own, and a pane
+/// sends the next request only after the response to the last one.
 fn counted(story: &mut Story) {
-    for _ in 0..2 {
-        story.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), Ok(facts()));
+    let is_count = |ask: &Ask| matches!(ask, Ask::RepositoryCounts(_));
+    for _ in 0..3 {
+        if story.app.pending.values().any(|one| is_count(&one.ask)) {
+            story.answer_last_of(is_count, Ok(facts()));
+        }
     }
 }

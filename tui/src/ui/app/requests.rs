@@ -1,0 +1,204 @@
+//! Sends and cancels requests, and routes each response to the owner of its request.
+//!
+//! Every request has one owner: the application, a screen, an open layer or the downloads. Only the owner gets the
+//! responses. A response is dropped if its request was cancelled or its owner is gone.
+
+use std::time::Duration;
+
+use super::{App, Effect};
+use crate::ui::{
+    layer::{Layer, LayerId},
+    net::{Answer, Ask, Page, Problem, ProblemKind, Ticket},
+    screens::ScreenId,
+    world::{Cmd, Env, Tone},
+};
+
+/// Poll interval from which on a list counts as too long to be polled often.
+const LONG: Duration = Duration::from_secs(10);
+
+/// The sender of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestOwner {
+    /// The application: heartbeats and the start of a daemon.
+    App,
+    Screen(ScreenId),
+    /// Data that an open layer shows.
+    Layer(LayerId),
+    /// Downloads and archives, whichever screen starts them.
+    Transfers,
+}
+
+/// A request without a complete response.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    pub(super) owner: RequestOwner,
+    pub(super) ask: Ask,
+    /// When it was sent.
+    pub(super) since: Duration,
+}
+
+/// Whether more pages or events follow.
+fn is_partial(answer: &Answer) -> bool {
+    fn open<T>(page: &Page<T>) -> bool {
+        !page.last
+    }
+    match answer {
+        Answer::Repositories(page) => open(page),
+        Answer::Branches(page) => open(page),
+        Answer::Runs(part) => !part.last,
+        Answer::ArtifactsOf(page) => open(page),
+        Answer::DeletedRepositories(page) => open(page),
+        Answer::DeletedArtifacts(page) => open(page),
+        Answer::Progress { .. } | Answer::Event(_) => true,
+        _ => false,
+    }
+}
+
+impl App {
+    /// Sends a request. Files that are saved belong to the downloads, not to the sender.
+    pub(super) fn ask(&mut self, sender: RequestOwner, ask: Ask) -> Ticket {
+        let mut owner = sender;
+        if let Some(name) = ask.file() {
+            owner = RequestOwner::Transfers;
+            self.world.transfers.begin(&ask, name, self.world.now);
+        }
+        self.tickets += 1;
+        self.pending.insert(self.tickets, Pending { owner, ask: ask.clone(), since: self.world.now });
+        self.effects.push(Effect::Ask(self.tickets, ask));
+        self.tickets
+    }
+
+    /// Cancels the pending requests of an owner that equal `ask`.
+    pub(super) fn cancel(&mut self, owner: RequestOwner, ask: &Ask) {
+        self.cancel_where(|one| one.owner == owner && one.ask == *ask);
+    }
+
+    /// Cancels the requests of layers that are closed.
+    pub(super) fn cancel_for_closed_layers(&mut self) {
+        let open: Vec<LayerId> = self.layers.iter().map(|layer| layer.id).collect();
+        self.cancel_where(|one| matches!(one.owner, RequestOwner::Layer(id) if !open.contains(&id)));
+    }
+
+    fn cancel_where(&mut self, is_cancelled: impl Fn(&Pending) -> bool) {
+        let mut tickets: Vec<Ticket> =
+            self.pending.iter().filter(|(_, one)| is_cancelled(one)).map(|(ticket, _)| *ticket).collect();
+        tickets.sort_unstable();
+        for ticket in tickets {
+            self.cancel_ticket(ticket);
+        }
+    }
+
+    pub(super) fn cancel_ticket(&mut self, ticket: Ticket) {
+        self.pending.remove(&ticket);
+        self.effects.push(Effect::Cancel(ticket));
+    }
+
+    /// Handles a response, or one page of it.
+    pub(super) fn answer(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) {
+        let more = matches!(result, Ok(answer) if is_partial(answer));
+        // Ignore the response to a cancelled request.
+        let request = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
+        let Some(Pending { owner, ask, .. }) = request else { return };
+        self.heard = self.world.now;
+        if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_away()) {
+            self.say(Tone::Plain, "The daemon responds again".to_owned());
+        }
+        self.update_link(result);
+        if let Ok(Answer::Status(now)) = result {
+            self.world.status = Some(now.0.clone());
+        }
+        let is_of_form = self.answer_form(ticket, result);
+        self.freeze_rows();
+        if let Err(problem) = result
+            && !is_of_form
+            && ask.changes()
+        {
+            self.say(Tone::Error, problem.line().to_owned());
+        }
+        match owner {
+            RequestOwner::App => self.answer_app(result),
+            RequestOwner::Screen(id) => self.answer_screen(id, &ask, result),
+            RequestOwner::Layer(id) => self.answer_layer(id, &ask, result),
+            RequestOwner::Transfers => self.answer_transfer(&ask, result),
+        }
+        if !more {
+            self.close_outdated_question();
+            // The response may change the poll interval: shorter for running work, longer for a long list.
+            let pace = self.pace();
+            let soon = pace.map(|pace| self.world.now + pace);
+            let long = matches!(ask, Ask::Repositories | Ask::Runs(_)) && pace >= Some(LONG);
+            self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };
+        }
+    }
+
+    fn answer_app(&mut self, result: &Result<Answer, Problem>) {
+        if let Ok(Answer::Started(log)) = result {
+            self.say(Tone::Plain, format!("Daemon started; log: {}", log.display()));
+            self.ask(RequestOwner::App, Ask::Status);
+            self.refresh();
+        }
+    }
+
+    /// Passes a response to its screen. A hidden screen keeps the data, but opens, says and copies nothing, unless
+    /// the request changed something on the daemon.
+    pub(super) fn answer_screen(&mut self, id: ScreenId, ask: &Ask, result: &Result<Answer, Problem>) {
+        let mut env = Env::new(&self.world);
+        self.screens.get_mut(id).answered(ask, result, &mut env);
+        let mut commands = env.commands;
+        if id != self.current && ask.is_load() {
+            commands.retain(Cmd::is_unseen);
+        }
+        self.run_commands(RequestOwner::Screen(id), commands);
+    }
+
+    fn answer_layer(&mut self, id: LayerId, ask: &Ask, result: &Result<Answer, Problem>) {
+        let Some(open) = self.layers.iter_mut().find(|open| open.id == id) else { return };
+        match &mut open.layer {
+            Layer::Form(form) => {
+                if let Ok(answer) = result {
+                    let kind = form.kind.clone();
+                    kind.loaded(form, ask, answer);
+                }
+            }
+            Layer::Confirm(question) => question.learn(ask, result, &self.world.clock),
+            _ => {}
+        }
+    }
+
+    /// Closes the form that waits for this response, or shows the error in it. Returns whether a form waited.
+    fn answer_form(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) -> bool {
+        for open in &mut self.layers {
+            if let Layer::Form(form) = &mut open.layer
+                && form.check_answered(ticket, result)
+            {
+                return true;
+            }
+        }
+        let Some(at) = self.layers.iter().position(|open| open.layer.ticket() == Some(ticket)) else { return false };
+        let open = &mut self.layers[at];
+        match (result, &mut open.layer) {
+            (Err(problem), Layer::Form(form)) => {
+                form.refused(problem);
+                // Load the other change and merge it; the values of both are kept.
+                let load = form.kind.load().filter(|_| problem.kind == ProblemKind::Changed);
+                if let Some(load) = load {
+                    form.outdated();
+                    let owner = RequestOwner::Layer(open.id);
+                    self.ask(owner, load);
+                }
+            }
+            _ => self.close_by_answer(at),
+        }
+        true
+    }
+
+    /// Closes a question about an object that was removed meanwhile.
+    fn close_outdated_question(&mut self) {
+        let Some(Layer::Confirm(question)) = self.top_layer() else { return };
+        if let Some(lost) = self.screen().missing_target(question.ask()) {
+            let top = self.layers.len() - 1;
+            self.close_by_answer(top);
+            self.say(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! A list without the type of its rows, for everything that does not depend on it.
+//!
+//! Screens, keys, the status line and drawing use a list only through [`ListView`]. The screens that own a list know
+//! the type of its rows; they read rows and take pages through [`Feed`].
+
+use std::{fmt::Debug, ops::Range, time::Duration};
+
+use ratatui::layout::Rect;
+
+use super::{BadFilter, CellText, Column, Feed, Filter, Row, feed::Load, pending_rows::PendingRows};
+use crate::ui::{
+    keymap::Action,
+    net::{Ask, Problem},
+    times::Clock,
+    world::{Cmd, Env, World},
+};
+
+/// The properties of a column that do not depend on the type of rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnHead {
+    pub(crate) title: &'static str,
+    /// Minimum width in cells.
+    pub(crate) width: u16,
+    pub(crate) right: bool,
+    pub(crate) rank: u8,
+    /// Whether it shows ages.
+    pub(crate) is_age: bool,
+    /// Whether it takes the remaining width.
+    pub(crate) is_flexible: bool,
+}
+
+/// A row in the window of a list, formatted for drawing.
+#[derive(Debug)]
+pub(crate) struct WindowRow {
+    /// The texts of the requested columns.
+    pub(crate) cells: Vec<CellText>,
+    /// The parts of each text that the filter matches; empty without a filter.
+    pub(crate) matches: Vec<Vec<Range<usize>>>,
+    /// Indentation of the first column in cells.
+    pub(crate) indent: u16,
+    pub(crate) is_current: bool,
+    pub(crate) is_marked: bool,
+    pub(crate) is_problem: bool,
+}
+
+/// A list of rows of any type: loading, cursor, marks, filter, sort order and window.
+pub(crate) trait ListView: Debug {
+    /// Returns the number of loaded rows.
+    fn loaded_count(&self) -> usize;
+    /// Returns the number of rows that the filter shows.
+    fn shown_count(&self) -> usize;
+    fn has_current(&self) -> bool;
+
+    fn load(&self) -> &Load;
+    /// Returns the number of rows on the daemon, if it reports it.
+    fn total(&self) -> Option<i64>;
+    /// Returns when rows last arrived.
+    fn filled_at(&self) -> Option<Duration>;
+    /// Whether all rows were loaded once.
+    fn has_all(&self) -> bool;
+    /// Whether a response to `ask` belongs to this list.
+    fn awaits(&self, ask: &Ask) -> bool;
+    /// Sends a request for rows, unless it is pending.
+    fn request(&mut self, ask: Ask, env: &mut Env);
+    /// Cancels the pending request. Returns whether there was one.
+    fn stop(&mut self, env: &mut Env) -> bool;
+    /// Records that the pending request failed.
+    fn fail(&mut self, problem: Problem);
+    /// Drops all rows.
+    fn empty(&mut self);
+
+    /// Runs an action of lists. Returns whether it was one.
+    fn act(&mut self, action: Action) -> bool;
+    /// Moves the cursor to the row that is drawn at a cell. Returns whether there is a row.
+    fn click(&mut self, x: u16, y: u16) -> bool;
+    /// Clears the marks, else the filter, else the restriction to problems. Returns whether there was one.
+    fn clear_one(&mut self, env: &mut Env) -> bool;
+
+    fn filter(&self) -> &Filter;
+    fn shows_only_problems(&self) -> bool;
+    /// Filters the rows. An invalid filter changes nothing.
+    fn set_filter(&mut self, text: &str) -> Result<(), BadFilter>;
+    /// Returns the columns that rows can be sorted by, with their indexes.
+    fn sortable(&self) -> Vec<(usize, &'static str)>;
+    /// Returns the index of the sort column and whether it is reversed; `None` for the order of the daemon.
+    fn sort_order(&self) -> Option<(usize, bool)>;
+    fn sort(&mut self, column: usize);
+    /// Sorts by the column with this title.
+    fn sort_by(&mut self, title: &str, reversed: bool);
+
+    /// Returns the left half of the status line.
+    fn status_text(&self) -> String;
+    /// Formats the number of new rows above the window.
+    fn new_above(&self, world: &World) -> Option<String>;
+
+    fn columns(&self) -> Vec<ColumnHead>;
+    /// Moves the window so that it holds the cursor, and formats its rows. `area` is where they are drawn.
+    fn window(&self, area: Rect, columns: &[usize], clock: &Clock) -> Vec<WindowRow>;
+
+    /// Whether rows were requested before.
+    fn was_requested(&self) -> bool {
+        *self.load() != Load::Never
+    }
+
+    /// Whether rows are loaded for the first time.
+    fn is_loading(&self) -> bool {
+        matches!(self.load(), Load::Loading(_)) && !self.has_all()
+    }
+
+    /// Returns the error of the last load.
+    fn problem(&self) -> Option<&Problem> {
+        if let Load::Failed(problem) = self.load() { Some(problem) } else { None }
+    }
+
+    /// Whether only an error is shown.
+    fn is_failed(&self) -> bool {
+        self.problem().is_some() && self.loaded_count() == 0
+    }
+
+    /// Returns the title of the sort column and whether it is reversed.
+    fn sorted_by(&self) -> Option<(&'static str, bool)> {
+        self.sort_order().map(|(column, reversed)| (self.columns()[column].title, reversed))
+    }
+}
+
+impl<T: Row> ListView for Feed<T> {
+    fn loaded_count(&self) -> usize {
+        self.list.rows().len()
+    }
+
+    fn shown_count(&self) -> usize {
+        self.list.shown_count()
+    }
+
+    fn has_current(&self) -> bool {
+        self.list.current().is_some()
+    }
+
+    fn load(&self) -> &Load {
+        &self.load
+    }
+
+    fn total(&self) -> Option<i64> {
+        self.total
+    }
+
+    fn filled_at(&self) -> Option<Duration> {
+        self.filled
+    }
+
+    fn has_all(&self) -> bool {
+        self.complete_once
+    }
+
+    fn awaits(&self, ask: &Ask) -> bool {
+        self.pending.as_ref() == Some(ask)
+    }
+
+    fn request(&mut self, ask: Ask, env: &mut Env) {
+        if self.pending.as_ref() == Some(&ask) {
+            return;
+        }
+        self.pending_rows = PendingRows::default();
+        self.has_first_page = false;
+        self.load = Load::Loading(env.world.now);
+        self.pending = Some(ask.clone());
+        env.ask(ask);
+    }
+
+    fn stop(&mut self, env: &mut Env) -> bool {
+        let Some(ask) = self.pending.take() else { return false };
+        env.want(Cmd::Cancel(ask));
+        self.pending_rows = PendingRows::default();
+        self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
+        true
+    }
+
+    fn fail(&mut self, problem: Problem) {
+        self.pending = None;
+        self.pending_rows = PendingRows::default();
+        self.load = Load::Failed(problem);
+    }
+
+    fn empty(&mut self) {
+        self.list.replace(Vec::new());
+        (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
+        self.pending_rows = PendingRows::default();
+        (self.search, self.found, self.filled) = (None, 0, None);
+    }
+
+    fn act(&mut self, action: Action) -> bool {
+        self.list.act(action)
+    }
+
+    fn click(&mut self, x: u16, y: u16) -> bool {
+        self.list.click(x, y)
+    }
+
+    fn clear_one(&mut self, env: &mut Env) -> bool {
+        let cleared = self.list.clear_one();
+        if self.list.filter().text().is_empty() {
+            self.find(None, env);
+        }
+        cleared
+    }
+
+    fn filter(&self) -> &Filter {
+        self.list.filter()
+    }
+
+    fn shows_only_problems(&self) -> bool {
+        self.list.only_problems
+    }
+
+    fn set_filter(&mut self, text: &str) -> Result<(), BadFilter> {
+        self.list.set_filter(Filter::parse(text, T::filters())?);
+        Ok(())
+    }
+
+    fn sortable(&self) -> Vec<(usize, &'static str)> {
+        let columns = T::columns().iter().enumerate();
+        columns.filter(|(_, column)| column.order.is_some()).map(|(at, column)| (at, column.title)).collect()
+    }
+
+    fn sort_order(&self) -> Option<(usize, bool)> {
+        self.list.sort
+    }
+
+    fn sort(&mut self, column: usize) {
+        self.list.set_sort(column);
+    }
+
+    fn sort_by(&mut self, title: &str, reversed: bool) {
+        self.list.sort_by(title, reversed);
+    }
+
+    fn status_text(&self) -> String {
+        let text = self.list.status_text(self.total);
+        match (self.is_cut(), &self.search) {
+            (false, _) => text,
+            (true, None) => format!("{text}  / searches on the daemon"),
+            (true, Some(_)) if self.is_waiting() => format!("{text}  searching on the daemon"),
+            (true, Some(_)) => format!("{text}  {} more from the daemon", self.found),
+        }
+    }
+
+    fn new_above(&self, world: &World) -> Option<String> {
+        self.list.new_above(world)
+    }
+
+    fn columns(&self) -> Vec<ColumnHead> {
+        let head = |(at, column): (usize, &Column<T>)| ColumnHead {
+            title: column.title,
+            width: column.width,
+            right: column.right,
+            rank: column.rank,
+            is_age: T::ages().contains(&column.title),
+            is_flexible: at == T::flexible(),
+        };
+        T::columns().iter().enumerate().map(head).collect()
+    }
+
+    fn window(&self, area: Rect, columns: &[usize], clock: &Clock) -> Vec<WindowRow> {
+        let top = self.list.windowed(usize::from(area.height));
+        self.list.area.set(area);
+        let current = self.list.current().map(Row::id);
+        let rows = self.list.shown().skip(top).take(usize::from(area.height));
+        let formatted = rows.map(|row| {
+            let cells: Vec<CellText> = columns.iter().map(|at| (T::columns()[*at].cell)(row, clock)).collect();
+            WindowRow {
+                matches: self.list.matches(row, columns, &cells),
+                cells,
+                indent: row.indent(),
+                is_current: current.as_ref() == Some(&row.id()),
+                is_marked: self.list.marks.contains(&row.id()),
+                is_problem: row.is_problem(),
+            }
+        });
+        formatted.collect()
+    }
+}

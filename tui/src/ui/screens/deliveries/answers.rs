@@ -1,0 +1,100 @@
+//! Requests the list, older deliveries and the delivery under the cursor, and handles the responses.
+
+use farrier_common::client::HookPlace;
+
+use super::{Deliveries, NEAR, ROWS_MAX, STATES, short};
+use crate::ui::{
+    list::ListView as _,
+    net::{Answer, Ask, Problem},
+    screens::Screen as _,
+    world::Env,
+};
+
+impl Deliveries {
+    /// The request for the list with the chosen filters.
+    pub(super) fn ask(&self) -> Ask {
+        let filter = self.rows.list.filter();
+        let of_filter = |word: &str| STATES[1..].iter().find(|(shown, _)| shown.starts_with(word)).map(|(_, api)| *api);
+        let state = filter.must_hold("state").and_then(|word| match word {
+            "pending" => Some("pending"),
+            "success" => Some("success"),
+            word => of_filter(word),
+        });
+        let event = filter.must_hold("event").filter(|word| self.event.is_empty() && self.events.contains(*word));
+        Ask::Deliveries {
+            status: if self.state == 0 { state.unwrap_or_default() } else { STATES[self.state].1 },
+            hook: self.hook.or_else(|| u64::try_from(filter.must_be("hook").0?).ok()),
+            event: event.map_or_else(|| self.event.clone(), str::to_owned),
+            since: self.since.clone(),
+            rows: self.row_limit,
+        }
+    }
+
+    /// Whether older deliveries exist that are not loaded.
+    pub(super) fn is_cut(&self) -> bool {
+        self.rows.has_all() && self.rows.list.rows().len() >= self.row_limit
+    }
+
+    /// Loads older deliveries when the cursor comes near the last row or a filter leaves few rows.
+    pub(super) fn fetch_on(&mut self, env: &mut Env) {
+        if self.is_cut() && !self.rows.is_waiting() && self.rows.list.below() < NEAR && self.row_limit < ROWS_MAX {
+            self.row_limit = (self.row_limit * 2).min(ROWS_MAX);
+            self.refresh(env);
+        }
+    }
+
+    /// Requests the delivery under the cursor while the inspector is open; one request at a time.
+    pub(super) fn look(&mut self, again: bool, env: &mut Env) {
+        let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
+        let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
+        if self.pending.is_none() && (again || !known) && !env.is_passing() {
+            self.pending = Some(delivery.guid.clone());
+            env.ask(Ask::Delivery(delivery.guid.clone()));
+        }
+    }
+
+    /// Handles a response.
+    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (ask, result) {
+            (Ask::Deliveries { .. }, result) if self.rows.awaits(ask) => self.take_rows(result, env),
+            (Ask::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
+                self.pending = None;
+                match result {
+                    Ok(Answer::Delivery(detail)) => {
+                        let is_current = self.rows.list.current().is_some_and(|one| one.guid == *id);
+                        self.inspector.show((**detail).clone());
+                        if !is_current {
+                            self.look(false, env);
+                        }
+                    }
+                    Err(problem) => env.warn(problem.line()),
+                    Ok(_) => {}
+                }
+            }
+            (Ask::Hooks(HookPlace::Any), result) if std::mem::take(&mut self.choosing) => {
+                let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
+                self.offer_hooks(hooks, env);
+            }
+            (Ask::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
+            _ => {}
+        }
+    }
+
+    fn take_rows(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
+        match result {
+            Ok(Answer::Deliveries(page)) => {
+                let gone = self.rows.take(page.clone(), env.world);
+                if let Some(gone) = gone.filter(|_| self.reading) {
+                    self.reading = false;
+                    env.tell(format!("delivery {} is no longer in this list", short(&gone.guid)));
+                }
+                self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
+                self.events.extend(page.items.iter().map(|one| one.event.clone()));
+                self.look(false, env);
+                self.fetch_on(env);
+            }
+            Ok(_) => {}
+            Err(problem) => self.rows.fail(problem.clone()),
+        }
+    }
+}
