@@ -6,7 +6,7 @@ use crate::exit::Failure;
 pub(crate) struct Blocking<T>(tokio::task::JoinHandle<T>);
 
 /// Starts `work` on another thread.
-#[expect(clippy::disallowed_methods, reason = "the one place that starts threads; those who start work await its end")]
+#[expect(clippy::disallowed_methods, reason = "only this module starts threads; callers await their end")]
 pub(crate) fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Blocking<T> {
     Blocking(tokio::task::spawn_blocking(work))
 }
@@ -21,6 +21,6 @@ pub(crate) async fn run<T: Send + 'static>(
 impl<T> Blocking<T> {
     /// Waits for the end of the work. Fails if the work panicked.
     pub(crate) async fn ended(self) -> Result<T, Failure> {
-        self.0.await.map_err(|_| Failure::Other("a worker thread ended by itself".into()))
+        self.0.await.map_err(|_| Failure::Other("a worker thread panicked".into()))
     }
 }

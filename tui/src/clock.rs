@@ -3,7 +3,7 @@
 use jiff::{Timestamp, tz::TimeZone};
 
 /// Returns the current time.
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the time")]
+#[expect(clippy::disallowed_methods, reason = "only this module reads the time")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }

@@ -9,20 +9,24 @@ use std::{os::unix::fs::MetadataExt as _, path::Path};
 pub(crate) fn advice(path: &Path, user: Option<&str>) -> Option<String> {
     let groups = std::fs::read_to_string("/etc/group").ok()?;
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    // A parent directory may not be accessible either. The advice is about the nearest path whose metadata is
+    // A parent directory may not be accessible either. The advice describes the nearest path whose metadata is
     // readable.
-    let (place, about) = path.ancestors().find_map(|place| Some((place, place.metadata().ok()?)))?;
-    let owner =
-        name(&users, about.uid()).map_or_else(|| format!("user {}", about.uid()), |owner| format!("user {owner}"));
-    let group = name(&groups, about.gid())?;
-    Some(format!("{} belongs to {owner}{}", place.display(), way(about.mode(), group, user.unwrap_or("USER"))))
+    let (nearest, metadata) = path.ancestors().find_map(|path| Some((path, path.metadata().ok()?)))?;
+    let owner = name(&users, metadata.uid())
+        .map_or_else(|| format!("user {}", metadata.uid()), |owner| format!("user {owner}"));
+    let group = name(&groups, metadata.gid())?;
+    Some(format!(
+        "{} belongs to {owner}{}",
+        nearest.display(),
+        access_hint(metadata.mode(), group, user.unwrap_or("USER"))
+    ))
 }
 
 /// The permission bits of the group.
 const GROUP: u32 = 0o070;
 
 /// Describes who may access a file with `mode` besides its owner, and how to join the group.
-fn way(mode: u32, group: &str, user: &str) -> String {
+fn access_hint(mode: u32, group: &str, user: &str) -> String {
     if mode & GROUP == 0 {
         return " and is closed to all others".to_owned();
     }
@@ -49,13 +53,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_asked_of_what_is_above_it() {
+    fn the_nearest_readable_ancestor_is_described() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(way(0o140_600, "root", "ops"), " and is closed to all others");
-        assert_eq!(way(0o140_660, "g", "ops"), " and group g: `usermod -aG g ops`, then sign in again");
+        assert_eq!(access_hint(0o140_600, "root", "ops"), " and is closed to all others");
+        assert_eq!(access_hint(0o140_660, "g", "ops"), " and group g: `usermod -aG g ops`, then sign in again");
         let opened = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o750);
         std::fs::set_permissions(dir.path(), opened).unwrap();
-        let said = advice(&dir.path().join("not/there.sock"), Some("ops")).unwrap();
-        assert!(said.starts_with(&dir.path().display().to_string()) && said.contains(" ops`"), "{said}");
+        let text = advice(&dir.path().join("not/there.sock"), Some("ops")).unwrap();
+        assert!(text.starts_with(&dir.path().display().to_string()) && text.contains(" ops`"), "{text}");
     }
 }

@@ -141,14 +141,14 @@ fn usual_sockets(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
 /// Returns the first socket on which a process accepts connections. A killed daemon leaves its socket file
 /// behind.
 async fn search(paths: Vec<PathBuf>) -> Result<Endpoint, Failure> {
-    let mut looked = Vec::new();
+    let mut tried = Vec::new();
     for path in paths {
         match probe_socket(&path).await {
             Ok(()) => return Ok(Endpoint::Unix(path)),
-            Err(error) => looked.push((path, error)),
+            Err(error) => tried.push((path, error)),
         }
     }
-    Err(Failure::Nowhere(looked))
+    Err(Failure::NoDaemon(tried))
 }
 
 fn read_token(path: &Path) -> Result<Token, Failure> {
@@ -199,12 +199,12 @@ mod tests {
         for other in [None, Some("nonsense")] {
             assert!(matches!(choose(&none, other, environment(&[])).unwrap(), Choice::Search(_)));
         }
-        let odd = Global { url: Some("ftp://h".into()), ..Global::default() };
-        assert_eq!(choose(&odd, None, environment(&[])).unwrap_err().code(), crate::exit::USAGE);
+        let invalid = Global { url: Some("ftp://h".into()), ..Global::default() };
+        assert_eq!(choose(&invalid, None, environment(&[])).unwrap_err().code(), crate::exit::USAGE);
     }
 
     #[test]
-    fn the_file_names_the_daemon_that_nobody_else_names() {
+    fn the_configuration_file_is_the_last_source() {
         let server = Server {
             url: Some("http://h".into()),
             token_file: Some("/token".into()),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_that_nobody_listens_on_is_passed_over() {
+    async fn a_socket_without_a_listener_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let (stale, live) = (dir.path().join("stale"), dir.path().join("live"));
         drop(tokio::net::UnixListener::bind(&stale).unwrap());
@@ -235,7 +235,7 @@ mod tests {
         let missing = dir.path().join("missing");
         let found = search(vec![missing.clone(), stale.clone(), live.clone()]).await.unwrap();
         assert_eq!(found, Endpoint::Unix(live));
-        let Err(Failure::Nowhere(looked)) = search(vec![missing.clone(), stale.clone()]).await else { panic!() };
-        assert_eq!(looked.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&missing, &stale]);
+        let Err(Failure::NoDaemon(tried)) = search(vec![missing.clone(), stale.clone()]).await else { panic!() };
+        assert_eq!(tried.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&missing, &stale]);
     }
 }

@@ -49,8 +49,8 @@ pub(crate) enum Failure {
         source: ClientError,
     },
     /// No daemon listens on any of the usual sockets.
-    #[error("no farrier daemon answers; tried:{}\n{HINT}", looked(.0))]
-    Nowhere(Vec<(PathBuf, io::Error)>),
+    #[error("no farrier daemon answers; tried:{}\n{HINT}", tried_sockets(.0))]
+    NoDaemon(Vec<(PathBuf, io::Error)>),
     /// The command line is invalid, which was only detected while the command ran.
     #[error("{0}")]
     Usage(String),
@@ -96,7 +96,7 @@ fn user() -> Option<String> {
     crate::endpoint::variable("USER").and_then(|user| user.into_string().ok())
 }
 
-fn looked(at: &[(PathBuf, io::Error)]) -> String {
+fn tried_sockets(at: &[(PathBuf, io::Error)]) -> String {
     let user = user();
     at.iter().fold(String::new(), |text, (path, error)| {
         let denied = error.kind() == io::ErrorKind::PermissionDenied;
@@ -120,7 +120,7 @@ impl Failure {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Call { source, .. } => call_code(source),
-            Self::Nowhere(_) => UNREACHABLE,
+            Self::NoDaemon(_) => UNREACHABLE,
             Self::Usage(_) => USAGE,
             Self::NotFound(_) => NOT_FOUND,
             Self::Conflict(_) => CONFLICT,
@@ -216,7 +216,7 @@ mod tests {
             (refused(400, None), FAILED),
             (refused(500, None), FAILED),
             (Failure::Call { doing: String::new(), source: ClientError::Silent { seconds: 1 } }, UNREACHABLE),
-            (Failure::Nowhere(Vec::new()), UNREACHABLE),
+            (Failure::NoDaemon(Vec::new()), UNREACHABLE),
             (Failure::Usage(String::new()), USAGE),
             (Failure::Unhealthy(String::new()), UNHEALTHY),
             (Failure::Closed, OK),
@@ -250,11 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn a_report_holds_every_cause_and_what_may_help() {
+    fn a_report_has_every_cause_and_a_hint() {
         assert_eq!(refused(409, None).report(), "making it: no (409)");
         assert!(refused(401, None).report().contains("--token-file"));
         let missing = io::Error::from(io::ErrorKind::NotFound);
-        let report = Failure::Nowhere(vec![("/run/x.sock".into(), missing)]).report();
+        let report = Failure::NoDaemon(vec![("/run/x.sock".into(), missing)]).report();
         assert!(report.contains("/run/x.sock") && report.contains("--socket"), "{report}");
         let closed = io::Error::from(io::ErrorKind::PermissionDenied);
         let source = ClientError::Unreachable { endpoint: "the socket /".into(), source: Box::new(closed) };

@@ -36,10 +36,10 @@ pub fn command() -> clap::Command {
 }
 
 /// A part of the full screen and its keys: the keys, what they do, and the name of the action in the configuration.
-pub type KeysOfPlace = (String, Vec<(Vec<String>, &'static str, String)>);
+pub type ScreenKeys = (String, Vec<(Vec<String>, &'static str, String)>);
 
 /// Returns the keys of the full screen by part, for the manual.
-pub fn keys() -> Vec<KeysOfPlace> {
+pub fn keys() -> Vec<ScreenKeys> {
     ui::keys()
 }
 
@@ -64,11 +64,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };
-    let output = Output::new(&cli.global, cli.looks.color);
+    let output = Output::new(&cli.global, cli.display.color);
     let command = match cli.command {
         Some(command) => command,
         None if ui::is_available() => {
-            return ui::open(&cli.global, &cli.looks).unwrap_or_else(|failure| {
+            return ui::open(&cli.global, &cli.display).unwrap_or_else(|failure| {
                 let _ = output.error(&failure);
                 ExitCode::from(failure.code())
             });

@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_and_times_are_understood_and_nothing_else() {
+    fn only_dates_and_times_are_parsed() {
         for (text, moment) in [
             ("2026-12-31", "2026-12-31T00:00:00Z"),
             (" 2026-12-31T18:00:00Z ", "2026-12-31T18:00:00Z"),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_guessed_only_once_it_can_be() {
+    fn remaining_time_is_estimated_once_the_speed_is_known() {
         let mut task = BackgroundTask {
             phase: "Receiving objects".into(),
             done: 25,

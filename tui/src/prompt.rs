@@ -22,9 +22,9 @@ pub(crate) async fn line(question: &str) -> Result<String, Failure> {
 /// Asks for a password. The input is not echoed.
 pub(crate) async fn secret(question: &str) -> Result<String, Failure> {
     let failed = |source| Failure::io("disabling the echo of the terminal", source);
-    let quiet = Quiet::new().map_err(failed)?;
+    let echo_disabled = EchoDisabled::new().map_err(failed)?;
     let answer = read(question).await;
-    drop(quiet);
+    drop(echo_disabled);
     // The line break that the user typed was not echoed either.
     let _ = writeln!(io::stderr());
     answer
@@ -36,11 +36,11 @@ async fn read(question: &str) -> Result<String, Failure> {
     let question = question.to_owned();
     let answer = blocking::run(move || {
         let mut line = String::new();
-        let asked = write!(io::stderr(), "{question}").and_then(|()| {
+        let result = write!(io::stderr(), "{question}").and_then(|()| {
             // Not `io::stdin`: bytes left in its buffer would be lost.
             BufReader::new(File::open("/dev/tty")?).read_line(&mut line)
         });
-        match asked {
+        match result {
             Ok(0) => Err(Failure::Interrupted),
             Ok(_) => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
             Err(source) => Err(Failure::io("reading the answer", source)),
@@ -53,12 +53,12 @@ async fn read(question: &str) -> Result<String, Failure> {
 }
 
 /// Disables the echo of the terminal while this value exists.
-struct Quiet {
+struct EchoDisabled {
     terminal: File,
     before: Termios,
 }
 
-impl Quiet {
+impl EchoDisabled {
     fn new() -> io::Result<Self> {
         let terminal = File::options().read(true).write(true).open("/dev/tty")?;
         let before = tcgetattr(&terminal)?;
@@ -69,7 +69,7 @@ impl Quiet {
     }
 }
 
-impl Drop for Quiet {
+impl Drop for EchoDisabled {
     fn drop(&mut self) {
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }

@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_value_means_anything_to_the_shell() {
+    fn values_are_quoted_for_the_shell() {
         assert_eq!(shell("plain"), "'plain'");
         assert_eq!(shell("it's $HOME `x` \"y\" \\ \n;"), "'it'\\''s $HOME `x` \"y\" \\ \n;'");
         assert_eq!(shell(""), "''");

@@ -32,18 +32,18 @@ fn generate(dir: &Path) -> io::Result<()> {
         clap_mangen::generate_to(program, &man)?;
     }
     fs::write(man.join("farrier-keys.7"), keys())?;
-    for (shell, place) in SHELLS {
-        let place = dir.join(place);
-        fresh(&place)?;
+    for (shell, subdirectory) in SHELLS {
+        let target = dir.join(subdirectory);
+        fresh(&target)?;
         for mut program in programs() {
             let name = program.get_name().to_owned();
-            let made = clap_complete::generate_to(shell, &mut program, &name, &place)?;
+            let generated = clap_complete::generate_to(shell, &mut program, &name, &target)?;
             if name == "farrier" {
-                fs::write(&made, farrier::completion(shell))?;
+                fs::write(&generated, farrier::completion(shell))?;
             }
             // bash loads completions from a file with the name of the program.
             if shell == Shell::Bash {
-                fs::rename(made, place.join(name))?;
+                fs::rename(generated, target.join(name))?;
             }
         }
     }
@@ -58,8 +58,8 @@ fn keys() -> String {
          Each place has its keys, and those of the places named list, moves and global where they make sense. \
          The word in brackets is the action's name in the configuration, below [keys.PLACE].\n",
     );
-    for (place, rows) in farrier::keys() {
-        let _ = writeln!(page, ".SH {}", plain(&place.to_uppercase()));
+    for (screen, rows) in farrier::keys() {
+        let _ = writeln!(page, ".SH {}", plain(&screen.to_uppercase()));
         for (keys, what, action) in rows {
             // The first line must not begin with a roff control character.
             let keys = plain(&keys.join("  "));
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_a_page_and_every_shell_its_words() {
+    fn every_command_has_a_page_and_every_shell_a_completion() {
         let dir = tempfile::tempdir().expect("a directory");
         generate(dir.path()).expect("written");
         generate(dir.path()).expect("written again");
@@ -104,8 +104,8 @@ mod tests {
             keys.contains("\\&:connect PATH|URL\nConnect to another daemon") && keys.contains("\\&:redetect\n"),
             "{keys}"
         );
-        for place in ["bash-completion/farrier", "zsh-completion/_farrier", "fish-completion/farrier.fish"] {
-            assert!(read(place).contains("artifact"), "{place}");
+        for path in ["bash-completion/farrier", "zsh-completion/_farrier", "fish-completion/farrier.fish"] {
+            assert!(read(path).contains("artifact"), "{path}");
         }
         assert!(read("bash-completion/farrierd").contains("check-config"));
     }

@@ -35,8 +35,8 @@ impl Client {
     }
 
     /// Sets the log filter until the daemon reads its configuration again. Only for administrators.
-    pub async fn set_log_filter(&self, wanted: &SetLogFilter) -> Result<LogFilter, ClientError> {
-        self.patch("/api/farrier/v1/log", wanted).await
+    pub async fn set_log_filter(&self, request: &SetLogFilter) -> Result<LogFilter, ClientError> {
+        self.patch("/api/farrier/v1/log", request).await
     }
 
     /// Returns the authenticated account.
@@ -45,8 +45,8 @@ impl Client {
     }
 
     /// Changes the caller's password. An account that must change its password can make only this request.
-    pub async fn change_password(&self, wanted: &ChangePassword) -> Result<(), ClientError> {
-        answer::drain(self.send_json(Method::PUT, "/api/farrier/v1/user/password", wanted).await?).await
+    pub async fn change_password(&self, request: &ChangePassword) -> Result<(), ClientError> {
+        answer::drain(self.send_json(Method::PUT, "/api/farrier/v1/user/password", request).await?).await
     }
 
     /// Returns an account.
@@ -61,15 +61,15 @@ impl Client {
     }
 
     /// Changes the given fields of an account. Only for administrators.
-    pub async fn edit_user(&self, name: &str, wanted: &EditUser) -> Result<User, ClientError> {
-        self.patch(&format!("/api/v1/admin/users/{}", segment(name)), wanted).await
+    pub async fn edit_user(&self, name: &str, request: &EditUser) -> Result<User, ClientError> {
+        self.patch(&format!("/api/v1/admin/users/{}", segment(name)), request).await
     }
 
     /// Renames an account. Only for administrators.
     pub async fn rename_user(&self, name: &str, new: &str) -> Result<(), ClientError> {
-        let wanted = RenameUser { new_username: new.to_owned() };
+        let request = RenameUser { new_username: new.to_owned() };
         let target = format!("/api/v1/admin/users/{}/rename", segment(name));
-        answer::drain(self.post_any(&target, &wanted).await?).await
+        answer::drain(self.post_any(&target, &request).await?).await
     }
 
     /// Deletes an account; with `purge` also its memberships. Only for administrators.
@@ -89,12 +89,12 @@ impl Client {
     }
 
     /// Creates an account. Only for administrators.
-    pub async fn create_user(&self, wanted: &CreateUser) -> Result<User, ClientError> {
-        self.post("/api/v1/admin/users", wanted).await
+    pub async fn create_user(&self, request: &CreateUser) -> Result<User, ClientError> {
+        self.post("/api/v1/admin/users", request).await
     }
 
     /// Creates a token of an account. Only this response contains the token.
-    pub async fn create_token(&self, user: &str, wanted: &CreateToken) -> Result<AccessToken, ClientError> {
-        self.post(&format!("/api/v1/users/{}/tokens", segment(user)), wanted).await
+    pub async fn create_token(&self, user: &str, request: &CreateToken) -> Result<AccessToken, ClientError> {
+        self.post(&format!("/api/v1/users/{}/tokens", segment(user)), request).await
     }
 }

@@ -16,7 +16,7 @@ const MESSAGE_MAX_CHARS: usize = 500;
 
 /// Converts a response with a status other than 2xx to an error.
 pub(super) async fn successful(answer: Answer) -> Result<Answer, ClientError> {
-    if answer.status().is_success() { Ok(answer) } else { Err(refused(answer).await) }
+    if answer.status().is_success() { Ok(answer) } else { Err(status_error(answer).await) }
 }
 
 /// Reads a JSON body.
@@ -33,16 +33,16 @@ pub(super) async fn drain(answer: Answer) -> Result<(), ClientError> {
 }
 
 /// Converts an error response. If the body cannot be read, the error has only the status.
-pub(super) async fn refused(answer: Answer) -> ClientError {
+pub(super) async fn status_error(answer: Answer) -> ClientError {
     let (head, body) = answer.into_parts();
     let text = read(&mut Chunks::new(body), ERROR_MAX_BYTES).await.unwrap_or_default();
-    let told = understand(&head.headers, &text);
+    let fields = parse_error(&head.headers, &text);
     let retry_after = head.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     ClientError::Status {
         status: head.status,
-        message: told.message,
-        code: told.code,
-        request_id: told.request_id,
+        message: fields.message,
+        code: fields.code,
+        request_id: fields.request_id,
         retry_after_secs: retry_after,
     }
 }
@@ -52,7 +52,7 @@ async fn read(chunks: &mut Chunks, max: usize) -> Result<Bytes, ClientError> {
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
         if all.len() + chunk.len() > max {
-            return Err(ClientError::Answer { what: "it is far too long" });
+            return Err(ClientError::Answer { what: "it is too large" });
         }
         all.extend_from_slice(&chunk);
     }
@@ -60,7 +60,7 @@ async fn read(chunks: &mut Chunks, max: usize) -> Result<Bytes, ClientError> {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct ErrorFields {
     message: String,
     code: Option<String>,
     request_id: Option<String>,
@@ -76,25 +76,29 @@ struct ErrorObject {
     request_id: serde_json::Value,
 }
 
-fn understand(headers: &HeaderMap, body: &[u8]) -> Told {
+fn parse_error(headers: &HeaderMap, body: &[u8]) -> ErrorFields {
     let header = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
     let text = String::from_utf8_lossy(body);
-    let told = if let Ok(object) = serde_json::from_slice::<ErrorObject>(body) {
+    let fields = if let Ok(object) = serde_json::from_slice::<ErrorObject>(body) {
         let string = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        Told {
+        ErrorFields {
             message: string(&object.message).or_else(|| string(&object.msg)).unwrap_or_default(),
             code: string(&object.code),
             request_id: string(&object.request_id),
         }
     } else if text.trim_start().starts_with('<') {
-        Told { message: element(&text, "Message").unwrap_or_default(), code: element(&text, "Code"), request_id: None }
+        ErrorFields {
+            message: element(&text, "Message").unwrap_or_default(),
+            code: element(&text, "Code"),
+            request_id: None,
+        }
     } else {
-        Told { message: text.lines().next().unwrap_or_default().trim().to_owned(), ..Told::default() }
+        ErrorFields { message: text.lines().next().unwrap_or_default().trim().to_owned(), ..ErrorFields::default() }
     };
-    Told {
-        message: told.message.chars().take(MESSAGE_MAX_CHARS).collect(),
-        code: told.code.or_else(|| header("x-ms-error-code")),
-        request_id: told.request_id.or_else(|| header("x-request-id")).or_else(|| header("x-ms-request-id")),
+    ErrorFields {
+        message: fields.message.chars().take(MESSAGE_MAX_CHARS).collect(),
+        code: fields.code.or_else(|| header("x-ms-error-code")),
+        request_id: fields.request_id.or_else(|| header("x-request-id")).or_else(|| header("x-ms-request-id")),
     }
 }
 
@@ -111,8 +115,8 @@ fn element(xml: &str, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn told(body: &str) -> (String, Option<String>, Option<String>) {
-        let Told { message, code, request_id } = understand(&HeaderMap::new(), body.as_bytes());
+    fn parsed(body: &str) -> (String, Option<String>, Option<String>) {
+        let ErrorFields { message, code, request_id } = parse_error(&HeaderMap::new(), body.as_bytes());
         (message, code, request_id)
     }
 
@@ -120,20 +124,20 @@ mod tests {
     fn every_error_format_of_the_daemon_is_parsed() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(
-            told(r#"{"message":"taken","url":"u","code":"repo_exists","request_id":"r9"}"#),
+            parsed(r#"{"message":"taken","url":"u","code":"repo_exists","request_id":"r9"}"#),
             ("taken".into(), some("repo_exists"), some("r9"))
         );
-        assert_eq!(told(r#"{"code":"not_found","msg":"no such"}"#), ("no such".into(), some("not_found"), None));
+        assert_eq!(parsed(r#"{"code":"not_found","msg":"no such"}"#), ("no such".into(), some("not_found"), None));
         assert_eq!(
-            told(
+            parsed(
                 "<?xml version=\"1.0\"?><Error><Code>InvalidBlockList</Code><Message>a &lt; b &amp;lt;</Message></Error>"
             ),
             ("a < b &lt;".into(), some("InvalidBlockList"), None)
         );
-        assert_eq!(told("Not Found\nmore"), ("Not Found".into(), None, None));
-        for odd in ["", "{", "[]", "null", "<html>", r#"{"message":7}"#] {
-            let (message, code, id) = told(odd);
-            assert!(message.len() < 10 && code.is_none() && id.is_none(), "{odd}");
+        assert_eq!(parsed("Not Found\nmore"), ("Not Found".into(), None, None));
+        for invalid in ["", "{", "[]", "null", "<html>", r#"{"message":7}"#] {
+            let (message, code, id) = parsed(invalid);
+            assert!(message.len() < 10 && code.is_none() && id.is_none(), "{invalid}");
         }
     }
 
@@ -143,6 +147,6 @@ mod tests {
             http::HeaderName::from_static("x-request-id"),
             http::HeaderValue::from_static("r7"),
         )]);
-        assert_eq!(understand(&headers, b"").request_id.as_deref(), Some("r7"));
+        assert_eq!(parse_error(&headers, b"").request_id.as_deref(), Some("r7"));
     }
 }

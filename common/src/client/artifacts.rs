@@ -47,8 +47,8 @@ impl Client {
     }
 
     /// Sets the expiry of an artifact of any repository.
-    pub async fn edit_artifact(&self, id: i64, wanted: &EditArtifact) -> Result<FoundArtifact, ClientError> {
-        self.patch(&format!("{ARTIFACTS}/{id}"), wanted).await
+    pub async fn edit_artifact(&self, id: i64, request: &EditArtifact) -> Result<FoundArtifact, ClientError> {
+        self.patch(&format!("{ARTIFACTS}/{id}"), request).await
     }
 
     /// Deletes at most [`DELETE_MAX`] artifacts of any repositories and returns the result for each.

@@ -15,8 +15,8 @@ impl Client {
     }
 
     /// Creates a branch.
-    pub async fn create_branch(&self, repo: &RepositoryPath, wanted: &CreateBranch) -> Result<(), ClientError> {
-        answer::drain(self.post_any(&format!("{}/branches", repo.api()), wanted).await?).await
+    pub async fn create_branch(&self, repo: &RepositoryPath, request: &CreateBranch) -> Result<(), ClientError> {
+        answer::drain(self.post_any(&format!("{}/branches", repo.api()), request).await?).await
     }
 
     /// Deletes a branch.

@@ -5,8 +5,8 @@ use crate::api::{BeginRun, BegunJob, Conclusion, EndJob, JobLease};
 
 impl Client {
     /// Starts a job in a new or a running run.
-    pub async fn begin_job(&self, wanted: &BeginRun) -> Result<BegunJob, ClientError> {
-        self.post("/api/farrier/v1/jobs", wanted).await
+    pub async fn begin_job(&self, request: &BeginRun) -> Result<BegunJob, ClientError> {
+        self.post("/api/farrier/v1/jobs", request).await
     }
 
     /// Renews the lease of a job.

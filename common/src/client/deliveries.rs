@@ -52,14 +52,14 @@ impl Client {
     /// Redelivers the failed deliveries of a hook. Only for administrators.
     pub async fn recover(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
         let target = format!("/api/farrier/v1/hooks/{hook}/recover");
-        let wanted = RecoverDeliveries { since: since.map(str::to_owned), dry_run: false };
-        answer::json(self.post_any(&target, &wanted).await?).await
+        let request = RecoverDeliveries { since: since.map(str::to_owned), dry_run: false };
+        answer::json(self.post_any(&target, &request).await?).await
     }
 
     /// Counts the deliveries that [`Self::recover`] would send. Only for administrators.
     pub async fn recoverable(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
         let target = format!("/api/farrier/v1/hooks/{hook}/recover");
-        let wanted = RecoverDeliveries { since: since.map(str::to_owned), dry_run: true };
-        answer::json(self.post_any(&target, &wanted).await?).await
+        let request = RecoverDeliveries { since: since.map(str::to_owned), dry_run: true };
+        answer::json(self.post_any(&target, &request).await?).await
     }
 }

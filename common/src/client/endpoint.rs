@@ -154,11 +154,11 @@ mod tests {
             ("http://[::1]:8080", "http://[::1]:8080/a?b=c", "[::1]:8080"),
         ];
         for (base, uri, host) in cases {
-            let (made, header) = Endpoint::parse_url(base).unwrap().address("/a?b=c").unwrap();
-            assert_eq!((made.to_string().as_str(), header.to_str().unwrap()), (uri, host));
+            let (address, header) = Endpoint::parse_url(base).unwrap().address("/a?b=c").unwrap();
+            assert_eq!((address.to_string().as_str(), header.to_str().unwrap()), (uri, host));
         }
-        let (made, header) = Endpoint::Unix("/run/a b.sock".into()).address("/a?b=c").unwrap();
-        assert_eq!(made.to_string(), "unix://2f72756e2f6120622e736f636b:0/a?b=c");
+        let (address, header) = Endpoint::Unix("/run/a b.sock".into()).address("/a?b=c").unwrap();
+        assert_eq!(address.to_string(), "unix://2f72756e2f6120622e736f636b:0/a?b=c");
         assert_eq!(header, "localhost");
     }
 

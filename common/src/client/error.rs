@@ -68,13 +68,15 @@ pub enum ClientError {
         retry_after_secs: Option<u64>,
     },
     /// The response is not valid.
-    #[error("the daemon's answer makes no sense: {what}")]
+    #[error("the daemon sent an invalid response: {what}")]
     Answer {
         /// The problem.
         what: &'static str,
     },
     /// The response does not have the expected JSON format.
-    #[error("the daemon's answer is not understood; is it a farrier daemon of about this version?")]
+    #[error(
+        "the daemon sent a response in an unexpected format; check that it is a farrier daemon of a similar version"
+    )]
     Decode {
         /// The cause.
         #[source]
@@ -88,10 +90,10 @@ pub enum ClientError {
         source: serde_json::Error,
     },
     /// The client is read-only.
-    #[error("nothing is changed: --read-only was given, or the configuration says so")]
+    #[error("the program is read-only: remove --read-only, or `read_only` from the configuration")]
     ReadOnly,
     /// The request target or a header is invalid.
-    #[error("the request cannot be addressed")]
+    #[error("the request target or a header is not valid")]
     Request,
 }
 

@@ -14,7 +14,7 @@ const MANAGED: &str = "/api/farrier/v1/hooks";
 
 /// The scope of hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HookPlace {
+pub enum HookOwner {
     /// System and default hooks.
     Admin,
     /// A repository.
@@ -27,7 +27,7 @@ pub enum HookPlace {
     Any,
 }
 
-impl HookPlace {
+impl HookOwner {
     fn api(&self) -> String {
         match self {
             Self::Admin => "/api/v1/admin/hooks".to_owned(),
@@ -109,9 +109,9 @@ impl EventFilter {
 
 impl Client {
     /// Lists the hooks of a scope. For administrators' hooks, `kind` is `system`, `default` or `all`.
-    pub fn hooks(&self, place: &HookPlace, kind: &str) -> Pages<'_> {
-        let query = if *place == HookPlace::Admin { format!("?type={}", segment(kind)) } else { String::new() };
-        Pages::new(self, format!("{}{query}", place.api()))
+    pub fn hooks(&self, owner: &HookOwner, kind: &str) -> Pages<'_> {
+        let query = if *owner == HookOwner::Admin { format!("?type={}", segment(kind)) } else { String::new() };
+        Pages::new(self, format!("{}{query}", owner.api()))
     }
 
     /// Lists all hooks that the caller may manage. The first page has the total, unless there are more hooks
@@ -121,23 +121,23 @@ impl Client {
     }
 
     /// Returns a hook.
-    pub async fn hook(&self, place: &HookPlace, id: i64) -> Result<Hook, ClientError> {
-        self.get(&place.hook(id)).await
+    pub async fn hook(&self, owner: &HookOwner, id: i64) -> Result<Hook, ClientError> {
+        self.get(&owner.hook(id)).await
     }
 
     /// Creates a hook.
-    pub async fn create_hook(&self, place: &HookPlace, wanted: &CreateHook) -> Result<Hook, ClientError> {
-        self.post(&place.api(), wanted).await
+    pub async fn create_hook(&self, owner: &HookOwner, request: &CreateHook) -> Result<Hook, ClientError> {
+        self.post(&owner.api(), request).await
     }
 
     /// Changes the given fields of a hook.
-    pub async fn edit_hook(&self, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Hook, ClientError> {
-        self.patch(&place.hook(id), wanted).await
+    pub async fn edit_hook(&self, owner: &HookOwner, id: i64, request: &EditHook) -> Result<Hook, ClientError> {
+        self.patch(&owner.hook(id), request).await
     }
 
     /// Deletes a hook.
-    pub async fn delete_hook(&self, place: &HookPlace, id: i64) -> Result<(), ClientError> {
-        self.delete(&place.hook(id)).await
+    pub async fn delete_hook(&self, owner: &HookOwner, id: i64) -> Result<(), ClientError> {
+        self.delete(&owner.hook(id)).await
     }
 
     /// Lists the events that hooks can subscribe to.
@@ -146,8 +146,8 @@ impl Client {
     }
 
     /// Sends a test delivery and returns its UUID; empty if the daemon does not return one.
-    pub async fn test_hook(&self, place: &HookPlace, id: i64) -> Result<String, ClientError> {
-        let target = format!("{}/{id}/tests", place.api());
+    pub async fn test_hook(&self, owner: &HookOwner, id: i64) -> Result<String, ClientError> {
+        let target = format!("{}/{id}/tests", owner.api());
         let reply = self.post_any(&target, &serde_json::json!({})).await?;
         let named = reply.headers().get("x-farrier-delivery").and_then(|value| value.to_str().ok());
         let delivery = named.unwrap_or_default().to_owned();
@@ -216,7 +216,7 @@ impl EventStream {
                 None => return Ok(None),
             }
             if self.read.len() > LINE_MAX_BYTES {
-                return Err(ClientError::Answer { what: "it is far too long" });
+                return Err(ClientError::Answer { what: "a line is too long" });
             }
         }
     }
@@ -234,10 +234,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_and_filters_become_addresses() {
+    fn owners_and_filters_become_paths() {
         let repository: RepositoryPath = "octo/tool".parse().expect("a path");
-        assert_eq!(HookPlace::Repository(repository.clone()).api(), "/api/v1/repos/octo/tool/hooks");
-        assert_eq!(HookPlace::Org("a/b".into()).api(), "/api/v1/orgs/a%2Fb/hooks");
+        assert_eq!(HookOwner::Repository(repository.clone()).api(), "/api/v1/repos/octo/tool/hooks");
+        assert_eq!(HookOwner::Org("a/b".into()).api(), "/api/v1/orgs/a%2Fb/hooks");
         let kinds = vec!["push".into()];
         let filter = EventFilter { repository: Some(repository), kinds, after: Some(7), last: None };
         assert_eq!(filter.query(&[]), "?repository=octo%2Ftool&kind=push&after=7");

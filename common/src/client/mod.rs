@@ -42,7 +42,7 @@ pub use self::{
     deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
-    hooks::{EventFilter, EventStream, Followed, HookPlace, HookQuery},
+    hooks::{EventFilter, EventStream, Followed, HookOwner, HookQuery},
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,

@@ -15,10 +15,10 @@ impl Client {
     }
 
     /// Creates an organization owned by the caller or, for administrators, by the user `owner`.
-    pub async fn create_org(&self, owner: Option<&str>, wanted: &CreateOrg) -> Result<Organization, ClientError> {
+    pub async fn create_org(&self, owner: Option<&str>, request: &CreateOrg) -> Result<Organization, ClientError> {
         match owner {
-            None => self.post("/api/v1/orgs", wanted).await,
-            Some(owner) => self.post(&format!("/api/v1/admin/users/{}/orgs", segment(owner)), wanted).await,
+            None => self.post("/api/v1/orgs", request).await,
+            Some(owner) => self.post(&format!("/api/v1/admin/users/{}/orgs", segment(owner)), request).await,
         }
     }
 

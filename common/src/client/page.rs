@@ -92,8 +92,8 @@ impl<'c> Pages<'c> {
         self.number += 1;
         self.next = linked.or_else(|| (self.received < total).then(|| numbered(&self.base, self.number)));
         let ids = items.iter().map(&id).collect();
-        let seen = std::mem::replace(&mut self.last_ids, ids);
-        items.retain(|item| !seen.contains(&id(item)));
+        let previous_ids = std::mem::replace(&mut self.last_ids, ids);
+        items.retain(|item| !previous_ids.contains(&id(item)));
         Ok(Some(items))
     }
 }

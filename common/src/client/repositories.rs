@@ -41,9 +41,9 @@ impl Client {
     pub async fn edit_repository(
         &self,
         path: &RepositoryPath,
-        wanted: &EditRepository,
+        request: &EditRepository,
     ) -> Result<Repository, ClientError> {
-        self.patch(&path.api(), wanted).await
+        self.patch(&path.api(), request).await
     }
 
     /// Downloads an archive (`zip`, `tar.gz` or `bundle`) of a branch, tag or commit.
@@ -64,8 +64,8 @@ impl Client {
     }
 
     /// Starts a migration and returns immediately. [`Repository::farrier_migration`] has the progress.
-    pub async fn migrate_repository(&self, wanted: &MigrateRepository) -> Result<Repository, ClientError> {
-        let text = serde_json::to_vec(wanted).map_err(|source| ClientError::Encode { source })?;
+    pub async fn migrate_repository(&self, request: &MigrateRepository) -> Result<Repository, ClientError> {
+        let text = serde_json::to_vec(request).map_err(|source| ClientError::Encode { source })?;
         let call = Call::new(Method::POST, "/api/v1/repos/migrate")
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .header(HeaderName::from_static("prefer"), HeaderValue::from_static("respond-async"))
@@ -78,10 +78,10 @@ impl Client {
     /// Administrators can use the first route for every user. If it does not find a user, the owner may be an
     /// organization; if the caller is not an administrator, the owner may be the caller. If no route succeeds,
     /// the error of the first is returned.
-    pub async fn create_repository(&self, owner: &str, wanted: &CreateRepository) -> Result<Repository, ClientError> {
-        let refusal = match self.post(&format!("/api/v1/admin/users/{}/repos", segment(owner)), wanted).await {
+    pub async fn create_repository(&self, owner: &str, request: &CreateRepository) -> Result<Repository, ClientError> {
+        let refusal = match self.post(&format!("/api/v1/admin/users/{}/repos", segment(owner)), request).await {
             Err(refusal) => refusal,
-            made => return made,
+            result => return result,
         };
         let elsewhere = match refusal.status() {
             Some(StatusCode::FORBIDDEN) if self.is_caller(owner).await => "/api/v1/user/repos".to_owned(),
@@ -90,7 +90,7 @@ impl Client {
             }
             _ => return Err(refusal),
         };
-        self.post(&elsewhere, wanted).await.map_err(|second| match second.status() {
+        self.post(&elsewhere, request).await.map_err(|second| match second.status() {
             Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) => refusal,
             _ => second,
         })

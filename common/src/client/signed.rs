@@ -143,7 +143,7 @@ impl Client {
             status if status.is_success() || status.is_redirection() => {
                 return Err(ClientError::Answer { what: "the artifact's bytes were expected" });
             }
-            _ => return Err(answer::refused(reply).await),
+            _ => return Err(answer::status_error(reply).await),
         }
         let (head, body) = reply.into_parts();
         Ok(Download {

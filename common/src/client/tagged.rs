@@ -7,7 +7,7 @@
 use http::{HeaderValue, Method, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Answer, Call, Client, ClientError, HookPlace, RepositoryPath, answer, full};
+use super::{Answer, Call, Client, ClientError, HookOwner, RepositoryPath, answer, full};
 use crate::api::{EditHook, EditRepository, Hook, Repository};
 
 /// Identifies a version of an object.
@@ -65,29 +65,29 @@ impl Client {
     }
 
     /// Reads a hook and its tag.
-    pub async fn hook_tagged(&self, place: &HookPlace, id: i64) -> Result<Tagged<Hook>, ClientError> {
-        self.get_tagged(&place.hook(id)).await
+    pub async fn hook_tagged(&self, owner: &HookOwner, id: i64) -> Result<Tagged<Hook>, ClientError> {
+        self.get_tagged(&owner.hook(id)).await
     }
 
-    /// Changes the fields of a hook that `wanted` has, if the hook still matches `tag`.
+    /// Changes the fields of a hook that `request` has, if the hook still matches `tag`.
     pub async fn edit_hook_if_match(
         &self,
-        place: &HookPlace,
+        owner: &HookOwner,
         id: i64,
-        wanted: &EditHook,
+        request: &EditHook,
         tag: Option<&EntityTag>,
     ) -> Result<Tagged<Hook>, ClientError> {
-        self.patch_if_match(&place.hook(id), wanted, tag).await
+        self.patch_if_match(&owner.hook(id), request, tag).await
     }
 
     /// Deletes a hook if it still matches `tag`.
     pub async fn delete_hook_if_match(
         &self,
-        place: &HookPlace,
+        owner: &HookOwner,
         id: i64,
         tag: Option<&EntityTag>,
     ) -> Result<(), ClientError> {
-        self.delete_if_match(&place.hook(id), tag).await
+        self.delete_if_match(&owner.hook(id), tag).await
     }
 
     /// Reads a repository and its tag.
@@ -95,14 +95,14 @@ impl Client {
         self.get_tagged(&path.api()).await
     }
 
-    /// Changes the fields of a repository that `wanted` has, if the repository still matches `tag`.
+    /// Changes the fields of a repository that `request` has, if the repository still matches `tag`.
     pub async fn edit_repository_if_match(
         &self,
         path: &RepositoryPath,
-        wanted: &EditRepository,
+        request: &EditRepository,
         tag: Option<&EntityTag>,
     ) -> Result<Tagged<Repository>, ClientError> {
-        self.patch_if_match(&path.api(), wanted, tag).await
+        self.patch_if_match(&path.api(), request, tag).await
     }
 
     /// Deletes a repository if it still matches `tag`.

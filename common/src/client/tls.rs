@@ -124,18 +124,18 @@ impl TlsProblem {
     pub(super) fn find(error: &(dyn StdError + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(cause) = next {
-            let inside = cause.downcast_ref::<io::Error>();
-            if let Some(io) = inside.and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref()) {
+            let io_error = cause.downcast_ref::<io::Error>();
+            if let Some(io) = io_error.and_then(io::Error::get_ref).and_then(|inner| inner.downcast_ref()) {
                 return Some(Self::of(io));
             }
             if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
                 return Some(Self::of(tls));
             }
-            if inside.is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof) {
+            if io_error.is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof) {
                 return Some(Self::NotTls);
             }
             // The inner error of an I/O error is not its `source`.
-            let wrapped = inside.and_then(io::Error::get_ref).map(|inner| inner as &(dyn StdError + 'static));
+            let wrapped = io_error.and_then(io::Error::get_ref).map(|inner| inner as &(dyn StdError + 'static));
             next = wrapped.or_else(|| cause.source());
         }
         None
@@ -164,8 +164,8 @@ mod tests {
     fn a_file_without_certificates_is_refused() {
         assert_eq!(Trust::with_ca(b"").unwrap_err(), TrustError::Empty);
         assert_eq!(Trust::with_ca(b"plain text").unwrap_err(), TrustError::Empty);
-        let odd = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        assert!(matches!(Trust::with_ca(odd).unwrap_err(), TrustError::Damaged(_)));
+        let damaged = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        assert!(matches!(Trust::with_ca(damaged).unwrap_err(), TrustError::Damaged(_)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum TokenError {
     #[error("the token is empty")]
     Empty,
     /// The token contains whitespace or other characters that are not allowed in a header.
-    #[error("the token holds characters that no token has")]
+    #[error("the token contains characters that are not allowed")]
     Characters,
 }
 

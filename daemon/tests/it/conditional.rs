@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use farrier_common::{
     api::{EditHook, EditRepository},
-    client::{Client, ClientError, Endpoint, HookPlace},
+    client::{Client, ClientError, Endpoint, HookOwner},
 };
 use farrier_proto::store::{HookState, Repository};
 use farrierd::store::{Store, Tx, engine::MemoryEngine, hooks, repositories};
@@ -36,7 +36,7 @@ async fn the_second_of_two_concurrent_edits_of_a_hook_is_refused() {
     let world = World::new().await;
     let id = world.admin("post", "/user/hooks", hook(), 201).await["id"].as_i64().expect("a number");
     let (first, second) = (client(&world.farrier), client(&world.farrier));
-    let owner = HookPlace::User;
+    let owner = HookOwner::User;
     let seen_by_first = first.hook_tagged(&owner, id).await.expect("a hook");
     let seen_by_second = second.hook_tagged(&owner, id).await.expect("a hook");
 

@@ -40,7 +40,7 @@ pub(crate) enum Artifact {
 
 /// The repository and run of artifacts.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Where {
+pub(crate) struct ArtifactScopeArgs {
     /// Repository [default: inside a job, the run of the job; elsewhere, all]
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
@@ -80,7 +80,7 @@ pub(crate) struct Upload {
 #[derive(Args, Debug)]
 pub(crate) struct ListArtifacts {
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) scope: ArtifactScopeArgs,
     /// Only artifacts with this name
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -97,7 +97,7 @@ pub(crate) struct Download {
     #[arg(value_name = "ID|NAME")]
     pub(crate) artifact: String,
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) scope: ArtifactScopeArgs,
     /// File, or directory if it exists as one or ends in a slash
     #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
@@ -118,7 +118,7 @@ pub(crate) struct Expire {
     #[arg(required = true, value_name = "ID|NAME")]
     pub(crate) artifacts: Vec<String>,
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) scope: ArtifactScopeArgs,
     /// Number of days from now
     #[arg(long, value_name = "N", required_unless_present = "at", conflicts_with = "at", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) days: Option<i64>,
@@ -133,7 +133,7 @@ pub(crate) struct Delete {
     #[arg(required = true, value_name = "ID|NAME")]
     pub(crate) artifacts: Vec<String>,
     #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) scope: ArtifactScopeArgs,
     /// Skip the confirmation
     #[arg(long)]
     pub(crate) yes: bool,

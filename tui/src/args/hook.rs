@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 use farrier_common::{
-    client::{HookPlace, RepositoryPath},
+    client::{HookOwner, RepositoryPath},
     defaults::HOOK_TYPE,
 };
 
@@ -24,19 +24,19 @@ pub(crate) struct HookOwnerArgs {
 }
 
 impl HookOwnerArgs {
-    pub(crate) fn api(&self) -> HookPlace {
+    pub(crate) fn api(&self) -> HookOwner {
         match (&self.repo, &self.org, self.mine) {
-            (Some(repo), _, _) => HookPlace::Repository(repo.clone()),
-            (_, Some(org), _) => HookPlace::Org(org.clone()),
-            (_, _, true) => HookPlace::User,
-            _ => HookPlace::Admin,
+            (Some(repo), _, _) => HookOwner::Repository(repo.clone()),
+            (_, Some(org), _) => HookOwner::Org(org.clone()),
+            (_, _, true) => HookOwner::User,
+            _ => HookOwner::Admin,
         }
     }
 
     /// Returns the scope in which one hook is searched: all hooks unless an owner is given.
-    pub(crate) fn of_one(&self) -> HookPlace {
+    pub(crate) fn of_one(&self) -> HookOwner {
         match self.api() {
-            HookPlace::Admin => HookPlace::Any,
+            HookOwner::Admin => HookOwner::Any,
             given => given,
         }
     }
@@ -61,7 +61,7 @@ pub(crate) enum Hook {
         #[arg(long, conflicts_with_all = ["repo", "org", "mine", "system", "default"])]
         all: bool,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
         #[command(flatten)]
         kind: Kind,
     },
@@ -70,7 +70,7 @@ pub(crate) enum Hook {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
     },
     /// Create a hook; without an owner, a system hook, which receives the events of all repositories
     Create(CreateHook),
@@ -81,21 +81,21 @@ pub(crate) enum Hook {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
     },
     /// Deactivate a hook
     Off {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
     },
     /// Send a test event to a hook
     Test {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
     },
     /// Copy a default hook into existing repositories
     Apply {
@@ -107,7 +107,7 @@ pub(crate) enum Hook {
         /// ID of the hook
         id: i64,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
         /// Skip the confirmation
         #[arg(long)]
         yes: bool,
@@ -115,7 +115,7 @@ pub(crate) enum Hook {
     /// Print hooks as JSON, without their secrets
     Export {
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
         #[command(flatten)]
         kind: Kind,
     },
@@ -125,7 +125,7 @@ pub(crate) enum Hook {
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
-        place: HookOwnerArgs,
+        owner: HookOwnerArgs,
     },
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct CreateHook {
     #[arg(value_name = "TARGET", required_unless_present = "set", value_hint = ValueHint::Url)]
     pub(crate) target: Option<String>,
     #[command(flatten)]
-    pub(crate) place: HookOwnerArgs,
+    pub(crate) owner: HookOwnerArgs,
     #[command(flatten)]
     pub(crate) kind: Kind,
     /// Type of the receiver
@@ -153,7 +153,7 @@ pub(crate) struct EditHook {
     /// ID of the hook
     pub(crate) id: i64,
     #[command(flatten)]
-    pub(crate) place: HookOwnerArgs,
+    pub(crate) owner: HookOwnerArgs,
     /// URL that receives deliveries
     #[arg(long, value_name = "TARGET", value_hint = ValueHint::Url)]
     pub(crate) target: Option<String>,

@@ -8,10 +8,10 @@ mod ci;
 mod delivery;
 mod hook;
 mod repo;
+mod requests;
 mod run;
 mod task;
 mod values;
-mod wanted;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use crate::ui::{ColorMode, ScreenId};
 
 pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
-    artifact::{Artifact, Delete, Download, Expire, ListArtifacts, Upload, Where},
+    artifact::{Artifact, ArtifactScopeArgs, Delete, Download, Expire, ListArtifacts, Upload},
     ci::{Ci, Exec, Job},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
@@ -59,7 +59,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(flatten)]
-    pub(crate) looks: Looks,
+    pub(crate) display: DisplayArgs,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Cli {
 /// Appearance of the full screen, and colors everywhere.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Full screen options")]
-pub(crate) struct Looks {
+pub(crate) struct DisplayArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub(crate) ascii: bool,

@@ -107,14 +107,14 @@ const UNDERSTOOD: &[&str] = &[
 ];
 
 #[test]
-fn the_scripting_surface_is_understood() {
+fn the_scripting_surface_is_parsed() {
     for line in UNDERSTOOD {
         parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 }
 
 #[test]
-fn what_makes_no_sense_is_usage() {
+fn invalid_arguments_are_usage_errors() {
     let lines = [
         "farrier nonsense",
         "farrier task cancel x",

@@ -8,16 +8,16 @@ use clap::{
 };
 
 /// Events that hooks receive.
-pub(super) const HOOK_EVENTS: Known =
-    Known(&["create", "delete", "push", "repository", "workflow_job", "workflow_run"]);
+pub(super) const HOOK_EVENTS: SuggestedValues =
+    SuggestedValues(&["create", "delete", "push", "repository", "workflow_job", "workflow_run"]);
 /// Kinds of events in the event log.
-pub(super) const EVENT_KINDS: Known =
-    Known(&["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"]);
+pub(super) const EVENT_KINDS: SuggestedValues =
+    SuggestedValues(&["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"]);
 /// Types of receivers.
-pub(super) const HOOK_TYPES: Known =
-    Known(&["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"]);
+pub(super) const HOOK_TYPES: SuggestedValues =
+    SuggestedValues(&["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"]);
 /// Scopes of access tokens.
-pub(super) const SCOPES: Known = Known(&[
+pub(super) const SCOPES: SuggestedValues = SuggestedValues(&[
     "all",
     "public-only",
     "read:activitypub",
@@ -43,9 +43,9 @@ pub(super) const SCOPES: Known = Known(&[
 /// Values that the help and the completion list. Any text is accepted: the daemon decides, and a newer one may know
 /// more values.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known(&'static [&'static str]);
+pub(super) struct SuggestedValues(&'static [&'static str]);
 
-impl TypedValueParser for Known {
+impl TypedValueParser for SuggestedValues {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {

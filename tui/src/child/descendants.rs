@@ -30,14 +30,14 @@ pub(super) fn any_left(group: Pid, scope: SignalScope) -> bool {
 
 /// Sends `signal` to the processes of `scope`.
 pub(super) fn send(group: Pid, scope: SignalScope, signal: Signal) {
-    let is_inside = |process: &Process| process.group == group.as_raw_nonzero().get();
-    let (inside, outside): (Vec<_>, Vec<_>) = members(group, scope).into_iter().partition(is_inside);
+    let is_in_group = |process: &Process| process.group == group.as_raw_nonzero().get();
+    let (in_group, outside_group): (Vec<_>, Vec<_>) = members(group, scope).into_iter().partition(is_in_group);
     // The whole group is signalled at once, as by a terminal. An empty group is not signalled: its number may
     // have been reused by another group.
-    if !inside.is_empty() {
+    if !in_group.is_empty() {
         let _ = kill_process_group(group, signal); // its last member may just have ended
     }
-    for process in outside {
+    for process in outside_group {
         send_to(process, signal);
     }
 }

@@ -35,7 +35,7 @@ use self::{
 
 /// Interval between checks for remaining processes. Not all of them are children of this program, so there is
 /// no signal for their end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long to wait for killed processes.
 const KILLED_MAX: Duration = Duration::from_secs(5);
 /// How long to wait until this program is stopped and continued. A process group without a controlling shell is
@@ -129,8 +129,8 @@ pub(crate) async fn run(
             }
             ended = Some(how);
         }
-        let next_look = match deadline {
-            Some(deadline) if ended.is_some() || deadline <= Instant::now() => Some(Instant::now() + LOOK_EVERY),
+        let next_check = match deadline {
+            Some(deadline) if ended.is_some() || deadline <= Instant::now() => Some(Instant::now() + POLL_INTERVAL),
             other => other,
         };
         tokio::select! {
@@ -148,7 +148,7 @@ pub(crate) async fn run(
                 deadline.get_or_insert(Instant::now() + grace);
             }
             _ = running.continued.recv() => running.resume(),
-            () = until(next_look) => {
+            () = until(next_check) => {
                 if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                     send(running.group, scope, Signal::KILL);
                 }
@@ -166,7 +166,7 @@ async fn until(moment: Option<Instant>) {
 
 impl Running {
     /// Starts the command. The inner error is the reason why it could not be started.
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts a process: what the user asked to run")]
+    #[expect(clippy::disallowed_methods, reason = "only this function starts a process: the command of the user")]
     fn start(
         program: &OsStr,
         arguments: &[OsString],
@@ -195,7 +195,7 @@ impl Running {
             Ok(stop_on_output().thread_unblock()?)
         };
         // SAFETY: the closure only makes system calls and allocates nothing.
-        #[expect(unsafe_code, reason = "what must happen in the child before it becomes the command")]
+        #[expect(unsafe_code, reason = "`prepare` must run in the child before it executes the command")]
         let command = unsafe { command.pre_exec(prepare) };
         // The child inherits the signal mask. It moves itself to the foreground from a background process
         // group.
@@ -212,7 +212,7 @@ impl Running {
             }
         };
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let group = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
+        let group = pid.ok_or_else(|| io::Error::other("the process has no id"))?;
         Ok(Ok(Self { group, terminal, continued }))
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    args::{ConfigCommand, Looks},
+    args::{ConfigCommand, DisplayArgs},
     config::{self, Config, ConfigProblem},
     endpoint::variable,
     exit::{self, Failure},
@@ -35,9 +35,9 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> Result<u8, Failure
     let (config, mut problems) = Config::parse(&text);
     match command {
         ConfigCommand::Path => output.text(&path)?,
-        ConfigCommand::Show => output.text(&shown(&config))?,
+        ConfigCommand::Show => output.text(&config_text(&config))?,
         ConfigCommand::Check => {
-            problems.extend(Settings::of(&Looks::default(), &config, variable).1);
+            problems.extend(Settings::of(&DisplayArgs::default(), &config, variable).1);
             return check(path, problems, output);
         }
     }
@@ -60,7 +60,7 @@ fn check(path: String, mut problems: Vec<ConfigProblem>, output: &Output) -> Res
 }
 
 /// Returns the settings in effect, in the format of the file.
-fn shown(config: &Config) -> String {
+fn config_text(config: &Config) -> String {
     let (server, ui) = (&config.server, &config.ui);
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let or = |value: &Option<String>, usual: &str| value.clone().unwrap_or_else(|| usual.to_owned());

@@ -38,7 +38,7 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
                 output.bytes(&bytes.ok_or_else(unknown)?)?;
                 return Ok(exit::OK);
             }
-            output.page(&detail, &detail.delivery.guid, || shown(&detail, request, response))?;
+            output.page(&detail, &detail.delivery.guid, || detail_text(&detail, request, response))?;
         }
         Delivery::Redeliver { deliveries, filter, yes } => {
             return redeliver::run(deliveries, filter, yes, client, output).await;
@@ -70,14 +70,14 @@ async fn rows(filter: FilterArgs, limit: usize, client: &Client) -> Result<Liste
         Some(path) => Some(client.repository(path).await.map_err(Failure::call(format!("looking for {path}")))?.id),
         None => None,
     };
-    let wanted = DeliveryFilter {
+    let query = DeliveryFilter {
         status: filter.status.or(failed).unwrap_or_default(),
         event: filter.event.unwrap_or_default(),
         hook: filter.hook,
         repository,
         since: since.unwrap_or_default(),
     };
-    let listed = list::first(limit, client.deliveries(&wanted), |page: Vec<Row>| page, |row| row.id).await;
+    let listed = list::first(limit, client.deliveries(&query), |page: Vec<Row>| page, |row| row.id).await;
     listed.map_err(Failure::call("listing deliveries"))
 }
 
@@ -101,7 +101,7 @@ fn table(all: &[Row]) -> String {
     table.render()
 }
 
-fn shown(detail: &DeliveryDetail, request: bool, response: bool) -> String {
+fn detail_text(detail: &DeliveryDetail, request: bool, response: bool) -> String {
     let mut text = table(std::slice::from_ref(&detail.delivery));
     for attempt in &detail.history {
         let error = if attempt.error.is_empty() { "delivered" } else { &attempt.error };
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_an_instant_a_day_or_how_long_ago() {
+    fn a_time_is_an_instant_a_day_or_an_age() {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         for (text, expected) in [
             ("2025-01-02T03:04:05Z", "2025-01-02T03:04:05Z"),

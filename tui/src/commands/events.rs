@@ -92,8 +92,8 @@ fn line(event: &Event) -> String {
     let number = event.job_id.or(event.run_id).map(|id| id.to_string()).unwrap_or_default();
     let who = if event.actor.is_empty() { "-" } else { &event.actor };
     let words = [&event.at, &event.kind, &event.repository, who, conclusion, &number, &event.r#ref];
-    let told: Vec<_> = words.iter().filter(|word| !word.is_empty()).map(|word| clean_line(word)).collect();
-    told.join("  ")
+    let parts: Vec<_> = words.iter().filter(|word| !word.is_empty()).map(|word| clean_line(word)).collect();
+    parts.join("  ")
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub(super) async fn run(command: Log, client: &Client, output: &Output) -> Resul
     let filter = match command {
         Log::Show => client.log_filter().await.map_err(Failure::call("requesting the log filter"))?,
         Log::Set { filter } => {
-            let wanted = SetLogFilter { filter: Some(filter) };
-            client.set_log_filter(&wanted).await.map_err(Failure::call("changing the log filter"))?
+            let request = SetLogFilter { filter: Some(filter) };
+            client.set_log_filter(&request).await.map_err(Failure::call("changing the log filter"))?
         }
     };
     output.object(&filter, &filter.filter, || page(&filter))

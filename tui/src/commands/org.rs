@@ -37,15 +37,15 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
             output.page(&org, &org.name, || page(&org))
         }
         Org::Create(args) => {
-            let wanted = CreateOrg {
+            let request = CreateOrg {
                 username: args.name,
                 full_name: args.full_name,
                 description: args.description,
                 visibility: args.visibility,
                 ..CreateOrg::default()
             };
-            let made = client.create_org(args.owner.as_deref(), &wanted).await;
-            let org = made.map_err(Failure::call(format!("creating {}", wanted.username)))?;
+            let created = client.create_org(args.owner.as_deref(), &request).await;
+            let org = created.map_err(Failure::call(format!("creating {}", request.username)))?;
             output.object(&org, &org.name, || format!("Created organization {}", org.name))
         }
         Org::Delete { name, yes } => {

@@ -6,14 +6,14 @@ use super::user::read_secret;
 use crate::{exit::Failure, output::Output, prompt};
 
 pub(super) async fn run(password_stdin: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    let wanted = if password_stdin {
+    let request = if password_stdin {
         from_stdin(client.is_peer()).await?
     } else if prompt::is_possible() {
         from_terminal(client.is_peer()).await?
     } else {
         return Err(Failure::Usage("no terminal to ask for the password; use --password-stdin".into()));
     };
-    client.change_password(&wanted).await.map_err(Failure::call("changing your password"))?;
+    client.change_password(&request).await.map_err(Failure::call("changing your password"))?;
     output.object(&serde_json::json!({ "changed": true }), "", || "Password changed".to_owned())
 }
 
@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn two_lines_are_the_old_and_the_new_password() {
-        let wanted = split("old one\r\nnew one").unwrap();
-        assert_eq!((wanted.old_password.as_str(), wanted.new_password.as_str()), ("old one", "new one"));
+        let request = split("old one\r\nnew one").unwrap();
+        assert_eq!((request.old_password.as_str(), request.new_password.as_str()), ("old one", "new one"));
         assert!(split("only one").is_none() && split("old\n").is_none());
     }
 }

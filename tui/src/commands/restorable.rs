@@ -22,6 +22,6 @@ pub(super) fn note(hint: Option<&str>, output: &Output) {
 /// Returns the day until which an object that is deleted now can be restored; `None` if the deletion is
 /// permanent.
 fn until(days: i64) -> Option<jiff::civil::Date> {
-    let kept = SignedDuration::from_hours(24_i64.checked_mul(days).filter(|_| days > 0)?);
-    Some(clock::now().checked_add(kept).ok()?.to_zoned(TimeZone::UTC).date())
+    let retention = SignedDuration::from_hours(24_i64.checked_mul(days).filter(|_| days > 0)?);
+    Some(clock::now().checked_add(retention).ok()?.to_zoned(TimeZone::UTC).date())
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How often the status is updated.
-const EVERY: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure> {
     let status = client.status().await.map_err(Failure::call("requesting the status"))?;
@@ -28,11 +28,11 @@ pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure>
 /// place, and a daemon that does not answer is reported there.
 pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failure> {
     let mut page_above = output.live_page();
-    let mut seconds = tokio::time::interval(EVERY);
+    let mut seconds = tokio::time::interval(REFRESH_INTERVAL);
     loop {
         seconds.tick().await;
-        let asked = client.status().await.map_err(Failure::call("requesting the status"));
-        match (asked, &mut page_above) {
+        let result = client.status().await.map_err(Failure::call("requesting the status"));
+        match (result, &mut page_above) {
             (Ok(status), None) => output.page(&status, &status.version, || page(&status) + "\n")?,
             (Ok(status), Some(above)) => above.replace(&page(&status))?,
             (Err(failure), None) => return Err(failure),

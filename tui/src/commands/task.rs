@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How often the progress of a task is requested.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Serialize)]
 struct Tasks {
@@ -29,7 +29,7 @@ pub(super) async fn run(command: Task, client: &Client, output: &Output) -> Resu
             let all = Listed::cut(all, limit.items());
             list::show(output, all, |task| task.id, table, |total_count, tasks| Tasks { total_count, tasks })
         }
-        Task::Show { id } => show(&client.task(id).await.map_err(Failure::call(asking(id)))?, output),
+        Task::Show { id } => show(&client.task(id).await.map_err(Failure::call(showing(id)))?, output),
         Task::Wait { id } => show(&follow(client, id, output).await?, output),
         Task::Cancel { id } => {
             let task = client.cancel_task(id).await.map_err(Failure::call(format!("cancelling task {id}")))?;
@@ -38,7 +38,7 @@ pub(super) async fn run(command: Task, client: &Client, output: &Output) -> Resu
     }
 }
 
-fn asking(id: i64) -> String {
+fn showing(id: i64) -> String {
     format!("showing task {id}")
 }
 
@@ -48,13 +48,13 @@ fn show(task: &BackgroundTask, output: &Output) -> Result<(), Failure> {
 
 /// Waits for the end of a task and shows its progress. Fails unless the task succeeds.
 pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<BackgroundTask, Failure> {
-    let mut task = client.task(id).await.map_err(Failure::call(asking(id)))?;
+    let mut task = client.task(id).await.map_err(Failure::call(showing(id)))?;
     let bar = output.progress(&task.repository, None);
     while task.is_running() {
-        bar.set_message(format!("{}: {}", task.repository, far(&task)));
+        bar.set_message(format!("{}: {}", task.repository, phase_progress(&task)));
         bar.set_position(u64::try_from(task.bytes).unwrap_or_default());
-        tokio::time::sleep(LOOK_EVERY).await;
-        task = client.task(id).await.map_err(Failure::call(asking(id)))?;
+        tokio::time::sleep(POLL_INTERVAL).await;
+        task = client.task(id).await.map_err(Failure::call(showing(id)))?;
     }
     bar.finish_and_clear();
     match task.state.as_str() {
@@ -65,7 +65,7 @@ pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<
 }
 
 /// Formats the phase and its progress: `Receiving objects 56 %, 412 of 733`.
-fn far(task: &BackgroundTask) -> String {
+fn phase_progress(task: &BackgroundTask) -> String {
     match progress::percent(task) {
         Some(percent) => format!("{} {percent} %, {} of {}", task.phase, task.done, task.total),
         None => task.phase.clone(),
@@ -76,7 +76,7 @@ fn table(all: &[BackgroundTask]) -> String {
     let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]).with_states("STATE");
     for task in all {
         let (kind, state, began) = (task.kind.clone(), task.state.clone(), time(&task.began_at));
-        let now = if task.is_running() { far(task) } else { task.error.clone() };
+        let now = if task.is_running() { phase_progress(task) } else { task.error.clone() };
         table.row([task.id.to_string(), kind, state, began, task.repository.clone(), now]);
     }
     table.render()
@@ -89,7 +89,7 @@ fn page(task: &BackgroundTask) -> String {
         ("task", format!("{} ({})", task.id, task.kind)),
         ("repository", task.repository.clone()),
         ("state", task.state.clone()),
-        ("progress", far(task)),
+        ("progress", phase_progress(task)),
         ("remaining", left),
         ("bytes", human_bytes(task.bytes)),
         ("speed", speed),

@@ -39,9 +39,9 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
     let scopes = args.scopes.iter().map(|scope| scope.trim().to_owned()).collect();
     let repositories: Vec<TokenRepository> = args.repositories.into_iter().map(limited_to).collect();
     let repositories = (!repositories.is_empty()).then_some(repositories);
-    let wanted = CreateToken { name: args.name, scopes, expires_at, repositories };
+    let request = CreateToken { name: args.name, scopes, expires_at, repositories };
     let doing = format!("creating a token for {}", args.user);
-    let token = client.create_token(&args.user, &wanted).await.map_err(Failure::call(doing))?;
+    let token = client.create_token(&args.user, &request).await.map_err(Failure::call(doing))?;
     if token.sha1.is_empty() {
         return Err(Failure::Other("the daemon created a token but did not return it".into()));
     }

@@ -39,9 +39,9 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
             show(&client.user(&name).await.map_err(Failure::call(format!("showing {name}")))?, output)
         }
         User::Off { name } => {
-            let wanted = api::EditUser { active: Some(false), ..api::EditUser::default() };
+            let request = api::EditUser { active: Some(false), ..api::EditUser::default() };
             let closed =
-                client.edit_user(&name, &wanted).await.map_err(Failure::call(format!("deactivating {name}")))?;
+                client.edit_user(&name, &request).await.map_err(Failure::call(format!("deactivating {name}")))?;
             output.object(&closed, &closed.login, || format!("Deactivated account {}", closed.login))
         }
         User::Delete { name, purge, yes } => {
@@ -88,7 +88,7 @@ fn table(all: &[Account]) -> String {
 async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
     let password = if args.password_stdin { Some(read_secret("--password-stdin").await?) } else { None };
     let doing = format!("changing {}", args.name);
-    let wanted = api::EditUser {
+    let request = api::EditUser {
         // A password that an administrator sets counts as changed.
         must_change_password: password.is_some().then_some(false),
         password,
@@ -100,7 +100,7 @@ async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
         visibility: args.visibility,
         ..api::EditUser::default()
     };
-    let changed = client.edit_user(&args.name, &wanted).await.map_err(Failure::call(doing.as_str()))?;
+    let changed = client.edit_user(&args.name, &request).await.map_err(Failure::call(doing.as_str()))?;
     let Some(new) = args.rename else { return Ok(changed) };
     client.rename_user(&args.name, &new).await.map_err(Failure::call(doing.as_str()))?;
     client.user(&new).await.map_err(Failure::call(doing))
@@ -108,7 +108,7 @@ async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
 
 async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<(), Failure> {
     let password = if args.password_stdin { Some(read_secret("--password-stdin").await?) } else { None };
-    let wanted = api::CreateUser {
+    let request = api::CreateUser {
         username: args.name,
         email: args.email,
         password,
@@ -118,7 +118,7 @@ async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<()
         admin: args.admin,
         ..api::CreateUser::default()
     };
-    let user = client.create_user(&wanted).await.map_err(Failure::call(format!("creating {}", wanted.username)))?;
+    let user = client.create_user(&request).await.map_err(Failure::call(format!("creating {}", request.username)))?;
     output.object(&user, &user.login, || format!("Created account {}", user.login))
 }
 

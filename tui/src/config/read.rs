@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_can_be_said_is_understood() {
+    fn every_setting_is_parsed() {
         let text = r##"
 [server]
 socket = "/run/x.sock"
@@ -228,8 +228,8 @@ error = "#ff0000"
     fn a_problem_has_its_line_and_the_valid_choices() {
         let text = "[ui]\ncolor = \"pink\"\nglyph = 1\nstart = 7\ntitle = true\n[other]\n[keys.hooks]\nx = \"a\"\n";
         let (config, problems) = Reader::read(text);
-        let said: Vec<(usize, bool)> = problems.iter().map(|one| (one.line, one.is_warning)).collect();
-        assert_eq!(said, [(2, false), (3, true), (4, false), (6, true), (8, false)]);
+        let found: Vec<(usize, bool)> = problems.iter().map(|one| (one.line, one.is_warning)).collect();
+        assert_eq!(found, [(2, false), (3, true), (4, false), (6, true), (8, false)]);
         assert_eq!(problems[0].text, "color = \"pink\": must be one of never, 16, 256, true, auto");
         assert!(problems[1].text.contains("known keys: theme, color, glyphs"), "{}", problems[1].text);
         assert!(config.ui.title && config.ui.color.is_none(), "the rest holds");

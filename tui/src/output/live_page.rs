@@ -32,10 +32,11 @@ impl LivePage {
         for (at, line) in page.lines().enumerate() {
             let plain = style::plain(line);
             let is_cut = plain.chars().count() >= columns;
-            let shown = if is_cut { plain.chars().take(columns.saturating_sub(1)).collect() } else { line.to_owned() };
+            let visible =
+                if is_cut { plain.chars().take(columns.saturating_sub(1)).collect() } else { line.to_owned() };
             // Clears the rest of a longer line, and below the last line the rest of a longer page.
             let clear = if at + 1 == self.lines { "\x1b[J" } else { "\x1b[K" };
-            let _ = writeln!(text, "{shown}{clear}");
+            let _ = writeln!(text, "{visible}{clear}");
         }
         text
     }

@@ -95,8 +95,8 @@ impl Output {
 
     fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
         let pretty = self.stdout_is_terminal && !self.format.jsonl;
-        let made = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-        let text = made.map_err(|error| Failure::Other(format!("the result has no JSON form: {error}")))?;
+        let serialized = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text = serialized.map_err(|error| Failure::Other(format!("the result has no JSON form: {error}")))?;
         // JSON escapes all other control characters.
         write(&clean::json(&text))
     }
@@ -173,8 +173,8 @@ const STATE_FIELDS: [&str; 2] = ["health", "state"];
 /// Formats named values, one per line. Empty values are omitted.
 pub(crate) fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let shown = fields.iter().filter(|(_, value)| !value.is_empty());
-    shown.fold(String::new(), |mut text, (name, value)| {
+    let present = fields.iter().filter(|(_, value)| !value.is_empty());
+    present.fold(String::new(), |mut text, (name, value)| {
         let value = clean_line(value);
         let value = if STATE_FIELDS.contains(name) { style::state(&value) } else { value.into_owned() };
         let _ = writeln!(text, "{name:width$}  {value}");

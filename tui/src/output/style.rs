@@ -37,12 +37,12 @@ pub(super) fn current() -> Style {
 /// Whether results have colors. The flag takes precedence over `FARRIER_COLOR`, and that over `NO_COLOR`.
 fn is_colored(flag: Option<ColorMode>, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let from_environment = || variable("FARRIER_COLOR")?.to_str()?.parse().ok();
-    let wish = flag.or_else(from_environment).unwrap_or(ColorMode::Auto);
-    match wish {
+    let mode = flag.or_else(from_environment).unwrap_or(ColorMode::Auto);
+    match mode {
         ColorMode::Auto => {
             is_terminal && variable("NO_COLOR").is_none() && variable("TERM").is_some_and(|term| term != "dumb")
         }
-        ColorMode::Only(_) => "never".parse() != Ok(wish),
+        ColorMode::Only(_) => "never".parse() != Ok(mode),
     }
 }
 

@@ -93,12 +93,12 @@ impl Contents {
 
     /// Writes the zip file and returns it, ready to be read. Blocking.
     pub(crate) fn write(self, level: u8, bar: &ProgressBar) -> Result<File, Failure> {
-        let made = |source| Failure::io("creating a temporary file", source);
+        let failed = |source| Failure::io("creating a temporary file", source);
         let zipped = |path: &Path| {
             let doing = format!("adding {}", path.display());
             move |error: zip::result::ZipError| Failure::io(doing, error.into())
         };
-        let mut writer = ZipWriter::new(tempfile::tempfile().map_err(made)?).set_auto_large_file();
+        let mut writer = ZipWriter::new(tempfile::tempfile().map_err(failed)?).set_auto_large_file();
         for (name, entry) in self.entries {
             let options = options(&entry.metadata, level);
             if entry.metadata.is_dir() {
@@ -111,7 +111,7 @@ impl Contents {
             }
         }
         let mut file = writer.finish().map_err(zipped(Path::new("the directory of the zip file")))?;
-        file.rewind().map_err(made)?;
+        file.rewind().map_err(failed)?;
         Ok(file)
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_begin_below_what_the_paths_have_in_common() {
+    fn names_are_relative_to_the_common_directory() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         fs::create_dir_all(at("a/b/empty")).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_but_not_in_circles() {
+    fn links_are_followed_without_loops() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         fs::create_dir(at("a")).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zip_file_gives_back_what_went_in() {
+    fn a_zip_file_contains_the_collected_files() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("empty")).unwrap();
         fs::write(dir.path().join("run.sh"), "#!/bin/sh\n".repeat(1_000)).unwrap();

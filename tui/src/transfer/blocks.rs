@@ -58,14 +58,14 @@ pub(crate) async fn upload(
         }
     }
     let uploaded = reading.ended().await?.map_err(|source| Failure::io("reading the upload", source))?;
-    let commit = retry::retrying(retry::passing, async || client.put_block_list(url, &ids, mime_type).await);
+    let commit = retry::retrying(retry::is_temporary, async || client.put_block_list(url, &ids, mime_type).await);
     commit.await.map_err(Failure::call("committing the upload"))?;
     Ok(uploaded)
 }
 
 async fn send(client: &Client, url: &SignedUrl, id: String, block: Bytes, bar: &ProgressBar) -> Result<(), Failure> {
     let length = block.len() as u64;
-    let put = retry::retrying(retry::passing, async || client.put_block(url, &id, block.clone()).await);
+    let put = retry::retrying(retry::is_temporary, async || client.put_block(url, &id, block.clone()).await);
     put.await.map_err(Failure::call("uploading a block"))?;
     bar.inc(length);
     Ok(())
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_cut_and_hashed_in_one_go() {
+    fn a_file_is_split_and_hashed_in_one_pass() {
         let (all, uploaded) = blocks(b"hello world\n");
         assert_eq!(all, ["hell", "o wo", "rld\n"]);
         assert_eq!(uploaded.size, 12);
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn reading_ends_when_nobody_wants_more() {
-        let mut wanted = 0;
+    fn reading_stops_when_the_consumer_stops() {
+        let mut calls = 0;
         let read = read_blocks(&mut std::io::repeat(0), 4, |_| {
-            wanted += 1;
-            wanted < 3
+            calls += 1;
+            calls < 3
         });
-        assert_eq!((read.unwrap().size, wanted), (12, 3));
+        assert_eq!((read.unwrap().size, calls), (12, 3));
     }
 
     #[test]

@@ -12,15 +12,15 @@ use super::{names::file_name, sink::Part};
 use crate::{blocking, exit::Failure};
 
 /// Chunks that were received but not written yet.
-const PIECES_MAX: usize = 16;
+const QUEUED_CHUNKS_MAX: usize = 16;
 /// Interval of progress reports, bytes.
-const TELL_EVERY: u64 = 256 << 10;
+const PROGRESS_INTERVAL_BYTES: u64 = 256 << 10;
 
 /// What to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// The tree or the history of a branch, tag or commit, in the format with this file name extension.
-    Of { reference: String, format: &'static str },
+    Reference { reference: String, format: &'static str },
     /// All branches and tags in one bundle.
     All,
 }
@@ -29,7 +29,7 @@ impl Content {
     /// Returns the name of the file.
     pub(crate) fn name(&self, repo: &RepositoryPath) -> String {
         file_name(&match self {
-            Self::Of { reference, format } => format!("{}-{}.{format}", repo.name, reference.replace('/', "-")),
+            Self::Reference { reference, format } => format!("{}-{}.{format}", repo.name, reference.replace('/', "-")),
             Self::All => format!("{}-{}.bundle", repo.owner, repo.name),
         })
     }
@@ -37,7 +37,7 @@ impl Content {
     /// Requests the content.
     pub(crate) async fn begin(&self, client: &Client, repo: &RepositoryPath) -> Result<Chunks, ClientError> {
         match self {
-            Self::Of { reference, format } => client.archive(repo, reference, format).await,
+            Self::Reference { reference, format } => client.archive(repo, reference, format).await,
             Self::All => client.bundle(repo).await,
         }
     }
@@ -47,7 +47,7 @@ impl Content {
 #[derive(Debug)]
 pub(crate) struct Received {
     part: Part,
-    left: Leftover,
+    cleanup: RemoveOnDrop,
 }
 
 impl Received {
@@ -55,66 +55,66 @@ impl Received {
         self.part.have()
     }
 
-    /// Passes the part file to `place`, which gives it its final name. If that fails or is not called, the file
+    /// Passes the part file to `rename`, which gives it its final name. If that fails or is not called, the file
     /// is removed.
-    pub(crate) fn put<T>(mut self, place: impl FnOnce(Part) -> Result<T, Failure>) -> Result<T, Failure> {
-        let put = place(self.part)?;
-        self.left.0 = None;
-        Ok(put)
+    pub(crate) fn save<T>(mut self, rename: impl FnOnce(Part) -> Result<T, Failure>) -> Result<T, Failure> {
+        let saved = rename(self.part)?;
+        self.cleanup.0 = None;
+        Ok(saved)
     }
 }
 
-/// Writes `chunks` to the part file at `place`. `told` is called with the number of bytes received.
+/// Writes `chunks` to the part file at `path`. `on_progress` is called with the number of bytes received.
 pub(crate) async fn receive(
     mut chunks: Chunks,
-    place: PathBuf,
+    path: PathBuf,
     doing: &str,
-    told: impl Fn(u64),
+    on_progress: impl Fn(u64),
 ) -> Result<Received, Failure> {
-    let opened = place.clone();
+    let part_path = path.clone();
     let part = blocking::run(move || {
-        let opening = Part::open(opened.clone()).and_then(|mut part| part.restart().map(|()| part));
-        opening.map_err(|source| Failure::io(format!("opening {}", opened.display()), source))
+        let opening = Part::open(part_path.clone()).and_then(|mut part| part.restart().map(|()| part));
+        opening.map_err(|source| Failure::io(format!("opening {}", part_path.display()), source))
     })
     .await?;
-    let left = Leftover(Some(place));
-    let (sender, pieces) = mpsc::channel::<bytes::Bytes>(PIECES_MAX);
-    let writing = blocking::start(move || write(part, pieces));
+    let cleanup = RemoveOnDrop(Some(path));
+    let (sender, receiver) = mpsc::channel::<bytes::Bytes>(QUEUED_CHUNKS_MAX);
+    let writing = blocking::start(move || write(part, receiver));
     let (mut have, mut last) = (0, 0);
     let received = loop {
         match chunks.next().await {
             None => break Ok(()),
             Some(Err(error)) => break Err(Failure::call(doing)(error)),
-            Some(Ok(piece)) => {
-                have += piece.len() as u64;
-                if sender.send(piece).await.is_err() {
+            Some(Ok(chunk)) => {
+                have += chunk.len() as u64;
+                if sender.send(chunk).await.is_err() {
                     break Ok(());
                 }
             }
         }
-        if have - last >= TELL_EVERY {
+        if have - last >= PROGRESS_INTERVAL_BYTES {
             last = have;
-            told(have);
+            on_progress(have);
         }
     };
     drop(sender);
     let part = writing.ended().await?.map_err(|source| Failure::io(doing, source))?;
     received?;
-    Ok(Received { part, left })
+    Ok(Received { part, cleanup })
 }
 
-fn write(mut part: Part, mut pieces: mpsc::Receiver<bytes::Bytes>) -> std::io::Result<Part> {
-    while let Some(piece) = pieces.blocking_recv() {
-        part.append(&piece)?;
+fn write(mut part: Part, mut receiver: mpsc::Receiver<bytes::Bytes>) -> std::io::Result<Part> {
+    while let Some(chunk) = receiver.blocking_recv() {
+        part.append(&chunk)?;
     }
     Ok(part)
 }
 
 /// Removes an unfinished file when it is dropped, also if the download is cancelled.
 #[derive(Debug)]
-struct Leftover(Option<PathBuf>);
+struct RemoveOnDrop(Option<PathBuf>);
 
-impl Drop for Leftover {
+impl Drop for RemoveOnDrop {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
             // If the removal fails, the suffix `.part` still marks the file as incomplete.
@@ -128,9 +128,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_references_are_no_paths() {
+    fn file_names_contain_no_path_separators() {
         let repo: RepositoryPath = "infra/gateway".parse().unwrap();
-        let of = |reference: &str, format| Content::Of { reference: reference.to_owned(), format }.name(&repo);
+        let of = |reference: &str, format| Content::Reference { reference: reference.to_owned(), format }.name(&repo);
         assert_eq!(of("release/2.4", "tar.gz"), "gateway-release-2.4.tar.gz");
         assert_eq!(of("../../x", "zip"), "gateway-..-..-x.zip");
         assert_eq!(Content::All.name(&repo), "infra-gateway.bundle");

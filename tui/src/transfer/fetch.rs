@@ -13,7 +13,7 @@ use super::{resume, retry, sink::Part};
 use crate::{blocking, exit::Failure};
 
 /// Chunks that were received but not written yet; a chunk has at most a few hundred KiB.
-const PIECES_MAX: usize = 16;
+const QUEUED_CHUNKS_MAX: usize = 16;
 
 /// An artifact to download.
 #[derive(Debug)]
@@ -39,59 +39,61 @@ pub(crate) struct Fetched {
 
 /// The result of one request.
 #[derive(Debug)]
-enum Got {
+enum RequestOutcome {
     /// The complete response is in the part file.
-    All,
+    Complete,
     /// The request failed. The received part of the response is in the part file.
-    Broken(ClientError),
+    Failed(ClientError),
     /// The response was not usable. The part file is empty.
-    Nothing,
+    Unusable,
 }
 
 /// Properties of the content from earlier responses.
 #[derive(Debug, Default)]
-struct Known {
+struct ContentProperties {
     etag: Option<String>,
     content_type: Option<String>,
 }
 
-/// Downloads `wanted` from the URL that `locate` returns, with as many requests as necessary.
+/// Downloads `request` from the URL that `locate` returns, with as many requests as necessary.
 pub(crate) async fn fetch(
     client: &Client,
-    wanted: &DownloadRequest,
+    request: &DownloadRequest,
     locate: impl AsyncFn() -> Result<SignedUrl, ClientError>,
     bar: &ProgressBar,
 ) -> Result<Fetched, Failure> {
-    let mut part = open(wanted).await?;
-    let mut url = retry::retrying(retry::once_reached, &locate).await.map_err(Failure::call("asking for the bytes"))?;
-    let (mut known, mut failures) = (Known::default(), 0);
-    let (mut url_is_fresh, mut asked_again) = (true, false);
+    let mut part = open(request).await?;
+    let mut url = retry::retrying(retry::is_temporary_after_connect, &locate)
+        .await
+        .map_err(Failure::call("requesting the download URL"))?;
+    let (mut properties, mut failures) = (ContentProperties::default(), 0);
+    let (mut url_is_fresh, mut has_restarted) = (true, false);
     loop {
-        match resume::start(part.have(), wanted.size) {
+        match resume::start(part.have(), request.size) {
             resume::Start::Complete => break,
-            resume::Start::Over => restart(&mut part)?,
+            resume::Start::Restart => restart(&mut part)?,
             resume::Start::From(_) => {}
         }
         bar.set_position(part.have());
         let before = part.have();
-        let (back, got) = attempt(client, &url, part, &mut known, wanted, bar).await?;
-        part = back;
-        let error = match got {
-            Got::All => break,
-            Got::Broken(error) => error,
-            Got::Nothing if asked_again => {
+        let (returned, outcome) = attempt(client, &url, part, &mut properties, request, bar).await?;
+        part = returned;
+        let error = match outcome {
+            RequestOutcome::Complete => break,
+            RequestOutcome::Failed(error) => error,
+            RequestOutcome::Unusable if has_restarted => {
                 return Err(Failure::Other("downloading: the daemon sent other bytes than requested".into()));
             }
-            Got::Nothing => {
-                asked_again = true;
+            RequestOutcome::Unusable => {
+                has_restarted = true;
                 continue;
             }
         };
         let refused = error.status().is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 404));
         if refused && !url_is_fresh {
             // Signed URLs expire, possibly during a long download.
-            let again = retry::retrying(retry::passing, &locate).await;
-            url = again.map_err(Failure::call("asking for the bytes again"))?;
+            let again = retry::retrying(retry::is_temporary, &locate).await;
+            url = again.map_err(Failure::call("requesting the download URL again"))?;
             url_is_fresh = true;
             continue;
         }
@@ -102,14 +104,14 @@ pub(crate) async fn fetch(
             None => return Err(Failure::call("downloading")(error)),
         }
     }
-    checked(part, wanted, is_zip(known.content_type.as_deref(), &url))
+    verify(part, request, is_zip(properties.content_type.as_deref(), &url))
 }
 
-async fn open(wanted: &DownloadRequest) -> Result<Part, Failure> {
-    let path = wanted.part.clone();
+async fn open(request: &DownloadRequest) -> Result<Part, Failure> {
+    let path = request.part.clone();
     let doing = format!("opening {}", path.display());
     let mut part = blocking::run(move || Part::open(path).map_err(|source| Failure::io(doing, source))).await?;
-    if wanted.digest.is_empty() {
+    if request.digest.is_empty() {
         // Without a digest, it is unknown whether existing bytes belong to this artifact.
         restart(&mut part)?;
     }
@@ -125,55 +127,60 @@ async fn attempt(
     client: &Client,
     url: &SignedUrl,
     mut part: Part,
-    known: &mut Known,
-    wanted: &DownloadRequest,
+    properties: &mut ContentProperties,
+    request: &DownloadRequest,
     bar: &ProgressBar,
-) -> Result<(Part, Got), Failure> {
-    let download = match client.get_signed(url, part.have(), known.etag.as_deref()).await {
+) -> Result<(Part, RequestOutcome), Failure> {
+    let download = match client.get_signed(url, part.have(), properties.etag.as_deref()).await {
         Ok(download) => download,
-        Err(error) => return Ok((part, Got::Broken(error))),
+        Err(error) => return Ok((part, RequestOutcome::Failed(error))),
     };
-    match resume::answer(part.have(), wanted.size, download.status, download.range) {
+    match resume::answer(part.have(), request.size, download.status, download.range) {
         resume::Write::Append => {}
         resume::Write::Replace => restart(&mut part)?,
-        resume::Write::AskAgain => {
+        resume::Write::Restart => {
             restart(&mut part)?;
-            known.etag = None;
-            return Ok((part, Got::Nothing));
+            properties.etag = None;
+            return Ok((part, RequestOutcome::Unusable));
         }
     }
     bar.set_position(part.have());
-    known.etag.clone_from(&download.etag);
-    known.content_type.clone_from(&download.content_type);
-    receive(part, download, wanted.size, bar).await
+    properties.etag.clone_from(&download.etag);
+    properties.content_type.clone_from(&download.content_type);
+    receive(part, download, request.size, bar).await
 }
 
 /// Writes chunks to the part file on another thread while more are received.
-async fn receive(mut part: Part, mut download: Download, size: u64, bar: &ProgressBar) -> Result<(Part, Got), Failure> {
-    let mut room = size.saturating_sub(part.have());
-    let (sender, mut pieces) = mpsc::channel::<bytes::Bytes>(PIECES_MAX);
+async fn receive(
+    mut part: Part,
+    mut download: Download,
+    size: u64,
+    bar: &ProgressBar,
+) -> Result<(Part, RequestOutcome), Failure> {
+    let mut remaining = size.saturating_sub(part.have());
+    let (sender, mut receiver) = mpsc::channel::<bytes::Bytes>(QUEUED_CHUNKS_MAX);
     let writing = blocking::start(move || {
-        while let Some(piece) = pieces.blocking_recv() {
-            if let Err(error) = part.append(&piece) {
+        while let Some(chunk) = receiver.blocking_recv() {
+            if let Err(error) = part.append(&chunk) {
                 return (part, Err(error));
             }
         }
         (part, Ok(()))
     });
     let received = loop {
-        let piece = match download.chunks.next().await {
-            None => break Got::All,
-            Some(Err(error)) => break Got::Broken(error),
-            Some(Ok(piece)) => piece,
+        let chunk = match download.chunks.next().await {
+            None => break RequestOutcome::Complete,
+            Some(Err(error)) => break RequestOutcome::Failed(error),
+            Some(Ok(chunk)) => chunk,
         };
-        let length = piece.len() as u64;
-        if length > room {
-            break Got::Broken(ClientError::Answer { what: "there are more bytes than were announced" });
+        let length = chunk.len() as u64;
+        if length > remaining {
+            break RequestOutcome::Failed(ClientError::Answer { what: "it is larger than announced" });
         }
-        room -= length;
-        if sender.send(piece).await.is_err() {
+        remaining -= length;
+        if sender.send(chunk).await.is_err() {
             // Writing failed. The error is returned below.
-            break Got::All;
+            break RequestOutcome::Complete;
         }
         bar.inc(length);
     };
@@ -184,17 +191,17 @@ async fn receive(mut part: Part, mut download: Download, size: u64, bar: &Progre
 }
 
 /// Verifies size and digest. Removes the file if they differ, because no part of it can be trusted.
-fn checked(part: Part, wanted: &DownloadRequest, is_zip: bool) -> Result<Fetched, Failure> {
+fn verify(part: Part, request: &DownloadRequest, is_zip: bool) -> Result<Fetched, Failure> {
     let digest = part.digest();
-    let whole = part.have() == wanted.size && (wanted.digest.is_empty() || wanted.digest == digest);
-    if whole {
+    let is_complete = part.have() == request.size && (request.digest.is_empty() || request.digest == digest);
+    if is_complete {
         return Ok(Fetched { part, is_zip, digest });
     }
     let text = format!(
-        "what was downloaded is not the artifact: {} bytes with {digest} instead of {} bytes with {}",
+        "the downloaded content is not the artifact: {} bytes with {digest} instead of {} bytes with {}",
         part.have(),
-        wanted.size,
-        wanted.digest
+        request.size,
+        request.digest
     );
     part.discard().map_err(|source| Failure::io("removing an incomplete download", source))?;
     Err(Failure::Other(text))
@@ -212,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zip_files_are_recognised_by_type_or_address() {
+    fn zip_files_are_recognized_by_type_or_address() {
         let url = |text| SignedUrl::new(text).unwrap();
         assert!(is_zip(Some("application/zip"), &url("/a/raw?x")));
         assert!(is_zip(Some("Application/X-Zip-Compressed; charset=binary"), &url("/a/raw?x")));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn zip_files_are_named_so() {
+    fn zip_files_get_the_extension() {
         assert_eq!(saved_name("dist", true), "dist.zip");
         assert_eq!(saved_name("dist.ZIP", true), "dist.ZIP");
         assert_eq!(saved_name("dist.tar", false), "dist.tar");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finished_belongs_to_its_bytes() {
+    fn part_files_are_named_after_id_and_digest() {
         assert_eq!(part_name("a/b", 7, "sha256:0123456789abcdef"), "b.7-0123456789ab.part");
         assert_eq!(part_name("b", 7, "../x"), "b.7-.part");
     }

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_usage() {
+    fn invalid_combinations_are_usage_errors() {
         for refused in [
             planned(&["dir"], None, true),
             planned(&["a", "b"], Some("x"), true),

@@ -13,7 +13,7 @@ pub(crate) enum Start {
     /// Request the content from this offset on.
     From(u64),
     /// Discard the file and request all of it.
-    Over,
+    Restart,
 }
 
 /// Decides on the next request. `size` is the size according to the list.
@@ -21,7 +21,7 @@ pub(crate) fn start(have: u64, size: u64) -> Start {
     match have {
         0 => Start::From(0),
         have if have == size => Start::Complete,
-        have if have > size => Start::Over,
+        have if have > size => Start::Restart,
         have => Start::From(have),
     }
 }
@@ -34,7 +34,7 @@ pub(crate) enum Write {
     /// Discard the file and write the body.
     Replace,
     /// Discard the file and repeat the request for all of the content.
-    AskAgain,
+    Restart,
 }
 
 /// Decides what to do with the response to a request for the content from offset `have` on.
@@ -46,7 +46,7 @@ pub(crate) fn answer(have: u64, size: u64, status: StatusCode, range: Option<Con
         {
             Write::Append
         }
-        _ => Write::AskAgain,
+        _ => Write::Restart,
     }
 }
 
@@ -55,13 +55,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_used_if_it_can_be_part_of_the_whole() {
+    fn a_part_file_is_continued_if_it_is_not_too_long() {
         let cases = [
             (0, 10, Start::From(0)),
             (0, 0, Start::From(0)),
             (4, 10, Start::From(4)),
             (10, 10, Start::Complete),
-            (11, 10, Start::Over),
+            (11, 10, Start::Restart),
         ];
         for (have, size, expected) in cases {
             assert_eq!(start(have, size), expected, "{have} of {size}");
@@ -69,15 +69,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_range_that_was_asked_for_is_appended() {
+    fn only_the_requested_range_is_appended() {
         let range = |start, total| Some(ContentRange { start, total });
         let cases = [
             (StatusCode::PARTIAL_CONTENT, range(Some(4), Some(10)), Write::Append),
             (StatusCode::PARTIAL_CONTENT, range(Some(4), None), Write::Append),
-            (StatusCode::PARTIAL_CONTENT, range(Some(3), Some(10)), Write::AskAgain),
-            (StatusCode::PARTIAL_CONTENT, range(Some(4), Some(11)), Write::AskAgain),
-            (StatusCode::PARTIAL_CONTENT, None, Write::AskAgain),
-            (StatusCode::RANGE_NOT_SATISFIABLE, range(None, Some(10)), Write::AskAgain),
+            (StatusCode::PARTIAL_CONTENT, range(Some(3), Some(10)), Write::Restart),
+            (StatusCode::PARTIAL_CONTENT, range(Some(4), Some(11)), Write::Restart),
+            (StatusCode::PARTIAL_CONTENT, None, Write::Restart),
+            (StatusCode::RANGE_NOT_SATISFIABLE, range(None, Some(10)), Write::Restart),
             // The bytes are no longer those that the tag was given for, or ranges are not served.
             (StatusCode::OK, None, Write::Replace),
         ];

@@ -19,25 +19,25 @@ pub(crate) fn delay(failures: usize) -> Option<Duration> {
 }
 
 /// Rule for requests during an operation: the daemon was reachable, so every temporary error is retried.
-pub(crate) fn passing(error: &ClientError) -> bool {
+pub(crate) fn is_temporary(error: &ClientError) -> bool {
     error.is_transient()
 }
 
 /// Rule for the first request: if the daemon is not reachable, fail immediately.
-pub(crate) fn once_reached(error: &ClientError) -> bool {
+pub(crate) fn is_temporary_after_connect(error: &ClientError) -> bool {
     error.is_transient() && !matches!(error, ClientError::Unreachable { .. })
 }
 
-/// Repeats a request until it succeeds, fails with an error for which `worth` returns false, or has failed too
+/// Repeats a request until it succeeds, fails with an error for which `is_retryable` returns false, or has failed too
 /// often. Only for requests that can be repeated safely.
 pub(crate) async fn retrying<T>(
-    worth: fn(&ClientError) -> bool,
+    is_retryable: fn(&ClientError) -> bool,
     call: impl AsyncFn() -> Result<T, ClientError>,
 ) -> Result<T, ClientError> {
     let mut failures = 0;
     loop {
         let error = match call().await {
-            Err(error) if worth(&error) => error,
+            Err(error) if is_retryable(&error) => error,
             result => return result,
         };
         failures += 1;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_end() {
+    fn pauses_grow_and_end() {
         let waits: Vec<_> = (1..).map_while(delay).collect();
         assert_eq!(waits, DELAYS);
         assert!(waits.is_sorted());
@@ -61,14 +61,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_pass_is_not_tried_again() {
+    async fn permanent_errors_are_not_retried() {
         let calls = std::cell::Cell::new(0);
-        let result: Result<(), _> = retrying(passing, async || {
+        let result: Result<(), _> = retrying(is_temporary, async || {
             calls.set(calls.get() + 1);
             if calls.get() == 1 {
                 Err(ClientError::Silent { seconds: 1 })
             } else {
-                Err(ClientError::Answer { what: "odd" })
+                Err(ClientError::Answer { what: "it is invalid" })
             }
         })
         .await;

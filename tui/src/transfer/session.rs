@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_scope_of_the_artifact_service_tells_run_and_job() {
+    fn the_first_artifact_scope_names_run_and_job() {
         let cases = [
             (r#"{"scp":"Actions.Results:21:49"}"#, Some(("21", "49"))),
             (r#"{"exp":1,"scp":"a Actions.Results:a-b:c Actions.Results:x:y"}"#, Some(("a-b", "c"))),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_has_no_scope() {
+    fn an_invalid_token_has_no_scope() {
         let good = token(r#"{"scp":"Actions.Results:1:2"}"#);
         assert!(scope(&format!("{good}\n")).is_some());
         for bad in ["", "a.b", "a.b.c.d", "..", "a.!!.c", &format!("{good}.x")] {

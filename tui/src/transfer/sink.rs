@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_only_replaced_by_force() {
+    fn existing_files_are_replaced_only_with_force() {
         let dir = tempfile::tempdir().unwrap();
         let (path, target) = (dir.path().join("x.part"), dir.path().join("x"));
         std::fs::write(&target, "old").unwrap();

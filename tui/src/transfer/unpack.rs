@@ -38,8 +38,8 @@ pub(crate) fn unpack(file: File, directory: &Path, force: bool) -> Result<usize,
         io::copy(&mut entry, &mut file).map_err(failed)?;
         // An existing file is kept until the new one is complete, so that a full disk or a damaged entry does
         // not destroy it.
-        let placed = if force { file.persist(&path) } else { file.persist_noclobber(&path) };
-        placed.map_err(|error| failed(error.error))?;
+        let persisted = if force { file.persist(&path) } else { file.persist_noclobber(&path) };
+        persisted.map_err(|error| failed(error.error))?;
         files += 1;
     }
     Ok(files)
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_entry_does_not_cost_the_file_that_it_would_replace() {
+    fn a_damaged_entry_keeps_the_existing_file() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a"), "old").unwrap();
         let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_only_replaced_by_force() {
+    fn existing_files_are_replaced_only_with_force() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a"), "old").unwrap();
         let refused = unpack(with_file("a"), dir.path(), false).unwrap_err();

@@ -36,7 +36,7 @@ use std::{io::IsTerminal as _, process::ExitCode};
 
 pub(crate) use self::{caps::ColorMode, screens::ScreenId, settings::Settings};
 use crate::{
-    args::{Global, Looks},
+    args::{DisplayArgs, Global},
     config::{self, Config},
     endpoint::variable,
     exit::Failure,
@@ -48,7 +48,7 @@ pub(crate) fn is_available() -> bool {
 }
 
 /// Shows the full screen until the user quits.
-pub(crate) fn open(global: &Global, looks: &Looks) -> Result<ExitCode, Failure> {
+pub(crate) fn open(global: &Global, looks: &DisplayArgs) -> Result<ExitCode, Failure> {
     let (config, mut problems) = Config::parse(&config::text(variable).unwrap_or_default());
     let (settings, more) = Settings::of(looks, &config, variable);
     problems.extend(more);
@@ -57,7 +57,7 @@ pub(crate) fn open(global: &Global, looks: &Looks) -> Result<ExitCode, Failure> 
 }
 
 /// Returns the key bindings, by scope.
-pub(crate) fn keys() -> Vec<crate::KeysOfPlace> {
+pub(crate) fn keys() -> Vec<crate::ScreenKeys> {
     keymap::manual()
 }
 

@@ -10,7 +10,7 @@ use super::{
     times::Times,
 };
 use crate::{
-    args::Looks,
+    args::DisplayArgs,
     config::{Config, ConfigProblem, ThemeSetting},
 };
 
@@ -61,7 +61,7 @@ pub(crate) enum Clipboard {
 impl Settings {
     /// Precedence: flags, environment, file. Also returns the problems in the file.
     pub(crate) fn of(
-        looks: &Looks,
+        looks: &DisplayArgs,
         config: &Config,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> (Self, Vec<ConfigProblem>) {
@@ -121,7 +121,7 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self::of(&Looks::default(), &Config::default(), |_| None).0
+        Self::of(&DisplayArgs::default(), &Config::default(), |_| None).0
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::ui::caps::{Colors, Glyphs};
 
-    fn settings(text: &str, looks: &Looks) -> (Settings, Vec<ConfigProblem>) {
+    fn settings(text: &str, looks: &DisplayArgs) -> (Settings, Vec<ConfigProblem>) {
         let (config, problems) = Config::parse(text);
         assert_eq!(problems, [], "{text}");
         Settings::of(looks, &config, |name| (name == "LANG").then(|| "C.UTF-8".into()))
@@ -172,12 +172,15 @@ mod tests {
     #[test]
     fn flags_come_before_the_file() {
         let file = "[ui]\ncolor = \"256\"\nglyphs = \"ascii\"\nstart = \"hooks\"\n[server]\nread_only = true\n";
-        let (from_file, problems) = settings(file, &Looks::default());
+        let (from_file, problems) = settings(file, &DisplayArgs::default());
         assert_eq!(problems, []);
         assert_eq!((from_file.look.colors, from_file.look.glyphs), (Colors::Many, Glyphs::Ascii));
         assert_eq!((from_file.start, from_file.read_only), (Some(ScreenId::Hooks), true));
-        let looks =
-            Looks { color: Some("never".parse().unwrap()), screen: "artifacts".parse().ok(), ..Looks::default() };
+        let looks = DisplayArgs {
+            color: Some("never".parse().unwrap()),
+            screen: "artifacts".parse().ok(),
+            ..DisplayArgs::default()
+        };
         let (flagged, _) = settings(file, &looks);
         assert_eq!((flagged.look.colors, flagged.start), (Colors::Never, Some(ScreenId::Artifacts)));
     }
@@ -186,12 +189,12 @@ mod tests {
     fn themes_of_a_file_build_on_one_another_and_say_what_is_wrong() {
         let file =
             "[ui]\ntheme = \"b\"\n[theme.a]\nbase = \"dark\"\n[theme.b]\nbase = \"a\"\nok = \"blue\"\nx = \"red\"\n";
-        let (made, problems) = settings(file, &Looks::default());
+        let (made, problems) = settings(file, &DisplayArgs::default());
         assert_eq!(made.look.theme, Theme::named("dark").unwrap().with("ok", "blue").unwrap());
         assert_eq!((problems.len(), problems[0].line), (1, 8));
-        let (made, problems) = settings("[ui]\ntheme = \"pink\"\n", &Looks::default());
+        let (made, problems) = settings("[ui]\ntheme = \"pink\"\n", &DisplayArgs::default());
         assert_eq!(made.look.theme, Theme::default());
         assert!(problems[0].text.contains("high-contrast"), "{}", problems[0].text);
-        assert_eq!(settings("[ui]\ntheme = \"mono\"\n", &Looks::default()).0.look.colors, Colors::Never);
+        assert_eq!(settings("[ui]\ntheme = \"mono\"\n", &DisplayArgs::default()).0.look.colors, Colors::Never);
     }
 }

@@ -232,7 +232,7 @@ mod tests {
 
     fn archive() -> Ask {
         let repo = "a/b".parse().unwrap();
-        let content = Content::Of { reference: "main".into(), format: "zip" };
+        let content = Content::Reference { reference: "main".into(), format: "zip" };
         Ask::Archive { repo, content, existing: Existing::default() }
     }
 

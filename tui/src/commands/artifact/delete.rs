@@ -30,18 +30,18 @@ struct Outcomes {
 }
 
 pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Result<u8, Failure> {
-    let place = ArtifactSource::resolve(&args.place, global).await?;
+    let source = ArtifactSource::resolve(&args.scope, global).await?;
     let mut found = Vec::new();
     for word in args.artifacts {
-        let artifact = place.only(&word).await;
+        let artifact = source.only(&word).await;
         found.push((word, artifact));
     }
     let selected: Vec<&SelectedArtifact> = found.iter().filter_map(|(_, artifact)| artifact.as_ref().ok()).collect();
-    let hint = match (selected.first(), &place) {
+    let hint = match (selected.first(), &source) {
         // The token of a job may not read the status.
         (None, _) | (_, ArtifactSource::Run { .. }) => None,
         (Some(first), _) => {
-            restorable::hint(place.client(), &format!("farrier artifact restore {}", first.artifact.id)).await
+            restorable::hint(source.client(), &format!("farrier artifact restore {}", first.artifact.id)).await
         }
     };
     if !selected.is_empty() {
@@ -51,7 +51,7 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
     for (word, artifact) in found {
         let (id, result) = match artifact {
             Ok(found) => {
-                let deleted = place.delete(&found).await;
+                let deleted = source.delete(&found).await;
                 (Some(found.artifact.id), deleted.map_err(Failure::call(format!("deleting {word}"))))
             }
             Err(failure) => (None, Err(failure)),

@@ -30,8 +30,8 @@ struct Saved {
 }
 
 pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Result<u8, Failure> {
-    let place = ArtifactSource::resolve(&args.place, global).await?;
-    let found = place.find(&args.artifact).await?;
+    let source = ArtifactSource::resolve(&args.scope, global).await?;
+    let found = source.find(&args.artifact).await?;
     let newest = found.into_iter().max_by_key(|found| found.artifact.id);
     let found = newest.ok_or_else(|| Failure::NotFound(format!("artifact {} does not exist", args.artifact)))?;
     let artifact = &found.artifact;
@@ -46,13 +46,13 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
     }
     std::fs::create_dir_all(&directory)
         .map_err(|source| Failure::io(format!("creating {}", directory.display()), source))?;
-    let wanted = DownloadRequest {
+    let request = DownloadRequest {
         size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
         digest: artifact.digest.clone(),
         part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),
     };
-    let bar = output.progress(&artifact.name, Some(wanted.size));
-    let fetched = fetch::fetch(place.client(), &wanted, async || place.location(&found).await, &bar).await;
+    let bar = output.progress(&artifact.name, Some(request.size));
+    let fetched = fetch::fetch(source.client(), &request, async || source.location(&found).await, &bar).await;
     bar.finish_and_clear();
     let saved = save(fetched?, target, &args, &found).await?;
     output.object(&saved, &saved.path.display().to_string(), || {

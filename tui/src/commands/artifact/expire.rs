@@ -28,15 +28,15 @@ struct Outcomes {
 pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Result<u8, Failure> {
     let expires_at =
         args.at.as_deref().map(moment::read).transpose().map_err(|why| Failure::Usage(format!("--at: {why}")))?;
-    let wanted = EditArtifact { expires_at, days: args.days };
-    let place = ArtifactSource::resolve(&args.place, global).await?;
-    if let ArtifactSource::Run { .. } = place {
+    let request = EditArtifact { expires_at, days: args.days };
+    let source = ArtifactSource::resolve(&args.scope, global).await?;
+    if let ArtifactSource::Run { .. } = source {
         let text = "the token of a job cannot change the expiry of artifacts; use --repo OWNER/NAME and your own token";
         return Err(Failure::Usage(text.into()));
     }
     let (mut outcomes, mut batch) = (Vec::new(), BatchResult::default());
     for word in args.artifacts {
-        let outcome = match batch.count(one(&place, &word, &wanted).await, output) {
+        let outcome = match batch.count(one(&source, &word, &request).await, output) {
             Ok(set) => Outcome { artifact: word, id: Some(set.id), expires_at: Some(set.expires_at), error: None },
             Err(error) => Outcome { artifact: word, id: None, expires_at: None, error: Some(error) },
         };
@@ -46,9 +46,9 @@ pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Resul
     Ok(batch.code())
 }
 
-async fn one(place: &ArtifactSource, word: &str, wanted: &EditArtifact) -> Result<FoundArtifact, Failure> {
-    let found = place.only(word).await?;
-    let set = place.client().edit_artifact(found.artifact.id, wanted).await;
+async fn one(source: &ArtifactSource, word: &str, request: &EditArtifact) -> Result<FoundArtifact, Failure> {
+    let found = source.only(word).await?;
+    let set = source.client().edit_artifact(found.artifact.id, request).await;
     set.map_err(Failure::call(format!("changing the expiry of {word}")))
 }
 

@@ -13,25 +13,25 @@ use crate::{
 #[derive(Serialize)]
 struct Artifacts<'a> {
     total_count: usize,
-    artifacts: Vec<Shown<'a>>,
+    artifacts: Vec<ArtifactEntry<'a>>,
 }
 
 /// An artifact, with its repository and job if the daemon sent them.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Shown<'a> {
-    Alone(&'a Artifact),
-    Whole(&'a FoundArtifact),
+enum ArtifactEntry<'a> {
+    Plain(&'a Artifact),
+    Detailed(&'a FoundArtifact),
 }
 
-fn shown(found: &SelectedArtifact) -> Shown<'_> {
-    found.whole.as_deref().map_or(Shown::Alone(&found.artifact), Shown::Whole)
+fn entry(found: &SelectedArtifact) -> ArtifactEntry<'_> {
+    found.details.as_deref().map_or(ArtifactEntry::Plain(&found.artifact), ArtifactEntry::Detailed)
 }
 
 pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -> Result<u8, Failure> {
-    let place = ArtifactSource::resolve(&args.place, global).await?;
+    let source = ArtifactSource::resolve(&args.scope, global).await?;
     let (format, limit) = (output.format(), args.limit.items());
-    let mut listing = place.list(args.name.as_deref());
+    let mut listing = source.list(args.name.as_deref());
     let (mut all, mut count) = (Vec::new(), 0);
     while count < limit {
         let Some(page) = listing.next().await.map_err(Failure::call("listing artifacts"))? else { break };
@@ -42,7 +42,7 @@ pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -
             page.truncate(page.len() - count.saturating_sub(limit));
             // Each page is printed immediately, so that a consumer such as `head` can stop early.
             for found in page {
-                output.object(&shown(&found), &found.artifact.id.to_string(), String::new)?;
+                output.object(&entry(&found), &found.artifact.id.to_string(), String::new)?;
             }
         } else {
             all.extend(page);
@@ -50,10 +50,10 @@ pub(super) async fn run(args: ListArtifacts, global: &Global, output: &Output) -
     }
     let all = listing.listed(all, limit);
     if format.json {
-        let artifacts: Vec<Shown<'_>> = all.items.iter().map(shown).collect();
+        let artifacts: Vec<ArtifactEntry<'_>> = all.items.iter().map(entry).collect();
         output.object(&Artifacts { total_count: artifacts.len(), artifacts }, "", String::new)?;
     } else if !format.jsonl && !format.quiet {
-        let all_repositories = matches!(place, ArtifactSource::All { .. });
+        let all_repositories = matches!(source, ArtifactSource::All { .. });
         output.table(&if all_repositories { table_of_all(&all.items) } else { table(&all.items) })?;
         all.note(output);
     }
@@ -77,9 +77,10 @@ fn table(all: &[SelectedArtifact]) -> String {
 
 fn table_of_all(all: &[SelectedArtifact]) -> String {
     let mut table = Table::new(["ID", "RUN", "SIZE", "CREATED", "EXPIRES", "REPOSITORY", "JOB", "NAME"]);
-    for SelectedArtifact { artifact, whole, .. } in all {
-        let (repository, job) =
-            whole.as_ref().map_or_else(Default::default, |whole| (whole.repository.clone(), whole.job.name.clone()));
+    for SelectedArtifact { artifact, details, .. } in all {
+        let (repository, job) = details
+            .as_ref()
+            .map_or_else(Default::default, |details| (details.repository.clone(), details.job.name.clone()));
         table.row([
             artifact.id.to_string(),
             artifact.workflow_run.id.to_string(),

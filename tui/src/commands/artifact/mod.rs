@@ -19,7 +19,7 @@ pub(super) async fn run(command: Artifact, global: &Global, output: &Output) -> 
     match command {
         Artifact::Upload(args) => upload::run(args, global, output).await,
         Artifact::List(args) if args.deleted => {
-            deleted::list(args.place.repo.as_ref(), args.limit.items(), global, output).await
+            deleted::list(args.scope.repo.as_ref(), args.limit.items(), global, output).await
         }
         Artifact::List(args) => list::run(args, global, output).await,
         Artifact::Download(args) => download::run(args, global, output).await,

@@ -11,7 +11,7 @@ use farrier_proto::results::list_artifacts_response::MonolithArtifact;
 use http::StatusCode;
 
 use crate::{
-    args::{Global, Where},
+    args::{ArtifactScopeArgs, Global},
     commands::list::Listed,
     endpoint::{self, variable},
     exit::Failure,
@@ -32,7 +32,7 @@ pub(super) struct SelectedArtifact {
     pub(super) artifact: Artifact,
     scope: Option<RunScope>,
     /// The artifact in the list of all repositories, with its repository and job.
-    pub(super) whole: Option<Box<FoundArtifact>>,
+    pub(super) details: Option<Box<FoundArtifact>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -60,28 +60,28 @@ pub(super) fn same(a: &RepositoryPath, b: &RepositoryPath) -> bool {
     a.owner.eq_ignore_ascii_case(&b.owner) && a.name.eq_ignore_ascii_case(&b.name)
 }
 
-fn choose(place: &Where, variable: impl Fn(&str) -> Option<OsString>) -> Result<Choice, Failure> {
+fn choose(args: &ArtifactScopeArgs, variable: impl Fn(&str) -> Option<OsString>) -> Result<Choice, Failure> {
     let own = own_repository(&variable);
     let own_run = variable("GITHUB_RUN_ID").and_then(|run| run.to_str()?.parse().ok());
-    if let Some(repo) = &place.repo {
+    if let Some(repo) = &args.repo {
         // Runs of another repository have other ids.
         let inherited = own_run.filter(|_| own.as_ref().is_some_and(|own| same(own, repo)));
-        return Ok(Choice::Repository { repo: repo.clone(), run: place.run.or(inherited) });
+        return Ok(Choice::Repository { repo: repo.clone(), run: args.run.or(inherited) });
     }
     if let Some((scope, token)) = own_job(&variable)?
-        && place.run.is_none_or(|run| run.to_string() == scope.run)
+        && args.run.is_none_or(|run| run.to_string() == scope.run)
     {
         return Ok(Choice::Run { scope, token });
     }
     Ok(match own {
-        Some(repo) => Choice::Repository { repo, run: place.run.or(own_run) },
-        None => Choice::All { run: place.run },
+        Some(repo) => Choice::Repository { repo, run: args.run.or(own_run) },
+        None => Choice::All { run: args.run },
     })
 }
 
 impl ArtifactSource {
-    pub(super) async fn resolve(place: &Where, global: &Global) -> Result<Self, Failure> {
-        Ok(match choose(place, variable)? {
+    pub(super) async fn resolve(args: &ArtifactScopeArgs, global: &Global) -> Result<Self, Failure> {
+        Ok(match choose(args, variable)? {
             Choice::All { run } => Self::All { client: endpoint::connect(global).await?, run },
             Choice::Repository { repo, run } => {
                 Self::Repository { client: endpoint::connect(global).await?, repo, run }
@@ -217,28 +217,28 @@ impl Listing<'_> {
 impl SelectedArtifact {
     /// The repository of an artifact that was found among all repositories.
     fn repository(&self) -> Result<RepositoryPath, ClientError> {
-        let path = self.whole.as_ref().and_then(|whole| whole.repository.parse().ok());
+        let path = self.details.as_ref().and_then(|details| details.repository.parse().ok());
         path.ok_or(ClientError::Answer { what: "it names no repository" })
     }
 }
 
 fn of_repository(artifact: Artifact) -> SelectedArtifact {
-    SelectedArtifact { artifact, scope: None, whole: None }
+    SelectedArtifact { artifact, scope: None, details: None }
 }
 
-fn of_all(whole: FoundArtifact) -> SelectedArtifact {
+fn of_all(details: FoundArtifact) -> SelectedArtifact {
     let artifact = Artifact {
-        id: whole.id,
-        name: whole.name.clone(),
-        size_in_bytes: whole.size_in_bytes,
-        expired: whole.expired,
-        digest: whole.digest.clone(),
-        created_at: whole.created_at.clone(),
-        expires_at: whole.expires_at.clone(),
-        workflow_run: whole.workflow_run.clone(),
+        id: details.id,
+        name: details.name.clone(),
+        size_in_bytes: details.size_in_bytes,
+        expired: details.expired,
+        digest: details.digest.clone(),
+        created_at: details.created_at.clone(),
+        expires_at: details.expires_at.clone(),
+        workflow_run: details.workflow_run.clone(),
         ..Artifact::default()
     };
-    SelectedArtifact { artifact, scope: None, whole: Some(Box::new(whole)) }
+    SelectedArtifact { artifact, scope: None, details: Some(Box::new(details)) }
 }
 
 /// Converts a 404 to `None`.
@@ -264,7 +264,7 @@ fn of_run(found: MonolithArtifact) -> SelectedArtifact {
         ..Artifact::default()
     };
     let scope = RunScope { run: found.workflow_run_backend_id, job: found.workflow_job_run_backend_id };
-    SelectedArtifact { artifact, scope: Some(scope), whole: None }
+    SelectedArtifact { artifact, scope: Some(scope), details: None }
 }
 
 #[cfg(test)]
@@ -277,10 +277,10 @@ mod tests {
     const RUN: (&str, &str) = ("GITHUB_RUN_ID", "7");
 
     fn chosen(repo: Option<&str>, run: Option<i64>, set: &[(&str, &str)]) -> Result<String, u8> {
-        let place = Where { repo: repo.map(|repo| repo.parse().unwrap()), run };
+        let args = ArtifactScopeArgs { repo: repo.map(|repo| repo.parse().unwrap()), run };
         let set: Vec<(String, OsString)> = set.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect();
         let variable = |name: &str| set.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
-        match choose(&place, variable) {
+        match choose(&args, variable) {
             Ok(Choice::All { run }) => Ok(format!("all {run:?}")),
             Ok(Choice::Repository { repo, run }) => Ok(format!("{repo} {run:?}")),
             Ok(Choice::Run { scope, .. }) => Ok(format!("run {} job {}", scope.run, scope.job)),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_that_is_named_wins_over_the_job() {
+    fn a_named_repository_overrides_the_job() {
         let cases = [
             (chosen(Some("o/r"), None, &[]), Ok("o/r None".into())),
             (chosen(Some("o/r"), Some(3), &[TOKEN, REPO, RUN]), Ok("o/r Some(3)".into())),

@@ -42,9 +42,9 @@ struct Uploaded {
 pub(super) async fn run(args: Upload, global: &Global, output: &Output) -> Result<u8, Failure> {
     // Problems with the files are reported before a job is started.
     let plan = plan::plan(&args.paths, args.name.as_deref(), args.raw, Path::is_dir)?;
-    let inside = inside(&args)?;
+    let current = current_job(&args)?;
     let file = source(&args, &plan, output).await?;
-    let uploaded = match inside {
+    let uploaded = match current {
         Some((scope, token)) => {
             let client = endpoint::connect_job(global, token).await?;
             upload(&client, &scope, &plan, file, &args, output).await?
@@ -66,12 +66,12 @@ fn page(uploaded: &Uploaded) -> String {
 
 /// Returns the job to which the upload belongs; `None` if a new job is needed, which is also the case if
 /// another repository or run was requested.
-fn inside(args: &Upload) -> Result<Option<(RunScope, Token)>, Failure> {
-    let elsewhere = match (&args.repo, own_repository(variable)) {
-        (Some(asked), Some(own)) => !same(asked, &own),
+fn current_job(args: &Upload) -> Result<Option<(RunScope, Token)>, Failure> {
+    let is_other_repository = match (&args.repo, own_repository(variable)) {
+        (Some(requested), Some(own)) => !same(requested, &own),
         _ => false,
     };
-    if elsewhere {
+    if is_other_repository {
         return Ok(None);
     }
     let job = own_job(variable)?;
@@ -105,14 +105,14 @@ async fn in_own_job(
     let repo = repo.ok_or_else(|| Failure::Usage("no repository; use --repo OWNER/NAME".into()))?;
     let client = endpoint::connect(global).await?;
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
-    let wanted = BeginRun {
+    let request = BeginRun {
         repo: repo.to_string(),
         run_id: args.run,
         job: "artifact upload".into(),
         lease_secs: Some(ci::lease::LEASE_SECS),
         ..BeginRun::default()
     };
-    let job = ci::begin(&client, &wanted).await?;
+    let job = ci::begin(&client, &request).await?;
     let result = tokio::select! {
         result = as_job(&client, &job, plan, file, args, output) => result,
         () = ci::lease::keep(&client, job.job_id) => {
@@ -143,9 +143,9 @@ async fn as_job(
     args: &Upload,
     output: &Output,
 ) -> Result<Uploaded, Failure> {
-    let odd = || Failure::Other("the daemon began a job, but its token is not valid".into());
-    let scope = session::scope(&job.token).ok_or_else(odd)?;
-    let client = client.with_token(Some(Token::new(&job.token).map_err(|_| odd())?));
+    let invalid_token = || Failure::Other("the daemon began a job, but its token is not valid".into());
+    let scope = session::scope(&job.token).ok_or_else(invalid_token)?;
+    let client = client.with_token(Some(Token::new(&job.token).map_err(|_| invalid_token())?));
     upload(&client, &scope, plan, file, args, output).await
 }
 
@@ -160,14 +160,14 @@ async fn upload(
     let limit = variable("GITHUB_RETENTION_DAYS").and_then(|days| days.to_str()?.parse().ok());
     let expires_at = expiry(args.retention_days, limit, clock::now());
     let create = async || client.create_run_artifact(scope, &plan.name, &plan.mime_type, expires_at).await;
-    let url = retry::retrying(retry::once_reached, create).await;
+    let url = retry::retrying(retry::is_temporary_after_connect, create).await;
     let url = url.map_err(Failure::call(format!("creating {}", plan.name)))?;
     let bar = output.progress(&plan.name, file.metadata().map(|metadata| metadata.len()).ok());
     let sent = blocks::upload(client, &url, file, &plan.mime_type, usize::from(args.concurrency), &bar).await;
     bar.finish_and_clear();
     let sent = sent?;
     let finalize = async || client.finalize_run_artifact(scope, &plan.name, sent.size, &sent.digest).await;
-    let id = retry::retrying(retry::passing, finalize).await;
+    let id = retry::retrying(retry::is_temporary, finalize).await;
     let id = id.map_err(Failure::call(format!("finalizing {}", plan.name)))?;
     Ok(Uploaded {
         id,
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_artifact_lives_no_longer_than_its_job_allows() {
+    fn the_expiry_is_limited_by_the_job() {
         let now = Timestamp::from_second(1_000).unwrap();
         let days = |n: i64| Some(wkt::Timestamp { seconds: 1_000 + n * 86_400, nanos: 0 });
         assert_eq!(expiry(None, Some(5), now), None);

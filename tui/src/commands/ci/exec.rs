@@ -10,7 +10,7 @@ use farrier_common::{
     client::{Client, Endpoint},
 };
 
-use super::{begin, environment, lease, wanted};
+use super::{begin, environment, job_request, lease};
 use crate::{
     args::{Exec, Global},
     child::{self, Ended, Signals},
@@ -25,7 +25,7 @@ pub(super) async fn run(args: Exec, client: &Client, global: &Global, output: &O
     };
     // Before the job starts: from then on, a signal must not end this program.
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
-    let request = BeginRun { lease_secs: Some(lease::LEASE_SECS), ..wanted(&args.repo, &args.job)? };
+    let request = BeginRun { lease_secs: Some(lease::LEASE_SECS), ..job_request(&args.repo, &args.job)? };
     let job = tokio::select! {
         job = begin(client, &request) => job?,
         _ = signals.next() => return Err(Failure::Interrupted),
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_ends_as_its_command_did() {
+    fn the_conclusion_follows_the_exit_status() {
         let cases = [
             (Ended::Code(0), Conclusion::Success),
             (Ended::Code(1), Conclusion::Failure),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_from_a_proxy_add_up() {
+    fn no_proxy_lists_are_merged() {
         assert_eq!(joined("a,b", "127.0.0.1,b"), "a,b,127.0.0.1");
         assert_eq!(joined("", "x"), "x");
     }

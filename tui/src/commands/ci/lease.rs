@@ -45,7 +45,7 @@ pub(crate) async fn report_end(
     signals: &mut Signals,
     output: &Output,
 ) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut pause = Duration::from_millis(200);
     let mut is_first = true;
     let error = loop {
@@ -55,7 +55,7 @@ pub(crate) async fn report_end(
             Err(error) => error,
         };
         let next = jittered(pause);
-        if !error.is_transient() || begun.elapsed() + next > patience {
+        if !error.is_transient() || started.elapsed() + next > patience {
             break error;
         }
         if std::mem::take(&mut is_first) {

@@ -34,7 +34,7 @@ struct Ended {
 pub(super) async fn run(command: Ci, client: &Client, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
         Ci::Begin(args) => {
-            let job = begin(client, &wanted(&args.repo, &args.job)?).await?;
+            let job = begin(client, &job_request(&args.repo, &args.job)?).await?;
             let format = output.format();
             if format.json || format.jsonl {
                 // CI agents parse exactly this document.
@@ -57,7 +57,7 @@ pub(super) async fn run(command: Ci, client: &Client, global: &Global, output: &
 }
 
 /// Returns the request of `ci begin` and `ci exec`.
-pub(super) fn wanted(repo: &RepositoryPath, job: &Job) -> Result<BeginRun, Failure> {
+pub(super) fn job_request(repo: &RepositoryPath, job: &Job) -> Result<BeginRun, Failure> {
     Ok(BeginRun {
         repo: repo.to_string(),
         run_id: job.run.or(inherited_run(repo, variable)?),
@@ -80,13 +80,13 @@ fn inherited_run(repo: &RepositoryPath, variable: impl Fn(&str) -> Option<OsStri
     }
 }
 
-pub(super) async fn begin(client: &Client, wanted: &BeginRun) -> Result<BegunJob, Failure> {
-    client.begin_job(wanted).await.map_err(Failure::call(format!("beginning a job of {}", wanted.repo)))
+pub(super) async fn begin(client: &Client, request: &BeginRun) -> Result<BegunJob, Failure> {
+    client.begin_job(request).await.map_err(Failure::call(format!("beginning a job of {}", request.repo)))
 }
 
 /// Ends a job. Retries while the daemon restarts, so that the job does not stay open.
 pub(super) async fn end(client: &Client, job: i64, conclusion: Conclusion) -> Result<(), Failure> {
-    let ended = retry::retrying(retry::passing, async || client.end_job(job, conclusion).await).await;
+    let ended = retry::retrying(retry::is_temporary, async || client.end_job(job, conclusion).await).await;
     ended.map_err(Failure::call(format!("ending job {job}")))
 }
 

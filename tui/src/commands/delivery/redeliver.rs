@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farrier_common::{
     api::{Delivery, Hook},
-    client::{Client, HookPlace, HookQuery},
+    client::{Client, HookOwner, HookQuery},
 };
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ pub(super) async fn recover(
     let count = usize::try_from(found.count).unwrap_or(usize::MAX);
     if count > 0 {
         let id = i64::try_from(hook).unwrap_or(i64::MAX);
-        let owner = client.hook(&HookPlace::Any, id).await.map_err(Failure::call(doing.as_str()))?;
+        let owner = client.hook(&HookOwner::Any, id).await.map_err(Failure::call(doing.as_str()))?;
         let details = vec![format!("to hook {hook}, {}", owner.url), "pending deliveries are skipped".to_owned()];
         let bulk = Bulk { verb: "Redeliver", noun: "delivery", count, details, deletes: false };
         bulk.confirmed(yes, output).await?;

@@ -18,7 +18,7 @@ const SECRET_BYTES: usize = 32;
 
 /// A hook, and its secret if it was generated here.
 #[derive(Serialize)]
-struct Made<'a> {
+struct HookWithSecret<'a> {
     #[serde(flatten)]
     hook: &'a Hook,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,38 +30,39 @@ struct Secrets {
     secret: Option<String>,
     authorization: Option<String>,
     /// The generated secret, which is shown once.
-    made: Option<String>,
+    generated: Option<String>,
 }
 
 pub(super) async fn create(args: CreateHook, client: &Client, output: &Output) -> Result<(), Failure> {
     let secrets = secrets(&args.change).await?;
-    let place = args.place.api();
-    let wanted = args.wanted(secrets.secret, secrets.authorization);
-    let hook = client.create_hook(&place, &wanted).await.map_err(Failure::call("creating a hook"))?;
-    tell(&hook, "created", secrets.made.as_deref(), output)
+    let owner = args.owner.api();
+    let request = args.request(secrets.secret, secrets.authorization);
+    let hook = client.create_hook(&owner, &request).await.map_err(Failure::call("creating a hook"))?;
+    print_saved(&hook, "created", secrets.generated.as_deref(), output)
 }
 
 pub(super) async fn edit(args: EditHook, client: &Client, output: &Output) -> Result<(), Failure> {
     let secrets = secrets(&args.change).await?;
-    let (place, id) = (args.place.of_one(), args.id);
-    let wanted = args.wanted(secrets.secret, secrets.authorization);
-    let hook = edited(client, &place, id, &wanted).await?;
-    tell(&hook, "changed", secrets.made.as_deref(), output)
+    let (owner, id) = (args.owner.of_one(), args.id);
+    let request = args.request(secrets.secret, secrets.authorization);
+    let hook = edited(client, &owner, id, &request).await?;
+    print_saved(&hook, "changed", secrets.generated.as_deref(), output)
 }
 
-fn tell(hook: &Hook, done: &str, secret: Option<&str>, output: &Output) -> Result<(), Failure> {
+/// Prints a created or changed hook, with the warning of the daemon and the generated secret.
+fn print_saved(hook: &Hook, done: &str, secret: Option<&str>, output: &Output) -> Result<(), Failure> {
     if let Some(warning) = &hook.warning {
         let _ = output.note(&format!("farrier: {warning}")); // a message may get lost
     }
     let id = hook.id.to_string();
-    output.object(&Made { hook, secret }, &id, || match secret {
+    output.object(&HookWithSecret { hook, secret }, &id, || match secret {
         Some(secret) => format!("Hook {id} {done}; its secret, which is not shown again:\n{secret}"),
         None => format!("Hook {id} {done}"),
     })
 }
 
 async fn secrets(change: &Change) -> Result<Secrets, Failure> {
-    let made = if change.generate_secret { Some(generated()?) } else { None };
+    let generated = if change.generate_secret { Some(generate_secret()?) } else { None };
     let option = match (change.secret_stdin, change.authorization_stdin) {
         (true, _) => Some("--secret-stdin"),
         (_, true) => Some("--authorization-stdin"),
@@ -72,11 +73,11 @@ async fn secrets(change: &Change) -> Result<Secrets, Failure> {
         None => None,
     };
     let (secret, authorization) = if change.authorization_stdin { (None, read) } else { (read, None) };
-    Ok(Secrets { secret: secret.or_else(|| made.clone()), authorization, made })
+    Ok(Secrets { secret: secret.or_else(|| generated.clone()), authorization, generated })
 }
 
-/// A secret in the format of Standard Webhooks, whose libraries verify deliveries.
-fn generated() -> Result<String, Failure> {
+/// Returns a new secret in the format of Standard Webhooks, whose libraries verify deliveries.
+fn generate_secret() -> Result<String, Failure> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| Failure::Other(format!("no random bytes: {error}")))?;
     Ok(format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(bytes)))
@@ -87,8 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_that_are_made_are_those_of_standard_webhooks() {
-        let (one, other) = (generated().unwrap(), generated().unwrap());
+    fn generated_secrets_have_the_standard_webhooks_format() {
+        let (one, other) = (generate_secret().unwrap(), generate_secret().unwrap());
         let decoded = base64::engine::general_purpose::STANDARD.decode(one.strip_prefix("whsec_").unwrap()).unwrap();
         assert_eq!(decoded.len(), SECRET_BYTES);
         assert_ne!(one, other);

@@ -5,7 +5,7 @@ mod transfer;
 
 use farrier_common::{
     api::{AppliedHook, EditHook, Hook as Row},
-    client::{Client, HookPlace, HookQuery},
+    client::{Client, HookOwner, HookQuery},
 };
 use serde::Serialize;
 
@@ -30,56 +30,56 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
             let all = all.map_err(Failure::call("listing hooks"))?;
             list::show(output, all, |hook| hook.id, owners_table, |total_count, hooks| Hooks { total_count, hooks })?;
         }
-        Hook::List { place, kind, .. } => {
-            let all = all(&place, kind, client).await?;
+        Hook::List { owner, kind, .. } => {
+            let all = all(&owner, kind, client).await?;
             list::show(output, all, |hook| hook.id, table, |total_count, hooks| Hooks { total_count, hooks })?;
         }
-        Hook::Show { id, place } => {
-            let hook = client.hook(&place.of_one(), id).await.map_err(Failure::call(format!("showing hook {id}")))?;
+        Hook::Show { id, owner } => {
+            let hook = client.hook(&owner.of_one(), id).await.map_err(Failure::call(format!("showing hook {id}")))?;
             output.page(&hook, &id.to_string(), || page(&hook))?;
         }
         Hook::Create(args) => change::create(args, client, output).await?,
         Hook::Edit(args) => change::edit(args, client, output).await?,
-        Hook::On { id, place } => switch(id, &place, true, client, output).await?,
-        Hook::Off { id, place } => switch(id, &place, false, client, output).await?,
-        Hook::Test { id, place } => {
-            let sent = client.test_hook(&place.of_one(), id).await;
+        Hook::On { id, owner } => switch(id, &owner, true, client, output).await?,
+        Hook::Off { id, owner } => switch(id, &owner, false, client, output).await?,
+        Hook::Test { id, owner } => {
+            let sent = client.test_hook(&owner.of_one(), id).await;
             let delivery = sent.map_err(Failure::call(format!("testing hook {id}")))?;
-            let told = serde_json::json!({ "hook": id, "delivery": delivery });
-            output.object(&told, &delivery, || format!("Test delivery {delivery} queued"))?;
+            let result = serde_json::json!({ "hook": id, "delivery": delivery });
+            output.object(&result, &delivery, || format!("Test delivery {delivery} queued"))?;
         }
         Hook::Apply { id } => apply(id, client, output).await?,
-        Hook::Delete { id, place, yes } => {
+        Hook::Delete { id, owner, yes } => {
             confirm::deletion(&format!("Hook {id}"), &id.to_string(), yes).await?;
-            client.delete_hook(&place.of_one(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
+            client.delete_hook(&owner.of_one(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
             output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("Deleted hook {id}"))?;
         }
-        Hook::Export { place, kind } => transfer::export(&all(&place, kind, client).await?, output)?,
-        Hook::Import { file, place } => return transfer::import(&file, &place.api(), client, output).await,
+        Hook::Export { owner, kind } => transfer::export(&all(&owner, kind, client).await?, output)?,
+        Hook::Import { file, owner } => return transfer::import(&file, &owner.api(), client, output).await,
     }
     Ok(exit::OK)
 }
 
 /// Returns all hooks of an owner; system and default hooks unless a kind is given.
-async fn all(place: &HookOwnerArgs, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
+async fn all(owner: &HookOwnerArgs, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
     let word = match (kind.system, kind.default) {
         (true, _) => "system",
         (_, true) => "default",
         _ => "all",
     };
-    let all = list::collect(client.hooks(&place.api(), word), |page: Vec<Row>| page, |hook| hook.id).await;
+    let all = list::collect(client.hooks(&owner.api(), word), |page: Vec<Row>| page, |hook| hook.id).await;
     all.map_err(Failure::call("listing hooks"))
 }
 
-async fn switch(id: i64, place: &HookOwnerArgs, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    let wanted = EditHook { active: Some(active), ..EditHook::default() };
-    let hook = edited(client, &place.of_one(), id, &wanted).await?;
+async fn switch(id: i64, owner: &HookOwnerArgs, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+    let request = EditHook { active: Some(active), ..EditHook::default() };
+    let hook = edited(client, &owner.of_one(), id, &request).await?;
     let word = if active { "activated" } else { "deactivated" };
     output.object(&hook, &id.to_string(), || format!("Hook {id} {word}"))
 }
 
-async fn edited(client: &Client, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Row, Failure> {
-    client.edit_hook(place, id, wanted).await.map_err(Failure::call(format!("changing hook {id}")))
+async fn edited(client: &Client, owner: &HookOwner, id: i64, request: &EditHook) -> Result<Row, Failure> {
+    client.edit_hook(owner, id, request).await.map_err(Failure::call(format!("changing hook {id}")))
 }
 
 /// Copies a default hook into existing repositories, in several requests. The loop ends because `next` grows.
@@ -120,7 +120,7 @@ fn table(all: &[Row]) -> String {
 fn owners_table(all: &[Row]) -> String {
     let mut table = Table::new(with_owner(COLUMNS, "OWNER")).with_states("ON");
     for hook in all {
-        table.row(with_owner(cells(hook), whose(hook)));
+        table.row(with_owner(cells(hook), owner_name(hook)));
     }
     table.render()
 }
@@ -132,7 +132,7 @@ fn with_owner<T>(cells: [T; 9], owner: T) -> [T; 10] {
 }
 
 /// Returns the repository, organization or user to which a hook belongs.
-fn whose(hook: &Row) -> String {
+fn owner_name(hook: &Row) -> String {
     let name = if hook.repository.is_empty() { &hook.owner } else { &hook.repository };
     if name.is_empty() { "-".to_owned() } else { name.clone() }
 }

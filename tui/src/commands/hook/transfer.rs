@@ -7,7 +7,7 @@ use std::{
 
 use farrier_common::{
     api::{CreateHook, Hook},
-    client::{Client, HookPlace},
+    client::{Client, HookOwner},
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,23 +58,23 @@ fn exported(hook: &Hook) -> Exported {
     }
 }
 
-pub(super) async fn import(file: &Path, place: &HookPlace, client: &Client, output: &Output) -> Result<u8, Failure> {
+pub(super) async fn import(file: &Path, owner: &HookOwner, client: &Client, output: &Output) -> Result<u8, Failure> {
     let text = read(file.to_owned()).await?;
     let document: Document = serde_json::from_str(&text)
         .map_err(|error| Failure::Usage(format!("{} is not an export of hooks: {error}", file.display())))?;
     let mut done = 0;
     let count = document.hooks.len();
     for exported in document.hooks {
-        let mut wanted = exported.hook;
-        wanted.active &= !exported.had_secrets;
-        match client.create_hook(place, &wanted).await {
+        let mut request = exported.hook;
+        request.active &= !exported.had_secrets;
+        match client.create_hook(owner, &request).await {
             Ok(hook) => {
                 let id = hook.id.to_string();
-                output.object(&hook, &id, || told(&hook, exported.had_secrets))?;
+                output.object(&hook, &id, || import_message(&hook, exported.had_secrets))?;
                 done += 1;
             }
             Err(error) => output
-                .error(&Failure::call(format!("creating the hook for {}", target(&wanted)))(error))
+                .error(&Failure::call(format!("creating the hook for {}", target(&request)))(error))
                 .unwrap_or_default(),
         }
     }
@@ -87,7 +87,7 @@ pub(super) async fn import(file: &Path, place: &HookPlace, client: &Client, outp
     })
 }
 
-fn told(hook: &Hook, had_secrets: bool) -> String {
+fn import_message(hook: &Hook, had_secrets: bool) -> String {
     let more = if had_secrets {
         "; inactive, because its secret is not part of the export: set it, then run `farrier hook on`"
     } else {
@@ -96,8 +96,8 @@ fn told(hook: &Hook, had_secrets: bool) -> String {
     format!("Hook {} created for {}{more}", hook.id, hook.url)
 }
 
-fn target(wanted: &CreateHook) -> &str {
-    wanted.config.as_ref().and_then(|config| config.get("url")).map_or("", String::as_str)
+fn target(request: &CreateHook) -> &str {
+    request.config.as_ref().and_then(|config| config.get("url")).map_or("", String::as_str)
 }
 
 async fn read(file: PathBuf) -> Result<String, Failure> {

@@ -37,7 +37,7 @@ struct Saved {
 pub(super) async fn run(args: ArchiveRepo, client: &Client, output: &Output) -> Result<(), Failure> {
     let to_stdout = args.output.as_deref() == Some(Path::new("-"));
     if to_stdout && io::stdout().is_terminal() {
-        return Err(Failure::Usage("an archive is no text for a terminal: name a file with -o".to_owned()));
+        return Err(Failure::Usage("refusing to write an archive to a terminal; use -o FILE".to_owned()));
     }
     let format = format(&args);
     let content = content(&args, format, client).await?;
@@ -56,7 +56,7 @@ pub(super) async fn run(args: ArchiveRepo, client: &Client, output: &Output) -> 
         _ = signals.next() => return Err(Failure::Interrupted),
     };
     let reference = match content {
-        Content::Of { reference, .. } => Some(reference),
+        Content::Reference { reference, .. } => Some(reference),
         Content::All => None,
     };
     let saved = Saved { repository: args.repo.to_string(), r#ref: reference, format, path, size_in_bytes: bytes };
@@ -70,7 +70,7 @@ pub(super) async fn run(args: ArchiveRepo, client: &Client, output: &Output) -> 
 fn format(args: &ArchiveRepo) -> &'static str {
     let name = args.output.as_deref().map(|path| path.to_string_lossy().to_lowercase()).unwrap_or_default();
     let named = |format: &&&str| match &args.format {
-        Some(wanted) => wanted == **format,
+        Some(requested) => requested == **format,
         None => name.ends_with(&format!(".{format}")) || (**format == "tar.gz" && name.ends_with(".tgz")),
     };
     FORMATS.iter().find(named).unwrap_or(&"tar.gz")
@@ -84,11 +84,11 @@ async fn content(args: &ArchiveRepo, format: &'static str, client: &Client) -> R
         Some(reference) => reference.clone(),
         None if format == "bundle" => return Ok(Content::All),
         None => {
-            let asking = format!("asking for {repo}");
-            client.repository(repo).await.map_err(Failure::call(asking))?.default_branch
+            let doing = format!("reading repository {repo}");
+            client.repository(repo).await.map_err(Failure::call(doing))?.default_branch
         }
     };
-    Ok(Content::Of { reference, format })
+    Ok(Content::Reference { reference, format })
 }
 
 fn destination(args: &ArchiveRepo, content: &Content) -> PathBuf {
@@ -109,7 +109,7 @@ async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &
     let received = received?;
     let bytes = received.bytes();
     blocking::run(move || {
-        received.put(|part| {
+        received.save(|part| {
             part.finish(&path, force).map_err(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => Failure::Conflict(format!("{} exists", path.display())),
                 _ => Failure::io(format!("saving {}", path.display()), source),
@@ -126,9 +126,9 @@ async fn pass_on(mut chunks: Chunks, doing: &str) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure::Closed,
         _ => Failure::io("writing the archive", source),
     };
-    while let Some(piece) = chunks.next().await {
-        let piece = piece.map_err(Failure::call(doing))?;
-        blocking::run(move || io::stdout().lock().write_all(&piece).map_err(failed)).await?;
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(Failure::call(doing))?;
+        blocking::run(move || io::stdout().lock().write_all(&chunk).map_err(failed)).await?;
     }
     blocking::run(move || io::stdout().lock().flush().map_err(failed)).await
 }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_format_is_named_or_follows_from_the_file() {
-        for (wanted, file, expected) in [
+        for (option, file, expected) in [
             (None, None, "tar.gz"),
             (None, Some("-"), "tar.gz"),
             (None, Some("d/a.ZIP"), "zip"),
@@ -158,15 +158,15 @@ mod tests {
             (Some("bundle"), Some("a.zip"), "bundle"),
             (Some("zip"), None, "zip"),
         ] {
-            assert_eq!(format(&args(wanted, file)), expected, "{wanted:?} {file:?}");
+            assert_eq!(format(&args(option, file)), expected, "{option:?} {file:?}");
         }
     }
 
     #[test]
     fn a_directory_gets_a_file_of_the_usual_name() {
-        let place = |output| destination(&args(None, output), &Content::All);
-        assert_eq!(place(None), Path::new("octo-tool.bundle"));
-        assert_eq!(place(Some("new/")), Path::new("new/octo-tool.bundle"));
-        assert_eq!(place(Some("copy.bundle")), Path::new("copy.bundle"));
+        let path = |output| destination(&args(None, output), &Content::All);
+        assert_eq!(path(None), Path::new("octo-tool.bundle"));
+        assert_eq!(path(Some("new/")), Path::new("new/octo-tool.bundle"));
+        assert_eq!(path(Some("copy.bundle")), Path::new("copy.bundle"));
     }
 }

@@ -56,13 +56,13 @@ fn show(repo: &Repository, output: &Output) -> Result<(), Failure> {
 
 async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure> {
     let path = args.repo.clone();
-    let made = client.create_repository(&path.owner, &args.wanted()).await;
-    made.map_err(Failure::call(format!("creating {path}")))
+    let created = client.create_repository(&path.owner, &args.request()).await;
+    created.map_err(Failure::call(format!("creating {path}")))
 }
 
 async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
     let path = args.repo.clone();
-    let changed = client.edit_repository(&path, &args.wanted()).await;
+    let changed = client.edit_repository(&path, &args.request()).await;
     changed.map_err(Failure::call(format!("changing {path}")))
 }
 

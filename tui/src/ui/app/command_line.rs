@@ -7,7 +7,7 @@ use std::fmt::Display;
 use clap::Parser as _;
 use farrier_common::{
     api::{self, EditHook},
-    client::{HookPlace, RepositoryPath},
+    client::{HookOwner, RepositoryPath},
 };
 
 use super::{App, RequestOwner};
@@ -116,11 +116,11 @@ impl App {
             args::Repo::Show { repo } => self.show_repository(&repo),
             args::Repo::Create(args) => {
                 let owner = args.repo.owner.clone();
-                self.change(ScreenId::Repositories, Ask::CreateRepository { owner, wanted: Box::new(args.wanted()) })
+                self.change(ScreenId::Repositories, Ask::CreateRepository { owner, wanted: Box::new(args.request()) })
             }
             args::Repo::Edit(args) => {
                 let path = args.repo.clone();
-                let wanted = args.wanted();
+                let wanted = args.request();
                 if wanted == api::EditRepository::default() {
                     Err("nothing to change; add a flag such as --description TEXT, or press `e` for the form"
                         .to_owned())
@@ -132,7 +132,7 @@ impl App {
                 screens.repositories.delete_question(&[repo], world)
             }),
             args::Repo::Migrate(args) if !args.password_stdin => {
-                self.change(ScreenId::Repositories, Ask::MigrateRepository(Box::new(args.wanted(String::new()))))
+                self.change(ScreenId::Repositories, Ask::MigrateRepository(Box::new(args.request(String::new()))))
             }
             args::Repo::Migrate(_) => Err("type the password into the form: M on the screen Repositories".to_owned()),
             args::Repo::Archive(args) if args.output.is_none() => {
@@ -169,25 +169,25 @@ impl App {
     }
 
     /// Returns the owner of a hook: the one in the line, else the one in the list.
-    fn owner(&self, owner: &args::HookOwnerArgs, id: i64) -> HookPlace {
+    fn owner(&self, owner: &args::HookOwnerArgs, id: i64) -> HookOwner {
         match owner.api() {
-            HookPlace::Admin => self.screens.hooks.place_of(id).unwrap_or(HookPlace::Any),
+            HookOwner::Admin => self.screens.hooks.place_of(id).unwrap_or(HookOwner::Any),
             owner => owner,
         }
     }
 
     fn hook_line(&mut self, command: args::Hook) -> Option<LineResult> {
         Some(match command {
-            args::Hook::List { place, .. } => {
-                match place.api() {
-                    HookPlace::Repository(path) => self.show_hooks(path, None),
-                    HookPlace::Admin => self.go(ScreenId::Hooks),
+            args::Hook::List { owner, .. } => {
+                match owner.api() {
+                    HookOwner::Repository(path) => self.show_hooks(path, None),
+                    HookOwner::Admin => self.go(ScreenId::Hooks),
                     _ => return None,
                 }
                 Ok(())
             }
-            args::Hook::Show { id, place } => {
-                if let HookPlace::Repository(path) = self.owner(&place, id) {
+            args::Hook::Show { id, owner } => {
+                if let HookOwner::Repository(path) = self.owner(&owner, id) {
                     self.show_hooks(path, Some(id));
                 } else {
                     self.go(ScreenId::Hooks);
@@ -195,15 +195,15 @@ impl App {
                 }
                 Ok(())
             }
-            args::Hook::On { id, place } => self.switch_hook(&place, id, true),
-            args::Hook::Off { id, place } => self.switch_hook(&place, id, false),
-            args::Hook::Test { id, place } => {
-                let owner = self.owner(&place, id);
+            args::Hook::On { id, owner } => self.switch_hook(&owner, id, true),
+            args::Hook::Off { id, owner } => self.switch_hook(&owner, id, false),
+            args::Hook::Test { id, owner } => {
+                let owner = self.owner(&owner, id);
                 self.change(ScreenId::Hooks, Ask::TestHook(owner, id))
             }
             args::Hook::Apply { id } => self.change(ScreenId::Hooks, Ask::ApplyHook(id)),
-            args::Hook::Delete { id, place, .. } => {
-                let owner = self.owner(&place, id);
+            args::Hook::Delete { id, owner, .. } => {
+                let owner = self.owner(&owner, id);
                 self.question(ScreenId::Hooks, |screens, world| screens.hooks.delete_question(&[(owner, id)], world))
             }
             args::Hook::Create(args) => self.create_hook(args),
@@ -221,8 +221,8 @@ impl App {
     fn create_hook(&mut self, args: args::CreateHook) -> LineResult {
         secrets_are_for_forms(&args.change)?;
         let secret = if args.change.generate_secret { Some(generated_secret()?) } else { None };
-        let place = args.place.api();
-        let wanted = args.wanted(secret.clone(), None);
+        let place = args.owner.api();
+        let wanted = args.request(secret.clone(), None);
         self.change(
             ScreenId::Hooks,
             Ask::CreateHook(Box::new(NewHook { place, wanted, test: false, unless_above: None, shown_once: secret })),
@@ -234,8 +234,8 @@ impl App {
         if args.change.generate_secret {
             return Err("a secret is generated in the form: e on the screen Hooks".to_owned());
         }
-        let (id, owner) = (args.id, self.owner(&args.place, args.id));
-        let wanted = args.wanted(None, None);
+        let (id, owner) = (args.id, self.owner(&args.owner, args.id));
+        let wanted = args.request(None, None);
         if wanted == EditHook::default() {
             return Err("nothing to change; add a flag such as --events push, or press `e` for the form".to_owned());
         }
@@ -271,7 +271,7 @@ impl App {
         Some(match command {
             args::Artifact::List(list) if list.deleted => {
                 self.go(ScreenId::DeletedArtifacts);
-                if let Some(repo) = list.place.repo {
+                if let Some(repo) = list.scope.repo {
                     self.filter(&format!("repo:{repo}"));
                 }
                 Ok(())
@@ -285,8 +285,8 @@ impl App {
                 screens.deleted_artifacts.purge_question(id, world)
             }),
             args::Artifact::List(list) if list.name.is_none() => {
-                self.show_artifacts(list.place.repo, None);
-                if let Some(run) = list.place.run {
+                self.show_artifacts(list.scope.repo, None);
+                if let Some(run) = list.scope.run {
                     self.screens.artifacts.show_run(run);
                 }
                 Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Screens are called only here: the commands that they return are run as soon as the call ends.
 
-use farrier_common::client::{HookPlace, RepositoryPath};
+use farrier_common::client::{HookOwner, RepositoryPath};
 
 use super::{App, RequestOwner};
 use crate::ui::{
@@ -60,7 +60,7 @@ impl App {
     pub(super) fn show_hooks(&mut self, path: RepositoryPath, at: Option<i64>) {
         self.go(ScreenId::Hooks);
         self.with_screens(ScreenId::Hooks, |screens, env| {
-            screens.hooks.choose(HookPlace::Repository(path), env);
+            screens.hooks.choose(HookOwner::Repository(path), env);
             if let Some(id) = at {
                 screens.hooks.show(id);
             }

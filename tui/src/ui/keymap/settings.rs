@@ -48,8 +48,8 @@ fn scope_name(scope: Scope) -> String {
 }
 
 /// Returns the keys of every scope, for the manual.
-pub(crate) fn manual() -> Vec<crate::KeysOfPlace> {
-    let mut places: Vec<crate::KeysOfPlace> = Vec::new();
+pub(crate) fn manual() -> Vec<crate::ScreenKeys> {
+    let mut places: Vec<crate::ScreenKeys> = Vec::new();
     for binding in BINDINGS.iter().filter(|binding| !binding.keys.is_empty()) {
         let place = scope_name(binding.scope);
         let keys = binding.keys.iter().map(|key| key.name()).collect();

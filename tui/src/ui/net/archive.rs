@@ -30,7 +30,7 @@ pub(super) async fn fetch(
     let progress = |have| part(Answer::Progress { have, size: None });
     let received = copy::receive(chunks, path, &doing, progress).await?;
     let target = directory.join(name);
-    blocking::run(move || received.put(|part| finish(part, &target, existing))).await.map(Answer::Saved)
+    blocking::run(move || received.save(|part| finish(part, &target, existing))).await.map(Answer::Saved)
 }
 
 /// Renames a complete file to `target`. If that exists, `existing` decides whether to keep it, replace it or use

@@ -5,7 +5,7 @@ use farrier_common::{
         CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditArtifact, EditHook, EditRepository,
         MigrateRepository, RestoreRepository,
     },
-    client::{EntityTag, HookPlace, RepositoryPath},
+    client::{EntityTag, HookOwner, RepositoryPath},
 };
 
 use crate::{transfer::copy::Content, ui::starter::Starter};
@@ -13,7 +13,7 @@ use crate::{transfer::copy::Content, ui::starter::Starter};
 /// A hook to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NewHook {
-    pub(crate) place: HookPlace,
+    pub(crate) place: HookOwner,
     pub(crate) wanted: CreateHook,
     /// Whether to test it after it is created.
     pub(crate) test: bool,
@@ -27,7 +27,7 @@ pub(crate) struct NewHook {
 /// The changed fields of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SaveHook {
-    pub(crate) place: HookPlace,
+    pub(crate) place: HookOwner,
     pub(crate) id: i64,
     pub(crate) wanted: EditHook,
     /// The version that the form was filled with; the daemon refuses the change if it has another one.
@@ -92,19 +92,19 @@ pub(crate) enum Ask {
     CreateBranch(RepositoryPath, Box<CreateBranch>),
     DeleteBranch(RepositoryPath, String),
     /// Hooks of an owner; for administrators, system and default hooks.
-    Hooks(HookPlace),
+    Hooks(HookOwner),
     /// Hooks of all owners whose deliveries fail.
     FailingHooks,
     /// The events that hooks can subscribe to.
     HookEvents,
     CreateHook(Box<NewHook>),
-    EditHook(HookPlace, i64, Box<EditHook>),
+    EditHook(HookOwner, i64, Box<EditHook>),
     /// The same from a form; refused if the hook was changed meanwhile.
     SaveHook(Box<SaveHook>),
     /// The current hook with its version.
-    LoadHook(HookPlace, i64),
-    DeleteHook(HookPlace, i64),
-    TestHook(HookPlace, i64),
+    LoadHook(HookOwner, i64),
+    DeleteHook(HookOwner, i64),
+    TestHook(HookOwner, i64),
     /// Copies a default hook into all repositories that have no copy.
     ApplyHook(i64),
     /// Queues all failed deliveries of a hook again.
@@ -328,7 +328,7 @@ impl Ask {
             Self::ZipContent { name, .. } => format!("listing the content of {name}"),
             Self::DeleteArtifacts(ids) => format!("deleting {}", artifacts(ids.len())),
             Self::Download { name, .. } => format!("downloading {name}"),
-            Self::Archive { repo, content: Content::Of { reference, format }, .. } => {
+            Self::Archive { repo, content: Content::Reference { reference, format }, .. } => {
                 format!("downloading {reference} of {repo} as {format}")
             }
             Self::Archive { repo, content: Content::All, .. } => format!("downloading all of {repo}"),

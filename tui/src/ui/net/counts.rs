@@ -2,7 +2,7 @@
 
 use farrier_common::{
     api::{Branch, Hook},
-    client::{Client, ClientError, HookPlace, RepositoryPath},
+    client::{Client, ClientError, HookOwner, RepositoryPath},
 };
 
 use crate::ui::{times::Clock, words};
@@ -54,7 +54,7 @@ impl RepositoryCounts {
 
 /// Counts the objects of a repository. Fails only if its branches cannot be listed.
 pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<RepositoryCounts, ClientError> {
-    let owner = HookPlace::Repository(path.clone());
+    let owner = HookOwner::Repository(path.clone());
     let (branches, tags, hooks, system_hooks, artifacts) = tokio::join!(
         branches(client, path),
         client.tags(path).count(),
@@ -90,7 +90,7 @@ async fn branches(client: &Client, path: &RepositoryPath) -> Result<(Option<i64>
 
 /// Counts the active system hooks; only administrators may list them.
 async fn system_hooks(client: &Client) -> Result<i64, ClientError> {
-    let mut pages = client.hooks(&HookPlace::Admin, "system");
+    let mut pages = client.hooks(&HookOwner::Admin, "system");
     let mut count = 0;
     while let Some(hooks) = pages.next(|hooks: Vec<Hook>| (0, hooks), |hook| hook.id).await? {
         count += hooks.iter().filter(|hook| hook.active).count();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farrier_common::{
     api::Hook,
-    client::{Client, ClientError, HookPlace, HookQuery, Pages},
+    client::{Client, ClientError, HookOwner, HookQuery, Pages},
 };
 
 use super::{Answer, Ask, NewHook};
@@ -64,9 +64,9 @@ fn is_like(hook: &Hook, new: &NewHook) -> bool {
         && sorted(&hook.events_exact) == sorted(&new.wanted.events_exact)
 }
 
-async fn list(client: &Client, owner: &HookPlace) -> Result<Vec<Hook>, ClientError> {
+async fn list(client: &Client, owner: &HookOwner) -> Result<Vec<Hook>, ClientError> {
     all_pages(match owner {
-        HookPlace::Any => client.managed_hooks(&HookQuery::default()),
+        HookOwner::Any => client.managed_hooks(&HookQuery::default()),
         owner => client.hooks(owner, "all"),
     })
     .await

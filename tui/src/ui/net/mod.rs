@@ -141,7 +141,7 @@ impl Problem {
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let kind = match &failure {
-            Failure::Nowhere(_) => ProblemKind::NoDaemon,
+            Failure::NoDaemon(_) => ProblemKind::NoDaemon,
             Failure::Conflict(_) => ProblemKind::Exists,
             Failure::Call { source, .. } => kind(source),
             _ => ProblemKind::Other,

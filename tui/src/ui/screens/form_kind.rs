@@ -1,6 +1,6 @@
 //! The kinds of forms: the request that each sends, and the checks while it is filled in.
 
-use farrier_common::client::{HookPlace, RepositoryPath, Token};
+use farrier_common::client::{HookOwner, RepositoryPath, Token};
 
 use super::{
     artifacts::form as artifact_form, deleted::form as restore_form, hooks::form as hook_form,
@@ -28,8 +28,8 @@ pub(crate) enum FormKind {
     Migrate,
     CreateBranch(RepositoryPath),
     /// The number is the highest ID of the existing hooks.
-    CreateHook(HookPlace, i64),
-    EditHook(HookPlace, i64),
+    CreateHook(HookOwner, i64),
+    EditHook(HookOwner, i64),
     /// Sets when artifacts expire.
     EditArtifacts(Vec<i64>),
     /// The ID of a deleted repository, and its former name.

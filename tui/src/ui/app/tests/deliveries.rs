@@ -184,7 +184,7 @@ fn all_hooks_can_be_chosen_with_their_addresses() {
     let mut story = Story::settled(120, 40);
     on_deliveries(&mut story);
     story.keys("H");
-    story.answer(|ask| *ask == Ask::Hooks(HookPlace::Any), Ok(hooks()));
+    story.answer(|ask| *ask == Ask::Hooks(HookOwner::Any), Ok(hooks()));
     let text = story.text();
     assert!(text.contains("All hooks") && text.contains("hook 21    https://lint.lan/r"), "{text}");
 }

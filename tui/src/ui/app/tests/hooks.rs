@@ -142,7 +142,7 @@ fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
     assert_eq!(story.asked(), [], "deliveries were made, so its number is wanted");
     story.press(Key::Ctrl('u'));
     story.keys("12\t\n");
-    assert_eq!(story.asked(), [Ask::DeleteHook(HookPlace::Admin, 12)]);
+    assert_eq!(story.asked(), [Ask::DeleteHook(HookOwner::Admin, 12)]);
     story.keys("jjT");
     assert!(story.text().contains("default hooks receive no events themselves"), "{}", story.text());
     story.keys("w");
@@ -200,7 +200,7 @@ fn beside_a_hook_stands_what_it_was_sent_last() {
 fn hooks_of_all_places_are_one_list_with_their_owners() {
     let mut story = Story::settled(120, 40);
     story.keys("3");
-    assert!(story.asked().contains(&Ask::Hooks(HookPlace::Any)));
+    assert!(story.asked().contains(&Ask::Hooks(HookOwner::Any)));
     let Answer::Hooks(mut all) = hooks() else { unreachable!() };
     let of = |id: i64, scope: &str, owner: &str, repository: &str, state: &str| farrier_common::api::Hook {
         id,
@@ -218,7 +218,7 @@ fn hooks_of_all_places_are_one_list_with_their_owners() {
         of(33, "user", "bob", "", "off"),
     ];
     all.extend(more);
-    story.effects.push(Effect::Ask(story.app.tickets, Ask::Hooks(HookPlace::Any)));
+    story.effects.push(Effect::Ask(story.app.tickets, Ask::Hooks(HookOwner::Any)));
     let ticket = story.app.pending.iter().find(|(_, one)| matches!(one.ask, Ask::Hooks(_))).map(|(ticket, _)| *ticket);
     story.tell(Msg::Answer(ticket.unwrap(), Ok(Answer::Hooks(all))));
     let text = story.text();
@@ -229,7 +229,7 @@ fn hooks_of_all_places_are_one_list_with_their_owners() {
     assert!(text.contains("[repo 1]") && text.contains("of31.lan") && !text.contains("of32.lan"), "{text}");
     story.asked();
     story.keys("t");
-    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(HookPlace::Any, 31, _)]), "found by its number");
+    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(HookOwner::Any, 31, _)]), "found by its number");
     story.keys("]");
     assert!(story.text().contains("ci.example.net") && story.text().contains("of31.lan"), "{}", story.text());
 }

@@ -60,9 +60,9 @@ fn two_screens_with_the_same_request_get_their_own_responses() {
     let mut story = Story::settled(120, 40);
     on_deliveries(&mut story);
     story.keys("H");
-    let of_deliveries = sent(&story, |ask| *ask == Ask::Hooks(HookPlace::Any));
+    let of_deliveries = sent(&story, |ask| *ask == Ask::Hooks(HookOwner::Any));
     story.keys("3");
-    let of_hooks = sent(&story, |ask| *ask == Ask::Hooks(HookPlace::Any));
+    let of_hooks = sent(&story, |ask| *ask == Ask::Hooks(HookOwner::Any));
     assert_ne!(of_deliveries, of_hooks);
     let (before, after) = around(&mut story, of_deliveries, Ok(hooks()));
     assert_eq!(before, after, "the hooks for the menu of the other screen are not rows of this one");

@@ -44,7 +44,7 @@ fn who_moves_through_the_list_asks_about_one_repository_at_a_time() {
 fn hooks_and_artifacts_of_a_repository_lead_to_their_screens() {
     let mut story = Story::settled(80, 24);
     story.keys("jj\n]]");
-    let of_it = |ask: &Ask| *ask == Ask::Hooks(HookPlace::Repository("infra/gateway".parse().unwrap()));
+    let of_it = |ask: &Ask| *ask == Ask::Hooks(HookOwner::Repository("infra/gateway".parse().unwrap()));
     story.answer(of_it, Ok(hooks()));
     story.asked();
     story.keys("jj\n");

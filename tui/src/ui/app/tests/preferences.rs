@@ -16,7 +16,7 @@ use crate::{
 fn with(text: &str, width: u16, height: u16) -> Story {
     let (config, problems) = Config::parse(text);
     assert_eq!(problems, []);
-    let (settings, problems) = Settings::of(&crate::args::Looks::default(), &config, |_| None);
+    let (settings, problems) = Settings::of(&crate::args::DisplayArgs::default(), &config, |_| None);
     assert_eq!(problems, []);
     Story::with(Settings { look: Appearance { theme: settings.look.theme, ..rich() }, ..settings }, width, height)
 }

@@ -2,7 +2,7 @@
 
 pub(super) use std::time::Duration;
 
-pub(super) use farrier_common::client::HookPlace;
+pub(super) use farrier_common::client::HookOwner;
 pub(super) use ratatui::layout::Size;
 
 pub(super) use super::{answers::*, story::*};

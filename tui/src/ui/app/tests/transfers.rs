@@ -15,7 +15,7 @@ fn archive(story: &mut Story) -> Ask {
     assert!(
         matches!(
             asked.as_slice(),
-            [Ask::Archive { content: Content::Of { format: "tar.gz", .. }, existing: Existing::Keep, .. }]
+            [Ask::Archive { content: Content::Reference { format: "tar.gz", .. }, existing: Existing::Keep, .. }]
         ),
         "{asked:?}"
     );

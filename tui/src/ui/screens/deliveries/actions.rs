@@ -1,6 +1,6 @@
 //! Actions on deliveries, with their confirmations, menus and notices.
 
-use farrier_common::{api::Hook, client::HookPlace};
+use farrier_common::{api::Hook, client::HookOwner};
 
 use super::{
     Deliveries, rows as delivery_rows,
@@ -46,7 +46,7 @@ impl Deliveries {
     /// Requests all hooks, to offer them in the menu when they are loaded.
     pub(super) fn choose_hook(&mut self, env: &mut Env) {
         self.choosing = true;
-        env.ask(Ask::Hooks(HookPlace::Any));
+        env.ask(Ask::Hooks(HookOwner::Any));
     }
 
     /// Opens the menu of hooks with their URLs. If the hooks could not be listed, it offers the hooks of the loaded

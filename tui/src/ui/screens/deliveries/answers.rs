@@ -1,6 +1,6 @@
 //! Requests the list, older deliveries and the delivery under the cursor, and handles the responses.
 
-use farrier_common::client::HookPlace;
+use farrier_common::client::HookOwner;
 
 use super::{Deliveries, NEAR, ROWS_MAX, STATES, short};
 use crate::ui::{
@@ -71,7 +71,7 @@ impl Deliveries {
                     Ok(_) => {}
                 }
             }
-            (Ask::Hooks(HookPlace::Any), result) if std::mem::take(&mut self.choosing) => {
+            (Ask::Hooks(HookOwner::Any), result) if std::mem::take(&mut self.choosing) => {
                 let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
                 self.offer_hooks(hooks, env);
             }

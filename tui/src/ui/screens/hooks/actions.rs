@@ -2,7 +2,7 @@
 
 use farrier_common::{
     api::{EditHook, Hook},
-    client::HookPlace,
+    client::HookOwner,
 };
 
 use super::{Hooks, form as hook_form, rows as hook_rows};
@@ -25,21 +25,21 @@ fn named(hook: &Hook) -> String {
 }
 
 /// Turns a hook on or off.
-fn switched(place: HookPlace, id: i64, on: bool) -> Ask {
+fn switched(place: HookOwner, id: i64, on: bool) -> Ask {
     Ask::EditHook(place, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
 }
 
 impl Hooks {
     /// Returns the owner of a listed hook.
-    pub(crate) fn place_of(&self, id: i64) -> Option<HookPlace> {
+    pub(crate) fn place_of(&self, id: i64) -> Option<HookOwner> {
         let hook = self.all.iter().find(|hook| hook.id == id)?;
         Some(match hook.scope.as_str() {
-            "system" | "default" => HookPlace::Admin,
+            "system" | "default" => HookOwner::Admin,
             _ => self.place.clone(),
         })
     }
 
-    fn place_or_here(&self, id: i64) -> HookPlace {
+    fn place_or_here(&self, id: i64) -> HookOwner {
         self.place_of(id).unwrap_or_else(|| self.place.clone())
     }
 
@@ -53,7 +53,7 @@ impl Hooks {
         hooks: &[&Hook],
         doing: &'static str,
         done: &'static str,
-        ask: impl Fn(HookPlace, i64) -> Ask,
+        ask: impl Fn(HookOwner, i64) -> Ask,
     ) -> Ask {
         let item = |hook: &&Hook| (format!("hook {}", hook.id), ask(self.place_or_here(hook.id), hook.id));
         Ask::Batch(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
@@ -156,7 +156,7 @@ impl Hooks {
     }
 
     pub(super) fn delete(&self, env: &mut Env) {
-        let hooks: Vec<(HookPlace, i64)> =
+        let hooks: Vec<(HookOwner, i64)> =
             self.targets().iter().map(|hook| (self.place_or_here(hook.id), hook.id)).collect();
         if !hooks.is_empty() {
             let question = self.delete_question(&hooks, env.world);
@@ -165,7 +165,7 @@ impl Hooks {
     }
 
     /// Returns the confirmation before hooks are deleted, whether they are listed or not.
-    pub(crate) fn delete_question(&self, hooks: &[(HookPlace, i64)], world: &World) -> Layer {
+    pub(crate) fn delete_question(&self, hooks: &[(HookOwner, i64)], world: &World) -> Layer {
         let known = |id: i64| self.all.iter().find(|hook| hook.id == id);
         let effect = "Pending deliveries are cancelled. This cannot be undone.";
         if let [(place, id)] = hooks {
@@ -184,7 +184,7 @@ impl Hooks {
                 Confirm::typed(title, lines, "Delete", id.to_string(), ask, world)
             });
         }
-        let name = |(_, id): &(HookPlace, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
+        let name = |(_, id): &(HookOwner, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
         let items = hooks.iter().map(|(place, id)| (format!("hook {id}"), Ask::DeleteHook(place.clone(), *id)));
         let batch = Batch { noun: NOUN, doing: "deleting", done: "deleted", items: items.collect() };
         let bulk = BulkAction {

@@ -1,6 +1,6 @@
 //! Handles responses about hooks.
 
-use farrier_common::{api::EditHook, client::HookPlace};
+use farrier_common::{api::EditHook, client::HookOwner};
 
 use super::Hooks;
 use crate::ui::{
@@ -71,7 +71,7 @@ impl Hooks {
     }
 
     /// Reports that a hook was turned on or off, and registers the undo command if its state changed.
-    fn turned(&mut self, place: &HookPlace, id: i64, active: bool, env: &mut Env) {
+    fn turned(&mut self, place: &HookOwner, id: i64, active: bool, env: &mut Env) {
         let word = if active { "on" } else { "off" };
         if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
             return env.tell(format!("Hook {id} was already {word}"));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farrier_common::{
     api::{CheckBranchFilter, CreateHook, EditHook, Hook, HookEvent},
-    client::HookPlace,
+    client::HookOwner,
     defaults,
 };
 
@@ -71,7 +71,7 @@ fn url(text: &str) -> Option<String> {
 }
 
 /// Returns the form, filled from `from`. Secrets are never among its values.
-fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
+fn fields(place: &HookOwner, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
     let at = |words: &[&str], word: &str| words.iter().position(|one| *one == word).unwrap_or(0);
     // Types that are no longer offered appear only if the hook already has one.
     let is_offered = |event: &&HookEvent| event.sent || from.events_exact.contains(&event.exact);
@@ -79,7 +79,7 @@ fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[Hoo
         known.iter().filter(is_offered).map(|event| (event.exact.clone(), event.description.clone())).collect();
     let all = !options.is_empty() && from.events_exact.len() >= options.len();
     let mut fields = Vec::new();
-    if *place == HookPlace::Admin {
+    if *place == HookOwner::Admin {
         let kind = Field::choice("kind", "Kind", &["system", "default"], usize::from(from.scope == "default"));
         fields.push(kind.help("system: events of all repositories; default: copied into each new repository"));
     }
@@ -122,7 +122,7 @@ fn chat_fields() -> [Field; 7] {
 pub(super) const AND_TEST: &str = "Create + test";
 
 /// Returns the request. `above` is the highest ID of the existing hooks.
-pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
+pub(super) fn create(place: HookOwner, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
     let plain = Hook {
         active: true,
         r#type: defaults::HOOK_TYPE.to_owned(),
@@ -136,7 +136,7 @@ pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &
     form.also(AND_TEST)
 }
 
-pub(super) fn edit(place: HookPlace, hook: &Hook, known: &[HookEvent]) -> Form {
+pub(super) fn edit(place: HookOwner, hook: &Hook, known: &[HookEvent]) -> Form {
     let secrets: &[&str] =
         if hook.has_secret { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
     let fields = fields(&place, hook, secrets, known);
@@ -221,9 +221,9 @@ pub(crate) fn warning(form: &Form, name: &str) -> Option<String> {
 }
 
 /// Returns what the daemon reports about a field.
-pub(crate) fn lookup(place: &HookPlace, form: &Form, name: &str) -> Option<Ask> {
+pub(crate) fn lookup(place: &HookOwner, form: &Form, name: &str) -> Option<Ask> {
     let filter = form.text("branch_filter");
-    let repository = if let HookPlace::Repository(path) = place { path.to_string() } else { String::new() };
+    let repository = if let HookOwner::Repository(path) = place { path.to_string() } else { String::new() };
     let wanted = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
     (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(wanted)))
 }
@@ -265,7 +265,7 @@ fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal
     Ok(config)
 }
 
-pub(crate) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<Ask, Refusal> {
+pub(crate) fn create_ask(place: &HookOwner, above: i64, form: &Form) -> Result<Ask, Refusal> {
     let wanted = CreateHook {
         r#type: form.text("type").to_owned(),
         config: Some(config(form, true)?),
@@ -285,7 +285,7 @@ pub(crate) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<A
 }
 
 /// Returns a request with only the fields that differ from the hook.
-pub(crate) fn edit_ask(place: &HookPlace, id: i64, form: &Form) -> Result<Ask, Refusal> {
+pub(crate) fn edit_ask(place: &HookOwner, id: i64, form: &Form) -> Result<Ask, Refusal> {
     let header = form.text("authorization_header");
     let remove = form.text("secret_mode") == "remove";
     let config = config(form, false)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use farrier_common::{
     api::{Delivery, Hook, HookEvent},
-    client::HookPlace,
+    client::HookOwner,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -36,7 +36,7 @@ const KINDS: [&str; 7] = ["all", "system", "default", "owner", "repo", "failing"
 
 #[derive(Debug)]
 pub(crate) struct Hooks {
-    pub(super) place: HookPlace,
+    pub(super) place: HookOwner,
     pub(super) all: Vec<Hook>,
     pub(super) feed: Feed<Hook>,
     kind: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Hooks {
 impl Default for Hooks {
     fn default() -> Self {
         Self {
-            place: HookPlace::Any,
+            place: HookOwner::Any,
             all: Vec::new(),
             feed: Feed::new(List::sorted(0)),
             kind: 0,
@@ -64,7 +64,7 @@ impl Default for Hooks {
 
 impl Hooks {
     /// Shows the hooks of an owner.
-    pub(crate) fn choose(&mut self, place: HookPlace, env: &mut Env) {
+    pub(crate) fn choose(&mut self, place: HookOwner, env: &mut Env) {
         if self.place != place {
             self.feed.stop(env);
             self.feed.empty();
@@ -105,15 +105,15 @@ impl Hooks {
     }
 
     fn show_kind(&mut self, by: usize) {
-        if self.place == HookPlace::Any {
+        if self.place == HookOwner::Any {
             self.kind = (self.kind + by) % KINDS.len();
             self.feed.list.replace(self.of_kind(&self.all.clone()));
         }
     }
 
     /// Returns the owner of a new hook.
-    fn new_place(&self) -> HookPlace {
-        if self.place == HookPlace::Any { HookPlace::Admin } else { self.place.clone() }
+    fn new_place(&self) -> HookOwner {
+        if self.place == HookOwner::Any { HookOwner::Admin } else { self.place.clone() }
     }
 
     /// Returns the highest listed ID, to recognise new hooks.
@@ -133,7 +133,7 @@ impl Hooks {
     }
 
     fn parts(&self, area: Rect, buf: &mut Buffer) {
-        if let HookPlace::Repository(path) = &self.place {
+        if let HookOwner::Repository(path) = &self.place {
             text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
             return;
         }
@@ -209,10 +209,10 @@ impl Screen for Hooks {
                 if self.feed.clear_one(env) {
                     return true;
                 }
-                if self.place == HookPlace::Any {
+                if self.place == HookOwner::Any {
                     return false;
                 }
-                self.choose(HookPlace::Any, env);
+                self.choose(HookOwner::Any, env);
             }
             action => {
                 let acted = self.feed.act(action);

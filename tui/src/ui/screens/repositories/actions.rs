@@ -169,7 +169,7 @@ impl Repositories {
             pick: Pick::Do(Cmd::Ask(Ask::Archive { repo: path.clone(), content, existing: Existing::Keep })),
         };
         let of = |(key, format): (char, &'static str)| {
-            let content = Content::Of { reference: reference.to_owned(), format };
+            let content = Content::Reference { reference: reference.to_owned(), format };
             item(key, content.name(&path), content)
         };
         let mut items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(of).to_vec();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use farrier_common::{
     api::Hook,
-    client::{HookPlace, RepositoryPath},
+    client::{HookOwner, RepositoryPath},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -128,7 +128,7 @@ impl Detail {
                 return;
             }
             RepositoryTab::Branches => Ask::Branches(path),
-            RepositoryTab::Hooks => Ask::Hooks(HookPlace::Repository(path)),
+            RepositoryTab::Hooks => Ask::Hooks(HookOwner::Repository(path)),
             RepositoryTab::Artifacts => Ask::ArtifactsOf(path),
         };
         if let Some(list) = self.list_mut().filter(|list| again || !list.was_requested()) {

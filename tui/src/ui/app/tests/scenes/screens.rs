@@ -13,7 +13,7 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
     }),
     on("repository-hooks", |story| {
         story.keys("jj\n]]");
-        story.answer(|ask| matches!(ask, Ask::Hooks(HookPlace::Repository(_))), Ok(hooks()));
+        story.answer(|ask| matches!(ask, Ask::Hooks(HookOwner::Repository(_))), Ok(hooks()));
         story.keys("j");
     }),
     on("repository-artifacts", |story| {

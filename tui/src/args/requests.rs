@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farrier_common::{
     api,
-    client::HookPlace,
+    client::HookOwner,
     defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM, REPOSITORY_PRIVATE},
 };
 
@@ -12,7 +12,7 @@ use super::{ArchiveRepo, Change, CreateHook, CreateRepo, EditHook, EditRepo, Mig
 use crate::transfer::copy::Content;
 
 impl CreateRepo {
-    pub(crate) fn wanted(self) -> api::CreateRepository {
+    pub(crate) fn request(self) -> api::CreateRepository {
         api::CreateRepository {
             name: self.repo.name,
             description: self.description,
@@ -31,7 +31,7 @@ impl CreateRepo {
 
 impl EditRepo {
     /// Returns the request with the named fields only.
-    pub(crate) fn wanted(self) -> api::EditRepository {
+    pub(crate) fn request(self) -> api::EditRepository {
         api::EditRepository {
             name: self.name,
             description: self.description,
@@ -46,7 +46,7 @@ impl EditRepo {
 
 impl MigrateRepo {
     /// Returns the request. A secret without a user name is sent as a token.
-    pub(crate) fn wanted(self, secret: String) -> api::MigrateRepository {
+    pub(crate) fn request(self, secret: String) -> api::MigrateRepository {
         let (password, token) =
             if self.username.is_empty() { (String::new(), secret) } else { (secret, String::new()) };
         api::MigrateRepository {
@@ -75,7 +75,7 @@ impl ArchiveRepo {
         match &self.reference {
             None if format == "bundle" => Content::All,
             reference => {
-                Content::Of { reference: reference.clone().unwrap_or_else(|| default_branch.to_owned()), format }
+                Content::Reference { reference: reference.clone().unwrap_or_else(|| default_branch.to_owned()), format }
             }
         }
     }
@@ -91,10 +91,10 @@ impl Change {
 }
 
 impl CreateHook {
-    pub(crate) fn wanted(self, secret: Option<String>, authorization: Option<String>) -> api::CreateHook {
+    pub(crate) fn request(self, secret: Option<String>, authorization: Option<String>) -> api::CreateHook {
         let mut config = self.change.config(self.target, secret);
         config.entry("content_type".to_owned()).or_insert_with(|| HOOK_CONTENT_TYPE.to_owned());
-        if self.place.api() == HookPlace::Admin {
+        if self.owner.api() == HookOwner::Admin {
             let system = self.kind.system || (HOOK_IS_SYSTEM && !self.kind.default);
             config.insert("is_system_webhook".to_owned(), system.to_string());
         }
@@ -113,16 +113,16 @@ impl CreateHook {
 
 impl EditHook {
     /// Returns the request with the named fields only.
-    pub(crate) fn wanted(self, secret: Option<String>, authorization: Option<String>) -> api::EditHook {
+    pub(crate) fn request(self, secret: Option<String>, authorization: Option<String>) -> api::EditHook {
         let config = self.change.config(self.target, secret);
-        let whole = |what: String| if what == "authorization" { "authorization_header".to_owned() } else { what };
+        let full_name = |what: String| if what == "authorization" { "authorization_header".to_owned() } else { what };
         api::EditHook {
             config: (!config.is_empty()).then_some(config),
             events: self.change.events,
             branch_filter: self.change.branch_filter,
             authorization_header: authorization,
             name: self.change.name,
-            clear: self.clear.into_iter().map(whole).collect(),
+            clear: self.clear.into_iter().map(full_name).collect(),
             ..api::EditHook::default()
         }
     }
