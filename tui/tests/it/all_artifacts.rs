@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::{
-    screen::{Start, cursor_row},
+    screen::{SessionOptions, cursor_row},
     session::{Daemon, FARRIER},
 };
 
@@ -38,7 +38,7 @@ fn artifacts_of_all_repositories_are_listed_set_to_expire_and_deleted() {
     run(&daemon, "admin/one", &[("a.txt", "hello"), ("b.txt", "there")]);
     run(&daemon, "admin/two", &[("c.txt", "you")]);
     let all = listed(&daemon, &[]);
-    let shown: Vec<(&str, &str, &str)> = all
+    let rows: Vec<(&str, &str, &str)> = all
         .iter()
         .map(|one| {
             let text = |value: &'static str| one.pointer(value).unwrap().as_str().unwrap();
@@ -46,7 +46,7 @@ fn artifacts_of_all_repositories_are_listed_set_to_expire_and_deleted() {
         })
         .collect();
     let expected = [("admin/two", "build", "c.txt"), ("admin/one", "build", "b.txt"), ("admin/one", "build", "a.txt")];
-    assert_eq!(shown, expected);
+    assert_eq!(rows, expected);
     let run_of_two = all[0]["workflow_run"]["id"].to_string();
     assert_eq!(listed(&daemon, &["--run", &run_of_two]).len(), 1);
     let table = daemon.farrier(&["artifact", "list"]).ok().stdout;
@@ -85,7 +85,8 @@ fn the_screen_lists_artifacts_of_all_repositories_and_edits_marked_ones() {
     run(&daemon, "admin/one", &[("a.txt", "hello"), ("b.txt", "there")]);
     run(&daemon, "admin/two", &[("c.txt", "you")]);
     let (socket, directory) = (daemon.socket(), daemon.work("."));
-    let start = Start { socket, directory, words: &["--screen", "artifacts"], env: &[], size: (80, 24), script: None };
+    let start =
+        SessionOptions { socket, directory, words: &["--screen", "artifacts"], env: &[], size: (80, 24), script: None };
     let mut session = start.session();
     session.wait("the newest run and its artifact", |screen| {
         let text = screen.contents();
@@ -94,25 +95,25 @@ fn the_screen_lists_artifacts_of_all_repositories_and_edits_marked_ones() {
     session.wait_for("2 runs, 3 artifacts");
 
     // Keep every artifact whose name ends in txt for a week.
-    session.type_("/name:txt$\r");
+    session.type_keys("/name:txt$\r");
     session.wait_for("1/3 of 7");
-    session.type_("*e");
+    session.type_keys("*e");
     session.wait_for("Expire 3 artifacts");
-    session.type_("7");
+    session.type_keys("7");
     session.wait_for("3 artifacts set to expire");
     session.wait_for("6d 23h");
     let expiry = |name: &str| listed(&daemon, &["--name", name])[0]["expires_at"].as_str().unwrap().to_owned();
     let week = expiry("a.txt");
-    session.type_("z");
+    session.type_keys("z");
     session.wait_for("89d 23h");
     assert!(expiry("a.txt") > week && expiry("c.txt") > week, "the change is undone");
 
     // The run shows its artifacts.
-    session.type_("\x1b");
+    session.type_keys("\x1b");
     let run = listed(&daemon, &["--name", "c.txt"])[0]["workflow_run"]["id"].to_string();
-    session.type_(format!(":run {run}\r"));
+    session.type_keys(format!(":run {run}\r"));
     session.wait("the run under the cursor", |screen| cursor_row(screen).is_some_and(|row| row.contains("admin/two")));
-    session.type_("jjd");
+    session.type_keys("jjd");
     session.wait_for("saved");
     assert_eq!(std::fs::read(Path::new(&daemon.work("c.txt"))).unwrap(), b"you");
     session.leave();

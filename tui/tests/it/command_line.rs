@@ -2,7 +2,7 @@
 
 use crate::{
     program::{finish, shell},
-    screen::Start,
+    screen::SessionOptions,
     session::Daemon,
 };
 
@@ -35,11 +35,11 @@ fn a_shortened_list_says_that_there_is_more() {
         &["run", "list", "--limit", "2"],
     ];
     for list in lists {
-        let ran = daemon.farrier(list).ok();
+        let output = daemon.farrier(list).ok();
         let limit: usize = list.last().unwrap().parse().unwrap();
-        assert_eq!(ran.stdout.lines().count(), 1 + limit, "{list:?}: {ran:?}");
+        assert_eq!(output.stdout.lines().count(), 1 + limit, "{list:?}: {output:?}");
         let is_cut = limit == 2;
-        assert_eq!(ran.stderr.contains("use --limit to show more"), is_cut, "{list:?}: {ran:?}");
+        assert_eq!(output.stderr.contains("use --limit to show more"), is_cut, "{list:?}: {output:?}");
         let quiet = daemon.farrier(&[list, &["-q"]].concat()).ok();
         assert_eq!((quiet.stdout.lines().count(), quiet.stderr.as_str()), (limit, ""), "{list:?}");
     }
@@ -65,9 +65,9 @@ fn quiet_output_is_accepted_by_other_commands() {
         (&["delivery", "list"], "delivery"),
         (&["run", "list"], "run"),
     ] {
-        let made = daemon.farrier(&[list, &["-q"]].concat()).ok().stdout;
-        assert_eq!(made.lines().count(), 1, "{list:?}: {made}");
-        daemon.farrier(&[show, "show", made.trim()]).ok();
+        let ids = daemon.farrier(&[list, &["-q"]].concat()).ok().stdout;
+        assert_eq!(ids.lines().count(), 1, "{list:?}: {ids}");
+        daemon.farrier(&[show, "show", ids.trim()]).ok();
     }
     let table = daemon.farrier(&["delivery", "list"]).ok().stdout;
     assert!(table.contains(daemon.farrier(&["delivery", "list", "-q"]).ok().stdout.trim()), "{table}");
@@ -82,7 +82,14 @@ fn states_have_colors_on_a_terminal_only() {
     assert!(forced.contains("\u{1b}[32mon\u{1b}[0m"), "{forced:?}");
     let colored = |words: &[&str], env: &[(&str, &str)]| {
         let script = Some("\"$0\" \"$@\"; read -r end");
-        let start = Start { socket: daemon.socket(), directory: daemon.work("."), words, env, size: (100, 10), script };
+        let start = SessionOptions {
+            socket: daemon.socket(),
+            directory: daemon.work("."),
+            words,
+            env,
+            size: (100, 10),
+            script,
+        };
         let session = start.session();
         session.wait_for("127.0.0.1");
         session.written().contains("\u{1b}[32mon\u{1b}[0m")
@@ -103,8 +110,8 @@ fn completions(daemon: &Daemon, words: &[&str]) -> Vec<String> {
         words.len() - 1,
         before.last().unwrap()
     );
-    let ran = finish(shell(&daemon.work(".")).args(["-c", "exec bash -c \"$1\"", "sh", &script]), "").ok();
-    ran.stdout.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    let output = finish(shell(&daemon.work(".")).args(["-c", "exec bash -c \"$1\"", "sh", &script]), "").ok();
+    output.stdout.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 #[test]
@@ -148,9 +155,9 @@ fn the_daemon_accepts_every_completed_value() {
     let kinds = values(&["farrier", "events", "--kind"]).join(",");
     daemon.farrier(&["events", "--kind", &kinds]).ok();
     let events = values(&["farrier", "hook", "create", "--events"]).join(",");
-    let made = daemon.farrier(&["hook", "create", "https://example.org/", "--events", &events, "--json"]);
+    let created = daemon.farrier(&["hook", "create", "https://example.org/", "--events", &events, "--json"]);
     assert_eq!(
-        (made.json()["events"].as_array().unwrap().len(), made.stderr.as_str()),
+        (created.json()["events"].as_array().unwrap().len(), created.stderr.as_str()),
         (events.split(',').count(), "")
     );
     for scope in values(&["farrier", "token", "create", "--scopes"]).iter().filter(|scope| *scope != "public-only") {
@@ -193,10 +200,10 @@ fn a_deletion_asks_on_a_terminal_and_shows_how_to_restore() {
     let delete_and_answer = |words: &[&str], question: &str, restore: &str, answer: &str, done: &str| {
         let script = Some("\"$0\" \"$@\"; read -r end");
         let (socket, directory) = (daemon.socket(), daemon.work("."));
-        let mut session = Start { socket, directory, words, env: &[], size: (160, 20), script }.session();
+        let mut session = SessionOptions { socket, directory, words, env: &[], size: (160, 20), script }.session();
         session.wait_for(question);
         session.wait_for(restore);
-        session.type_(format!("{answer}\r"));
+        session.type_keys(format!("{answer}\r"));
         session.wait_for(done);
     };
     let restore = "farrier artifact restore 1";

@@ -19,8 +19,8 @@ fn the_configuration_file_sets_the_daemon_and_is_checked() {
     assert_eq!(checked.code, 1, "{checked:?}");
     let problems: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
     assert_eq!((&problems["problems"][1]["line"], &problems["problems"][1]["level"]), (&5.into(), &"warning".into()));
-    let shown = run(&["config", "show"]).ok().stdout;
-    assert!(shown.contains(&socket) && shown.contains("ui.clipboard          auto"), "{shown}");
+    let settings = run(&["config", "show"]).ok().stdout;
+    assert!(settings.contains(&socket) && settings.contains("ui.clipboard          auto"), "{settings}");
 }
 
 #[test]

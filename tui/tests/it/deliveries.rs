@@ -1,13 +1,13 @@
 //! Deliveries on the command line, with the real daemon. By default, hooks may not target this machine, so every
 //! delivery fails and can be listed and redelivered.
 
-use crate::{screen::Start, session::Daemon};
+use crate::{screen::SessionOptions, session::Daemon};
 
 #[test]
 fn an_operator_lists_failed_deliveries_and_redelivers_them() {
     let daemon = Daemon::start();
-    let made = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "repository", "--json"];
-    let hook = daemon.farrier(&made).json()["id"].to_string();
+    let create = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "repository", "--json"];
+    let hook = daemon.farrier(&create).json()["id"].to_string();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let wait_for_attempt = |arguments: &[&str]| {
         for _ in 0..600 {
@@ -25,11 +25,11 @@ fn an_operator_lists_failed_deliveries_and_redelivers_them() {
 
     let table = daemon.farrier(&["delivery", "list"]).ok().stdout;
     assert!(table.contains(id) && table.contains("repository created"), "{table}");
-    let shown = daemon.farrier(&["delivery", "show", id, "--request"]).ok().stdout;
-    assert!(shown.contains("webhook.allowed_hosts") && shown.contains("x-gitea-event: repository"), "{shown}");
+    let page = daemon.farrier(&["delivery", "show", id, "--request"]).ok().stdout;
+    assert!(page.contains("webhook.allowed_hosts") && page.contains("x-gitea-event: repository"), "{page}");
     let body = daemon.farrier(&["delivery", "show", id, "--body"]).ok().stdout;
     assert_eq!(daemon.farrier(&["delivery", "show", id, "--json"]).json()["request"]["body"], body, "byte for byte");
-    assert!(body.contains("\"full_name\":\"admin/demo\"") && shown.contains(&body), "{body}");
+    assert!(body.contains("\"full_name\":\"admin/demo\"") && page.contains(&body), "{body}");
     assert_eq!(daemon.farrier(&["delivery", "redeliver", id, "--json"]).json()["guid"], id);
     assert_eq!(daemon.farrier(&["delivery", "list", "--failed", "--json"]).json()["total_count"], 0);
     assert_eq!(daemon.farrier(&["delivery", "recover", &hook, "--yes", "--json"]).json()["count"], 0);
@@ -62,8 +62,8 @@ fn an_operator_lists_failed_deliveries_and_redelivers_them() {
 fn daemon_with_failures(count: i64) -> (Daemon, String) {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo", "--init"]).ok();
-    let made = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "delete", "--json"];
-    let hook = daemon.farrier(&made).json()["id"].to_string();
+    let create = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "delete", "--json"];
+    let hook = daemon.farrier(&create).json()["id"].to_string();
     for _ in 0..count {
         daemon.farrier(&["hook", "test", &hook]).ok();
     }
@@ -80,7 +80,7 @@ fn daemon_with_failures(count: i64) -> (Daemon, String) {
 fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
     let (daemon, hook) = daemon_with_failures(11);
     let words = ["delivery", "redeliver", "--hook", &hook];
-    let start = Start {
+    let start = SessionOptions {
         socket: daemon.socket(),
         directory: daemon.work("."),
         words: &words,
@@ -91,7 +91,7 @@ fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
     let mut session = start.session();
     session.wait_for("Type 11 to confirm:");
     session.wait_for("Redeliver 11 deliveries");
-    session.type_("y\r");
+    session.type_keys("y\r");
     session.wait_for("nothing was changed");
     session.wait_for("exit 1");
     drop(session);
@@ -105,7 +105,7 @@ fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
     daemon.farrier(&["hook", "on", &hook]).ok();
     let mut session = start.session();
     session.wait_for("Type 11 to confirm:");
-    session.type_("11\r");
+    session.type_keys("11\r");
     session.wait_for("queued for redelivery");
     session.wait_for("exit 0");
 }
@@ -114,9 +114,9 @@ fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
 fn a_bulk_redelivery_skips_deliveries_whose_hook_was_deleted() {
     let (daemon, hook) = daemon_with_failures(1);
     daemon.farrier(&["hook", "delete", &hook, "--yes"]).ok();
-    let ran = daemon.farrier(&["delivery", "redeliver", "--since", "1h", "--json"]);
-    assert_eq!(ran.json()["results"], serde_json::json!([]));
-    assert!(ran.stderr.contains("1 skipped: their hook was deleted"), "{ran:?}");
+    let output = daemon.farrier(&["delivery", "redeliver", "--since", "1h", "--json"]);
+    assert_eq!(output.json()["results"], serde_json::json!([]));
+    assert!(output.stderr.contains("1 skipped: their hook was deleted"), "{output:?}");
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn a_recovery_says_how_many_deliveries_it_sends() {
     assert_eq!(inactive.code, 9, "{inactive:?}");
     assert!(inactive.stderr.contains(&format!("farrier hook on {hook}")), "{inactive:?}");
     daemon.farrier(&["hook", "on", &hook]).ok();
-    let ran = daemon.farrier(&["delivery", "recover", &hook, "--yes"]).ok();
-    assert_eq!(ran.stdout, "Redelivering 1 delivery\n");
+    let output = daemon.farrier(&["delivery", "recover", &hook, "--yes"]).ok();
+    assert_eq!(output.stdout, "Redelivering 1 delivery\n");
 }

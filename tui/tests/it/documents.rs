@@ -22,22 +22,22 @@ const DOCUMENTS: [(&str, &str); 2] = [
 const DATA: [&str; 5] = ["json", "nginx", "text", "toml", "yaml"];
 
 #[derive(Debug, PartialEq, Eq)]
-enum Run {
+enum RunMode {
     Foreground,
     UntilStopped,
-    Not,
+    Skipped,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Block {
+struct CodeBlock {
     /// Line number of the opening fence, counted from 1.
     line: usize,
-    run: Run,
+    run: RunMode,
     text: String,
 }
 
 /// The `sh` blocks of a document. The error names a block that is marked incorrectly.
-fn blocks(document: &str) -> Result<Vec<Block>, String> {
+fn blocks(document: &str) -> Result<Vec<CodeBlock>, String> {
     let mut found = Vec::new();
     let mut comment = "";
     let mut lines = document.lines().enumerate();
@@ -52,14 +52,14 @@ fn blocks(document: &str) -> Result<Vec<Block>, String> {
         if language == "sh" {
             let reason = comment.strip_prefix("<!-- not run: ").and_then(|rest| rest.strip_suffix(" -->"));
             let run = match (comment, reason) {
-                ("<!-- runs until stopped -->", _) => Run::UntilStopped,
-                (_, Some(reason)) if !reason.trim().is_empty() => Run::Not,
+                ("<!-- runs until stopped -->", _) => RunMode::UntilStopped,
+                (_, Some(reason)) if !reason.trim().is_empty() => RunMode::Skipped,
                 (comment, _) if comment.starts_with("<!--") => {
                     return Err(format!("line {line}: {comment} is unknown"));
                 }
-                _ => Run::Foreground,
+                _ => RunMode::Foreground,
             };
-            found.push(Block { line, run, text });
+            found.push(CodeBlock { line, run, text });
         } else if !DATA.contains(&language) {
             return Err(format!("line {line}: the language {language:?} is neither sh nor one of {DATA:?}"));
         }
@@ -76,9 +76,9 @@ fn script(address: SocketAddr) -> String {
             let text = block.text.replace("127.0.0.1:3000", &address.to_string());
             let _ = writeln!(script, "block={name}:{}", block.line);
             let _ = match block.run {
-                Run::Not => Ok(()),
-                Run::Foreground => writeln!(script, "echo \"== $block\"\n{text}"),
-                Run::UntilStopped => writeln!(
+                RunMode::Skipped => Ok(()),
+                RunMode::Foreground => writeln!(script, "echo \"== $block\"\n{text}"),
+                RunMode::UntilStopped => writeln!(
                     script,
                     "echo \"== $block\"\n(\n{text}\n) >~/daemon.log 2>&1 </dev/null &\n\
                      for _ in $(seq 600); do test -S ~/.local/share/farrier/farrier.sock && break; sleep 0.1; done"
@@ -142,7 +142,7 @@ fn blocks_are_run_unless_marked_with_a_reason() {
     let text = "```sh\na\n```\n<!-- not run: needs root -->\n```sh\nb\n```\n\n<!-- runs until stopped -->\n\n```sh\nc\n```\n```toml\nx = 1\n```\n";
     let found = blocks(text).unwrap();
     let runs: Vec<_> = found.iter().map(|block| (block.line, &block.run, block.text.as_str())).collect();
-    assert_eq!(runs, [(1, &Run::Foreground, "a"), (5, &Run::Not, "b"), (11, &Run::UntilStopped, "c")]);
+    assert_eq!(runs, [(1, &RunMode::Foreground, "a"), (5, &RunMode::Skipped, "b"), (11, &RunMode::UntilStopped, "c")]);
     for error in ["```\na\n```", "```bash\na\n```", "<!-- not run: -->\n```sh\na\n```", "<!-- skip -->\n```sh\n```"] {
         blocks(error).expect_err(error);
     }

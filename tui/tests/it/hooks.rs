@@ -16,7 +16,7 @@ const TARGET: &str = "https://203.0.113.9/hook";
 fn an_operator_creates_edits_and_deletes_hooks() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/old"]).ok();
-    let made = daemon.farrier(&[
+    let created = daemon.farrier(&[
         "hook",
         "create",
         TARGET,
@@ -26,16 +26,16 @@ fn an_operator_creates_edits_and_deletes_hooks() {
         "--generate-secret",
         "--json",
     ]);
-    let (id, secret) = (made.json()["id"].to_string(), made.json()["secret"].as_str().unwrap().to_owned());
+    let (id, secret) = (created.json()["id"].to_string(), created.json()["secret"].as_str().unwrap().to_owned());
     assert!(secret.starts_with("whsec_") && secret.len() == 50, "{secret}");
-    assert_eq!((&made.json()["scope"], &made.json()["active"]), (&"default".into(), &true.into()));
+    assert_eq!((&created.json()["scope"], &created.json()["active"]), (&"default".into(), &true.into()));
     let system = daemon.farrier(&["hook", "create", TARGET, "--branch-filter", "main", "--json"]).json();
     assert_eq!((&system["scope"], &system["type"]), (&"system".into(), &"farrier".into()), "the defaults");
     assert_eq!(daemon.farrier(&["hook", "list", "--json"]).json()["total_count"], 2);
     assert_eq!(daemon.farrier(&["hook", "list", "--default", "-q"]).ok().stdout, format!("{id}\n"));
 
-    let shown = daemon.farrier(&["hook", "show", &id]).ok().stdout;
-    assert!(shown.contains(TARGET) && !shown.contains(&secret), "{shown}");
+    let page = daemon.farrier(&["hook", "show", &id]).ok().stdout;
+    assert!(page.contains(TARGET) && !page.contains(&secret), "{page}");
     let edited = daemon.farrier(&["hook", "edit", &id, "--name", "mirror", "--events", "issues_only", "--json"]).json();
     assert_eq!((&edited["name"], &edited["has_secret"]), (&"mirror".into(), &true.into()));
     let cleared = daemon.farrier(&["hook", "edit", &id, "--clear", "secret", "--json"]).json();
@@ -61,10 +61,10 @@ fn an_operator_creates_edits_and_deletes_hooks() {
 fn a_hook_is_found_by_its_id_for_any_owner() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
-    let made = daemon.farrier(&["hook", "create", TARGET, "--repo", "admin/demo", "--json"]).json();
-    let id = made["id"].to_string();
-    let shown = daemon.farrier(&["hook", "show", &id]).ok().stdout;
-    assert!(shown.contains("admin/demo") && shown.contains(TARGET), "{shown}");
+    let created = daemon.farrier(&["hook", "create", TARGET, "--repo", "admin/demo", "--json"]).json();
+    let id = created["id"].to_string();
+    let page = daemon.farrier(&["hook", "show", &id]).ok().stdout;
+    assert!(page.contains("admin/demo") && page.contains(TARGET), "{page}");
     assert_eq!(daemon.farrier(&["hook", "off", &id, "--json"]).json()["state"], "off");
     assert_eq!(daemon.farrier(&["hook", "on", &id, "--json"]).json()["state"], "unused");
     assert_eq!(daemon.farrier(&["hook", "edit", &id, "--name", "mirror", "--json"]).json()["name"], "mirror");
@@ -87,8 +87,8 @@ fn secrets_are_read_from_standard_input_and_not_exported() {
         finish(program(&daemon.work(".")).args(arguments).env("FARRIER_SOCKET", &socket), input)
     };
     let one = ["--repo", "admin/one"];
-    let made = with(&[&["hook", "create", TARGET, "--secret-stdin", "--json"], &one[..]].concat(), "hush\n");
-    assert_eq!(made.json()["has_secret"], true);
+    let created = with(&[&["hook", "create", TARGET, "--secret-stdin", "--json"], &one[..]].concat(), "hush\n");
+    assert_eq!(created.json()["has_secret"], true);
     with(&[&["hook", "create", TARGET, "--events", "create"], &one[..]].concat(), "").ok();
     let exported = with(&[&["hook", "export"], &one[..]].concat(), "").ok().stdout;
     assert!(!exported.contains("hush"), "{exported}");

@@ -7,22 +7,22 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::{fake::Fake, screen::Start};
+use crate::{fake::FakeDaemon, screen::SessionOptions};
 
-pub(crate) struct World {
+pub(crate) struct Sandbox {
     pub(crate) dir: tempfile::TempDir,
-    pub(crate) fake: Fake,
+    pub(crate) fake: FakeDaemon,
 }
 
 /// The result of a run of the program.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ran {
+impl CommandOutput {
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");
@@ -36,10 +36,10 @@ impl Ran {
     }
 }
 
-impl World {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let fake = Fake::start(dir.path());
+        let fake = FakeDaemon::start(dir.path());
         std::fs::create_dir(dir.path().join("work")).unwrap();
         Self { dir, fake }
     }
@@ -66,22 +66,22 @@ impl World {
     }
 
     /// Starts the full screen on a terminal of 80 by 24.
-    pub(crate) fn start(&self) -> Start<'static> {
+    pub(crate) fn session_options(&self) -> SessionOptions<'static> {
         let (socket, directory) = (self.fake.socket.clone(), self.work("."));
-        Start { socket, directory, words: &[], env: &[], size: (80, 24), script: None }
+        SessionOptions { socket, directory, words: &[], env: &[], size: (80, 24), script: None }
     }
 
     /// Runs the program with the arguments in `line`.
-    pub(crate) fn run(&self, line: &str) -> Ran {
+    pub(crate) fn run(&self, line: &str) -> CommandOutput {
         self.run_with(line, [], "")
     }
 
-    pub(crate) fn run_with<const N: usize>(&self, line: &str, env: [(&str, &str); N], input: &str) -> Ran {
+    pub(crate) fn run_with<const N: usize>(&self, line: &str, env: [(&str, &str); N], input: &str) -> CommandOutput {
         finish(self.command().args(line.split_whitespace()).envs(env), input)
     }
 
     /// Runs the program with arguments that may contain blanks.
-    pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
+    pub(crate) fn run_words(&self, words: &[&str]) -> CommandOutput {
         finish(self.command().args(words.iter().map(OsStr::new)), "")
     }
 }
@@ -104,11 +104,11 @@ pub(crate) fn shell(directory: &Path) -> Command {
     command
 }
 
-pub(crate) fn finish(command: &mut Command, input: &str) -> Ran {
+pub(crate) fn finish(command: &mut Command, input: &str) -> CommandOutput {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The program may end without reading its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    CommandOutput { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
 }

@@ -10,9 +10,9 @@ pub(crate) fn git(daemon: &Daemon, words: &[&str]) -> String {
     let identity = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
     let mut git = Command::new("git");
     git.args(identity).args(words).current_dir(daemon.work(".")).env("GIT_CONFIG_GLOBAL", "/dev/null");
-    let ran = git.stdin(Stdio::null()).output().unwrap();
-    assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8(ran.stdout).unwrap()
+    let output = git.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The daemon's TCP address.
@@ -24,7 +24,7 @@ fn tcp(daemon: &Daemon) -> String {
 
 /// A daemon with the repository `admin/demo`, which has two branches, one with a slash in its name, and two tags.
 pub(crate) fn demo() -> Daemon {
-    let daemon = Daemon::reaching("loopback");
+    let daemon = Daemon::with_allowed_hosts("loopback");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let tcp = tcp(&daemon);
     let token = ["token", "create", "--user", "admin", "--name", "git", "--scopes", "all"];
@@ -86,9 +86,9 @@ fn an_archive_can_be_written_to_standard_output() {
         "-o",
         "-",
     ]);
-    let ran = program.stdin(Stdio::null()).output().unwrap();
-    assert!(ran.status.success() && ran.stderr.is_empty(), "{ran:?}");
-    std::fs::write(daemon.work("piped.bundle"), ran.stdout).unwrap();
+    let output = program.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    std::fs::write(daemon.work("piped.bundle"), output.stdout).unwrap();
     assert!(git(&daemon, &["ls-remote", "piped.bundle"]).contains("refs/heads/feature/x"));
 }
 
@@ -108,11 +108,11 @@ fn branches_are_listed_and_the_default_one_is_marked() {
 fn a_migration_can_be_waited_for() {
     let daemon = demo();
     let source = format!("http://{}/admin/demo.git", tcp(&daemon));
-    let made = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--wait", "--json"]).json();
-    assert_eq!((&made["farrier_migration"]["state"], &made["empty"]), (&"done".into(), &false.into()));
-    let task = daemon.farrier(&["task", "show", &made["id"].to_string()]).ok().stdout;
+    let migrated = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--wait", "--json"]).json();
+    assert_eq!((&migrated["farrier_migration"]["state"], &migrated["empty"]), (&"done".into(), &false.into()));
+    let task = daemon.farrier(&["task", "show", &migrated["id"].to_string()]).ok().stdout;
     assert!(task.contains("state       done\n") && task.contains("phase       connecting, "), "{task}");
-    daemon.farrier(&["task", "wait", &made["id"].to_string()]).ok();
+    daemon.farrier(&["task", "wait", &migrated["id"].to_string()]).ok();
 
     let missing = source.replace("demo", "none");
     let failed = daemon.farrier(&["repo", "migrate", &missing, "admin/other", "--wait"]);
@@ -124,7 +124,7 @@ fn a_migration_can_be_waited_for() {
 
 #[test]
 fn a_task_is_shown_waited_for_and_cancelled() {
-    let daemon = Daemon::reaching("loopback");
+    let daemon = Daemon::with_allowed_hosts("loopback");
     // The kernel accepts connections, but nothing answers them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let source = format!("http://{}/x.git", silent.local_addr().unwrap());
@@ -172,8 +172,8 @@ fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
     assert_eq!(daemon.farrier(&["repo", "list", "other", "--deleted", "-q"]).ok().stdout, "");
 
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
-    let taken = daemon.farrier(&["repo", "restore", "admin/demo"]);
-    assert_eq!((taken.code, taken.stderr.contains("--as OWNER/NAME")), (5, true), "{taken:?}");
+    let conflict = daemon.farrier(&["repo", "restore", "admin/demo"]);
+    assert_eq!((conflict.code, conflict.stderr.contains("--as OWNER/NAME")), (5, true), "{conflict:?}");
     let restored = daemon.farrier(&["repo", "restore", "admin/demo", "--as", "admin/second"]).ok();
     assert_eq!(restored.stdout, "Restored admin/second\n");
     assert!(daemon.farrier(&["repo", "branches", "admin/second"]).ok().stdout.contains("feature/x"));

@@ -9,7 +9,7 @@ use farrierd::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::program::{Ran, finish, program, shell};
+use crate::program::{CommandOutput, finish, program, shell};
 
 /// A daemon on its own thread, on a Unix socket and a free port.
 pub(crate) struct Daemon {
@@ -24,11 +24,11 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts a daemon with the default address policy, so that hooks cannot reach this machine.
     pub(crate) fn start() -> Self {
-        Self::reaching("external")
+        Self::with_allowed_hosts("external")
     }
 
     /// Starts a daemon whose hooks and migrations may reach these hosts.
-    pub(crate) fn reaching(hosts: &'static str) -> Self {
+    pub(crate) fn with_allowed_hosts(hosts: &'static str) -> Self {
         Self::with(hosts, 0)
     }
 
@@ -86,7 +86,7 @@ impl Daemon {
         self.dir.path().join("farrier.sock")
     }
 
-    pub(crate) fn farrier(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn farrier(&self, arguments: &[&str]) -> CommandOutput {
         let mut command = program(&self.work("."));
         finish(command.args(arguments).env("FARRIER_SOCKET", self.socket()), "")
     }
@@ -105,13 +105,13 @@ fn the_status_of_an_unhealthy_daemon_names_the_problem_and_has_an_exit_code() {
     let healthy = Daemon::start().farrier(&["status"]).ok();
     assert!(healthy.stdout.contains("health        ok\n"), "{healthy:?}");
     let daemon = Daemon::with("external", u64::MAX);
-    let ran = daemon.farrier(&["status"]);
+    let output = daemon.farrier(&["status"]);
     let problem = "the disk is almost full: uploads are refused";
-    assert!(ran.stdout.contains("health        failing\n") && ran.stdout.contains(problem), "{ran:?}");
-    assert_eq!((ran.code, ran.stderr), (8, format!("farrier: the daemon is unhealthy: {problem}\n")));
-    let ran = daemon.farrier(&["status", "--json"]);
-    let status: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!((ran.code, &status["status"], &status["problems"][0]), (8, &"fail".into(), &problem.into()));
+    assert!(output.stdout.contains("health        failing\n") && output.stdout.contains(problem), "{output:?}");
+    assert_eq!((output.code, output.stderr), (8, format!("farrier: the daemon is unhealthy: {problem}\n")));
+    let output = daemon.farrier(&["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((output.code, &status["status"], &status["problems"][0]), (8, &"fail".into(), &problem.into()));
 }
 
 #[test]
@@ -125,8 +125,8 @@ fn a_job_uploads_a_file_and_a_directory_and_an_operator_downloads_them() {
 
     let script =
         format!("{FARRIER} artifact upload raw.txt && {FARRIER} artifact upload tree && {FARRIER} artifact list -q");
-    let ran = daemon.farrier(&["ci", "exec", "--repo", "admin/demo", "--", "sh", "-c", &script]).ok();
-    assert!(ran.stdout.contains("raw.txt") && ran.stdout.contains("tree"), "{ran:?}");
+    let output = daemon.farrier(&["ci", "exec", "--repo", "admin/demo", "--", "sh", "-c", &script]).ok();
+    assert!(output.stdout.contains("raw.txt") && output.stdout.contains("tree"), "{output:?}");
 
     let listed = daemon.farrier(&["artifact", "list", "--repo", "admin/demo", "--json"]).json();
     assert_eq!(listed["total_count"], 2);
@@ -176,9 +176,9 @@ fn the_runner_script_of_the_manual_runs_the_official_client() {
         finish(runner.env("FARRIER_SOCKET", daemon.socket()), "")
     };
     let client = clients.join("client.mjs");
-    let ran = job(&["node", client.to_str().unwrap(), &operations.to_string()]).ok();
-    let results: serde_json::Value = serde_json::from_str(ran.stdout.rsplit("RESULT ").next().unwrap()).unwrap();
-    assert_eq!(results[1]["ok"]["artifacts"][0]["name"], "report", "{ran:?}");
+    let output = job(&["node", client.to_str().unwrap(), &operations.to_string()]).ok();
+    let results: serde_json::Value = serde_json::from_str(output.stdout.rsplit("RESULT ").next().unwrap()).unwrap();
+    assert_eq!(results[1]["ok"]["artifacts"][0]["name"], "report", "{output:?}");
     assert_eq!(job(&["sh", "-c", "exit 9"]).code, 9);
 
     daemon.farrier(&["artifact", "download", "report", "--repo", "admin/demo", "--extract", "-o", "out/"]).ok();

@@ -8,20 +8,20 @@ use tokio::net::{TcpListener, UnixStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    program::Ran,
-    screen::Start,
+    program::CommandOutput,
+    screen::SessionOptions,
     session::{Daemon, FARRIER},
 };
 
 /// A TLS proxy in front of the socket of a daemon, with a self-signed certificate for `localhost`.
-struct Proxy {
+struct TlsProxy {
     port: u16,
     /// Path of the certificate in PEM format.
     ca: PathBuf,
     _runtime: tokio::runtime::Runtime,
 }
 
-impl Proxy {
+impl TlsProxy {
     fn start(daemon: &Daemon) -> Self {
         Self::with(daemon, |_| {})
     }
@@ -61,7 +61,7 @@ impl Proxy {
         format!("https://localhost:{}", self.port)
     }
 
-    fn farrier(&self, daemon: &Daemon, arguments: &[&str]) -> Ran {
+    fn farrier(&self, daemon: &Daemon, arguments: &[&str]) -> CommandOutput {
         let url = self.url();
         let first = ["--url", url.as_str(), "--ca", self.ca.to_str().unwrap()];
         daemon.farrier(&first.into_iter().chain(arguments.iter().copied()).collect::<Vec<_>>())
@@ -71,7 +71,7 @@ impl Proxy {
 #[test]
 fn commands_jobs_and_artifacts_work_over_https() {
     let daemon = Daemon::start();
-    let proxy = Proxy::start(&daemon);
+    let proxy = TlsProxy::start(&daemon);
     assert_eq!(proxy.farrier(&daemon, &["status", "--json"]).json()["identity"], "admin");
     proxy.farrier(&daemon, &["repo", "create", "admin/demo"]).ok();
     let content = vec![7_u8; 3 << 20];
@@ -88,22 +88,23 @@ fn commands_jobs_and_artifacts_work_over_https() {
 #[test]
 fn the_full_screen_works_over_https() {
     let daemon = Daemon::start();
-    let proxy = Proxy::start(&daemon);
+    let proxy = TlsProxy::start(&daemon);
     proxy.farrier(&daemon, &["repo", "create", "admin/demo"]).ok();
     let (url, ca) = (proxy.url(), proxy.ca.display().to_string());
     let words = ["--url", &url, "--ca", &ca, "--screen", "repositories"];
     let socket = "/nonexistent".into();
     let mut session =
-        Start { socket, directory: daemon.work("."), words: &words, env: &[], size: (80, 24), script: None }.session();
-    session.wait_at("admin/demo");
-    session.type_("\x03");
-    assert_eq!(session.ended().code(), Some(0));
+        SessionOptions { socket, directory: daemon.work("."), words: &words, env: &[], size: (80, 24), script: None }
+            .session();
+    session.wait_for_cursor_row("admin/demo");
+    session.type_keys("\x03");
+    assert_eq!(session.wait_for_exit().code(), Some(0));
 }
 
 #[test]
 fn an_invalid_certificate_is_refused_with_the_reason() {
     let daemon = Daemon::start();
-    let proxy = Proxy::start(&daemon);
+    let proxy = TlsProxy::start(&daemon);
     let url = proxy.url();
     let unknown = daemon.farrier(&["--url", &url, "status"]);
     assert_eq!(unknown.code, 6, "{unknown:?}");
@@ -115,7 +116,7 @@ fn an_invalid_certificate_is_refused_with_the_reason() {
     assert_eq!(wrong.code, 6, "{wrong:?}");
     assert!(wrong.stderr.contains("not valid for this host name"), "{}", wrong.stderr);
 
-    let expired = Proxy::with(&daemon, |params| params.not_after = date_time_ymd(2001, 2, 3));
+    let expired = TlsProxy::with(&daemon, |params| params.not_after = date_time_ymd(2001, 2, 3));
     let expired = expired.farrier(&daemon, &["status"]);
     assert_eq!(expired.code, 6, "{expired:?}");
     assert!(expired.stderr.contains("has expired"), "{}", expired.stderr);

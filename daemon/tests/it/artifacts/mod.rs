@@ -1,13 +1,13 @@
 //! The artifact service: what its clients rely on.
 
-mod across;
+mod all_repositories;
 mod blocks;
 mod blocks_bad_input;
 mod client;
 mod client_raw;
 mod client_rest;
 mod expiry;
-mod keeping;
+mod expiry_edits;
 mod limits;
 mod program;
 mod rest;

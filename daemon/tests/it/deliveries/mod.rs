@@ -1,16 +1,16 @@
 //! Deliveries of webhooks, as receivers and operators see them.
 
-mod bad;
 mod blocked;
 mod clients;
 mod crash;
-mod current;
-mod failing;
 mod history;
+mod hook_changes;
+mod invalid_responses;
 mod pushes;
-mod restarting;
-mod sending;
-mod shown;
+mod recorded_request;
+mod requests;
+mod restarts;
+mod retries;
 
 use farrierd::{clock::Clock, config::Config};
 use http::Method;

@@ -2,9 +2,9 @@
 //! other clients.
 
 mod bodies;
-mod crowd;
 mod faults;
 mod heads;
+mod many_connections;
 mod paths;
 mod repositories;
 

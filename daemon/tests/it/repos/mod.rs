@@ -5,9 +5,9 @@ mod deleting;
 mod editing;
 mod listing;
 mod migrating;
-mod moved;
+mod redirects;
 mod tasks;
-mod unknown;
+mod unknown_outcomes;
 
 use http::Method;
 use serde_json::{Value, json};

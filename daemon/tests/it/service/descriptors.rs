@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use super::notices::Manager;
+use super::notifications::Manager;
 use crate::support::{Binary, Raw, eventually, send};
 
 /// Limit of open files; the program itself needs about twenty.

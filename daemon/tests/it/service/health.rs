@@ -4,7 +4,7 @@ use farrierd::clock::Clock;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::figures::value;
+use super::metrics::value;
 use crate::support::{Over, Receiver, Say, TestDaemon, eventually, send};
 
 const MINUTE_MS: i64 = 60_000;

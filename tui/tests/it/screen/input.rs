@@ -2,18 +2,18 @@
 
 use rustix::process::Signal;
 
-use super::Start;
-use crate::program::World;
+use super::SessionOptions;
+use crate::program::Sandbox;
 
 /// A long escape delay, for a machine that is busy in the middle of a key sequence.
 const LONG_ESCAPE_DELAY: &[(&str, &str)] = &[("ESCDELAY", "2000")];
 
 #[test]
 fn a_key_is_recognized_wherever_its_bytes_are_split() {
-    let world = World::new();
-    world.fake.state().repositories = 60;
-    let mut session = Start { env: LONG_ESCAPE_DELAY, ..world.start() }.session();
-    session.wait_at("repo-00000");
+    let sandbox = Sandbox::new();
+    sandbox.fake.state().repositories = 60;
+    let mut session = SessionOptions { env: LONG_ESCAPE_DELAY, ..sandbox.session_options() }.session();
+    session.wait_for_cursor_row("repo-00000");
     // Each pair moves the cursor away and back, so that a lost or misread key is noticed at once.
     let pairs = [
         ("\x1b[B", "repo-00001", "\x1b[A"),
@@ -27,9 +27,9 @@ fn a_key_is_recognized_wherever_its_bytes_are_split() {
         for at in 1..away.len() {
             for (key, row) in [(away, row), (back, "repo-00000")] {
                 let (one, two) = key.split_at(at);
-                session.type_apart(one);
-                session.type_apart(two);
-                session.wait_at(row);
+                session.type_keys_separately(one);
+                session.type_keys_separately(two);
+                session.wait_for_cursor_row(row);
             }
         }
     }
@@ -39,35 +39,35 @@ fn a_key_is_recognized_wherever_its_bytes_are_split() {
 
 #[test]
 fn a_paste_triggers_no_command_wherever_its_bytes_are_split() {
-    let world = World::new();
-    let mut session = Start { env: &[("ESCDELAY", "300")], ..world.start() }.session();
+    let sandbox = Sandbox::new();
+    let mut session = SessionOptions { env: &[("ESCDELAY", "300")], ..sandbox.session_options() }.session();
     session.wait_for("octo/tool");
     let paste = "\x1b[200~?D\rq\x03\x1b[201~";
     for at in 1..paste.len() {
         let (one, two) = paste.split_at(at);
-        session.type_apart(one);
-        session.type_apart(two);
+        session.type_keys_separately(one);
+        session.type_keys_separately(two);
     }
     // In a text field, a paste is text, and its line break does not submit.
-    session.type_("/");
+    session.type_keys("/");
     session.wait_for("Enter keep");
     for at in [1, 3, 8, 12] {
         let (one, two) = "\x1b[200~to\ro\x1b[201~".split_at(at);
-        session.type_apart(one);
-        session.type_apart(two);
+        session.type_keys_separately(one);
+        session.type_keys_separately(two);
         session.wait("the pasted text", |screen| screen.contents().contains("to o"));
-        session.type_("\x15");
-        session.wait_at("octo/tool");
+        session.type_keys("\x15");
+        session.wait_for_cursor_row("octo/tool");
     }
-    let seen = world.fake.state().seen.clone();
-    assert!(seen.iter().all(|one| one.starts_with("GET ")), "{seen:?}");
+    let requests = sandbox.fake.state().requests.clone();
+    assert!(requests.iter().all(|one| one.starts_with("GET ")), "{requests:?}");
     session.leave();
 }
 
 #[test]
 fn a_paste_triggers_no_command_in_any_view() {
-    let world = World::new();
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
     // Keys that open a view, a text that it shows, and whether the view takes text.
     let views = [
@@ -83,10 +83,10 @@ fn a_paste_triggers_no_command_in_any_view() {
         ("M", "Import a repository", true),
     ];
     for (keys, title, takes_text) in views {
-        session.type_(keys);
+        session.type_keys(keys);
         session.wait_for(title);
         // The paste begins with a key that would confirm, and ends with a key that would leave.
-        session.type_("\x1b[200~y\rDq\x03octo/tool\r\x1b[201~");
+        session.type_keys("\x1b[200~y\rDq\x03octo/tool\r\x1b[201~");
         if takes_text {
             session.wait("the pasted text", |screen| screen.contents().contains("Dq"));
         }
@@ -94,52 +94,52 @@ fn a_paste_triggers_no_command_in_any_view() {
         if keys == "D" {
             // A question ignores keys for a short time, so that no key typed ahead answers it.
             let opened = std::time::Instant::now();
-            super::until("the question accepts keys", || opened.elapsed().as_millis() > 300);
+            super::wait_until("the question accepts keys", || opened.elapsed().as_millis() > 300);
         }
-        session.type_("\x1b");
+        session.type_keys("\x1b");
         if keys == "n" || keys == "M" {
             session.wait_for("discard changes?");
-            session.type_("y");
+            session.type_keys("y");
         }
         if !keys.is_empty() {
             session.wait("the view to close", |screen| !screen.contents().contains(title));
         }
-        session.wait_at("octo/tool");
+        session.wait_for_cursor_row("octo/tool");
     }
-    let seen = world.fake.state().seen.clone();
-    assert!(seen.iter().all(|one| one.starts_with("GET ")), "{seen:?}");
+    let requests = sandbox.fake.state().requests.clone();
+    assert!(requests.iter().all(|one| one.starts_with("GET ")), "{requests:?}");
     session.leave();
 }
 
 #[test]
 fn queued_keys_are_drawn_once_and_the_next_key_works() {
-    let world = World::new();
-    world.fake.state().repositories = 500;
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    sandbox.fake.state().repositories = 500;
+    let mut session = sandbox.session_options().session();
     session.wait("all rows", |screen| screen.contents().contains("1/500"));
     session.signal(Signal::STOP);
-    session.type_("j".repeat(400));
+    session.type_keys("j".repeat(400));
     let before = session.count();
     session.signal(Signal::CONT);
-    session.wait_at("repo-00400");
+    session.wait_for_cursor_row("repo-00400");
     let sent = session.count() - before;
     assert!(sent <= 6_000, "{sent} bytes for 400 keys");
-    session.type_("g");
-    session.wait_at("repo-00000");
+    session.type_keys("g");
+    session.wait_for_cursor_row("repo-00000");
     session.leave();
 }
 
 #[test]
 fn split_keys_are_recognized_and_pastes_are_text() {
-    let world = World::new();
-    let mut session = Start { env: LONG_ESCAPE_DELAY, ..world.start() }.session();
+    let sandbox = Sandbox::new();
+    let mut session = SessionOptions { env: LONG_ESCAPE_DELAY, ..sandbox.session_options() }.session();
     session.wait_for("octo/tool");
-    session.type_("\x1b[200~q\nD\x03\x1b[201~?");
+    session.type_keys("\x1b[200~q\nD\x03\x1b[201~?");
     session.wait_for("Help: Repositories");
     for piece in ["\x1b", "[", "B"] {
-        session.type_apart(piece);
+        session.type_keys_separately(piece);
     }
-    session.type_("filter");
+    session.type_keys("filter");
     // If a split arrow key counted as Escape, the help would be closed.
     session.wait_for("Search: filter");
     session.leave();
@@ -147,12 +147,12 @@ fn split_keys_are_recognized_and_pastes_are_text() {
 
 #[test]
 fn a_single_escape_works_without_another_key() {
-    let world = World::new();
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
-    session.type_("?");
+    session.type_keys("?");
     session.wait_for("Help: Repositories");
-    session.type_("\x1b");
+    session.type_keys("\x1b");
     session.wait("the help to close", |screen| !screen.contents().contains("Help: Repositories"));
     session.leave();
 }

@@ -1,7 +1,7 @@
 //! `farrier ci exec` on a terminal: the command reads typed input, and the keys that interrupt and suspend it work.
 
-use super::Start;
-use crate::program::World;
+use super::SessionOptions;
+use crate::program::Sandbox;
 
 /// Reads a line, and then waits until it is interrupted. Starts no process after that line, because a shell that is
 /// suspended while it starts a process does not always continue.
@@ -11,16 +11,16 @@ const SHELL: &str = "set -m; \"$0\" \"$@\"; echo \"first $?\"; fg; echo \"last $
 
 #[test]
 fn a_command_on_a_terminal_reads_input_and_can_be_suspended_continued_and_interrupted() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let words = ["ci", "exec", "--repo", "o/r", "--", "sh", "-c", COMMAND];
-    let mut session = Start { words: &words, script: Some(SHELL), ..world.start() }.session();
+    let mut session = SessionOptions { words: &words, script: Some(SHELL), ..sandbox.session_options() }.session();
     session.wait_for("ready");
-    session.type_("hello\r");
+    session.type_keys("hello\r");
     session.wait_for("got hello");
-    session.type_("\x1a");
+    session.type_keys("\x1a");
     // 128 + SIGTSTP: the shell sees that the program is suspended, not only the command.
     session.wait_for("first 148");
-    session.type_("\x03");
+    session.type_keys("\x03");
     session.wait_for("last 5");
-    assert_eq!(world.fake.state().ended, ["failure"]);
+    assert_eq!(sandbox.fake.state().ended, ["failure"]);
 }

@@ -12,54 +12,55 @@ use std::{
 use rustix::process::Signal;
 
 use super::{Session, assert_restored, assert_usual_modes};
-use crate::program::World;
+use crate::program::Sandbox;
 
 #[test]
 fn the_screen_starts_shows_repositories_and_restores_the_terminal() {
-    let world = World::new();
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
     session.wait("the alternate screen", |screen| screen.alternate_screen() && screen.bracketed_paste());
-    session.type_("\r");
+    session.type_keys("\r");
     session.wait_for("[Overview]");
-    session.type_("qq");
-    assert_eq!(session.ended().code(), Some(0));
+    session.type_keys("qq");
+    assert_eq!(session.wait_for_exit().code(), Some(0));
     assert_restored(&session);
 }
 
 #[test]
 fn the_first_frame_does_not_wait_for_a_response() {
-    let world = World::new();
-    let socket = world.dir.path().join("silent.sock");
+    let sandbox = Sandbox::new();
+    let socket = sandbox.dir.path().join("silent.sock");
     // The kernel accepts connections, but nothing answers them.
     let _silent = UnixListener::bind(&socket).unwrap();
-    let mut session = super::Start { socket, ..world.start() }.session();
+    let mut session = super::SessionOptions { socket, ..sandbox.session_options() }.session();
     session.wait_for("[2 Repos]");
     session.wait_for("loading repositories");
-    session.type_("?");
+    session.type_keys("?");
     session.wait_for("Help: Repositories");
-    session.type_("\x1b");
+    session.type_keys("\x1b");
     session.leave();
 }
 
 #[test]
 fn an_unreachable_daemon_is_reported() {
-    let world = World::new();
-    let mut session = super::Start { words: &["--socket", "/nonexistent/s"], ..world.start() }.session();
+    let sandbox = Sandbox::new();
+    let mut session =
+        super::SessionOptions { words: &["--socket", "/nonexistent/s"], ..sandbox.session_options() }.session();
     session.wait_for("cannot reach the socket /nonexistent/s");
     session.wait_for("start it with");
-    session.type_("q");
-    assert_eq!(session.ended().code(), Some(0));
+    session.type_keys("q");
+    assert_eq!(session.wait_for_exit().code(), Some(0));
 }
 
 #[test]
 fn signals_end_the_program_cleanly() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::QUIT, 131)] {
-        let world = World::new();
-        let mut session = world.start().session();
+        let sandbox = Sandbox::new();
+        let mut session = sandbox.session_options().session();
         session.wait_for("octo/tool");
         session.signal(signal);
-        assert_eq!(session.ended().code(), Some(code));
+        assert_eq!(session.wait_for_exit().code(), Some(code));
         assert_restored(&session);
     }
 }
@@ -67,15 +68,15 @@ fn signals_end_the_program_cleanly() {
 #[test]
 fn signals_end_the_program_on_a_blocked_terminal() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
-        let world = World::new();
-        let mut session = world.start().session();
+        let sandbox = Sandbox::new();
+        let mut session = sandbox.session_options().session();
         session.wait_for("octo/tool");
         session.stop_reading();
         fill(&session);
         // The next frame cannot be written.
-        session.type_("?");
+        session.type_keys("?");
         session.signal(signal);
-        assert_eq!(session.ended().code(), Some(code));
+        assert_eq!(session.wait_for_exit().code(), Some(code));
         assert_usual_modes(&session);
     }
 }
@@ -99,43 +100,43 @@ fn fill(session: &Session) {
 fn the_program_ends_when_its_terminal_disappears() {
     // The process that starts the program may ignore SIGHUP.
     for script in ["exec \"$0\" \"$@\"", "trap '' HUP; exec \"$0\" \"$@\""] {
-        let world = World::new();
-        let mut session = super::Start { script: Some(script), ..world.start() }.session();
+        let sandbox = Sandbox::new();
+        let mut session = super::SessionOptions { script: Some(script), ..sandbox.session_options() }.session();
         session.wait_for("octo/tool");
         session.hang_up();
-        let status = session.ended();
+        let status = session.wait_for_exit();
         assert_eq!(status.code().or(status.signal()), Some(129), "{script}");
     }
 }
 
 #[test]
 fn sighup_ends_the_program_without_output() {
-    let world = World::new();
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
     session.wait("the connection mark", |screen| screen.contents().contains(" ok"));
     let before = session.count();
     session.signal(Signal::HUP);
-    let status = session.ended();
+    let status = session.wait_for_exit();
     assert_eq!(status.code().or(status.signal()), Some(129));
     assert_eq!(session.count(), before, "nothing is written to a terminal that may be gone");
 }
 
 #[test]
 fn the_program_can_be_suspended_and_continues_where_it_was() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let script = "set -m; \"$0\" \"$@\"; echo stopped; read line; fg >/dev/null; exit $?";
-    let mut session = super::Start { script: Some(script), ..world.start() }.session();
+    let mut session = super::SessionOptions { script: Some(script), ..sandbox.session_options() }.session();
     session.wait_for("octo/tool");
-    session.type_("?");
+    session.type_keys("?");
     session.wait_for("Help: Repositories");
-    session.type_("\x1a");
+    session.type_keys("\x1a");
     session.wait_for("stopped");
     assert_restored(&session);
-    let searches = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
+    let searches = || sandbox.fake.state().requests.iter().filter(|one| one.contains("/repos/search")).count();
     let before = searches();
     session.resize((120, 40));
-    session.type_("\n");
+    session.type_keys("\n");
     session.wait("the same screen in another size", |screen| {
         let bottom = screen.rows(0, 120).last();
         screen.alternate_screen()
@@ -144,16 +145,16 @@ fn the_program_can_be_suspended_and_continues_where_it_was() {
             && screen.rows(0, 120).next().is_some_and(|tabs| tabs.chars().count() > 80)
             && bottom.is_some_and(|row| row.contains("Esc close"))
     });
-    session.type_("\x1b");
-    session.wait_at("octo/tool");
-    super::until("another search request", || searches() > before);
+    session.type_keys("\x1b");
+    session.wait_for_cursor_row("octo/tool");
+    super::wait_until("another search request", || searches() > before);
     session.leave();
 }
 
 #[test]
 fn a_resize_redraws_the_screen() {
-    let world = World::new();
-    let session = world.start().session();
+    let sandbox = Sandbox::new();
+    let session = sandbox.session_options().session();
     session.wait_for("octo/tool");
     for (size, text) in [((30, 8), "terminal too small"), ((120, 40), "[Overview]"), ((40, 10), "[2 Repos]")] {
         session.resize(size);
@@ -164,14 +165,14 @@ fn a_resize_redraws_the_screen() {
 
 #[test]
 fn after_many_resizes_the_last_size_is_drawn() {
-    let world = World::new();
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
     // An arbitrary sequence without a pattern.
-    let mut odd = 7_u64;
+    let mut random = 7_u64;
     for _ in 0..200 {
-        odd = odd.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let (columns, rows) = ((odd >> 33) % 250 + 1, (odd >> 50) % 80 + 1);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let (columns, rows) = ((random >> 33) % 250 + 1, (random >> 50) % 80 + 1);
         session.resize((columns.try_into().unwrap(), rows.try_into().unwrap()));
     }
     session.resize((80, 24));
@@ -181,12 +182,12 @@ fn after_many_resizes_the_last_size_is_drawn() {
         let rows: Vec<String> = screen.rows(0, 80).collect();
         rows[0].chars().count() == 80 && rows[0].ends_with("farrier ok") && rows[23].contains("? help")
     });
-    session.type_("?");
+    session.type_keys("?");
     session.wait("help in the last size", |screen| {
         screen.rows(0, 80).last().is_some_and(|row| row.contains("Esc close")) && screen.contents().contains("Help")
     });
-    session.type_("\x1b");
-    session.wait_at("octo/tool");
+    session.type_keys("\x1b");
+    session.wait_for_cursor_row("octo/tool");
     assert!(rustix::termios::tcgetwinsize(session.terminal.as_fd()).unwrap().ws_col == 80);
     session.leave();
 }

@@ -7,12 +7,12 @@
 mod day;
 mod input;
 mod job;
-mod life;
+mod lifecycle;
 mod pager;
-mod parts;
-mod pictures;
-mod silence;
+mod rendering;
+mod sections;
 mod terminal;
+mod unresponsive;
 
 use std::{
     fs::File,
@@ -46,7 +46,7 @@ struct Output {
 type SharedOutput = Arc<(Mutex<Output>, Condvar)>;
 
 /// How to start a session.
-pub(crate) struct Start<'a> {
+pub(crate) struct SessionOptions<'a> {
     pub(crate) socket: PathBuf,
     pub(crate) directory: PathBuf,
     pub(crate) words: &'a [&'a str],
@@ -70,7 +70,7 @@ pub(crate) struct Session {
     child: Child,
 }
 
-impl Start<'_> {
+impl SessionOptions<'_> {
     pub(crate) fn session(&self) -> Session {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -104,23 +104,23 @@ impl Start<'_> {
 }
 
 impl Session {
-    pub(crate) fn type_(&mut self, keys: impl AsRef<[u8]>) {
+    pub(crate) fn type_keys(&mut self, keys: impl AsRef<[u8]>) {
         self.master.as_mut().unwrap().write_all(keys.as_ref()).unwrap();
     }
 
     /// Types `keys` and waits until the program has read them, so that further keys arrive in another read.
-    fn type_apart(&mut self, keys: impl AsRef<[u8]>) {
-        self.type_(keys);
-        until("the program to read the keys", || rustix::io::ioctl_fionread(&self.terminal).unwrap() == 0);
+    fn type_keys_separately(&mut self, keys: impl AsRef<[u8]>) {
+        self.type_keys(keys);
+        wait_until("the program to read the keys", || rustix::io::ioctl_fionread(&self.terminal).unwrap() == 0);
     }
 
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
         let (locked, changed) = &*self.output;
-        let until = Instant::now() + BOUND;
+        let deadline = Instant::now() + BOUND;
         let mut locked = locked.lock().unwrap();
         while !holds(locked.parser.screen()) {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "timed out waiting for {what}:\n{}", locked.parser.screen().contents());
             locked = changed.wait_timeout(locked, left).unwrap().0;
         }
@@ -133,7 +133,7 @@ impl Session {
 
     /// Waits until the row of the cursor contains `text`.
     #[track_caller]
-    pub(crate) fn wait_at(&self, text: &str) {
+    pub(crate) fn wait_for_cursor_row(&self, text: &str) {
         self.wait(text, |screen| cursor_row(screen).is_some_and(|row| row.contains(text)));
     }
 
@@ -172,13 +172,13 @@ impl Session {
     }
 
     #[track_caller]
-    pub(crate) fn ended(&mut self) -> ExitStatus {
-        let until = Instant::now() + BOUND;
+    pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + BOUND;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < until, "the program does not end");
+            assert!(Instant::now() < deadline, "the program does not end");
             std::thread::yield_now();
         }
     }
@@ -186,8 +186,8 @@ impl Session {
     /// Leaves the program, which must exit with code 0.
     #[track_caller]
     pub(crate) fn leave(mut self) {
-        self.type_("\x03");
-        assert_eq!(self.ended().code(), Some(0));
+        self.type_keys("\x03");
+        assert_eq!(self.wait_for_exit().code(), Some(0));
     }
 }
 
@@ -231,10 +231,10 @@ fn set_size(terminal: &File, (columns, rows): (u16, u16)) {
 
 /// Waits for a condition that the screen does not show.
 #[track_caller]
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let until = Instant::now() + BOUND;
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + BOUND;
     while !holds() {
-        assert!(Instant::now() < until, "timed out waiting for {what}");
+        assert!(Instant::now() < deadline, "timed out waiting for {what}");
         std::thread::yield_now();
     }
 }

@@ -1,16 +1,16 @@
 //! The drawn screen: colors, characters, and redraws.
 
-use super::{Start, cursor_row};
-use crate::program::World;
+use super::{SessionOptions, cursor_row};
+use crate::program::Sandbox;
 
 #[test]
 fn without_colours_the_row_of_the_cursor_is_reversed() {
-    let world = World::new();
-    world.fake.state().repositories = 30;
-    let mut session = Start { env: &[("NO_COLOR", "1")], ..world.start() }.session();
-    session.wait_at("repo-00000");
-    session.type_("jjj");
-    session.wait_at("repo-00003");
+    let sandbox = Sandbox::new();
+    sandbox.fake.state().repositories = 30;
+    let mut session = SessionOptions { env: &[("NO_COLOR", "1")], ..sandbox.session_options() }.session();
+    session.wait_for_cursor_row("repo-00000");
+    session.type_keys("jjj");
+    session.wait_for_cursor_row("repo-00003");
     session.wait("the cursor's row reversed and no colour anywhere", |screen| {
         let row = (0..24).find(|y| screen.cell(*y, 0).is_some_and(|cell| cell.contents() == ">")).unwrap();
         let cells = (0..24).flat_map(|y| (0..80).map(move |x| (y, x)));
@@ -31,10 +31,10 @@ fn without_colours_the_row_of_the_cursor_is_reversed() {
 
 #[test]
 fn a_terminal_without_unicode_gets_ascii_only() {
-    let world = World::new();
-    let mut session = Start { env: &[("LANG", "C")], size: (120, 40), ..world.start() }.session();
+    let sandbox = Sandbox::new();
+    let mut session = SessionOptions { env: &[("LANG", "C")], size: (120, 40), ..sandbox.session_options() }.session();
     session.wait_for("[Overview]");
-    session.type_("?");
+    session.type_keys("?");
     session.wait_for("Help: Repositories");
     assert!(session.output.0.lock().unwrap().bytes.is_ascii());
     session.leave();
@@ -42,24 +42,24 @@ fn a_terminal_without_unicode_gets_ascii_only() {
 
 #[test]
 fn nothing_is_drawn_while_nothing_changes() {
-    let world = World::new();
-    world.fake.state().repositories = 5;
-    let session = world.start().session();
-    session.wait_at("repo-00000");
+    let sandbox = Sandbox::new();
+    sandbox.fake.state().repositories = 5;
+    let session = sandbox.session_options().session();
+    session.wait_for_cursor_row("repo-00000");
     session.wait("the connection mark", |screen| screen.contents().contains(" ok"));
-    let searches = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
+    let searches = || sandbox.fake.state().requests.iter().filter(|one| one.contains("/repos/search")).count();
     let (before, sent) = (searches(), session.count());
     // The list is refreshed from time to time. It does not change, so nothing may be drawn.
-    super::until("another search request", || searches() >= before + 2);
+    super::wait_until("another search request", || searches() >= before + 2);
     assert_eq!(session.count(), sent);
     session.leave();
 }
 
 #[test]
 fn escape_sequences_from_the_daemon_are_not_sent_to_the_terminal() {
-    let world = World::new();
-    world.fake.state().name = Some("octo/\u{1b}]0;owned\u{7}\u{1b}[2Jx\u{9b}31m".to_owned());
-    let session = world.start().session();
+    let sandbox = Sandbox::new();
+    sandbox.fake.state().name = Some("octo/\u{1b}]0;owned\u{7}\u{1b}[2Jx\u{9b}31m".to_owned());
+    let session = sandbox.session_options().session();
     session.wait("the name without escape sequences", |screen| {
         cursor_row(screen).is_some_and(|row| row.contains("]0;owned"))
     });

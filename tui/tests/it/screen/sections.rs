@@ -1,6 +1,6 @@
 //! The sections of a repository, and its deletion, with a real daemon and git.
 
-use super::{Start, until};
+use super::{SessionOptions, wait_until};
 use crate::repos::{demo, git};
 
 #[test]
@@ -12,32 +12,32 @@ fn all_sections_of_a_repository_are_shown_and_it_is_deleted_after_saving_a_copy(
     let upload = ["ci", "exec", "--repo", "admin/demo", "--", farrier, "artifact", "upload", "report.txt"];
     daemon.farrier(&upload).ok();
     let (socket, directory) = (daemon.socket(), daemon.work("."));
-    let start = Start { socket, directory, words: &[], env: &[], size: (120, 40), script: None };
+    let start = SessionOptions { socket, directory, words: &[], env: &[], size: (120, 40), script: None };
     let mut session = start.session();
-    session.wait_at("admin/demo");
+    session.wait_for_cursor_row("admin/demo");
     session.wait_for("default   main   branches 2   tags 2");
     session.wait_for("1 own + 0 system");
-    session.type_("\r]");
+    session.type_keys("\r]");
     session.wait_for("feature/x");
-    session.type_("]");
+    session.type_keys("]");
     session.wait_for("http://127.0.0.1:9/in");
-    session.type_("]");
+    session.type_keys("]");
     session.wait_for("report.txt");
-    session.type_("\r");
+    session.type_keys("\r");
     session.wait("the artifact on its own screen", |screen| {
         let text = screen.contents();
         text.contains("[5 Artif]") && screen.rows(0, 120).any(|row| row.starts_with('>') && row.contains("report.txt"))
     });
 
-    session.type_("2");
+    session.type_keys("2");
     session.wait_for("[2 Repos]");
-    session.type_("\x1bD");
+    session.type_keys("\x1bD");
     session.wait_for("2 branches, 2 tags, 1 hook, 1 artifact");
     let opened = std::time::Instant::now();
-    until("the question accepts keys", || opened.elapsed().as_millis() > 300);
-    session.type_("\x1b[B ");
+    wait_until("the question accepts keys", || opened.elapsed().as_millis() > 300);
+    session.type_keys("\x1b[B ");
     session.wait_for("[x] Save admin-demo.bundle first");
-    session.type_("\x1b[Aadmin/demo\t\r");
+    session.type_keys("\x1b[Aadmin/demo\t\r");
     session.wait_for("No repositories");
     git(&daemon, &["clone", "-q", "--mirror", "admin-demo.bundle", "copy.git"]);
     let refs = |directory: &str| git(&daemon, &["-C", directory, "show-ref", "--heads", "--tags"]);
@@ -50,38 +50,38 @@ fn a_watched_status_is_redrawn_in_place() {
     let daemon = crate::session::Daemon::start();
     let (socket, directory) = (daemon.socket(), daemon.work("."));
     let words = &["status", "--watch"];
-    let mut session = Start { socket, directory, words, env: &[], size: (80, 24), script: None }.session();
+    let mut session = SessionOptions { socket, directory, words, env: &[], size: (80, 24), script: None }.session();
     session.wait_for("you are ");
     let page = session.count();
-    until("the page is printed again", || session.count() > 4 * page);
+    wait_until("the page is printed again", || session.count() > 4 * page);
     let screen = session.output.0.lock().unwrap().parser.screen().contents();
     assert!(screen.starts_with("health "), "{screen}");
     assert_eq!(screen.matches("version ").count(), 1, "printed at the same position: {screen}");
     session.signal(rustix::process::Signal::INT);
-    let ended = std::os::unix::process::ExitStatusExt::signal(&session.ended());
+    let ended = std::os::unix::process::ExitStatusExt::signal(&session.wait_for_exit());
     assert_eq!(ended, Some(2), "SIGINT ends the program");
 }
 
 #[test]
 fn a_migration_is_shown_and_can_be_cancelled() {
-    let daemon = crate::session::Daemon::reaching("loopback");
+    let daemon = crate::session::Daemon::with_allowed_hosts("loopback");
     // The kernel accepts connections, but nothing answers them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let source = format!("http://{}/x.git", silent.local_addr().unwrap());
     daemon.farrier(&["repo", "migrate", &source, "admin/copy"]).ok();
     let (socket, directory) = (daemon.socket(), daemon.work("."));
-    let start = Start { socket, directory, words: &[], env: &[], size: (120, 40), script: None };
+    let start = SessionOptions { socket, directory, words: &[], env: &[], size: (120, 40), script: None };
     let mut session = start.session();
-    session.wait_at("migrating");
+    session.wait_for_cursor_row("migrating");
     session.wait_for("> connecting");
-    session.type_("1");
+    session.type_keys("1");
     session.wait_for("Tasks (1 running)");
     session.wait("its bar", |screen| screen.rows(0, 60).any(|row| row.starts_with(" migrate   admin/copy")));
-    session.type_("2X");
+    session.type_keys("2X");
     session.wait_for("Cancel the import of admin/copy");
     let opened = std::time::Instant::now();
-    until("the question accepts keys", || opened.elapsed().as_millis() > 300);
-    session.type_("y");
+    wait_until("the question accepts keys", || opened.elapsed().as_millis() > 300);
+    session.type_keys("y");
     session.wait_for("No repositories");
     let listed = daemon.farrier(&["task", "list", "--json"]).json();
     assert_eq!(listed["tasks"][0]["state"], "cancelled");

@@ -1,12 +1,12 @@
-//! Terminal capabilities: detected in time, late, or never, and inside tmux.
+//! Terminal capabilities: detected in time, late, or never, and in tmux.
 
 use std::{
     process::{Command, Stdio},
     time::Duration,
 };
 
-use super::{Session, Start, until};
-use crate::program::World;
+use super::{Session, SessionOptions, wait_until};
+use crate::program::Sandbox;
 
 const QUERY: &[u8] = b"\x1b[?2026$p";
 const BEGINS: &[u8] = b"\x1b[?2026h";
@@ -18,35 +18,35 @@ fn has(session: &Session, bytes: &[u8]) -> bool {
 
 /// How often the program queried the terminal.
 fn queries(session: &Session) -> usize {
-    let seen = session.output.0.lock().unwrap();
-    seen.bytes.windows(QUERY.len()).filter(|part| *part == QUERY).count()
+    let locked = session.output.0.lock().unwrap();
+    locked.bytes.windows(QUERY.len()).filter(|part| *part == QUERY).count()
 }
 
 /// Checks that keys work as usual and that no byte of a response counts as a key.
 #[track_caller]
 fn assert_keys_work(session: &mut Session) {
-    session.type_("?");
+    session.type_keys("?");
     session.wait_for("Help: Repositories");
-    session.type_("\x1b");
+    session.type_keys("\x1b");
     session.wait("the list", |screen| !screen.contents().contains("Help: Repositories"));
-    session.wait_at("octo/tool");
+    session.wait_for_cursor_row("octo/tool");
     session.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
 }
 
 #[test]
 fn frames_are_marked_for_a_terminal_that_reports_support_in_time() {
-    let world = World::new();
-    let mut session = world.start().session();
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
     // A busy machine may respond too late. Then the test makes the program query again.
     for question in 1..50 {
-        until("the query", || queries(&session) == question);
-        session.type_(REPLY);
+        wait_until("the query", || queries(&session) == question);
+        session.type_keys(REPLY);
         session.wait_for("octo/tool");
         assert_keys_work(&mut session);
         if has(&session, BEGINS) {
             break;
         }
-        session.type_(":redetect\r");
+        session.type_keys(":redetect\r");
     }
     assert!(has(&session, BEGINS));
     session.leave();
@@ -55,10 +55,10 @@ fn frames_are_marked_for_a_terminal_that_reports_support_in_time() {
 #[test]
 fn frames_are_not_marked_without_a_report_of_support() {
     for answer in ["", "\x1b[?2026;0$y"] {
-        let world = World::new();
-        let mut session = world.start().session();
-        until("the query", || has(&session, QUERY));
-        session.type_(answer);
+        let sandbox = Sandbox::new();
+        let mut session = sandbox.session_options().session();
+        wait_until("the query", || has(&session, QUERY));
+        session.type_keys(answer);
         session.wait_for("octo/tool");
         assert_keys_work(&mut session);
         assert!(!has(&session, BEGINS));
@@ -68,16 +68,16 @@ fn frames_are_not_marked_without_a_report_of_support() {
 
 #[test]
 fn a_late_or_split_reply_is_ignored_and_types_nothing() {
-    let world = World::new();
-    let mut session = world.start().session();
-    until("the query", || has(&session, QUERY));
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
+    wait_until("the query", || has(&session, QUERY));
     session.wait_for("octo/tool");
     // Like a terminal behind a slow connection.
     std::thread::sleep(Duration::from_millis(300));
     let (one, two) = REPLY.split_at(6);
-    session.type_apart(one);
+    session.type_keys_separately(one);
     std::thread::sleep(Duration::from_millis(200));
-    session.type_apart(two);
+    session.type_keys_separately(two);
     assert_keys_work(&mut session);
     assert!(!has(&session, BEGINS));
     session.leave();
@@ -85,22 +85,22 @@ fn a_late_or_split_reply_is_ignored_and_types_nothing() {
 
 #[test]
 fn a_configured_setting_sends_no_query_and_detection_can_be_repeated() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     for (word, marked) in [("on", true), ("off", false)] {
-        world.write(".config/farrier/config.toml", format!("[ui]\nsync = \"{word}\"\n"));
-        let mut session = world.start().session();
+        sandbox.write(".config/farrier/config.toml", format!("[ui]\nsync = \"{word}\"\n"));
+        let mut session = sandbox.session_options().session();
         session.wait_for("octo/tool");
         assert_keys_work(&mut session);
         assert_eq!((has(&session, QUERY), has(&session, BEGINS)), (false, marked));
         session.leave();
     }
-    world.write(".config/farrier/config.toml", "");
-    let mut session = world.start().session();
+    sandbox.write(".config/farrier/config.toml", "");
+    let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
-    session.type_(":redetect\r");
+    session.type_keys(":redetect\r");
     session.wait_for("Terminal detected again");
-    until("another query", || queries(&session) == 2);
-    session.type_(REPLY);
+    wait_until("another query", || queries(&session) == 2);
+    session.type_keys(REPLY);
     assert_keys_work(&mut session);
     session.leave();
 }
@@ -113,8 +113,8 @@ impl Tmux {
         #[expect(clippy::disallowed_methods, reason = "the terminal that the test is about")]
         let mut tmux = Command::new("tmux");
         tmux.arg("-S").arg(&self.0).args(["-f", "/dev/null"]).args(words).env_remove("TMUX").stdin(Stdio::null());
-        let ran = tmux.output().ok()?;
-        ran.status.success().then(|| String::from_utf8_lossy(&ran.stdout).into_owned())
+        let output = tmux.output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
@@ -126,19 +126,19 @@ impl Drop for Tmux {
 
 #[test]
 fn copied_text_is_put_into_the_tmux_buffer() {
-    let world = World::new();
-    let tmux = Tmux(world.dir.path().join("tmux.sock"));
+    let sandbox = Sandbox::new();
+    let tmux = Tmux(sandbox.dir.path().join("tmux.sock"));
     if tmux.run(&["new-session", "-d", "sleep 600"]).is_none() {
         assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "there is no tmux");
         println!("skipped: there is no tmux");
         return;
     }
-    let inside = format!("{},1,0", tmux.0.display());
-    let mut session = Start { env: &[("TMUX", &inside)], ..world.start() }.session();
-    session.wait_at("octo/tool");
-    session.type_("yn");
+    let tmux_variable = format!("{},1,0", tmux.0.display());
+    let mut session = SessionOptions { env: &[("TMUX", &tmux_variable)], ..sandbox.session_options() }.session();
+    session.wait_for_cursor_row("octo/tool");
+    session.type_keys("yn");
     session.wait_for("copied: octo/tool");
-    until("the text in the buffer", || tmux.run(&["show-buffer"]).as_deref() == Some("octo/tool"));
+    wait_until("the text in the buffer", || tmux.run(&["show-buffer"]).as_deref() == Some("octo/tool"));
     assert!(!has(&session, b"\x1b]52;"), "tmux forwards the text, so the terminal gets no sequence");
     session.leave();
 }

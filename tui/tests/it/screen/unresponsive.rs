@@ -7,21 +7,21 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Start;
+use super::SessionOptions;
 use crate::session::Daemon;
 
 /// The daemon as a separate process that a signal can suspend.
-struct Process {
+struct DaemonProcess {
     child: Child,
     socket: String,
     _output: BufReader<ChildStdout>,
 }
 
-impl Process {
+impl DaemonProcess {
     #[expect(clippy::disallowed_methods, reason = "the daemon must be another process than the test")]
     fn start() -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "screen::silence::a_daemon_for_another_test", "--ignored", "--nocapture"]);
+        command.args(["--exact", "screen::unresponsive::a_daemon_for_another_test", "--ignored", "--nocapture"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -40,7 +40,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for DaemonProcess {
     fn drop(&mut self) {
         self.signal(Signal::CONT);
         // The process ends and removes its data when its input is closed.
@@ -60,9 +60,9 @@ fn a_daemon_for_another_test() {
 
 #[test]
 fn a_suspended_daemon_and_its_return_are_reported() {
-    let daemon = Process::start();
+    let daemon = DaemonProcess::start();
     let work = tempfile::tempdir().unwrap();
-    let start = Start {
+    let start = SessionOptions {
         socket: daemon.socket.clone().into(),
         directory: work.path().to_owned(),
         words: &[],
@@ -76,9 +76,9 @@ fn a_suspended_daemon_and_its_return_are_reported() {
     daemon.signal(Signal::STOP);
     session.wait_for("no answer for ");
     session.wait_for("stale ");
-    session.type_("n\tother\x13");
+    session.type_keys("n\tother\x13");
     session.wait_for("s, Esc cancels");
-    session.type_("\x1b");
+    session.type_keys("\x1b");
     session.wait_for("Cancelled while waiting");
     daemon.signal(Signal::CONT);
     session.wait("the connection mark", |screen| {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use self::service::{ProcessDaemon, Service};
-use super::{Session, Start, cursor_row, until};
+use super::{Session, SessionOptions, cursor_row, wait_until};
 use crate::session::Daemon;
 
 /// Starts a receiver that answers 200. Returns its URL and the received bodies.
@@ -71,8 +71,8 @@ fn push(daemon: &dyn Service, name: &str) {
     {
         let mut git = Command::new("git");
         git.args(identity).args(words).current_dir(&work).env("GIT_CONFIG_GLOBAL", "/dev/null");
-        let ran = git.stdin(Stdio::null()).output().unwrap();
-        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        let output = git.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
@@ -86,7 +86,7 @@ fn focus_field(session: &mut Session, label: &str) {
         if before.as_ref().is_some_and(|field| field.starts_with(label)) {
             return;
         }
-        session.type_("\t");
+        session.type_keys("\t");
         session.wait("another field", |screen| focus(screen) != before);
     }
     panic!("no field {label}");
@@ -94,23 +94,23 @@ fn focus_field(session: &mut Session, label: &str) {
 
 fn retype(session: &mut Session, label: &str, text: &str) {
     focus_field(session, label);
-    session.type_("\x15");
+    session.type_keys("\x15");
     // Paste the text, as a user does.
-    session.type_(format!("\x1b[200~{text}\x1b[201~"));
+    session.type_keys(format!("\x1b[200~{text}\x1b[201~"));
     session.wait_for(text);
 }
 
 /// Answers a question once it accepts keys. It ignores keys that are typed too early.
-fn answer(session: &mut Session, question: &str, keys: &str, shown: &str) {
+fn answer(session: &mut Session, question: &str, keys: &str, expected: &str) {
     session.wait_for(question);
     let started = Instant::now();
-    until("the question accepts keys", || started.elapsed().as_millis() > 300);
-    session.type_(keys);
-    session.wait("the result of the answer", |screen| screen.contents().contains(shown));
+    wait_until("the question accepts keys", || started.elapsed().as_millis() > 300);
+    session.type_keys(keys);
+    session.wait("the result of the answer", |screen| screen.contents().contains(expected));
 }
 
 /// The amount of data, and how to start the screen.
-struct Day<'a> {
+struct Scenario<'a> {
     script: Option<&'a str>,
     env: &'a [(&'a str, &'a str)],
     /// What the status line shows when all repositories are loaded.
@@ -120,8 +120,8 @@ struct Day<'a> {
 
 #[test]
 fn a_failed_delivery_is_redelivered_and_a_restart_of_the_daemon_is_survived() {
-    let day = Day { script: None, env: &[], rows: "1/1 ", artifact: 600_000 };
-    day.pass(&mut Daemon::reaching("loopback"));
+    let scenario = Scenario { script: None, env: &[], rows: "1/1 ", artifact: 600_000 };
+    scenario.run(&mut Daemon::with_allowed_hosts("loopback"));
 }
 
 #[test]
@@ -137,30 +137,31 @@ fn a_day_at_full_size() {
     let script = "exec tmux -f tmux.conf -L farrier new-session \"$FARRIER_PROGRAM\"";
     let (program, directory) = (daemon.farrier(), daemon.work("."));
     let env = [("FARRIER_PROGRAM", program.to_str().unwrap()), ("TMUX_TMPDIR", directory.to_str().unwrap())];
-    let day = Day { script: Some(script), env: &env, rows: "1/100 000", artifact: 300 << 20 };
-    day.pass(&mut daemon);
+    let scenario = Scenario { script: Some(script), env: &env, rows: "1/100 000", artifact: 300 << 20 };
+    scenario.run(&mut daemon);
 }
 
-impl Day<'_> {
-    fn pass(&self, daemon: &mut dyn Service) {
+impl Scenario<'_> {
+    fn run(&self, daemon: &mut dyn Service) {
         daemon.run(&["repo", "create", "admin/demo"]).ok();
         let (address, received) = receiver();
         let (socket, directory) = (daemon.socket(), daemon.work("."));
-        let start = Start { socket, directory, words: &[], env: self.env, size: (80, 24), script: self.script };
+        let start =
+            SessionOptions { socket, directory, words: &[], env: self.env, size: (80, 24), script: self.script };
         let started = Instant::now();
         // Visible with `--nocapture`.
         let note = |what: &str, session: &Session| {
-            let seen = session.output.0.lock().unwrap().parser.screen().contents();
-            println!("{:6.2} s  {what}\n{seen}\n", started.elapsed().as_secs_f64());
+            let contents = session.output.0.lock().unwrap().parser.screen().contents();
+            println!("{:6.2} s  {what}\n{contents}\n", started.elapsed().as_secs_f64());
         };
         let mut session = start.session();
-        session.wait_at("admin/demo");
+        session.wait_for_cursor_row("admin/demo");
         note("the first rows", &session);
         session.wait_for(self.rows);
         note("all rows", &session);
         hook_fails_and_is_repaired(daemon, &mut session, &address);
         note("a hook created, a push, a failure, the hook repaired, delivered again", &session);
-        until("the delivery", || !received.lock().unwrap().is_empty());
+        wait_until("the delivery", || !received.lock().unwrap().is_empty());
         assert!(received.lock().unwrap()[0].contains("refs/heads/main"));
         self.artifacts(daemon, &mut session);
         note("an artifact uploaded, downloaded and deleted", &session);
@@ -169,9 +170,9 @@ impl Day<'_> {
         note("the daemon gone and back", &session);
 
         // Deleting a repository requires its name.
-        session.type_("2");
-        session.wait_at("admin/demo");
-        session.type_("D");
+        session.type_keys("2");
+        session.wait_for_cursor_row("admin/demo");
+        session.type_keys("D");
         answer(&mut session, "admin/demo", "admin/demo\t\r", "[2 Repos]");
         session
             .wait("the row to disappear", |screen| !screen.rows(0, 80).take(22).any(|row| row.contains("admin/demo")));
@@ -187,19 +188,19 @@ impl Day<'_> {
         let upload = ["ci", "exec", "--repo", "admin/demo", "--", farrier.to_str().unwrap(), "artifact", "upload"];
         daemon.run(&[&upload[..], &["raw.txt"]].concat()).ok();
         std::fs::remove_file(daemon.work("raw.txt")).unwrap();
-        session.type_("2");
-        session.wait_at("admin/demo");
-        session.type_("o");
+        session.type_keys("2");
+        session.wait_for_cursor_row("admin/demo");
+        session.type_keys("o");
         session.wait_for("raw.txt");
-        session.type_("jjj");
-        session.wait_at("raw.txt");
-        session.type_("d");
+        session.type_keys("jjj");
+        session.wait_for_cursor_row("raw.txt");
+        session.type_keys("d");
         if self.artifact > 100 << 20 {
             session.wait("the progress", |screen| screen.rows(0, 80).any(|row| row.contains(" %")));
         }
         session.wait_for("saved");
         assert_eq!(std::fs::metadata(daemon.work("raw.txt")).unwrap().len(), self.artifact as u64 / 6 * 6);
-        session.type_("D");
+        session.type_keys("D");
         answer(session, "raw.txt", "y", "[5 Artif]");
         // Only the list of downloads still contains the name.
         session.wait("the row to disappear", |screen| {
@@ -212,51 +213,51 @@ impl Day<'_> {
 
 /// Creates a hook with an unreachable receiver, pushes, edits the hook, and redelivers.
 fn hook_fails_and_is_repaired(daemon: &dyn Service, session: &mut Session, address: &str) {
-    session.type_("3");
+    session.type_keys("3");
     session.wait("hooks, or none", |screen| {
         let text = screen.contents();
         text.contains("No hooks") || text.contains("receiver-0")
     });
-    session.type_("n");
+    session.type_keys("n");
     session.wait_for("New hook");
     retype(session, "URL", "http://127.0.0.1:9/in");
-    session.type_("\x13");
-    session.wait_at("http://127.0.0.1:9/in");
+    session.type_keys("\x13");
+    session.wait_for_cursor_row("http://127.0.0.1:9/in");
     push(daemon, "one");
-    session.type_("4");
+    session.type_keys("4");
     session.wait("a failed delivery of a push", |screen| {
         cursor_row(screen).is_some_and(|row| row.contains("push") && row.contains("FAIL"))
     });
 
     // Edit the hook and redeliver.
-    session.type_("3");
-    session.wait_at("127.0.0.1:9");
-    session.type_("e");
+    session.type_keys("3");
+    session.wait_for_cursor_row("127.0.0.1:9");
+    session.type_keys("e");
     session.wait_for("Edit hook");
     retype(session, "URL", address);
-    session.type_("\x13");
-    session.wait_at(address);
-    session.type_("4");
-    session.wait_at("FAIL");
-    session.type_("R");
+    session.type_keys("\x13");
+    session.wait_for_cursor_row(address);
+    session.type_keys("4");
+    session.wait_for_cursor_row("FAIL");
+    session.type_keys("R");
     answer(session, "Redeliver 1 delivery", "y", "[4 Deliv]");
-    session.wait_at("200");
+    session.wait_for_cursor_row("200");
 }
 
 /// Stops the daemon while the screen runs, and starts it again.
 fn daemon_restarts(daemon: &mut dyn Service, session: &mut Session) {
-    session.type_("2");
-    session.wait_at("admin/demo");
+    session.type_keys("2");
+    session.wait_for_cursor_row("admin/demo");
     daemon.stop();
     session.wait_for("No connection to");
     // The loaded rows are still shown.
-    session.wait_at("admin/demo");
-    session.type_("?");
+    session.wait_for_cursor_row("admin/demo");
+    session.type_keys("?");
     session.wait_for("Help: Repositories");
-    session.type_("\x1b");
+    session.type_keys("\x1b");
     daemon.start();
     session.wait_for("Connected again");
     session.wait("the connection message to disappear", |screen| !screen.contents().contains("No connection to"));
-    session.type_("r");
-    session.wait_at("admin/demo");
+    session.type_keys("r");
+    session.wait_for_cursor_row("admin/demo");
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    program::{Ran, finish, program},
-    screen::until,
+    program::{CommandOutput, finish, program},
+    screen::wait_until,
     session::Daemon,
 };
 
@@ -21,7 +21,7 @@ pub(super) trait Service {
     fn stop(&mut self);
     fn start(&mut self);
 
-    fn run(&self, words: &[&str]) -> Ran {
+    fn run(&self, words: &[&str]) -> CommandOutput {
         let mut command = program_of(&self.farrier(), &self.work("."));
         finish(command.args(words).env("FARRIER_SOCKET", self.socket()), "")
     }
@@ -101,7 +101,7 @@ impl Service for ProcessDaemon {
         let log = std::fs::File::create(self.dir.path().join("farrierd.log")).unwrap();
         self.child =
             Some(command.arg(self.socket()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap());
-        until("the daemon", || self.run(&["status"]).code == 0);
+        wait_until("the daemon", || self.run(&["status"]).code == 0);
     }
 }
 

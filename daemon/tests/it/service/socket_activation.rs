@@ -4,7 +4,7 @@
 use http::Method;
 use tokio::net::TcpStream;
 
-use super::notices::Manager;
+use super::notifications::Manager;
 use crate::support::{Over, eventually, free_address, in_time, process, send};
 
 #[tokio::test]
