@@ -9,7 +9,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     net::{Answer, Ask, Problem, ProblemKind},
-    view::{Part, Role, parts, rule},
+    view::{LinePart, Role, parts, rule},
     words,
 };
 use crate::{output::human_bytes, progress};
@@ -203,18 +203,18 @@ impl Transfer {
     }
 
     /// Returns its line.
-    fn parts(&self, now: Duration) -> Vec<Part> {
+    fn parts(&self, now: Duration) -> Vec<LinePart> {
         match &self.ended {
-            Some(Ok(path)) => return vec![Part::Text(Role::Ok, format!("{}  ok  {path}", self.name))],
-            Some(Err(why)) => return vec![Part::Text(Role::Error, format!("{}  FAILED  {why}", self.name))],
+            Some(Ok(path)) => return vec![LinePart::Text(Role::Ok, format!("{}  ok  {path}", self.name))],
+            Some(Err(why)) => return vec![LinePart::Text(Role::Error, format!("{}  FAILED  {why}", self.name))],
             None => {}
         }
         let share = self.size.map(|size| (signed(self.have), signed(size)));
-        let bar = share.map(|share| [Part::Bar { role: Role::Text, share, cells: BAR }, Part::plain(" ")]);
+        let bar = share.map(|share| [LinePart::Bar { role: Role::Text, share, cells: BAR }, LinePart::plain(" ")]);
         let speed = self.sure_rate(now).map_or_else(String::new, |rate| format!("  {}/s", human_bytes(signed(rate))));
         let left = self.seconds_left(now).map_or_else(String::new, |left| format!("  {}", progress::eta(signed(left))));
         let rest = format!("{}{speed}{left}  {}  X stops", self.part(), self.name);
-        bar.into_iter().flatten().chain([Part::plain(rest)]).collect()
+        bar.into_iter().flatten().chain([LinePart::plain(rest)]).collect()
     }
 }
 

@@ -51,6 +51,7 @@ impl Git {
 
 impl RepositoryReader {
     /// Replaces the time limit of queries. For work that no client waits for.
+    #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }

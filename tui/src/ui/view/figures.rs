@@ -17,7 +17,7 @@ pub(crate) const CHART_BELOW: u16 = 2;
 
 /// A part of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum LinePart {
     Text(Role, String),
     /// A bar that is filled to a part of a whole.
     Bar {
@@ -32,7 +32,7 @@ pub(crate) enum Part {
     },
 }
 
-impl Part {
+impl LinePart {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self::Text(Role::Text, text.into())
     }
@@ -52,7 +52,7 @@ impl Part {
 }
 
 /// Draws parts one after the other in the first row of `area`.
-pub(crate) fn parts(buf: &mut Buffer, area: Rect, parts: &[Part]) {
+pub(crate) fn parts(buf: &mut Buffer, area: Rect, parts: &[LinePart]) {
     let mut row = Rect { height: area.height.min(1), ..area }.intersection(buf.area);
     for part in parts {
         let used = part.draw(buf, row).min(row.width);
@@ -127,7 +127,7 @@ pub(crate) fn chart(buf: &mut Buffer, area: Rect, values: &[i64], rows: u16) {
 
 /// Returns the text of parts in a row of `width` cells.
 #[cfg(test)]
-pub(crate) fn text_of(line: &[Part], width: u16) -> String {
+pub(crate) fn text_of(line: &[LinePart], width: u16) -> String {
     let mut buf = Buffer::empty(Rect::new(0, 0, width, 1));
     parts(&mut buf, Rect::new(0, 0, width, 1), line);
     let text: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     fn bar_of(part: i64, whole: i64, cells: u16) -> String {
-        text_of(&[Part::Bar { role: Role::Text, share: (part, whole), cells }], 80)
+        text_of(&[LinePart::Bar { role: Role::Text, share: (part, whole), cells }], 80)
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn the_newest_values_are_at_the_end_of_a_sparkline() {
         let line = |values: &[i64], cells: u16| {
-            text_of(&[Part::Sparkline { values: values.to_vec(), cells }, Part::plain("|")], 80)
+            text_of(&[LinePart::Sparkline { values: values.to_vec(), cells }, LinePart::plain("|")], 80)
         };
         assert_eq!(line(&[9, 0, 1, 40, 70], 6), " ▁ ▁▄▇|");
         assert_eq!(line(&[9, 0, 1, 4, 70], 2), "▁▇|");

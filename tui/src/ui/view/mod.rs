@@ -18,7 +18,7 @@ use ratatui::{
 #[cfg(test)]
 pub(crate) use self::figures::text_of;
 pub(crate) use self::{
-    figures::{CHART_BELOW, Part, chart, parts},
+    figures::{CHART_BELOW, LinePart, chart, parts},
     paint::{
         Role, below, boxed, centred, fit, fit_left, lines, pad, rule, tab_row, text, vertical_rule, width, wrapped,
     },

@@ -9,7 +9,7 @@ use crate::{
     output::human_bytes,
     ui::{
         times::Clock,
-        view::{CHART_BELOW, Part, Role, chart, pad, parts, rule, text, width, wrapped},
+        view::{CHART_BELOW, LinePart, Role, chart, pad, parts, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -31,7 +31,7 @@ const NAME: u16 = 12;
 /// An entry of a section.
 enum Figure {
     /// A line with a name.
-    Line(&'static str, Vec<Part>),
+    Line(&'static str, Vec<LinePart>),
     /// Values of the last minute, and the number of rows for the columns.
     Chart(Vec<i64>, u16),
 }
@@ -125,31 +125,31 @@ fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -
     if let Some(series) = series {
         let cells = room.saturating_sub(56).clamp(10, 60);
         // A rate, with a sparkline beside it or a chart below it.
-        let mut rated = |name: &'static str, values: &[i64], details: Part| {
-            let mut line = vec![Part::plain(format!("{:>9}  ", rate(values)))];
+        let mut rated = |name: &'static str, values: &[i64], details: LinePart| {
+            let mut line = vec![LinePart::plain(format!("{:>9}  ", rate(values)))];
             if !tall {
-                line.extend([Part::Sparkline { values: values.to_vec(), cells }, Part::plain("  ")]);
+                line.extend([LinePart::Sparkline { values: values.to_vec(), cells }, LinePart::plain("  ")]);
             }
             line.push(details);
             figures.push(Figure::Line(name, line));
             figures.extend(tall.then(|| Figure::Chart(values.to_vec(), rows)));
         };
         let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
-        rated("requests", &series.requests, Part::plain(times));
+        rated("requests", &series.requests, LinePart::plain(times));
         let all: Vec<i64> = series.delivered.iter().zip(&series.failed).map(|(good, bad)| good + bad).collect();
         let (total, bad) = (all.iter().sum::<i64>(), series.failed.iter().sum::<i64>());
         let share = if total > 0 { format!("ok {} %", words::percent(total - bad, total)) } else { "none".to_owned() };
-        rated("deliveries", &all, Part::Text(if bad > 0 { Role::Warn } else { Role::Text }, share));
-        let mut queue = vec![Part::plain(format!("{:>9} waiting", words::count(series.waiting)))];
+        rated("deliveries", &all, LinePart::Text(if bad > 0 { Role::Warn } else { Role::Text }, share));
+        let mut queue = vec![LinePart::plain(format!("{:>9} waiting", words::count(series.waiting)))];
         if series.oldest_due_secs > 0 {
             let role = if series.oldest_due_secs >= OVERDUE_SECS { Role::Warn } else { Role::Text };
-            queue.push(Part::Text(role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
+            queue.push(LinePart::Text(role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
         }
         figures.push(Figure::Line("queue", queue));
     }
     let uploads = series.map_or_else(String::new, |series| format!("   {} uploads", words::count(series.uploads)));
     let clients = format!("{:>9} connected{uploads}", words::count(status.connections));
-    figures.push(Figure::Line("clients", vec![Part::plain(clients)]));
+    figures.push(Figure::Line("clients", vec![LinePart::plain(clients)]));
     figures
 }
 
@@ -158,20 +158,20 @@ fn storage(status: &Status, room: u16) -> Vec<Figure> {
     let used = disk.total_bytes - disk.free_bytes;
     let percent = words::percent(used, disk.total_bytes);
     let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
-    let bar = Part::Bar { role, share: (used, disk.total_bytes), cells: room.saturating_sub(44).clamp(10, 24) };
+    let bar = LinePart::Bar { role, share: (used, disk.total_bytes), cells: room.saturating_sub(44).clamp(10, 24) };
     let (store, memory) = (human_bytes(status.store.size_bytes), human_bytes(status.resident_bytes));
     let store = format!("{store:>9}  {}   memory {memory}", status.store.engine);
     let mut figures = Vec::new();
     if let Some(kept) = &status.kept {
         for (name, amount) in [("repos", &kept.repositories), ("artifacts", &kept.artifacts)] {
             let text = format!("{:>9} in {}", human_bytes(amount.size_bytes), words::count(amount.count));
-            figures.push(Figure::Line(name, vec![Part::plain(text)]));
+            figures.push(Figure::Line(name, vec![LinePart::plain(text)]));
         }
     }
-    let free = Part::Text(role, format!("{:>9} free  ", human_bytes(disk.free_bytes)));
+    let free = LinePart::Text(role, format!("{:>9} free  ", human_bytes(disk.free_bytes)));
     figures.extend([
-        Figure::Line("store", vec![Part::plain(store)]),
-        Figure::Line("disk", vec![free, bar, Part::Text(role, format!(" {percent} %"))]),
+        Figure::Line("store", vec![LinePart::plain(store)]),
+        Figure::Line("disk", vec![free, bar, LinePart::Text(role, format!(" {percent} %"))]),
     ]);
     figures
 }

@@ -10,7 +10,7 @@ use crate::{
     ui::{
         net::RepositoryCounts,
         repo::RepositorySummary,
-        view::{self, Part, Role, fit_left, pad, parts, rule, text, width, wrapped},
+        view::{self, LinePart, Role, fit_left, pad, parts, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -191,15 +191,16 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
     let mut lines = match task {
         Some(task) => task_lines::phases(task),
         None => vec![
-            vec![Part::plain(format!("{}  {}", import.state, import.phase))],
-            vec![Part::plain(format!("{}, started {began} ago", human_bytes(import.bytes_received)))],
+            vec![LinePart::plain(format!("{}  {}", import.state, import.phase))],
+            vec![LinePart::plain(format!("{}, started {began} ago", human_bytes(import.bytes_received)))],
         ],
     };
     if import.state == "failed" {
-        lines.extend(wrapped(&import.error, area.width).into_iter().map(|line| vec![Part::Text(Role::Error, line)]));
-        lines.push(vec![Part::Text(Role::Muted, "D deletes what is left, M tries again".to_owned())]);
+        lines
+            .extend(wrapped(&import.error, area.width).into_iter().map(|line| vec![LinePart::Text(Role::Error, line)]));
+        lines.push(vec![LinePart::Text(Role::Muted, "D deletes what is left, M tries again".to_owned())]);
     } else {
-        lines.push(vec![Part::Text(Role::Muted, "goes on when this program ends; X cancels it".to_owned())]);
+        lines.push(vec![LinePart::Text(Role::Muted, "goes on when this program ends; X cancels it".to_owned())]);
     }
     // The end of the text is the important tab.
     let before = lines.len().saturating_sub(usize::from(area.height - 1));

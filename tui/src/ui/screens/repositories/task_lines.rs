@@ -8,7 +8,7 @@ use crate::{
     progress,
     ui::{
         transfers::ProgressLine,
-        view::{Part, Role, fit, parts, rule, text, width},
+        view::{LinePart, Role, fit, parts, rule, text, width},
         words,
     },
 };
@@ -57,16 +57,16 @@ pub(crate) fn draw_progress_lines(all: &[ProgressLine], area: Rect, y: u16, buf:
 }
 
 /// Formats `migrate   data/lake2       [██████····]  61 %  ETA 00:24` for a line of `room` cells.
-fn progress_parts(one: &ProgressLine, room: u16) -> Vec<Part> {
+fn progress_parts(one: &ProgressLine, room: u16) -> Vec<LinePart> {
     let share = one.share.map(|(done, total)| format!(" {:>3} %  ", words::percent(done, total)));
     let rest = format!("{}{}", share.unwrap_or_default(), one.note);
-    let bar = one.share.map(|share| Part::Bar { role: Role::Text, share, cells: BAR });
+    let bar = one.share.map(|share| LinePart::Bar { role: Role::Text, share, cells: BAR });
     let kind = u16::try_from(KIND).unwrap_or(0);
     let used = kind + width(&rest) + if bar.is_some() { BAR + 2 } else { 0 };
     let name = fit(&one.name, room.saturating_sub(used + 3));
     let gap = usize::from(room.saturating_sub(used + width(&name) + 1));
-    let start = Part::plain(format!(" {:<KIND$}{name}{:gap$}", one.what, ""));
-    std::iter::once(start).chain(bar).chain([Part::plain(rest)]).collect()
+    let start = LinePart::plain(format!(" {:<KIND$}{name}{:gap$}", one.what, ""));
+    std::iter::once(start).chain(bar).chain([LinePart::plain(rest)]).collect()
 }
 
 /// Formats `733 120 objects`. An older daemon sends no unit.
@@ -75,22 +75,22 @@ fn counted(number: i64, unit: &str) -> String {
 }
 
 /// Returns the phases of a task and the progress of the current one.
-pub(super) fn phases(task: &BackgroundTask) -> Vec<Vec<Part>> {
+pub(super) fn phases(task: &BackgroundTask) -> Vec<Vec<LinePart>> {
     let mut lines = Vec::new();
     for phase in &task.phases {
         let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
         let took = progress::took(phase.took_millis);
         let line = format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name);
-        lines.push(vec![Part::Text(Role::Muted, line.trim_end().to_owned())]);
+        lines.push(vec![LinePart::Text(Role::Muted, line.trim_end().to_owned())]);
     }
-    let mut current = vec![Part::plain(format!("> {:<PHASE$}  ", task.phase))];
+    let mut current = vec![LinePart::plain(format!("> {:<PHASE$}  ", task.phase))];
     let percent = progress::percent(task);
     match percent {
         Some(percent) => current.extend([
-            Part::Bar { role: Role::Text, share: (task.done, task.total), cells: BAR },
-            Part::plain(format!(" {percent} %")),
+            LinePart::Bar { role: Role::Text, share: (task.done, task.total), cells: BAR },
+            LinePart::plain(format!(" {percent} %")),
         ]),
-        None => current.push(Part::plain(progress::took(task.phase_millis))),
+        None => current.push(LinePart::plain(progress::took(task.phase_millis))),
     }
     lines.push(current);
     let mut facts = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn phases(task: &BackgroundTask) -> Vec<Vec<Part>> {
     facts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
     facts.extend(progress::seconds_left(task).map(progress::eta));
     if !facts.is_empty() {
-        lines.push(vec![Part::plain(format!("  {}", facts.join("   ")))]);
+        lines.push(vec![LinePart::plain(format!("  {}", facts.join("   ")))]);
     }
     lines
 }
