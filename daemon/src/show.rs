@@ -1,7 +1,7 @@
 //! Converts rows to the objects of the REST API, for responses and for the payloads of deliveries.
 //!
-//! The functions take values: rows, and the base URL of the daemon, with which all URLs start. `http::show` converts the
-//! results of services.
+//! The functions take values: rows, and the base URL of the daemon, with which all URLs start. `http::show` converts
+//! the results of services.
 
 mod event;
 mod hooks;
