@@ -151,8 +151,8 @@ async fn a_query_that_takes_git_too_long_is_refused() {
     let blob = run(&bomb.path, &["hash-object", "-w", "--stdin"], b"boom\n");
     let mut line = format!("100644 blob {}", String::from_utf8(blob).expect("text").trim());
     for _ in 0..10 {
-        let tree: String = (0..10).map(|n| format!("{line}\t{n}\n")).collect();
-        let id = run(&bomb.path, &["mktree"], tree.as_bytes());
+        let entries: Vec<String> = (0..10).map(|n| format!("{line}\t{n}\n")).collect();
+        let id = run(&bomb.path, &["mktree"], entries.concat().as_bytes());
         line = format!("040000 tree {}", String::from_utf8(id).expect("text").trim());
     }
     let tree = line.rsplit(' ').next().expect("an id").to_owned();
