@@ -27,7 +27,7 @@ fn the_configuration_file_sets_the_daemon_and_is_checked() {
 fn the_read_only_mode_refuses_changes() {
     let daemon = Daemon::start();
     let refused = daemon.farrier(&["--read-only", "repo", "create", "admin/demo"]);
-    assert!(refused.code != 0 && refused.stderr.contains("nothing is changed"), "{refused:?}");
+    assert!(refused.code != 0 && refused.stderr.contains("the program is read-only"), "{refused:?}");
     assert_eq!(daemon.farrier(&["repo", "list", "--json", "--read-only"]).ok().code, 0);
     assert_eq!(daemon.farrier(&["repo", "show", "admin/demo"]).code, 3, "the repository was not created");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
