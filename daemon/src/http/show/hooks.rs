@@ -8,7 +8,7 @@ use crate::{
         hook_config::{self, COMMON_KEYS, ConfigKey},
         hook_event::{self, HookEvent},
     },
-    service::hooks::{FoundHook, ListedHook, OwnerNames},
+    service::hooks::{FoundHook, ListedHook, OwnerNames, SavedHook},
     show::{self, advice, unsent_warning, warning},
     webhook::TargetProblem,
 };
@@ -18,15 +18,16 @@ pub(in crate::http) fn hook(state: &AppState, found: &FoundHook) -> api::Hook {
     show::hook(&found.hook, &found.state, state.client.refusal(&found.hook.url))
 }
 
-/// Converts a hook that was just saved. Adds warnings about its target and about events that are never sent.
+/// Converts a hook that was just saved. Adds warnings about its target, about events that are never sent, and about
+/// removed secrets.
 /// `inside`: whether the caller may see the addresses of internal hosts.
 pub(in crate::http) fn saved_hook(
     state: &AppState,
-    found: &FoundHook,
+    saved: &SavedHook,
     problem: Option<TargetProblem>,
     inside: bool,
 ) -> api::Hook {
-    let row = &found.hook;
+    let row = &saved.found.hook;
     let literal = state.client.refusal(&row.url).is_some();
     let (text, advice) = match problem {
         None => (None, None),
@@ -41,7 +42,11 @@ pub(in crate::http) fn saved_hook(
     let unsent = hook_event::never_sent(&row.events);
     let some = (!unsent.is_empty() && unsent.len() < row.events.len())
         .then(|| format!("farrier never sends {}", unsent.join(", ")));
-    api::Hook { warning: warning([unsent_warning(row), some, text]), advice, ..hook(state, found) }
+    let removed = saved.secrets_removed.then(|| {
+        "the secrets were removed, because they belong to the receiver of the old URL; set new ones if needed"
+            .to_owned()
+    });
+    api::Hook { warning: warning([unsent_warning(row), some, text, removed]), advice, ..hook(state, &saved.found) }
 }
 
 /// Converts a hook for a list across owners. Adds owner and repository.

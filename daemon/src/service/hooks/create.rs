@@ -58,7 +58,11 @@ pub async fn create(context: &Context, hook_owner: HookOwner, input: CreateHook)
             Ok::<_, Error>(())
         })
         .await?;
-    Ok(SavedHook { found: FoundHook { hook: row, state: HookState::default() }, ignored: events.ignored })
+    Ok(SavedHook {
+        found: FoundHook { hook: row, state: HookState::default() },
+        ignored: events.ignored,
+        secrets_removed: false,
+    })
 }
 
 /// Returns an error if the owner cannot have another hook.

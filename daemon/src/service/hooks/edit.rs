@@ -46,11 +46,21 @@ pub async fn edit(
                 state = HookState { failures: 0, failing_since_ms: 0, last_error: String::new(), ..state };
                 hooks::put_state(&tx, id, &state);
             }
-            Ok::<_, Error>(SavedHook { found: FoundHook { hook: row, state }, ignored })
+            let secrets_removed = loses_secrets(&before, &row, input);
+            Ok::<_, Error>(SavedHook { found: FoundHook { hook: row, state }, ignored, secrets_removed })
         })
         .await?;
     context.outbox.urge(id);
     Ok(saved)
+}
+
+/// Returns whether the change removed secrets that the caller did not ask to remove.
+fn loses_secrets(before: &Hook, after: &Hook, input: &EditHook) -> bool {
+    let lost = |name: &str, before: &str, after: &str| {
+        !before.is_empty() && after.is_empty() && input.clear.iter().all(|cleared| cleared != name)
+    };
+    lost("secret", &before.secret, &after.secret)
+        || lost("authorization_header", &before.authorization, &after.authorization)
 }
 
 /// Returns the changed row, and the event names that are not valid.

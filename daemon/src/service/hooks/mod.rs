@@ -50,6 +50,8 @@ pub struct SavedHook {
     pub found: FoundHook,
     /// Event names that are not valid.
     pub ignored: Vec<String>,
+    /// Whether the change removed secrets because the hook has another receiver.
+    pub secrets_removed: bool,
 }
 
 /// Returns hook `id` of `hook_owner`.

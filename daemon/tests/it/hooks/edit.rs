@@ -59,6 +59,22 @@ async fn an_edit_keeps_omitted_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_hook_with_another_receiver_loses_its_secrets_and_the_response_says_so() {
+    let mut world = World::new().await;
+    let id = create_hook(&world, "/user/hooks", full()).await;
+    let path = format!("/user/hooks/{id}");
+    let url = world.admin("get", &path, Value::Null, 200).await["url"].as_str().expect("text").to_owned();
+    let same = world.admin("patch", &path, json!({ "config": { "url": format!("{url}/other") } }), 200).await;
+    assert_eq!((&same["has_secret"], &same["has_authorization_header"]), (&json!(true), &json!(true)));
+    let moved = world.admin("patch", &path, json!({ "config": { "url": "http://203.0.113.77/" } }), 200).await;
+    assert_eq!((&moved["has_secret"], &moved["has_authorization_header"]), (&json!(false), &json!(false)));
+    let warning = moved["warning"].as_str().expect("a warning");
+    assert!(warning.contains("the secrets were removed"), "{warning}");
+    let row = stored_row(&mut world.farrier, id).await;
+    assert_eq!((row.secret.as_str(), row.old_secret.as_str(), row.authorization.as_str()), ("", "", ""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_edit_with_two_errors_reports_the_first() {
     let world = World::new().await;
     let id = create_hook(&world, "/admin/hooks", full()).await;

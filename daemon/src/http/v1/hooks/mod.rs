@@ -161,7 +161,7 @@ fn editable(shown: api::Hook, found: &hooks::FoundHook) -> Editable<api::Hook> {
 /// Returns a hook for the caller that saved it, with warnings about its target and its events.
 async fn shown(state: &AppState, hook_owner: HookOwner, saved: &SavedHook) -> api::Hook {
     let problem = state.client.check_target(&saved.found.hook.url).await;
-    show::saved_hook(state, &saved.found, problem, hook_owner.is_admin())
+    show::saved_hook(state, saved, problem, hook_owner.is_admin())
 }
 
 /// Adds the header [`IGNORED`] if event names were ignored, shortened to [`IGNORED_MAX_BYTES`].
