@@ -53,7 +53,13 @@ pub(crate) fn open(global: &Global, looks: &DisplayArgs) -> Result<ExitCode, Fai
     let (settings, more) = Settings::of(looks, &config, variable);
     problems.extend(more);
     let settings = Settings { read_only: settings.read_only || global.read_only, ..settings };
-    run::run(global, settings, &problems).map_err(|source| Failure::io("showing the full screen", source))
+    run::run(global, settings, &problems).map_err(|source| {
+        // Writing a frame to a closed terminal fails. This may happen before the hang-up thread ends the program.
+        if term::is_closed() {
+            exit_for_signal(1);
+        }
+        Failure::io("showing the full screen", source)
+    })
 }
 
 /// Returns the key bindings, by scope.

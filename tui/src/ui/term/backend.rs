@@ -1,8 +1,8 @@
 //! Converts cells to bytes for the terminal.
 //!
-//! Owns the escape sequences of a frame: the short codes of the sixteen palette colours, one merged attribute
+//! Owns the escape sequences of a frame: the short codes of the sixteen palette colors, one merged attribute
 //! sequence per change, relative moves, and no output for unchanged cells. A frame is one write. Themes and missing
-//! colours are applied before.
+//! colors are applied before.
 
 use std::io::{self, Write};
 

@@ -120,7 +120,7 @@ impl Decoder {
                     self.held.truncate(self.held.len() - PASTE_ENDS.len());
                     said.extend(self.quiet());
                 } else if self.held.len() > PASTE_MAX {
-                    // The end marker must still be recognised.
+                    // The end marker must still be recognized.
                     self.held.drain(PASTE_MAX - PASTE_ENDS.len()..self.held.len() - PASTE_ENDS.len());
                 }
             }
@@ -155,7 +155,7 @@ impl Decoder {
         if self.held.len() == ANSWER.len() {
             let held = std::mem::take(&mut self.held);
             self.state = State::Ground;
-            said.extend(synchronised(&held[1..]).map(InputEvent::Sync));
+            said.extend(synchronized(&held[1..]).map(InputEvent::Sync));
         }
     }
 
@@ -202,7 +202,7 @@ impl Decoder {
                 let held = std::mem::take(&mut self.held);
                 if held == PASTE_BEGINS {
                     self.state = State::Paste;
-                } else if let Some(known) = synchronised(&held) {
+                } else if let Some(known) = synchronized(&held) {
                     said.push(InputEvent::Sync(known));
                 } else {
                     said.extend(mouse(&held).map(InputEvent::Mouse).or_else(|| sequence(&held).map(InputEvent::Key)));
@@ -256,7 +256,7 @@ fn sequence(held: &[u8]) -> Option<Key> {
 
 /// Returns whether a terminal supports mode 2026, by its answer: `?2026;1$y` (set), 2 (reset), or 3 (permanently
 /// set).
-fn synchronised(held: &[u8]) -> Option<bool> {
+fn synchronized(held: &[u8]) -> Option<bool> {
     let [state] = held.strip_prefix(b"?2026;")?.strip_suffix(b"$y")? else { return None };
     Some(matches!(state, b'1'..=b'3'))
 }

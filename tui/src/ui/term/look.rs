@@ -14,7 +14,7 @@ pub(super) struct CellStyle {
 }
 
 impl CellStyle {
-    /// Returns the visible style: the text colour and weight of a blank are ignored.
+    /// Returns the visible style: the text color and weight of a blank are ignored.
     pub(super) fn of(cell: &Cell) -> Self {
         let look = Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if cell.symbol() == " " && look.is_bare() { Self::default() } else { look }

@@ -31,7 +31,7 @@ use crate::endpoint::variable;
 pub(crate) use self::{
     backend::AnsiBackend,
     input::{InputEvent, InputPause, PausePoint, listen, pausable_input},
-    watch::wait_for_hangup,
+    watch::{is_closed, wait_for_hangup},
 };
 
 /// Bracketed paste, which distinguishes pasted text from keys.

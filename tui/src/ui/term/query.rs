@@ -13,7 +13,7 @@ use std::{
 const QUESTION: &[u8] = b"\x1b[?2026$p";
 /// An answer after this time is ignored.
 const IN_TIME: Duration = Duration::from_millis(100);
-/// How long the bytes of an answer are recognised, even if they arrive one by one.
+/// How long the bytes of an answer are recognized, even if they arrive one by one.
 const EXPECTED: Duration = Duration::from_secs(10);
 
 static ASKED: Mutex<Option<Instant>> = Mutex::new(None);

@@ -15,7 +15,7 @@ use super::*;
 const WHERE: &str = "FARRIER_PANICS";
 
 #[test]
-fn a_panic_gives_the_terminal_back_before_it_speaks() {
+fn a_panic_restores_the_terminal_before_the_report() {
     match std::env::var(WHERE).as_deref() {
         Ok("here") => {
             let _held = TerminalGuard::acquire().unwrap();
@@ -44,7 +44,7 @@ fn panics(place: &str) {
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
     let terminal = File::options().read(true).write(true).open(name).unwrap();
     let end = || Stdio::from(terminal.try_clone().unwrap());
-    let test = "ui::term::tests::a_panic_gives_the_terminal_back_before_it_speaks";
+    let test = "ui::term::tests::a_panic_restores_the_terminal_before_the_report";
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).env(WHERE, place).env("XDG_STATE_HOME", home.path());
     let status = command.stdin(end()).stdout(end()).stderr(end()).status().unwrap();

@@ -22,7 +22,7 @@ fn red(frame: &mut ratatui::Frame) {
 }
 
 #[test]
-fn a_frame_that_changed_nothing_is_no_byte() {
+fn an_unchanged_frame_writes_no_bytes() {
     let mut terminal = terminal();
     for _ in 0..2 {
         terminal.draw(red).unwrap();
@@ -34,7 +34,7 @@ fn a_frame_that_changed_nothing_is_no_byte() {
 }
 
 #[test]
-fn what_a_blank_looks_like_is_not_sent() {
+fn invisible_styles_of_blanks_are_not_written() {
     let mut terminal = terminal();
     let with = |frame: &mut ratatui::Frame, style: Style| {
         frame.buffer_mut().set_string(0, 0, "a b", style);
@@ -45,14 +45,14 @@ fn what_a_blank_looks_like_is_not_sent() {
     terminal.draw(|frame| with(frame, Style::new().red().bold())).unwrap();
     assert_eq!(bytes(&mut terminal), b"\x1b[1;1H\x1b[1;31ma b");
     terminal.draw(|frame| with(frame, Style::new().reversed())).unwrap();
-    assert_eq!(bytes(&mut terminal), b"\x1b[1;1H\x1b[;7ma b\x1b[6C   ", "a reversed blank is to be seen");
+    assert_eq!(bytes(&mut terminal), b"\x1b[1;1H\x1b[;7ma b\x1b[6C   ", "a reversed blank is visible");
     terminal.draw(|_| {}).unwrap();
     assert_eq!(bytes(&mut terminal), b"\x1b[1;1H\x1b[m\x1b[K");
 }
 
-/// Draws random frames one over the other and checks each with a terminal emulator.
+/// Draws random frames over one another and checks each with a terminal emulator.
 #[test]
-fn a_terminal_shows_what_was_drawn_whatever_was_there_before() {
+fn random_frames_are_shown_correctly_over_earlier_frames() {
     let styles = [
         Style::new(),
         Style::new().red(),
@@ -114,7 +114,7 @@ fn same(screen: &vt100::Screen, drawn: &Buffer) {
 }
 
 #[test]
-fn a_terminal_shows_what_was_drawn() {
+fn a_terminal_shows_the_drawn_text_and_styles() {
     let mut terminal = terminal();
     let mut parser = vt100::Parser::default();
     let frames: [&[(u16, u16, &str, Style)]; 2] = [

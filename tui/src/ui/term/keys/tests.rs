@@ -14,7 +14,7 @@ fn key(key: Key) -> InputEvent {
 }
 
 #[test]
-fn every_key_is_one_key_wherever_it_is_torn() {
+fn key_sequences_are_decoded_even_if_split_between_reads() {
     let cases: [(&[u8], Key); 24] = [
         (b"\x1b[A", Key::Up),
         (b"\x1bOB", Key::Down),
@@ -54,7 +54,7 @@ fn every_key_is_one_key_wherever_it_is_torn() {
 }
 
 #[test]
-fn what_means_nothing_types_nothing() {
+fn unknown_escape_sequences_type_nothing() {
     for bytes in [
         "\x1b[?2027;2$y",
         "\x1b[5;1R",
@@ -69,31 +69,31 @@ fn what_means_nothing_types_nothing() {
         assert_eq!(keys(bytes.as_bytes()), [], "{bytes:?}");
     }
     assert_eq!(keys(b"\xff\xc3xy"), [key(Key::Char('x')), key(Key::Char('y'))]);
-    assert_eq!(keys(b"\x1b[12\x03"), [key(Key::Ctrl('c'))], "a way out of everything");
+    assert_eq!(keys(b"\x1b[12\x03"), [key(Key::Ctrl('c'))], "Ctrl+C works inside an incomplete sequence");
 }
 
 #[test]
-fn an_answer_of_the_terminal_is_no_key_wherever_it_is_torn() {
+fn a_terminal_response_is_not_decoded_as_keys_even_if_split() {
     for (answer, known) in [("\x1b[?2026;2$y", true), ("\x1b[?2026;1$y", true), ("\x1b[?2026;0$y", false)] {
         assert_eq!(keys(answer.as_bytes()), [InputEvent::Sync(known)]);
         for at in 1..answer.len() {
             let mut decoder = Decoder::default();
             decoder.expect(true);
             let mut said = decoder.feed(&answer.as_bytes()[..at]);
-            // A long pause in the middle of it, as on slow radio links.
+            // A timeout between the two parts, as on a slow connection.
             if decoder.waits(Duration::ZERO) == Some(Duration::ZERO) {
                 said.extend(decoder.quiet());
             }
             said.extend(decoder.feed(&answer.as_bytes()[at..]));
             said.retain(|one| *one != key(Key::Esc));
-            assert_eq!(said, [InputEvent::Sync(known)], "torn at {at}");
+            assert_eq!(said, [InputEvent::Sync(known)], "split at {at}");
             assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
         }
     }
 }
 
 #[test]
-fn keys_are_keys_while_an_answer_is_expected() {
+fn keys_are_decoded_while_a_terminal_response_is_expected() {
     let mut decoder = Decoder::default();
     decoder.expect(true);
     decoder.feed(b"\x1b");
@@ -105,39 +105,39 @@ fn keys_are_keys_while_an_answer_is_expected() {
     decoder.feed(b"\x1b");
     decoder.quiet();
     assert_eq!(decoder.feed(b"[?"), []);
-    assert_eq!(decoder.quiet(), ['[', '?'].map(|c| key(Key::Char(c))), "nobody answers");
+    assert_eq!(decoder.quiet(), ['[', '?'].map(|c| key(Key::Char(c))), "no response follows");
     decoder.feed(b"\x1b");
     decoder.quiet();
     assert_eq!(decoder.feed(b"\x1b[A"), [key(Key::Up)]);
 }
 
 #[test]
-fn the_mouse_is_told_from_keys() {
+fn wheel_and_click_sequences_are_mouse_events() {
     assert_eq!(keys(b"\x1b[<64;10;5M"), [InputEvent::Mouse(Mouse::Up)]);
     assert_eq!(keys(b"\x1b[<65;10;5M"), [InputEvent::Mouse(Mouse::Down)]);
     assert_eq!(keys(b"\x1b[<0;200;5M"), [InputEvent::Mouse(Mouse::Click { x: 199, y: 4 })]);
 }
 
 #[test]
-fn escape_is_a_key_when_nothing_follows() {
+fn escape_is_a_key_unless_it_begins_a_sequence() {
     let esc = || key(Key::Esc);
     assert_eq!(keys(b"\x1b"), [esc()]);
     assert_eq!(keys(b"\x1bq"), [esc(), key(Key::Char('q'))]);
     assert_eq!(keys(b"\x1b\x1b"), [esc(), esc()]);
     assert_eq!(keys(b"\x1b["), [esc(), key(Key::Char('['))]);
     assert_eq!(keys(b"\x1bO"), [esc(), key(Key::Char('O'))]);
-    assert_eq!(keys(b"\x1b[5"), [], "the rest of a sequence that was lost");
+    assert_eq!(keys(b"\x1b[5"), [], "an incomplete sequence is dropped");
 }
 
 #[test]
-fn a_paste_is_one_wherever_it_is_torn() {
+fn a_paste_is_one_event_even_if_split_between_reads() {
     let bytes = "\x1b[200~D\rq\x03 é \x1b[Ay\n\x1b[201~".as_bytes();
     let wanted = [InputEvent::Paste("D\rq\x03 é \x1b[Ay\n".into())];
     for at in 0..=bytes.len() {
         let mut decoder = Decoder::default();
         let mut said = decoder.feed(&bytes[..at]);
         said.extend(decoder.feed(&bytes[at..]));
-        assert_eq!(said, wanted, "torn at {at}");
+        assert_eq!(said, wanted, "split at {at}");
         assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
     }
     let mut decoder = Decoder::default();
