@@ -1,6 +1,6 @@
 //! `farrier ci exec` on a terminal: the command reads typed input, and the keys that interrupt and suspend it work.
 
-use super::SessionOptions;
+use super::{Session, SessionOptions, wait_until};
 use crate::program::Sandbox;
 
 /// Reads a line, and then waits until it is interrupted. Starts no process after that line, because a shell that is
@@ -17,9 +17,13 @@ fn a_command_on_a_terminal_reads_input_and_can_be_suspended_continued_and_interr
     session.wait_for("ready");
     session.type_keys("hello\r");
     session.wait_for("got hello");
+    let foreground = |session: &Session| rustix::termios::tcgetpgrp(session.master.as_ref().unwrap()).ok();
+    let command = foreground(&session);
     session.type_keys("\x1a");
     // 128 + SIGTSTP: the shell sees that the program is suspended, not only the command.
     session.wait_for("first 148");
+    // Until the shell continues the job, Ctrl-C interrupts the shell.
+    wait_until("the command to be in the foreground again", || foreground(&session) == command);
     session.type_keys("\x03");
     session.wait_for("last 5");
     assert_eq!(sandbox.fake.state().ended, ["failure"]);
