@@ -4,7 +4,7 @@
 //! A total is the sum of the buckets, and a page deep inside a long list is found without reading the entries before
 //! it. The counts always match the rows of the snapshot for which they were requested.
 //!
-//! Counting a range reads all of it, but a commit changes few buckets. [`RangeCounts`] therefore keeps the buckets in
+//! Counting a range reads all of it, but a commit changes few buckets. `RangeCounts` therefore keeps the buckets in
 //! memory while the daemon runs. It is notified of every commit, and discards the counts of the buckets that the
 //! commit changes.
 //!
