@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owner_names_are_checked() {
+    fn owner_names_are_validated() {
         for good in ["a", "octo", "a-b", "A_1.z", "x".repeat(40).as_str()] {
             assert_eq!(check_owner(good), Ok(()), "{good}");
         }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn repository_names_are_checked() {
+    fn repository_names_are_validated() {
         for good in ["demo", "-x", ".github", "a.b-c_d", &"r".repeat(100)] {
             assert_eq!(check_repository(good), Ok(()), "{good}");
         }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn artifact_names_are_checked() {
+    fn artifact_names_are_validated() {
         for good in ["small", "CON", "a'b;c%d&e+f", "日本 語.log", "...", &"n".repeat(255)] {
             assert_eq!(check_artifact(good), Ok(()), "{good}");
         }

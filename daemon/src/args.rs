@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_override_the_file() {
+    fn flags_override_the_configuration_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("c.toml");
         std::fs::write(
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn proxy_credentials_come_from_a_file_and_appear_in_no_problem() {
+    fn proxy_credentials_are_read_from_a_file_and_hidden_in_errors() {
         let dir = tempfile::tempdir().expect("a directory");
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
         let with = |credentials: bool, webhook: &str| {

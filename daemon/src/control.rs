@@ -113,13 +113,13 @@ mod tests {
         let (tasks, permits) = (Tasks::default(), Arc::new(Semaphore::new(3)));
         let used = [permits.clone().try_acquire_owned(), permits.clone().try_acquire_owned()].map(|p| p.expect("free"));
         resize(&tasks, &permits, 3, 1);
-        assert_eq!(permits.available_permits(), 0, "the free one is removed at once");
+        assert_eq!(permits.available_permits(), 0, "the free permit is removed at once");
         let [first, second] = used;
         drop(first);
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(permits.available_permits(), 0, "the next one is removed when it is released");
+        assert_eq!(permits.available_permits(), 0, "the first released permit is removed");
         drop(second);
         assert_eq!(permits.available_permits(), 1);
         resize(&tasks, &permits, 1, 5);

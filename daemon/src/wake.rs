@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn waits_for_the_earliest_time_and_for_signals() {
+    async fn a_wait_ends_at_the_earliest_due_time() {
         let clock = Clock::manual(0);
         let wake = Wake::default();
         wake.due_at(0);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_nearer_time_ends_a_long_wait() {
+    async fn a_wake_signal_ends_a_long_wait() {
         let clock = Clock::manual(0);
         let wake = Wake::default();
         let (waited, ()) =

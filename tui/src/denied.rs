@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_is_named_by_its_number() {
+    fn a_group_name_is_looked_up_by_its_id() {
         let groups = "root:x:0:\nfarrier:x:996:a,b\nodd\nfarriers:x:9960:";
         assert_eq!((name(groups, 996), name(groups, 0), name(groups, 7)), (Some("farrier"), Some("root"), None));
     }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_daemon_comes_before_the_systems() {
+    fn user_sockets_are_tried_before_the_system_socket() {
         assert_eq!(
             paths(&[("XDG_RUNTIME_DIR", "/run/user/7"), ("HOME", "/home/a")]),
             ["/run/user/7/farrier/farrier.sock", "/home/a/.local/share/farrier/farrier.sock", SERVICE_SOCKET]
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_win_over_the_environment_and_that_over_a_jobs_origin() {
+    fn flags_override_the_environment_and_the_environment_overrides_the_origin() {
         let set: &[_] = &[("FARRIER_SOCKET", "/env.sock")];
         let socket = Global { socket: Some("/flag.sock".into()), ..Global::default() };
         let url = Global { url: Some("http://h".into()), ..Global::default() };
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_file_is_the_last_source() {
+    fn the_configuration_file_has_the_lowest_priority() {
         let server = Server {
             url: Some("http://h".into()),
             token_file: Some("/token".into()),

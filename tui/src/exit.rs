@@ -26,7 +26,7 @@ pub(crate) const USAGE: u8 = 2;
 /// The requested object does not exist.
 pub(crate) const NOT_FOUND: u8 = 3;
 /// The credentials are missing, invalid or not sufficient.
-pub(crate) const UNAUTHORISED: u8 = 4;
+pub(crate) const UNAUTHORIZED: u8 = 4;
 /// The request conflicts with the current state, for example with an existing name or file.
 pub(crate) const CONFLICT: u8 = 5;
 /// No daemon can be reached.
@@ -175,7 +175,7 @@ fn call_code(error: &ClientError) -> u8 {
         | ClientError::Silent { .. } => UNREACHABLE,
         ClientError::Endpoint(_) | ClientError::Token(_) => USAGE,
         ClientError::Status { status, code, .. } => match status.as_u16() {
-            401 | 403 => UNAUTHORISED,
+            401 | 403 => UNAUTHORIZED,
             404 | 410 => NOT_FOUND,
             409 => CONFLICT,
             // Gitea-family APIs return 422 for some names that are in use.
@@ -204,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn every_failure_has_its_code() {
+    fn each_failure_has_its_exit_code() {
         let cases = [
-            (refused(401, None), UNAUTHORISED),
-            (refused(403, None), UNAUTHORISED),
+            (refused(401, None), UNAUTHORIZED),
+            (refused(403, None), UNAUTHORIZED),
             (refused(404, None), NOT_FOUND),
             (refused(410, None), NOT_FOUND),
             (refused(409, None), CONFLICT),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_is_in_the_manual() {
+    fn every_exit_code_is_documented() {
         let manual = include_str!("../../docs/operations.md");
         let chapter =
             manual.split("## Exit codes of farrier\n").nth(1).and_then(|rest| rest.split("##").next()).unwrap();
@@ -238,7 +238,7 @@ mod tests {
             FAILED,
             USAGE,
             NOT_FOUND,
-            UNAUTHORISED,
+            UNAUTHORIZED,
             CONFLICT,
             UNREACHABLE,
             PARTLY,
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_has_every_cause_and_a_hint() {
+    fn a_failure_report_includes_the_causes_and_a_hint() {
         assert_eq!(refused(409, None).report(), "making it: no (409)");
         assert!(refused(401, None).report().contains("--token-file"));
         let missing = io::Error::from(io::ErrorKind::NotFound);

@@ -63,7 +63,7 @@ mod tests {
         task.phase_millis = 3_000;
         assert_eq!((rate(&task), seconds_left(&task)), (Some(2 << 20), Some(9)));
         task.done = 99;
-        assert_eq!(seconds_left(&task), None, "less than a second is no estimate");
+        assert_eq!(seconds_left(&task), None, "an estimate below one second is not shown");
         for phase in ["Counting objects", "Compressing objects"] {
             (task.phase, task.done) = (phase.into(), 25);
             assert_eq!((percent(&task), rate(&task), seconds_left(&task)), (Some(25), None, None), "{phase}");

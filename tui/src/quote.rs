@@ -26,7 +26,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_are_exported() {
+    fn invalid_variable_names_and_values_are_not_exported() {
         assert_eq!(export("A_1", "x y").as_deref(), Some("export A_1='x y'"));
         for bad in ["", "1A", "A-B", "A;rm", "A B", "Ä"] {
             assert_eq!(export(bad, "x"), None, "{bad}");

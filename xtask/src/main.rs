@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_a_page_and_every_shell_a_completion() {
+    fn every_command_has_a_manual_page_and_every_shell_a_completion_file() {
         let dir = tempfile::tempdir().expect("a directory");
         generate(dir.path()).expect("written");
         generate(dir.path()).expect("written again");

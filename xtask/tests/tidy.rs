@@ -151,7 +151,7 @@ fn files_and_comment_lines_are_short() {
 }
 
 #[test]
-fn a_name_of_a_type_means_one_thing_in_a_crate() {
+fn public_type_names_are_unique_within_a_crate() {
     let mut declared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for Source { path, text } in sources() {
         let mut components = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -168,7 +168,7 @@ fn a_name_of_a_type_means_one_thing_in_a_crate() {
 }
 
 #[test]
-fn names_of_types_tell_their_role() {
+fn retired_type_names_are_not_used() {
     let mut faults = Vec::new();
     for Source { path, text } in sources() {
         if !path.components().any(|part| part.as_os_str() == "src") {
@@ -181,7 +181,7 @@ fn names_of_types_tell_their_role() {
 }
 
 #[test]
-fn text_avoids_phrases_that_readers_had_to_decode() {
+fn retired_phrases_are_not_used() {
     let mut faults = Vec::new();
     for Source { path, text } in sources().into_iter().chain(documents()) {
         if path.ends_with("xtask/tests/tidy.rs") {

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_temporary_errors_are_transient() {
+    fn only_status_500_502_503_and_504_are_transient() {
         for again in [500, 502, 503, 504] {
             assert!(status(again).is_transient(), "{again}");
         }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_cause_is_kept() {
+    fn an_unreachable_error_keeps_the_innermost_cause() {
         let inner = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "refused");
         let error = ClientError::unreachable("the socket /x".into(), &std::io::Error::other(inner));
         assert_eq!(error.source().unwrap().to_string(), "refused");

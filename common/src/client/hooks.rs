@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_and_filters_become_paths() {
+    fn hook_owners_and_filters_are_formatted_as_paths_and_queries() {
         let repository: RepositoryPath = "octo/tool".parse().expect("a path");
         assert_eq!(HookOwner::Repository(repository.clone()).api(), "/api/v1/repos/octo/tool/hooks");
         assert_eq!(HookOwner::Org("a/b".into()).api(), "/api/v1/orgs/a%2Fb/hooks");

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_in_the_data_directory_and_in_set_aside_count() {
+    fn ids_in_the_data_directory_and_in_set_aside_are_not_free() {
         let dir = tempfile::tempdir().expect("a directory");
         for path in [
             "repositories/7.git",

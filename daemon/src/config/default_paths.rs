@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_a_path_or_a_credential() {
+    fn a_secret_is_an_absolute_path_or_a_systemd_credential() {
         let given = paths(&[("HOME", "/h"), ("CREDENTIALS_DIRECTORY", "/run/credentials/x")]);
         assert_eq!(given.secret(Path::new("a")), Some("/run/credentials/x/a".into()));
         assert_eq!(given.secret(Path::new("/etc/a")), Some("/etc/a".into()));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_in_the_data_directory_moves_with_it() {
+    fn a_default_socket_in_the_data_directory_moves_with_the_directory() {
         let moved = paths(&[("HOME", "/h")]).with_data_dir("/x".into());
         assert_eq!(moved.socket, PathBuf::from("/x/farrier.sock"));
         let fixed = paths(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]).with_data_dir("/x".into());

@@ -271,7 +271,7 @@ filter = "loud"
     }
 
     #[test]
-    fn the_keys_that_scripts_depend_on_parse() {
+    fn keys_that_scripts_depend_on_are_parsed() {
         let mut config = defaults();
         let text = r#"
             [server]

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_consists_of_levels_and_targets_with_levels() {
+    fn a_log_filter_contains_levels_and_targets_with_levels() {
         for good in ["info", "off", "WARN", "info,farrierd::http=debug", "warn, hyper=off", "farrierd=trace"] {
             assert_eq!(log_filter(good.to_owned()), Ok(good.to_owned()));
         }

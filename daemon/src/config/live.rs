@@ -61,7 +61,7 @@ mod tests {
     use crate::config::DefaultPaths;
 
     #[test]
-    fn the_newest_is_current_and_older_ones_can_still_be_read() {
+    fn the_newest_configuration_is_current_and_older_ones_stay_readable() {
         let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
         let live = LiveConfig::new(config.clone());
         let before: &Config = &live;

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_clash_when_one_covers_the_other() {
+    fn listen_addresses_conflict_if_one_covers_the_other() {
         for (one, other, expected) in [
             ("127.0.0.1:80", "127.0.0.1:80", true),
             ("127.0.0.1:80", "127.0.0.2:80", false),

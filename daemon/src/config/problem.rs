@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_not_shown() {
+    fn credentials_are_masked_in_shown_values() {
         for (value, expected) in [
             ("\"http://u:s3cret@h:1\"", "\"http://***@h:1\""),
             ("\"u:s3c@ret@h\"", "\"***@h\""),

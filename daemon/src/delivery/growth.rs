@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_is_due_for_one_busy_hook_and_for_many_quiet_ones() {
+    fn a_history_check_is_due_for_one_busy_hook_and_for_many_quiet_ones() {
         let growth = HistoryGrowth::default();
         let looks = (0..ATTEMPTS_PER_CHECK).filter(|_| growth.attempted(7)).count();
         assert_eq!((looks, growth.grown(), growth.grown()), (1, vec![7], vec![]));

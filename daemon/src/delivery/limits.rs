@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_request_makes_room_for_others() {
+    async fn a_slow_request_frees_its_permit_for_others() {
         let limits = ConcurrencyLimits::new(1);
         let permit = limits.take(false).await;
         let slow = limits.run(permit, tokio::time::sleep(Duration::from_secs(5)));

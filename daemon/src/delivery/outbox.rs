@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn announcements_are_taken_once_and_together() {
+    async fn announcements_are_merged_and_returned_once() {
         let outbox = Outbox::default();
         outbox.announce(&[]);
         outbox.announce(&[3, 1]);

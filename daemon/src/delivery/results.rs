@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn everybody_who_waits_for_a_delivery_is_woken_and_nobody_is_forgotten() {
+    async fn all_subscribers_of_a_delivery_are_woken_and_then_removed() {
         let results = Results::default();
         let (one, two, other) = (results.subscribe(7), results.subscribe(7), results.subscribe(8));
         results.recorded(7);
@@ -78,7 +78,7 @@ mod tests {
         tokio::join!(one.wait(), two.wait());
         assert!(
             tokio::time::timeout(Duration::from_secs(1), other.wait()).await.is_err(),
-            "nothing was recorded of it"
+            "no result was recorded for delivery 8"
         );
         drop(results.subscribe(5));
         assert!(results.lock().is_empty());

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schedule_is_followed_to_its_end() {
+    fn retries_follow_the_schedule_and_then_stop() {
         for (attempts, secs) in [(1, 5), (2, 300), (3, 1_800), (4, 7_200)] {
             let again = |chance| next(&failed(500, FailureClass::Http), attempts, SCHEDULE, chance);
             assert_eq!(again(0.5), Next::Again { after_ms: secs * 1_000 });
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_asked_again_later_and_what_is_gone_never() {
+    fn permanent_failures_are_retried_later_and_410_is_not_retried() {
         for ended in [
             failed(404, FailureClass::Http),
             failed(422, FailureClass::Http),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_ask_for_a_longer_pause_up_to_a_day() {
+    fn retry_after_extends_the_pause_of_429_and_503_up_to_a_day() {
         for (status, asked, expected) in
             [(429, 60_000, 60_000), (503, 1, 5_000), (429, i64::MAX, RETRY_AFTER_MAX_MS), (500, 60_000, 5_000)]
         {

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_parses_the_same_in_one_piece_and_byte_by_byte() {
+    fn a_command_list_can_be_parsed_at_once_or_byte_by_byte() {
         let (zero, id) = ids();
         let lines = [
             format!("shallow {id}"),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_from_between_header_and_checksums() {
+    fn times_are_read_between_the_header_and_the_checksums() {
         for (hash, id_bytes) in [(1, 20), (2, 32)] {
             let header = [b'M', b'T', b'M', b'E', 0, 0, 0, 1, 0, 0, 0, hash];
             let file = |times: &[u32]| {

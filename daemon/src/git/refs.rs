@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_a_push_that_began_after_the_start_stay() {
+    fn objects_of_a_push_that_began_after_the_start_are_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         let objects = dir.path().join("objects");
         assert_eq!(find_quarantines(&objects).expect("no directory"), [] as [PathBuf; 0]);

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_escapes_that_decode_to_utf8_are_text() {
+    fn only_paths_that_decode_to_utf8_are_text() {
         for (path, expected) in
             [("/a%2Fb", true), ("/%", true), ("/%ff", false), ("/a/%c0%ae", false), ("/twirp/%ff", true)]
         {

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_are_read_from_every_spelling() {
+    fn if_match_values_are_parsed_in_all_spellings() {
         let one = || Expected::OneOf(vec![Revision(1)]);
         assert_eq!([read(&[]), read(&["*"]), read(&["\"x\", *"])], [Expected::Any, Expected::Any, Expected::Any]);
         assert_eq!(read(&["\"a-0000000000000001\""]), one());

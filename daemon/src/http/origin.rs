@@ -53,7 +53,7 @@ mod tests {
     use super::is_host;
 
     #[test]
-    fn hosts() {
+    fn hosts_are_validated() {
         for good in ["a.internal:9000", "127.0.0.1:3000", "[::1]:1", "farrier.localhost"] {
             assert!(is_host(good), "{good}");
         }

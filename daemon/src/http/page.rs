@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_other_pages_without_credentials() {
+    fn page_links_contain_no_credentials() {
         let query = Some("page=2&limit=2&token=secret&b=1");
         let headers = PageQuery::of_actions(query).headers("http://h/api/v1/x", query, 5);
         assert_eq!(headers["x-total-count"], "5");

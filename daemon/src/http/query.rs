@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_flags_are_read() {
+    fn values_flags_and_choices_are_parsed() {
         let query = Some("q=a%20b&x=&yes=true&no=0&sort=up");
         assert_eq!(value(query, "q").as_deref(), Some("a b"));
         assert_eq!((value(query, "x"), flag(query, "none")), (None, None));

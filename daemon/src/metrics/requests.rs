@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_have_a_class() {
+    fn paths_are_classified() {
         for (path, expected) in [
             ("/api/v1/version", "api"),
             ("/api/healthz", "api"),

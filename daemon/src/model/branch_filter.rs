@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_api_family_match_as_there() {
+    fn examples_of_the_api_family_match_the_same_refs() {
         let (main, tag_main) = ("refs/heads/main", "refs/tags/main");
         for all in ["", "*", "**"] {
             assert_eq!(passing(all, &[main, tag_main]), [main, tag_main], "{all:?}");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn each_element_of_the_syntax_matches_as_described() {
+    fn each_syntax_element_matches_as_documented() {
         for (pattern, fits, does_not) in [
             ("a*c", "a/b/c", "a/b/d"),
             ("a**c", "ac", "acd"),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_patterns_are_named() {
+    fn invalid_patterns_are_rejected_with_a_reason() {
         let deep = "{".repeat(400) + &"}".repeat(400);
         let long = "a".repeat(MAX_CHARS + 1);
         let _ = BranchFilter::parse(&deep); // must not overflow the stack
@@ -130,23 +130,23 @@ mod tests {
 
     /// The reference takes these patterns literally or not at all.
     #[test]
-    fn differences_from_the_api_family_are_these() {
+    fn known_differences_from_the_api_family() {
         assert_eq!(passing("[^a]", &["refs/heads/a", "refs/heads/b", "refs/heads/^"]).len(), 2);
         assert!(BranchFilter::parse("a}").is_err());
-        assert!(passing("?", &["refs/heads/ä"]).is_empty(), "an umlaut is two bytes");
+        assert!(passing("?", &["refs/heads/ä"]).is_empty(), "`ä` is two bytes");
         assert_eq!(passing("??", &["refs/heads/ä"]).len(), 1);
     }
 
     proptest! {
         #[test]
-        fn no_pattern_breaks_anything(pattern in r"[\[\]{},*?!\\^a-z0-9&~|.\-]{0,40}", name in "[a-z/]{0,20}") {
+        fn parsing_and_matching_never_panic(pattern in r"[\[\]{},*?!\\^a-z0-9&~|.\-]{0,40}", name in "[a-z/]{0,20}") {
             if let Ok(filter) = BranchFilter::parse(&pattern) {
                 filter.passes(&format!("refs/heads/{name}"));
             }
         }
 
         #[test]
-        fn what_has_no_special_character_fits_itself_alone(name in "[a-zäß_/-]{1,20}", other in "[a-z]{1,20}") {
+        fn a_plain_pattern_matches_only_itself(name in "[a-zäß_/-]{1,20}", other in "[a-z]{1,20}") {
             let filter = BranchFilter::parse(&name).expect("plain");
             let passes = |name: &str| filter.passes(&["refs/heads/", name].concat());
             prop_assert!(passes(&name));

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failing_hook_is_probed_and_a_hopeless_one_switched_off() {
+    fn a_failing_hook_is_probed_and_later_disabled() {
         let state = HookState { failures: 9, last_delivery_ms: 1_000, failing_since_ms: 1, ..HookState::default() };
         assert_eq!(probed_at(&state), None);
         let state = HookState { failures: 10, ..state };

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_types_are_validated_and_zip_types_are_recognised() {
+    fn media_types_are_validated_and_zip_types_are_recognized() {
         for good in ["text/plain", "application/zip; charset=binary", "font/woff2", "image/svg+xml", "x/y"] {
             assert!(is_valid(good), "{good}");
         }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hooks_revision_follows_its_configuration() {
+    fn a_hook_revision_changes_with_its_configuration() {
         let first = Revision::of_hook(&hook());
         assert_eq!(first, Revision::of_hook(&hook()));
         let edits: [fn(&mut Hook); 8] = [
@@ -96,11 +96,11 @@ mod tests {
         }
         let mut row = hook();
         row.settings.insert("bot_token".into(), "two".into());
-        assert_eq!(Revision::of_hook(&row), first, "the value of a secret does not enter a revision");
+        assert_eq!(Revision::of_hook(&row), first, "the value of a secret does not change the revision");
     }
 
     #[test]
-    fn a_repositorys_revision_ignores_pushes() {
+    fn a_repository_revision_ignores_pushes() {
         let before = Repository { id: 1, name: "tool".into(), empty: true, ..Repository::default() };
         let pushed = Repository { empty: false, size_bytes: 9, updated_ms: 8, ..before.clone() };
         assert_eq!(Revision::of_repository(&before), Revision::of_repository(&pushed));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_applied_only_in_an_expected_state() {
+    fn a_change_is_allowed_only_for_an_expected_revision() {
         let expected = Expected::OneOf(vec![Revision(1), Revision(2)]);
         assert!(expected.allows(Revision(2)) && !expected.allows(Revision(3)) && Expected::Any.allows(Revision(3)));
         assert!(!Expected::OneOf(Vec::new()).allows(Revision(1)));

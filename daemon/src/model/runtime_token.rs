@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_carries_run_and_job_where_clients_look() {
+    fn a_token_contains_run_and_job_in_the_scp_claim() {
         let token = claims().sign(&key());
         assert_eq!(token.split('.').count(), 3);
         let payload = BASE64.decode(token.split('.').nth(1).expect("payload")).expect("base64url");

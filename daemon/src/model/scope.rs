@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_normalised() {
+    fn scopes_are_normalized_and_unknown_ones_are_rejected() {
         for (given, canonical) in [
             ("all", "all"),
             ("read:user write:user", "write:user"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_includes_reading_and_nothing_else() {
+    fn write_scope_includes_only_read_scope_of_the_same_category() {
         let set = scopes("write:repository read:user");
         assert!(set.allows(Category::Repository, Level::Read) && set.allows(Category::Repository, Level::Write));
         assert!(set.allows(Category::User, Level::Read) && !set.allows(Category::User, Level::Write));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_covers_only_what_it_has() {
+    fn scopes_cover_only_equal_or_narrower_scopes() {
         assert!(Scopes::all().covers(scopes("public-only write:admin")));
         assert!(scopes("write:user").covers(scopes("read:user")));
         assert!(!scopes("read:user").covers(scopes("write:user")));

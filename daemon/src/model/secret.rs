@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn purposes_and_part_borders_matter_and_debug_says_nothing() {
+    fn signatures_depend_on_purpose_and_part_boundaries_and_debug_hides_keys() {
         let key = SigningKey::derive(b"root", "a");
         assert_ne!(key.0, SigningKey::derive(b"root", "b").0);
         assert_ne!(key.sign(&[b"ab", b"c"]), key.sign(&[b"a", b"bc"]));

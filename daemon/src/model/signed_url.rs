@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_grants_exactly_what_was_signed() {
+    fn a_signed_url_grants_only_the_signed_operation_until_it_expires() {
         let url = grant().path_and_query(&key(), "archive.zip");
         assert!(url.starts_with("/_blob/12/3/archive.zip?op=w&exp=1001&sig="), "{url}");
         assert_eq!(verify(&url, Operation::Write, NOW), Ok(grant()));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn padded_and_percent_encoded_signatures_are_accepted_and_doubled_ones_are_not() {
+    fn signatures_may_be_padded_or_percent_encoded_but_not_repeated() {
         let url = grant().path_and_query(&key(), "a");
         assert!(verify(&format!("{url}=="), Operation::Write, NOW).is_ok());
         assert!(verify(&format!("{url}%3D"), Operation::Write, NOW).is_ok());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_hold_nothing_that_clients_rewrite() {
+    fn signed_urls_contain_no_characters_or_parameters_that_clients_rewrite() {
         let url = grant().path_and_query(&key(), "archive.zip");
         let (path, query) = url.split_once('?').expect("a query");
         assert!(path.chars().all(|c| c.is_ascii_alphanumeric() || "/._~-".contains(c)));

@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(aside.next_removal_ms(30), Some(BEGIN_MS + 33 * DAY_MS));
         clock.advance_ms(2 * DAY_MS);
         assert_eq!(paths_of(&aside.remove_over(30).await.expect("removed")), ["2024-10-06/repositories/8.git"]);
-        assert!(!aside.root().join("2024-10-06").exists(), "its day is empty");
+        assert!(!aside.root().join("2024-10-06").exists(), "an empty day directory is removed");
         assert_eq!(
             paths(&aside.items(30).await.expect("listed")),
             [
@@ -343,7 +343,7 @@ mod tests {
                 "unknown 9.git",
             ]
         );
-        assert_eq!(aside.next_removal_ms(30), None, "nothing wakes the daemon for what stays");
+        assert_eq!(aside.next_removal_ms(30), None, "unknown entries are never removed");
     }
 
     #[tokio::test]

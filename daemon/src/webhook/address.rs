@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_checked_addresses_are_left() {
+    fn only_allowed_addresses_are_kept() {
         assert_eq!(check("external", "h", &["8.8.8.8:80", "10.0.0.1:80"]).expect("one"), ["8.8.8.8:80"]);
         let refused = check("external", "h", &["[::ffff:127.0.0.1]:80"]).expect_err("loopback");
         let text = &refused.reason;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn advice_keeps_what_is_allowed_already() {
+    fn the_suggested_allowed_hosts_keep_the_current_ones() {
         let advice = |policy: &str, address: &str| check(policy, "h", &[address]).expect_err("refused").allowed_hosts;
         assert_eq!(
             advice("external, 192.168.7.0/24,ci.example", "10.0.3.9:80"),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_default_refuses_everything_that_is_not_the_internet() {
+    async fn the_default_policy_refuses_addresses_outside_the_public_internet() {
         let policy = AddressPolicy::parse("external").expect("a policy");
         for host in [
             "127.0.0.1",

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_hidden_wherever_they_stand() {
+    fn secrets_are_masked_in_texts_bodies_and_headers() {
         let settings = [("bot_token".to_owned(), "12:bot".to_owned())].into();
         let hook = Hook { secret: "s3cr3t".into(), authorization: "Bearer abcdef".into(), settings, ..Hook::default() };
         let mask = Mask::of(&hook);

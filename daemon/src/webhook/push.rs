@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn all_listed_commits_are_complete_and_the_total_counts_all() {
+    fn a_push_event_lists_complete_commits_and_the_total_count() {
         let pushed = Pushed {
             commits: vec![commit("b", 4), commit("a", 0)],
             total: 60,

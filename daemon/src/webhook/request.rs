@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hook_type_decides_the_form_of_a_new_ref() {
+    fn the_ref_format_of_create_events_depends_on_the_hook_type() {
         for (kind, event, expected) in [
             ("gitea", "create", "main"),
             ("forgejo", "create", "refs/heads/main"),

@@ -40,7 +40,7 @@ mod tests {
     const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
     #[test]
-    fn the_published_vectors_reproduce() {
+    fn signatures_match_the_published_test_vectors() {
         assert_eq!(BODY.len(), 52);
         assert_eq!(sha256("s3cr3t", BODY), "5b06496e108dcc0ef1bddd11d0b4a1a7b966a410abc458fb06e13efea8302b36");
         assert_eq!(sha1("s3cr3t", BODY), "5480fe4a0a2ba1beb4ca90f989d7685f735a0bfb");
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_another_form_signs_no_standard_webhook() {
+    fn only_whsec_secrets_make_a_standard_webhooks_signature() {
         for secret in ["s3cr3t", "whsec_", "whsec_???"] {
             let signed = standard(secret, "a", 1, b"");
             assert_eq!(signed.is_some(), secret == "whsec_", "{secret}");

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_trusted_is_said() {
+    fn invalid_trust_settings_are_reported() {
         let system = SystemTrust::default();
         let trust = |ca_pem: &str, fingerprint: &str| Trust { ca_pem: ca_pem.into(), fingerprint: fingerprint.into() };
         assert_eq!(system.config(&trust("x", "")).expect_err("no PEM"), "ca_pem holds no certificate");

@@ -167,7 +167,7 @@ pub(crate) struct EditHook {
 /// Settings of a hook that can be given when it is created and when it is changed.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Change {
-    /// Events to receive, separated by commas [default: push]
+    /// Events to receive, separated by commas; push if a new hook names none
     #[arg(long, value_name = "EVENTS", value_delimiter = ',', value_parser = super::values::HOOK_EVENTS)]
     pub(crate) events: Option<Vec<String>>,
     /// Receive only events of branches and tags that match this pattern
@@ -176,7 +176,7 @@ pub(crate) struct Change {
     /// Display name
     #[arg(long, value_name = "TEXT")]
     pub(crate) name: Option<String>,
-    /// Format of deliveries [default: json]
+    /// Format of deliveries; json for a new hook
     #[arg(long, value_name = "FORM", value_parser = ["json", "form"])]
     pub(crate) content_type: Option<String>,
     /// Generate the secret that signs deliveries, and print it once

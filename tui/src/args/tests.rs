@@ -7,7 +7,7 @@ fn parse(line: &str) -> Result<Cli, clap::Error> {
 }
 
 #[test]
-fn the_definition_is_sound() {
+fn the_clap_definition_is_valid() {
     <Cli as clap::CommandFactory>::command().debug_assert();
 }
 
@@ -107,7 +107,7 @@ const UNDERSTOOD: &[&str] = &[
 ];
 
 #[test]
-fn the_scripting_surface_is_parsed() {
+fn valid_command_lines_are_parsed() {
     for line in UNDERSTOOD {
         parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     }
@@ -170,7 +170,7 @@ fn invalid_arguments_are_usage_errors() {
 }
 
 #[test]
-fn everything_after_the_dashes_is_the_command() {
+fn arguments_after_the_double_dash_are_the_command() {
     let cli = parse("farrier ci exec --repo o/n -- cmd --json -q --repo x").unwrap();
     let Some(Command::Ci(Ci::Exec(exec))) = cli.command else { panic!() };
     assert_eq!(exec.command, ["cmd", "--json", "-q", "--repo", "x"]);

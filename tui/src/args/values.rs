@@ -86,7 +86,7 @@ mod tests {
     use crate::ui::ScreenId;
 
     #[test]
-    fn every_screen_with_a_tab_is_a_value() {
+    fn screen_values_match_the_tabs() {
         let names: Vec<String> = ScreenId::TABS.iter().map(|screen| screen.name().to_lowercase()).collect();
         assert_eq!(names, SCREENS);
     }

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_proc_is_parsed() {
+    fn proc_stat_lines_are_parsed() {
         let stat = "7 (a) b) S 3 5 5 34816 5 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 99";
         assert_eq!(parse(stat), Some(Process { pid: 7, parent: 3, group: 5, started: 4242 }));
         assert_eq!(parse(&stat.replace(") S", ") Z")), None);

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exit_codes_are_those_of_a_shell() {
+    fn exit_codes_follow_the_shell_convention() {
         assert_eq!(Ended::new(ExitStatus::from_raw(7 << 8)).exit_code(), 7);
         assert_eq!(Ended::new(ExitStatus::from_raw(255 << 8)).exit_code(), 255);
         assert_eq!(Ended::new(ExitStatus::from_raw(15)).exit_code(), 143);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_signals_are_read_from_the_status() {
+    fn ignored_signals_are_read_from_proc_status() {
         assert_eq!(ignored("Name:\tfarrier\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"), 0x1001);
         assert_eq!(ignored("SigIgn:\tnonsense\n"), 0);
         assert_eq!(ignored(""), 0);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_names_the_count_and_what_is_skipped() {
+    fn a_bulk_confirmation_shows_the_count_and_skipped_items() {
         let details = vec!["2 skipped: not attempted yet".to_owned()];
         let bulk = Bulk { verb: "Redeliver", noun: "delivery", count: 24, details, deletes: false };
         assert_eq!(

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_an_instant_a_day_or_an_age() {
+    fn times_are_parsed_as_timestamp_date_or_age() {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
         for (text, expected) in [
             ("2025-01-02T03:04:05Z", "2025-01-02T03:04:05Z"),

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_line() {
+    fn an_event_is_formatted_as_one_line_without_control_characters() {
         let event = Event {
             at: "2026-01-02T03:04:05Z".into(),
             kind: "push".into(),

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shortened_list_says_how_long_it_is() {
+    fn a_truncated_list_shows_its_total_count() {
         let listed = Listed::cut(vec![1, 2, 3], 2);
         assert_eq!((listed.items, listed.cut), (vec![1, 2], Some(Cut::Of(3))));
         assert_eq!(Listed::cut(vec![1, 2], 2).cut, None);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nouns_have_their_plurals() {
+    fn counted_nouns_are_pluralized() {
         assert_eq!((counted(1, "delivery"), counted(2, "delivery")), ("1 delivery".into(), "2 deliveries".into()));
         assert_eq!(counted(0, "job"), "0 jobs");
     }

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_lines_are_the_old_and_the_new_password() {
+    fn the_old_and_the_new_password_are_read_from_two_lines() {
         let request = split("old one\r\nnew one").unwrap();
         assert_eq!((request.old_password.as_str(), request.new_password.as_str()), ("old one", "new one"));
         assert!(split("only one").is_none() && split("old\n").is_none());

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_in_progress_has_no_time_of_completion() {
+    fn a_run_in_progress_shows_no_completion_time() {
         let run = FoundRun {
             id: 7,
             repository: "o/r".into(),

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_two_units_at_most() {
+    fn durations_have_at_most_two_units() {
         let cases = [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3_661, "1 h 1 min"), (90_000, "1 d 1 h")];
         for (seconds, text) in cases {
             assert_eq!(duration(seconds), text);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_names_the_caller() {
+    fn the_status_page_shows_the_caller_and_the_uptime() {
         let page = page(&Status { identity: "admin".into(), uptime_secs: 61, ..Status::default() });
         assert!(page.contains("you are      admin\n") && page.contains("uptime       1 min\n"), "{page}");
     }

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_expire_at_an_instant_or_after_a_while() {
+    fn token_expiry_is_parsed_as_timestamp_date_or_duration() {
         let now: Timestamp = "2026-01-02T03:04:05.678Z".parse().unwrap();
         let cases = [
             ("2030-01-02T03:04:05Z", "2030-01-02T03:04:05Z"),

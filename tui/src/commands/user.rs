@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_newline_is_dropped() {
+    fn one_trailing_newline_is_removed_from_a_password() {
         for (read, password) in [("a", "a"), ("a\n", "a"), ("a\n\n", "a\n"), (" a b \n", " a b "), ("\n", "")] {
             assert_eq!(without_newline(read.into()), password);
         }

@@ -225,14 +225,14 @@ error = "#ff0000"
     }
 
     #[test]
-    fn a_problem_has_its_line_and_the_valid_choices() {
+    fn problems_report_the_line_and_the_valid_values() {
         let text = "[ui]\ncolor = \"pink\"\nglyph = 1\nstart = 7\ntitle = true\n[other]\n[keys.hooks]\nx = \"a\"\n";
         let (config, problems) = Reader::read(text);
         let found: Vec<(usize, bool)> = problems.iter().map(|one| (one.line, one.is_warning)).collect();
         assert_eq!(found, [(2, false), (3, true), (4, false), (6, true), (8, false)]);
         assert_eq!(problems[0].text, "color = \"pink\": must be one of never, 16, 256, true, auto");
         assert!(problems[1].text.contains("known keys: theme, color, glyphs"), "{}", problems[1].text);
-        assert!(config.ui.title && config.ui.color.is_none(), "the rest holds");
+        assert!(config.ui.title && config.ui.color.is_none(), "the valid settings are kept");
         let (config, problems) = Reader::read("[ui]\ntheme = \n");
         assert_eq!((config, problems[0].line), (Config::default(), 2));
     }

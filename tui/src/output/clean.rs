@@ -77,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_colors_of_the_program_stay() {
+    fn only_the_programs_own_color_sequences_are_kept() {
         let painted = style::painted("failed", "failed");
         assert_eq!(styled(&format!("a\n{painted} b")), format!("a\n{painted} b"));
         assert_eq!(styled("\x1b]0;title\x07\x1b[5mx\x1b"), "\u{fffd}]0;title\u{fffd}\u{fffd}[5mx\u{fffd}");
     }
 
     #[test]
-    fn json_keeps_its_value() {
+    fn escaping_control_characters_does_not_change_the_json_value() {
         let value = serde_json::json!({"name": "a\u{9b}b\u{202e}c\x7f\x1b"});
         let text = serde_json::to_string_pretty(&value).unwrap();
         let clean = json(&text);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_overwrites_itself_without_control_characters() {
+    fn an_updated_page_overwrites_the_previous_one_and_truncates_long_lines() {
         let mut live_page = LivePage::default();
         assert_eq!(live_page.over("one\ntwo\n", 80), "one\x1b[K\ntwo\x1b[J\n");
         assert_eq!(live_page.over("a longer line\n", 6), "\x1b[2A\ra lon\x1b[J\n");

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_readable() {
+    fn sizes_are_formatted_with_binary_units() {
         let cases = [
             (0, "0 B"),
             (1023, "1023 B"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_name_their_schema_first() {
+    fn the_schema_is_the_first_field_of_a_json_document() {
         let body = serde_json::json!({"id": 7});
         let text = serde_json::to_string(&Document { schema: SCHEMA, body: &body }).unwrap();
         assert_eq!(text, r#"{"schema":1,"id":7}"#);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_unchanged_unless_they_are_relative() {
+    fn times_are_shown_as_relative_only_if_enabled() {
         let now = clock::now().to_string();
         assert_eq!(age(&now, Style::default()), now);
         let ages = Style { ages: true, ..Style::default() };
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_decides_over_colors_then_the_environment_then_the_terminal() {
+    fn colors_follow_the_flag_then_the_environment_then_the_terminal() {
         let colored = |flag: &str, is_terminal, set: &'static [(&str, &str)]| {
             let variable = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value));
             is_colored(flag.parse().ok(), is_terminal, variable)

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_and_cells_stay_cells() {
+    fn columns_are_aligned_and_newlines_in_cells_are_replaced() {
         let mut table = Table::new(["ID", "NAME"]);
         assert_eq!(table.render(), "");
         table.row(["7".into(), "a\nb".into()]);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_columns_are_shortened_to_the_terminal() {
+    fn the_widest_columns_are_truncated_to_the_terminal_width() {
         let mut table = Table::new(["ID", "TARGET", "NAME"]);
         table.row(["7".into(), "https://ci.example/a/long/path".into(), "short".into()]);
         table.row(["8".into(), "日本日本日本日本日本日本".into(), "x".into()]);

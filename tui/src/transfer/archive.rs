@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_relative_to_the_common_directory() {
+    fn entry_names_are_relative_to_the_common_directory() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         fs::create_dir_all(at("a/b/empty")).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_without_loops() {
+    fn symbolic_links_are_followed_and_loops_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         fs::create_dir(at("a")).unwrap();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn block_ids_have_the_form_of_the_official_client() {
+    fn block_ids_have_the_format_of_the_official_client() {
         let id = block_id(&uuid::Uuid::nil(), 7);
         assert_eq!(id.len(), 64);
         assert_eq!(STANDARD.decode(id).unwrap(), b"00000000-0000-0000-0000-000000000000000000000007");

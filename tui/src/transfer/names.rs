@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_never_a_path() {
+    fn artifact_names_are_converted_to_safe_file_names() {
         let cases = [
             ("raw.txt", "raw.txt"),
             ("日本 語.log", "日本 語.log"),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn zip_files_get_the_extension() {
+    fn zip_files_get_the_zip_extension() {
         assert_eq!(saved_name("dist", true), "dist.zip");
         assert_eq!(saved_name("dist.ZIP", true), "dist.ZIP");
         assert_eq!(saved_name("dist.tar", false), "dist.tar");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_output_is_a_file_or_a_directory() {
+    fn the_output_option_is_a_file_or_a_directory() {
         let is_directory = |path: &Path| path == Path::new("dir");
         let target = |output: Option<&str>| target(output.map(Path::new), is_directory);
         assert_eq!(target(None), Target::Below(".".into()));

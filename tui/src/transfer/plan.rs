@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_uploaded_as_it_is_unless_it_is_renamed() {
+    fn a_single_file_is_uploaded_raw_unless_it_is_renamed() {
         let cases = [
             (planned(&["a/raw.txt"], None, false), "raw.txt", "text/plain", true),
             (planned(&["a/raw.txt"], Some("x"), false), "x", ZIP, false),

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_file_is_continued_if_it_is_not_too_long() {
+    fn a_part_file_is_resumed_unless_it_is_too_long() {
         let cases = [
             (0, 10, Start::From(0)),
             (0, 0, Start::From(0)),
@@ -78,7 +78,7 @@ mod tests {
             (StatusCode::PARTIAL_CONTENT, range(Some(4), Some(11)), Write::Restart),
             (StatusCode::PARTIAL_CONTENT, None, Write::Restart),
             (StatusCode::RANGE_NOT_SATISFIABLE, range(None, Some(10)), Write::Restart),
-            // The bytes are no longer those that the tag was given for, or ranges are not served.
+            // The content no longer matches the tag, or the server ignores ranges.
             (StatusCode::OK, None, Write::Replace),
         ];
         for (status, range, expected) in cases {

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_end() {
+    fn retry_delays_increase_and_are_limited() {
         let waits: Vec<_> = (1..).map_while(delay).collect();
         assert_eq!(waits, DELAYS);
         assert!(waits.is_sorted());

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_artifact_scope_names_run_and_job() {
+    fn run_and_job_are_read_from_the_first_artifact_scope() {
         let cases = [
             (r#"{"scp":"Actions.Results:21:49"}"#, Some(("21", "49"))),
             (r#"{"exp":1,"scp":"a Actions.Results:a-b:c Actions.Results:x:y"}"#, Some(("a-b", "c"))),

@@ -95,12 +95,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_and_hash_survive_a_restart_of_the_program() {
+    fn a_reopened_part_file_keeps_its_bytes_and_hash() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.part");
         let mut part = Part::open(path.clone()).unwrap();
         part.append(b"hello ").unwrap();
-        assert!(Part::open(path.clone()).is_err(), "one at a time");
+        assert!(Part::open(path.clone()).is_err(), "the file is locked");
         drop(part);
         let mut part = Part::open(path.clone()).unwrap();
         assert_eq!(part.have(), 6);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leaves_the_directory() {
+    fn entries_outside_the_directory_and_links_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let below = dir.path().join("below");
         fs::create_dir(&below).unwrap();
@@ -120,7 +120,7 @@ mod tests {
         damaged.rewind().unwrap();
         unpack(damaged, dir.path(), true).unwrap_err();
         assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"old");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "and leaves nothing behind");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
     }
 
     #[test]

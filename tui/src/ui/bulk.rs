@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nouns_have_their_plurals() {
+    fn nouns_are_pluralized_unless_the_count_is_one() {
         assert_eq!(counted(1, "delivery"), "1 delivery");
         assert_eq!((counted(2, "delivery"), counted(0, "hook")), ("2 deliveries".into(), "0 hooks".into()));
     }

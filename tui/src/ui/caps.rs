@@ -6,16 +6,16 @@ use std::{ffi::OsString, str::FromStr};
 
 use super::theme::Theme;
 
-/// Supported colours.
+/// Supported colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Colors {
     Never,
-    /// The sixteen palette colours that every terminal has.
+    /// The sixteen palette colors that every terminal has.
     #[default]
     Palette,
-    /// 256 colours.
+    /// 256 colors.
     Many,
-    /// 24-bit colours.
+    /// 24-bit colors.
     True,
 }
 
@@ -53,13 +53,13 @@ pub(crate) enum Glyphs {
 pub(crate) struct AppearanceOptions {
     pub(crate) ascii: bool,
     pub(crate) unicode: bool,
-    /// No colours, even if the terminal supports them.
+    /// No colors, even if the terminal supports them.
     pub(crate) mono: bool,
     pub(crate) flag: Option<ColorMode>,
     pub(crate) file: Option<ColorMode>,
 }
 
-/// Colours, characters and theme of all drawing.
+/// Colors, characters and theme of all drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Appearance {
     pub(crate) colors: Colors,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_then_own_variable_then_the_rest() {
+    fn color_precedence_is_flag_then_variable_then_file_then_terminal() {
         use Colors::{Many, Never, Palette, True};
         let plain = AppearanceOptions::default();
         assert_eq!(look(plain, &[("LANG", "C.utf8"), ("TERM", "xterm")]), (Palette, true));

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tmux_that_hangs_or_fails_or_is_not_there_is_given_up() {
+    fn text_is_piped_to_tmux_and_tmux_failures_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let fake = |name: &str, script: &str| {
             let path = dir.path().join(name);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_gets_it_encoded_and_never_too_much() {
+    fn the_terminal_receives_base64_and_long_texts_are_refused() {
         let mut out = Vec::new();
         copy("a\x07b", Clipboard::Auto, false, &mut out).unwrap();
         copy("x", Clipboard::Off, false, &mut out).unwrap();

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_slow_after_three_long_pictures_and_fast_after_half_a_minute() {
+    fn three_slow_frames_lower_the_frame_rate_and_30_seconds_restore_it() {
         let mut frame_rate = FrameRate::new(false);
         let (long, short) = (Duration::from_millis(80), Duration::from_millis(2));
         let at = Duration::from_secs;

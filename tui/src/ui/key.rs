@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_a_key_is_understood() {
+    fn key_names_are_parsed_and_unknown_names_are_refused() {
         let keys = [Key::Char('R'), Key::Char(' '), Key::Ctrl('d'), Key::Enter, Key::BackTab, Key::PageUp, Key::F(5)];
         for key in keys {
             assert_eq!(Key::parse(&key.name()), Some(key));

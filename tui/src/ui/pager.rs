@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_goes_through_the_input_and_nowhere_else() {
+    fn text_is_passed_only_through_stdin() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("got");
         let pager: OsString = format!("{{ cat; env; tr '\\0' '\\n' </proc/$$/cmdline; }} >'{}'", file.display()).into();
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pager_that_is_not_there_is_named_and_one_that_is_left_early_is_fine() {
+    fn a_missing_pager_is_reported_and_an_early_exit_is_accepted() {
         let missing = show(&"farrier-no-such-pager -S".into(), "x").unwrap_err();
         assert_eq!(missing, "farrier-no-such-pager -S not found; set PAGER to another program");
         assert_eq!(show(&"true".into(), &"x".repeat(1 << 20)), Ok(()));

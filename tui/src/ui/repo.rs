@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_kept_is_changed() {
+    fn compacting_preserves_the_values_of_a_repository() {
         let mut compactor = RepositoryCompactor::default();
         let mut fetched = whole("infra/日本語");
         fetched.website = "https://site.lan".to_owned();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_repositories_have_in_common_is_there_once() {
+    fn common_values_of_repositories_are_stored_once() {
         let mut compactor = RepositoryCompactor::default();
         let named = |name: &str| Repository { clone_url: format!("http://forge.lan/{name}.git"), ..whole(name) };
         let (one, other) = (compactor.compact(named("a/b")), compactor.compact(named("infra/gateway")));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_kept_comes_back_and_what_is_broken_is_nothing() {
+    fn saved_state_is_loaded_and_an_invalid_file_gives_the_default() {
         let dir = tempfile::tempdir().unwrap();
         let path = path(|name| (name == "HOME").then(|| dir.path().into())).unwrap();
         assert_eq!(SavedState::load(&path), SavedState::default());

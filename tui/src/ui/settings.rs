@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_come_before_the_file() {
+    fn flags_override_the_configuration_file() {
         let file = "[ui]\ncolor = \"256\"\nglyphs = \"ascii\"\nstart = \"hooks\"\n[server]\nread_only = true\n";
         let (from_file, problems) = settings(file, &DisplayArgs::default());
         assert_eq!(problems, []);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn themes_of_a_file_build_on_one_another_and_say_what_is_wrong() {
+    fn themes_extend_earlier_themes_and_errors_are_reported() {
         let file =
             "[ui]\ntheme = \"b\"\n[theme.a]\nbase = \"dark\"\n[theme.b]\nbase = \"a\"\nok = \"blue\"\nx = \"red\"\n";
         let (made, problems) = settings(file, &DisplayArgs::default());

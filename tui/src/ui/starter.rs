@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_daemon_beside_this_program_comes_first() {
+    fn the_daemon_beside_this_program_is_preferred_over_path() {
         let dir = tempfile::tempdir().unwrap();
         let (beside, path) = (dir.path().join("a"), dir.path().join("b"));
         for place in [&beside, &path] {
@@ -94,11 +94,11 @@ mod tests {
         assert_eq!(found.log, dir.path().join(".local/state/farrier/farrierd.log"));
         fs::write(beside.join(PROGRAM), "").unwrap();
         assert_eq!(Starter::find(set, Some(&beside)).unwrap().program, beside.join(PROGRAM));
-        assert_eq!(Starter::find(|_| None, Some(&beside)), None, "the path of its log is unknown");
+        assert_eq!(Starter::find(|_| None, Some(&beside)), None, "the log path is unknown");
     }
 
     #[test]
-    fn what_it_said_before_it_ended_is_kept() {
+    fn output_of_a_daemon_that_exits_is_logged() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join(PROGRAM);
         fs::write(&program, "#!/bin/sh\necho the data directory is in use\nexit 1\n").unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_became_long_is_put_aside_once() {
+    fn only_a_log_over_the_size_limit_is_renamed() {
         let dir = tempfile::tempdir().unwrap();
         let starter = Starter { program: dir.path().join(PROGRAM), log: dir.path().join("farrierd.log") };
         let old = dir.path().join("farrierd.log.1");
@@ -120,7 +120,7 @@ mod tests {
             starter.put_log_aside().unwrap();
             assert_eq!((old.exists(), starter.log.exists()), (aside, text.len() as u64 <= LOG_MAX_BYTES));
         }
-        assert_eq!(fs::metadata(&old).unwrap().len(), LOG_MAX_BYTES + 1, "what is short stays where it is");
+        assert_eq!(fs::metadata(&old).unwrap().len(), LOG_MAX_BYTES + 1, "a short log is not renamed");
         fs::remove_file(&starter.log).unwrap();
         starter.put_log_aside().unwrap();
     }

@@ -1,7 +1,7 @@
-//! Colour themes.
+//! Color themes.
 //!
-//! Screens draw in roles with the terminal's own colours; a theme replaces them in the finished frame. Only this
-//! module knows themes and the number of colours of the terminal.
+//! Screens draw in roles with the terminal's own colors; a theme replaces them in the finished frame. Only this
+//! module knows themes and the number of colors of the terminal.
 
 use ratatui::{
     buffer::Cell,
@@ -36,7 +36,7 @@ const NONE: Modifier = Modifier::empty();
 const BOLD: Modifier = Modifier::BOLD;
 const MARKED: Modifier = Modifier::REVERSED.union(Modifier::BOLD);
 
-/// Text and titles have the terminal's own colour; `colors` are those of muted, accent, ok, warn, error.
+/// Text and titles have the terminal's own color; `colors` are those of muted, accent, ok, warn, error.
 const fn of(colors: [Color; 5], muted: Modifier, alarm: Modifier) -> Theme {
     Theme([
         paint(Color::Reset, NONE),
@@ -75,19 +75,17 @@ impl Theme {
         })
     }
 
-    /// Returns the theme with another colour for one role.
+    /// Returns the theme with another color for one role.
     pub(crate) fn with(mut self, role: &str, color: &str) -> Result<Self, String> {
         let at = ROLES.iter().position(|known| *known == role);
         let at = at.ok_or_else(|| format!("unknown role '{role}'; expected one of {}", ROLES.join(", ")))?;
         self.0[at].color = parse(color).ok_or_else(|| {
-            format!(
-                "invalid colour '{color}'; expected a name such as red or bright-red, default, 0 to 255, or #rrggbb"
-            )
+            format!("invalid color '{color}'; expected a name such as red or bright-red, default, 0 to 255, or #rrggbb")
         })?;
         Ok(self)
     }
 
-    /// Applies the theme to a cell that was drawn in the terminal's own colours.
+    /// Applies the theme to a cell that was drawn in the terminal's own colors.
     pub(crate) fn apply(&self, cell: &mut Cell, colors: Colors) {
         let Some(role) = role(cell) else { return };
         let Paint { color, more } = self.0[role];
@@ -147,7 +145,7 @@ fn parse(text: &str) -> Option<Color> {
     Some(Color::Rgb(bytes[0], bytes[1], bytes[2]))
 }
 
-/// Returns the nearest colour that the terminal supports.
+/// Returns the nearest color that the terminal supports.
 fn reduced(color: Color, colors: Colors) -> Color {
     match (color, colors) {
         (_, Colors::Never) => Color::Reset,
@@ -161,7 +159,7 @@ fn reduced(color: Color, colors: Colors) -> Color {
     }
 }
 
-/// Returns the RGB value of one of the 256 colours.
+/// Returns the RGB value of one of the 256 colors.
 fn value(at: u8) -> (u8, u8, u8) {
     let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     match at {
@@ -171,7 +169,7 @@ fn value(at: u8) -> (u8, u8, u8) {
     }
 }
 
-/// Returns the nearest of the sixteen colours. Greys become the terminal's own colour, which is always readable.
+/// Returns the nearest of the sixteen colors. Greys become the terminal's own color, which is always readable.
 fn nearest((r, g, b): (u8, u8, u8)) -> Color {
     if r.abs_diff(g) < 24 && g.abs_diff(b) < 24 {
         return Color::Reset;
@@ -207,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_takes_the_place_of_the_terminals_colours_as_far_as_there_are_so_many() {
+    fn theme_colors_are_reduced_to_those_of_the_terminal() {
         let theme = Theme::named("dark").unwrap().with("ok", "#00ff20").unwrap();
         let green = |colors| painted(theme, Style::new().green(), colors).fg;
         assert_eq!(green(Colors::True), Color::Rgb(0, 255, 32));
@@ -215,13 +213,13 @@ mod tests {
         assert_eq!(green(Colors::Palette), Color::LightGreen);
         assert_eq!(green(Colors::Never), Color::Reset);
         let muted = painted(theme, Style::new().dim(), Colors::Palette);
-        assert_eq!((muted.fg, muted.modifier), (Color::Reset, NONE), "a grey never becomes black");
+        assert_eq!((muted.fg, muted.modifier), (Color::Reset, NONE), "gray never becomes black");
         let selected = painted(theme, Style::new().reversed().bold(), Colors::Many);
         assert_eq!((selected.fg, selected.modifier), (Color::Reset, MARKED));
     }
 
     #[test]
-    fn names_that_are_none_are_refused_with_those_that_are() {
+    fn unknown_themes_roles_and_colors_are_refused() {
         assert!(NAMES.iter().all(|name| Theme::named(name).is_some()) && Theme::named("pink").is_none());
         assert!(Theme::default().with("colour", "red").unwrap_err().contains("expected one of text, muted"));
         assert!(Theme::default().with("ok", "#12345").unwrap_err().contains("#rrggbb"));

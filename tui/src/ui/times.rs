@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_short() {
+    fn relative_times_are_short() {
         let clock = clock(Times::Relative);
         let cases = [
             ("2026-11-21T12:00:00Z", "now"),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_somebody_wants_them() {
+    fn times_are_formatted_in_the_chosen_style() {
         let then = "2026-11-20T21:02:09Z";
         let all = |style| {
             let clock = clock(style);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_the_last_seconds_and_the_rest_is_guessed_late() {
+    fn rates_cover_the_last_seconds_and_early_estimates_are_hidden() {
         let mut all = Transfers::default();
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
         let line = |all: &Transfers, at: u64| text_of(&all.0[0].parts(Duration::from_secs(at)), 120);
@@ -254,16 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_a_question_and_no_failure() {
+    fn an_existing_file_gives_a_notice_and_removes_the_transfer() {
         let mut all = Transfers::default();
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
         let exists = Problem::new(ProblemKind::Exists, "b-main.zip exists");
         assert_eq!(all.take(&archive(), &Err(exists), Duration::ZERO), Some(TransferNotice::Exists));
-        assert!(all.is_empty(), "nothing has failed");
+        assert!(all.is_empty(), "the transfer was removed");
     }
 
     #[test]
-    fn a_file_that_is_there_already_stays_saved() {
+    fn a_saved_file_keeps_one_line_when_it_is_downloaded_again() {
         let mut all = Transfers::default();
         let saved = Ok(Answer::Saved("/d/b-main.zip".into()));
         let exists = Err(Problem::new(ProblemKind::Exists, "b-main.zip exists"));

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_lost_its_right_changes_nothing() {
+    fn a_superseded_job_changes_nothing() {
         let mut chain = Chain::default();
         chain.stored("a!", block(1), None);
         let reading = chain.next_job(1).expect("block 1");
@@ -340,7 +340,7 @@ mod tests {
         assert!(!chain.fail_job(reading.ticket));
         chain.release(reading.ticket);
         assert_eq!(files(&chain.next_job(2).expect("block 2").blocks), [2]);
-        assert!(chain.next_job(3).is_none(), "one appender at a time");
+        assert!(chain.next_job(3).is_none(), "a job is running");
         assert!(chain.claim("b!", 4).is_none());
     }
 

@@ -119,7 +119,7 @@ async fn blocks_that_arrive_in_order_are_not_read_again() {
         let uploads = Uploads::new();
         let list: Vec<_> = (0..).zip(&ids).map(|(file, id)| uploads.put(id, file, id.as_bytes())).collect();
         assert_eq!(uploads.check(&list).await, (true, 0), "{} blocks", ids.len());
-        assert_eq!(uploads.check(&list).await, (true, 0), "and again");
+        assert_eq!(uploads.check(&list).await, (true, 0), "the second check");
     }
 }
 
@@ -168,8 +168,8 @@ async fn a_hanging_writer_does_not_block_its_retry() {
 async fn a_dropped_claim_is_released() {
     let uploads = Uploads::new();
     let claim = uploads.digests.claim(KEY, &indexed(0)).expect("block 0 comes first");
-    assert!(uploads.digests.claim(KEY, &indexed(0)).is_none(), "one at a time");
-    assert!(uploads.digests.claim(KEY, &indexed(1)).is_none(), "not the next block");
+    assert!(uploads.digests.claim(KEY, &indexed(0)).is_none(), "a second claim is refused");
+    assert!(uploads.digests.claim(KEY, &indexed(1)).is_none(), "only the next block can be claimed");
     drop(claim);
     assert!(uploads.digests.claim(KEY, &indexed(0)).is_some());
 }
@@ -221,7 +221,7 @@ async fn the_next_request_continues_the_hashing_of_a_cancelled_one() {
 }
 
 #[tokio::test]
-async fn uploads_wait_while_hashing_is_behind_and_not_for_a_gap() {
+async fn uploads_wait_while_hashing_lags_but_not_for_missing_blocks() {
     let uploads = Uploads::new();
     let content = vec![0; 9 * 1024 * 1024];
     let permit = uploads.digests.shared.job_permits.acquire().await.expect("open");
@@ -324,7 +324,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn the_digest_is_right_for_any_order_of_arrival_and_any_list(
+    fn the_digest_is_correct_for_any_order_of_arrival_and_any_list(
         steps in prop::collection::vec(step(), 0..60),
         with_positions in any::<bool>(),
         order in prop::collection::vec(any::<prop::sample::Index>(), 0..12),

@@ -129,7 +129,7 @@ async fn a_writer_keeps_failing_if_its_directory_cannot_be_created() {
 }
 
 #[tokio::test]
-async fn ten_thousand_tiny_blocks_are_one_content() {
+async fn ten_thousand_small_blocks_are_read_back_as_one_content() {
     let (_directory, blobs) = blobs().await;
     let contents: Vec<_> = (0..10_000).map(|number| format!("{number},").into_bytes()).collect();
     let blocks = create_files(&blobs, &contents);

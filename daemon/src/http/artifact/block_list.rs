@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn malformed_block_lists_are_refused() {
         for body in [
             "",
             "x",

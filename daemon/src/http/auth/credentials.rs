@@ -136,7 +136,7 @@ mod tests {
         for bad in ["abc", "token ", "Basic !!!", "Basic YQ==", "Digest x", "Bearer"] {
             assert_eq!(shown(bad, "token=t"), "the Authorization header cannot be understood", "{bad}");
         }
-        assert!(of(&HeaderMap::new(), Some("token=t"), false).is_err(), "switched off");
+        assert!(of(&HeaderMap::new(), Some("token=t"), false).is_err(), "query tokens are disabled");
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peers_have_an_identity_only_where_configured() {
+    fn peer_rights_follow_the_configured_users_and_groups() {
         let rules = PeerRules { trusted: true, own_uid: 7, admin_gid: Some(50), ci_gid: Some(60) };
         let peer = |uid, gids: &[u32]| PeerIds { uid, gids: gids.into() };
         assert!(rules.administers(&peer(0, &[])) && rules.administers(&peer(7, &[])));

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_words_go_into_the_environment() {
+    fn only_valid_git_protocol_values_are_passed_to_git() {
         let shown = |text: &str| {
             let headers =
                 HeaderMap::from_iter([(HeaderName::from_static("git-protocol"), text.parse().expect("a value"))]);

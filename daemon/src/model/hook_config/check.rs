@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn chats_require_the_keys_that_deliveries_need() {
+    fn chat_hooks_require_the_settings_of_their_type() {
         let with = |pairs: &[(&'static str, &'static str)]| [&GOOD, pairs].concat();
         let missing = |name: &str| Err(ConfigError::Invalid(format!("Missing config option: {name}")));
         assert_eq!(checked("slack", &GOOD), missing(CHANNEL));

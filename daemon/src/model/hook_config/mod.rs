@@ -54,7 +54,7 @@ pub const TYPES: &[HookType] = &[
             required(CHANNEL, "channel that messages are sent to"),
             key(USERNAME, "name shown as sender"),
             key(ICON_URL, "picture shown beside messages"),
-            key("color", "colour shown beside messages"),
+            key("color", "color shown beside messages"),
         ],
     },
     HookType {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_of_a_bot_moves_from_the_address_to_its_key() {
+    fn a_bot_token_moves_from_the_address_to_its_setting() {
         let split = |url: &str| split_bot_url(&[(URL.to_owned(), url.to_owned()), (CHAT_ID.into(), "1".into())].into());
         let all = |pairs: &[(&str, &str)]| {
             Some(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())

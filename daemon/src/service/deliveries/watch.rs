@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_delivery_is_due_when_nothing_says_that_it_has_to_wait() {
+    fn the_due_time_respects_retries_and_probes_and_ignores_redeliveries() {
         let fresh = Delivery { created_ms: 1_000, ..Delivery::default() };
         let well = HookState::default();
         assert_eq!(due_since(&fresh, &well), Some(1_000));
@@ -105,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn who_works_is_not_stuck_however_long_the_line() {
+    fn a_hook_with_recent_attempts_is_not_stuck() {
         let due = Due { since_ms: 10, worked_ms: 500 };
         assert_eq!(due.nothing_since_ms(0), 500);
-        assert_eq!(due.nothing_since_ms(900), 900, "before the start nobody could");
+        assert_eq!(due.nothing_since_ms(900), 900, "time before the start does not count");
     }
 }

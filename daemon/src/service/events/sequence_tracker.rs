@@ -84,7 +84,7 @@ mod tests {
     use crate::store::engine::MemoryEngine;
 
     #[tokio::test]
-    async fn nothing_beyond_an_open_number_is_settled() {
+    async fn ids_are_settled_only_up_to_the_first_open_id() {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let tracker = SequenceTracker::open(&store).await.expect("a tracker");
         assert_eq!(tracker.unsettled(), 1);

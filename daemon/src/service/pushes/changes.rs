@@ -195,7 +195,7 @@ mod tests {
 
         let mut row = empty;
         apply(&mut row, None, 9);
-        assert!(row.empty, "a tag alone makes no branch");
+        assert!(row.empty, "a repository with only a tag is still empty");
         apply(&mut row, Some("b"), 9);
         assert_eq!((row.empty, row.default_branch.as_str(), row.size_bytes, row.updated_ms), (false, "b", 0, 9));
     }

@@ -72,7 +72,7 @@ async fn inconsistencies_are_found_and_fixed_and_other_keys_are_untouched() {
         let remaining: Vec<_> =
             all(&store).await.into_iter().filter(|found| found.problem != KeyProblem::Orphan).collect();
         assert_eq!(remaining, [], "after {problem:?}");
-        assert!(problem != KeyProblem::Orphan || !all(&store).await.is_empty(), "possible data is kept");
+        assert!(problem != KeyProblem::Orphan || !all(&store).await.is_empty(), "an orphan may be data and is kept");
     }
 }
 

@@ -145,7 +145,7 @@ async fn a_hook_that_fails_for_long_is_disabled_once() {
 }
 
 #[tokio::test]
-async fn pages_by_cursor_have_all_deliveries_that_pass() {
+async fn cursor_pages_contain_all_deliveries_that_match_the_filter() {
     let store = store().await;
     enqueue_all(&store, 1..=300).await;
     let outcomes: Vec<_> = (1..=300)

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_bucket_are_not_kept_while_a_commit_that_changes_it_is_in_progress() {
+    fn counts_of_a_bucket_are_not_kept_while_a_commit_changes_it() {
         let range_counts = three_buckets();
         let first = range_counts.begin_commit(&writes(&["k5"]));
         let second = range_counts.begin_commit(&writes(&["k6"]));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_that_began_before_a_range_was_kept_are_respected() {
+    fn counts_are_not_kept_during_a_commit_that_began_before_the_insert() {
         let range_counts = Arc::new(RangeCounts::default());
         let commit = range_counts.begin_commit(&writes(&["k5"]));
         range_counts.insert(&range(), &KeyFilter::All);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_division_is_kept_when_the_counts_are_not() {
+    fn the_division_is_kept_even_if_the_counts_are_discarded() {
         let range_counts = Arc::new(RangeCounts::default());
         range_counts.insert(&range(), &KeyFilter::All);
         let since = range_counts.ended_before();

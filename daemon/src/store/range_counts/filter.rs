@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn artifacts_pass_by_content_and_deletion() {
+    fn artifacts_are_filtered_by_content_and_deletion() {
         let row = |size: Option<u64>, deleted_ms| {
             let content = size.map(|size| Content { size, ..Content::default() });
             value::encode(&Artifact { content, deleted_ms, ..Artifact::default() })
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn listings_pass_by_their_fields_and_have_their_size_in_the_key() {
+    fn listings_are_filtered_by_fields_and_sized_by_their_key() {
         let archived = KeyFilter::Listings(ListingFilter { archived: Some(true), ..ListingFilter::default() });
         let row = |archived| value::encode(&Listing { archived, ..Listing::default() });
         assert_eq!(archived.size(b"rl", &row(true)), Some(0));

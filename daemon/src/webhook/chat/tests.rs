@@ -44,7 +44,7 @@ fn a_push_without_commits_is_not_sent_to_chats() {
 }
 
 #[test]
-fn slack_gets_links_and_escapes() {
+fn slack_messages_have_links_and_escaped_text() {
     let slack = sent("slack", &[("channel", "#dev"), ("username", "f")], "push", &push()).expect("a message");
     let said = body(&slack);
     assert_eq!((&said["channel"], &said["username"]), (&"#dev".into(), &"f".into()));
@@ -56,7 +56,7 @@ fn slack_gets_links_and_escapes() {
 }
 
 #[test]
-fn discord_gets_an_embed_within_its_bounds() {
+fn discord_embeds_are_truncated_to_the_limits() {
     let mut long = push();
     long["commits"][0]["message"] = "x".repeat(9_000).into();
     let discord = sent("discord", &[("username", &"n".repeat(100))], "push", &long).expect("a message");
@@ -68,7 +68,7 @@ fn discord_gets_an_embed_within_its_bounds() {
 }
 
 #[test]
-fn teams_gets_a_card() {
+fn teams_messages_are_cards() {
     let run = json!({ "action": "completed", "workflow_run": { "name": "ci", "conclusion": "failure" },
         "repository": { "full_name": "o/r", "html_url": "http://f/o/r" } });
     let card = body(&sent("msteams", &[], "workflow_run", &run).expect("a message"));
@@ -78,7 +78,7 @@ fn teams_gets_a_card() {
 }
 
 #[test]
-fn telegram_gets_its_token_in_the_path_and_html_in_the_text() {
+fn telegram_requests_have_the_token_in_the_path_and_html_text() {
     let settings = [("bot_token", "12:ab/c"), ("chat_id", "-7"), ("thread_id", "3")];
     let told = sent("telegram", &settings, "push", &push()).expect("a message");
     assert_eq!(told.url.as_str(), "https://chat/x/bot12:ab%2Fc/sendMessage?chat_id=-7&message_thread_id=3");
@@ -89,7 +89,7 @@ fn telegram_gets_its_token_in_the_path_and_html_in_the_text() {
 }
 
 #[test]
-fn matrix_gets_a_put_with_its_token() {
+fn matrix_messages_are_sent_by_put_with_the_token() {
     let settings =
         [("homeserver_url", "https://m/"), ("room_id", "!r:m"), ("access_token", "tok"), ("message_type", "2")];
     let told = sent("matrix", &settings, "push", &push()).expect("a message");

@@ -17,7 +17,7 @@ fn client(allowed: &str) -> Client {
 }
 
 #[tokio::test]
-async fn other_hosts_may_be_allowed_while_it_runs() {
+async fn allowed_hosts_can_be_changed_at_run_time() {
     let config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
     let client = Client::new(&config.webhook);
     let url = "http://127.0.0.1:1/";
@@ -66,7 +66,7 @@ async fn the_name_of_a_target_is_resolved_when_its_hook_is_saved() {
     assert_eq!(refusal.allowed_hosts, "external, 10.0.0.1");
     let unknown =
         Client { names: Names::Script(std::sync::Mutex::new([vec![], vec![]].into())), ..self::client("external") };
-    assert_eq!(unknown.check_target("http://ci.example.net/").await, None, "it may be known tomorrow");
+    assert_eq!(unknown.check_target("http://ci.example.net/").await, None, "the name may resolve later");
     let Some(TargetProblem::Unresolved(reason)) = unknown.check_target("http://ci/").await else { panic!("unknown") };
     assert!(reason.contains("the host ci has no address"), "{reason}");
 }
@@ -75,7 +75,7 @@ async fn the_name_of_a_target_is_resolved_when_its_hook_is_saved() {
 async fn only_the_checked_address_is_connected_to() {
     let checked = TcpListener::bind("127.0.0.2:0").await.expect("a free port");
     let good = checked.local_addr().expect("an address");
-    // The same port of an address that is not allowed: where a second look at the name would lead.
+    // The same port on an address that is not allowed. A second lookup of the name would return it.
     let bad = SocketAddr::from(([127, 0, 0, 1], good.port()));
     let other = TcpListener::bind(bad).await.expect("the port");
     let client = scripted("127.0.0.2/32", &[good, bad]);
@@ -96,7 +96,7 @@ async fn only_the_checked_address_is_connected_to() {
     let rebound = client.send(&mut second, &outgoing, &trust, limits).await.map(|answer| answer.status);
     assert_eq!(rebound.map_err(|failure| failure.class), Err(FailureClass::Blocked));
     let connected = tokio::time::timeout(Duration::from_millis(50), other.accept()).await;
-    assert!(connected.is_err(), "nobody came");
+    assert!(connected.is_err(), "the refused address is not connected to");
 }
 
 /// When a receiver answers, and what it does with the rest of the request.
@@ -136,7 +136,7 @@ async fn receive(listener: TcpListener, how: Early, count: usize) {
 }
 
 #[tokio::test]
-async fn an_answer_counts_whenever_it_comes() {
+async fn an_early_response_is_accepted() {
     const TIMES: usize = 20;
     let client = client("loopback");
     let limits = Limits { timeout: Duration::from_secs(10), response_bytes: 100, follow_redirects: false };
@@ -218,7 +218,7 @@ async fn delivered_after(before: &[SocketAddr]) -> String {
 }
 
 #[tokio::test]
-async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
+async fn an_unresponsive_address_leaves_time_for_the_next() {
     let silent = SilentAddress::new().await;
     let refused = "127.0.0.1:1".parse().expect("an address");
     let head = delivered_after(&[silent.address, refused]).await;
@@ -226,7 +226,7 @@ async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
 }
 
 #[tokio::test]
-async fn an_ipv6_address_that_does_not_answer_does_not_stop_ipv4() {
+async fn an_unresponsive_ipv6_address_does_not_prevent_ipv4() {
     // Packets to this prefix are discarded (RFC 6666). Without a route, the connection fails at once instead.
     delivered_after(&["[100::1]:80".parse().expect("an address")]).await;
 }

@@ -123,7 +123,7 @@ async fn administrators_filter_and_sort_users() {
         let list = world.admin("get", &format!("/admin/users{query}"), Value::Null, 200).await;
         assert_eq!(names(&list, "login"), expected, "{query}");
     }
-    world.admin("get", "/admin/users?sort=colour", Value::Null, 422).await;
+    world.admin("get", "/admin/users?sort=color", Value::Null, 422).await;
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ async fn give_dispatcher_time(farrier: &TestDaemon) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn status_410_disables_the_hook_and_retry_after_is_honoured() {
+async fn status_410_disables_the_hook_and_retry_after_is_honored() {
     let clock = Clock::manual(NOW);
     let farrier = farrier_at(clock.clone(), |config| config.webhook.retry_schedule_secs = vec![1, 1]).await;
     let receiver = Receiver::start().await;

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_repository_overrides_the_job() {
+    fn an_explicit_repository_overrides_the_job_environment() {
         let cases = [
             (chosen(Some("o/r"), None, &[]), Ok("o/r None".into())),
             (chosen(Some("o/r"), Some(3), &[TOKEN, REPO, RUN]), Ok("o/r Some(3)".into())),

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_vary_by_a_quarter() {
+    fn pauses_have_a_jitter_of_25_percent() {
         for _ in 0..100 {
             let pause = jittered(Duration::from_secs(4));
             assert!((3_000..=5_000).contains(&pause.as_millis()), "{pause:?}");

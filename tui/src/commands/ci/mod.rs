@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_can_evaluate_the_environment() {
+    fn the_job_environment_is_printed_as_shell_exports() {
         assert_eq!(
             exports(&job()),
             "export FARRIER_JOB_ID='9'\nexport FARRIER_RUN_ID='3'\nexport GITHUB_RUN_ID='3'\nexport ODD='it'\\''s'\n"
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_inherited_inside_of_its_repository_only() {
+    fn the_run_id_is_inherited_only_within_its_repository() {
         let repo: RepositoryPath = "o/r".parse().unwrap();
         let inherited = |set: &[(&str, &str)]| {
             let found = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_get_exactly_what_they_parse() {
+    fn a_job_is_serialized_with_the_fields_that_agents_expect() {
         let text = serde_json::to_string(&job()).unwrap();
         assert!(text.starts_with(r#"{"run_id":3,"job_id":9,"token":"t","env":{"#), "{text}");
     }

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_named_or_follows_from_the_file() {
+    fn the_format_comes_from_the_option_or_the_file_extension() {
         for (option, file, expected) in [
             (None, None, "tar.gz"),
             (None, Some("-"), "tar.gz"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_gets_a_file_of_the_usual_name() {
+    fn an_output_directory_gets_the_default_file_name() {
         let path = |output| destination(&args(None, output), &Content::All);
         assert_eq!(path(None), Path::new("octo-tool.bundle"));
         assert_eq!(path(Some("new/")), Path::new("new/octo-tool.bundle"));

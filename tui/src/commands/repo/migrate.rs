@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interrupted_wait_says_how_to_follow_and_cancel_the_import() {
+    fn an_interrupted_wait_prints_how_to_follow_and_cancel_the_import() {
         let text = continues_message(&Repository { id: 6, full_name: "octo/copy".into(), ..Repository::default() });
         assert!(text.contains("octo/copy continues"), "{text}");
         assert!(text.contains("farrier task wait 6") && text.contains("farrier task cancel 6"), "{text}");

@@ -34,7 +34,7 @@ impl App {
                 let again_at = now + Duration::from_millis(wait.max(retry_after) + jitter);
                 self.world.link = Link::Down { since, tries, again_at, problem: problem.clone() };
             }
-            Err(problem) if problem.kind == ProblemKind::Unauthorised => {
+            Err(problem) if problem.kind == ProblemKind::Unauthorized => {
                 self.world.link = Link::Refused { problem: problem.clone() };
             }
             _ => {

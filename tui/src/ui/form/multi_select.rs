@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn options_are_found_by_typing_and_toggled() {
         let mut many = many();
-        assert!(!many.key(Key::Down), "a closed list moves nothing");
+        assert!(!many.key(Key::Down), "a closed list ignores arrow keys");
         many.key(Key::Enter);
         for key in [Key::Char('p'), Key::Char('u'), Key::Down, Key::Char(' '), Key::Enter] {
             assert!(many.key(key));

@@ -42,5 +42,5 @@ pub(crate) static COMMANDS: &[TypedCommand] = &[
     typed("run", "ID", "Show a run and its artifacts").also("open go").of(Object::Run),
     typed("connect", "PATH|URL", "Connect to another daemon").also("server socket"),
     typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
-    typed("theme", "NAME", "Set the colour theme: default, mono, high-contrast, light, dark or your own").also("color"),
+    typed("theme", "NAME", "Set the color theme: default, mono, high-contrast, light, dark or your own").also("color"),
 ];

@@ -116,7 +116,7 @@ mod tests {
     use super::{Action as A, Key::Char as C, *};
 
     #[test]
-    fn no_key_means_two_things_in_one_place() {
+    fn no_key_has_two_actions_in_one_scope() {
         let mut seen = std::collections::HashSet::new();
         for binding in BINDINGS {
             for key in binding.keys {
@@ -126,16 +126,16 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_reachable_without_control() {
+    fn actions_have_a_command_or_a_key_without_ctrl() {
         let only_control = |binding: &&Binding| binding.keys.iter().all(|key| matches!(key, Key::Ctrl(_)));
         let names: Vec<&str> =
             BINDINGS.iter().filter(only_control).filter(|b| b.words.is_empty()).map(|b| b.title).collect();
-        // Half pages also have the page keys, and suspending belongs to the shell.
+        // Exceptions: half pages have the page keys as an alternative, and Ctrl+Z is the usual key to suspend.
         assert_eq!(names, ["Half a page down", "Half a page up", "Suspend"]);
     }
 
     #[test]
-    fn only_upper_case_letters_destroy() {
+    fn destructive_actions_have_only_uppercase_keys() {
         let destroys = |action| {
             matches!(action, A::Delete | A::DeleteBranch | A::Purge | A::Redeliver | A::Recover | A::Migrate | A::Apply)
         };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_the_shell_has_are_spelled_as_there() {
+    fn palette_commands_use_the_spelling_of_the_cli_subcommands() {
         use clap::CommandFactory as _;
         let cli = crate::args::Cli::command();
         let words = BINDINGS.iter().map(|one| one.words).chain(commands::COMMANDS.iter().map(|one| one.words));

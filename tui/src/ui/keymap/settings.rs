@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_added_and_taken_away() {
+    fn keys_are_added_and_removed_by_settings() {
         let settings = [setting("deliveries", "redeliver", &["f5", "R"]), setting("hooks", UNBIND, &["D"])];
         let (keymap, problems) = Keymap::with(&settings);
         assert_eq!(problems, []);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_with_two_meanings_leaves_its_place_as_it_was() {
+    fn a_scope_with_a_conflicting_key_keeps_its_default_keys() {
         let (keymap, problems) = Keymap::with(&[setting("hooks", "test", &["D"]), setting("list", "sort", &["O"])]);
         assert_eq!(problems.len(), 1);
         assert!(
@@ -181,11 +181,11 @@ mod tests {
         );
         let meant = |scope, key| keymap.find(&[scope], key).map(|binding| binding.action);
         assert_eq!(meant(Scope::Hooks, Key::Char('D')), Some(Action::Delete));
-        assert_eq!(meant(Scope::List, Key::Char('O')), Some(Action::Sort), "other places have what was added");
+        assert_eq!(meant(Scope::List, Key::Char('O')), Some(Action::Sort), "other scopes keep the added keys");
     }
 
     #[test]
-    fn names_that_are_none_are_said_with_those_that_are() {
+    fn unknown_scopes_actions_and_keys_are_reported() {
         let said = |scope, action, key| Keymap::with(&[setting(scope, action, &[key])]).1.remove(0).text;
         assert!(said("hook", "test", "f5").contains("expected one of "));
         assert!(said("hooks", "tset", "f5").contains("turn_off, test"));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::ui::{
     net::{Problem, ProblemKind},
-    view::{Role, centred, fit, lines, width, wrapped},
+    view::{Role, centered, fit, lines, width, wrapped},
     words,
     world::{Link, World},
 };
@@ -288,7 +288,7 @@ fn placeholder(list: &dyn ListView, options: TableOptions, world: &World, area: 
     let body = Rect { y: top, height: area.bottom().saturating_sub(top), ..area };
     let longest = shown.iter().map(|(_, line)| width(line)).max().unwrap_or(0);
     match shown.as_slice() {
-        [(role, line)] if longest < area.width && body.height > 0 => centred(buf, body, line, *role),
+        [(role, line)] if longest < area.width && body.height > 0 => centered(buf, body, line, *role),
         _ => {
             let left = area.width.saturating_sub(longest) / 2;
             lines(buf, Rect { x: body.x + left, width: body.width - left, ..body }, shown);

@@ -275,7 +275,7 @@ impl<T: Row> List<T> {
         self.find_cursor();
     }
 
-    /// Finds the row of the cursor, or its neighbour if it is gone.
+    /// Finds the row of the cursor, or its neighbor if it is gone.
     fn find_cursor(&mut self) {
         let index = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
         let pending = self.pending_cursor.as_ref().and_then(index);

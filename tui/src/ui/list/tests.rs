@@ -86,7 +86,7 @@ fn the_cursor_stays_on_its_row_when_other_rows_change() {
 }
 
 #[test]
-fn a_removed_row_leaves_the_cursor_on_its_neighbour() {
+fn a_removed_row_leaves_the_cursor_on_its_neighbor() {
     let mut list = list();
     list.act(Action::Down);
     assert_eq!(list.replace(vec![Thing(1, "d"), Thing(4, "c")]), Some(Thing(2, "b")));
@@ -99,7 +99,7 @@ fn a_removed_row_leaves_the_cursor_on_its_neighbour() {
 }
 
 #[test]
-fn marks_survive_filters_and_add_up() {
+fn marks_survive_filters_and_their_sizes_are_summed() {
     let mut list = list();
     list.act(Action::Mark);
     list.act(Action::Down);
@@ -148,7 +148,7 @@ fn pages_are_appended_to_one_list() {
         list.act(Action::Reverse);
         assert_eq!(names(&list), ["f", "e", "d", "c", "b", "!a"]);
     }
-    // The cursor keeps its row, and has one from the first row on.
+    // The first appended row gets the cursor, which then stays on that row.
     let mut list: List<Thing> = List::sorted(0);
     list.append(Vec::new());
     assert_eq!(list.current(), None);
@@ -186,14 +186,14 @@ fn rows_added_above_the_window_do_not_move_it() {
     assert_eq!((list.windowed(10), list.above.get()), (0, 0));
     list.update(numbered(88..200), false);
     assert_eq!((list.windowed(10), list.above.get(), list.current()), (12, 12, Some(&Thing(100, "x"))));
-    // Rows removed below change nothing above, and later rows are counted too.
+    // Rows removed below do not change the count; rows added above later increase it.
     list.update(numbered(85..190), false);
     assert_eq!((list.windowed(10), list.above.get()), (15, 15));
     list.act(Action::PageUp);
-    assert_eq!((list.windowed(10), list.above.get()), (5, 5), "what was gone past was seen");
+    assert_eq!((list.windowed(10), list.above.get()), (5, 5), "rows scrolled into view are not counted");
     list.act(Action::First);
     assert_eq!((list.windowed(10), list.above.get()), (0, 0));
-    // Rows inserted between others move those below them down.
+    // Rows inserted inside the window move the rows below them down.
     let mut list: List<Thing> = List::sorted(0);
     list.replace(vec![Thing(1, "a"), Thing(2, "c"), Thing(3, "d")]);
     list.act(Action::Last);
@@ -221,7 +221,7 @@ fn held_rows_keep_their_order_until_they_settle() {
     let rows = || vec![Thing(1, "a"), Thing(2, "b"), Thing(4, "c"), Thing(9, "0")];
     list.act(Action::Down);
     assert_eq!(list.update(rows(), true), None);
-    assert_eq!(names(&list), ["b", "c", "a"], "the order of the ids; one of them is gone");
+    assert_eq!(names(&list), ["b", "c", "a"], "the old order without the removed row");
     assert_eq!(list.current(), Some(&Thing(2, "b")));
     list.settle();
     assert_eq!(names(&list), ["0", "a", "b", "c"]);

@@ -182,8 +182,8 @@ mod tests {
         let send = |_| true;
         let first = connection.route();
         let mut hanging = std::pin::pin!(first.client(&send, std::future::pending()));
-        assert!(hanging.as_mut().now_or_never().is_none(), "it still connects");
-        // The attempt is not polled any more. Neither call may wait for it.
+        assert!(hanging.as_mut().now_or_never().is_none(), "the attempt is still pending");
+        // The attempt is no longer polled. Neither of the next calls may wait for it.
         connection.rest();
         connection.reconnect(Reconnect::To("/other/socket".into()));
         let other = connection.route();
@@ -215,8 +215,8 @@ mod tests {
         let send = |_| true;
         connection.route().client(&send, std::future::ready(Ok(client()))).await.unwrap();
         let again = connection.route();
-        assert!(again.client(&send, std::future::pending()).now_or_never().is_some(), "it is connected");
-        // A late failure of an earlier route does not close the connection of the present one.
+        assert!(again.client(&send, std::future::pending()).now_or_never().is_some(), "the connection is reused");
+        // A late failure of an earlier route does not close the connection of the current one.
         connection.reconnect(Reconnect::WithoutToken);
         connection.route().client(&send, std::future::ready(Ok(client()))).await.unwrap();
         connection.forget(&again);

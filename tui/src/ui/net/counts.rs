@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_that_are_not_known_are_left_out() {
+    fn unknown_counts_are_omitted() {
         let facts = RepositoryCounts {
             branches: Some(1),
             tags: Some(61),

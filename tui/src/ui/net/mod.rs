@@ -91,7 +91,7 @@ pub(crate) enum ProblemKind {
     Unreachable,
     /// The daemon is overloaded; with the seconds of `Retry-After` if it sends them.
     Busy(Option<u64>),
-    Unauthorised,
+    Unauthorized,
     Forbidden,
     NotFound,
     /// A file with that name exists.
@@ -162,7 +162,7 @@ fn kind(error: &ClientError) -> ProblemKind {
         | ClientError::Silent { .. } => ProblemKind::Unreachable,
         ClientError::Status { status, retry_after_secs, .. } => match status.as_u16() {
             429 | 503 => ProblemKind::Busy(*retry_after_secs),
-            401 => ProblemKind::Unauthorised,
+            401 => ProblemKind::Unauthorized,
             403 => ProblemKind::Forbidden,
             404 => ProblemKind::NotFound,
             400 | 409 | 422 => ProblemKind::Invalid,

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_from_the_end_alone() {
+    fn file_names_are_read_from_the_end_of_the_archive() {
         let mut file = std::io::Cursor::new(Vec::new());
         let mut zip = ZipWriter::new(&mut file);
         let plain = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);

@@ -126,7 +126,7 @@ pub(crate) struct RunsBatch {
     pub(crate) cut: bool,
 }
 
-/// Converts runs and artifacts to the compact form, and shares texts that neighbours have in common.
+/// Converts runs and artifacts to the compact form, and shares texts that neighbors have in common.
 #[derive(Debug, Default)]
 pub(crate) struct RunCompactor {
     repo: Arc<str>,

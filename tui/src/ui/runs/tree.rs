@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_find_their_run_in_whatever_order_both_come() {
+    fn artifacts_are_assigned_to_runs_in_any_arrival_order() {
         let mut tree = Tree::default();
         let late = part(&[(21, 9, "a"), (20, 7, "b"), (22, 9, "c"), (21, 9, "again")]);
         tree.add(RunsBatch { runs: Vec::new(), ..late }, &Tree::default());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_seen_before_it_is_asked_for() {
+    fn deletions_and_expiry_changes_apply_without_a_refresh() {
         let mut tree = Tree::default();
         tree.add(part(&[(21, 9, "a"), (20, 9, "b")]), &Tree::default());
         tree.remove(21);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_changed_is_there_once() {
+    fn unchanged_runs_and_artifacts_are_shared_with_the_older_tree() {
         let (mut older, mut newer) = (Tree::default(), Tree::default());
         older.add(part(&[(21, 9, "a"), (20, 9, "b")]), &Tree::default());
         newer.add(part(&[(21, 9, "a"), (20, 9, "changed")]), &older);

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_is_shown_is_named_in_any_room() {
+    fn the_shown_tab_is_labeled_at_any_width() {
         assert_eq!(row(24, 0), "[all]  failed   waiting ");
         assert_eq!(row(22, 0), "[all] failed  waiting ");
         assert_eq!(row(22, 2), " all  failed [waiting]");

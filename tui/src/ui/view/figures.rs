@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_on_a_base_line_with_units() {
+    fn a_chart_has_a_baseline_and_axis_labels() {
         let mut buf = Buffer::empty(Rect::new(0, 0, 24, 4));
         let area = buf.area;
         chart(&mut buf, area, &[0, 1, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0], 2);

@@ -20,7 +20,7 @@ pub(crate) use self::figures::text_of;
 pub(crate) use self::{
     figures::{CHART_BELOW, LinePart, chart, parts},
     paint::{
-        Role, below, boxed, centred, fit, fit_left, lines, pad, rule, tab_row, text, vertical_rule, width, wrapped,
+        Role, below, boxed, centered, fit, fit_left, lines, pad, rule, tab_row, text, vertical_rule, width, wrapped,
     },
 };
 use super::{
@@ -95,7 +95,7 @@ fn too_small(area: Rect, buf: &mut Buffer) {
     ];
     let top = area.height.saturating_sub(3) / 2;
     for (line, y) in lines.iter().zip(top..area.height) {
-        centred(buf, Rect { y: area.y + y, height: 1, ..area }, line, Role::Text);
+        centered(buf, Rect { y: area.y + y, height: 1, ..area }, line, Role::Text);
     }
 }
 

@@ -37,7 +37,7 @@ fn nowhere(world: &World, said: &str) -> Lines {
 
 fn countdown(world: &World) -> String {
     let Link::Down { again_at, .. } = &world.link else { return String::new() };
-    format!("; next try in {} s", again_at.saturating_sub(world.now).as_secs())
+    format!("; next attempt in {} s", again_at.saturating_sub(world.now).as_secs())
 }
 
 fn refused(world: &World, said: &str) -> Lines {

@@ -18,7 +18,7 @@ use crate::output::clean_line;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Text,
-    /// Dim instead of a dark colour, because dark colours are invisible on some terminals.
+    /// Dim instead of a dark color, because dark colors are invisible on some terminals.
     Muted,
     Accent,
     Ok,
@@ -133,7 +133,7 @@ pub(crate) fn fit_left(buf: &mut Buffer, area: Rect, what: &str, role: Role) -> 
 }
 
 /// Writes into the middle of the first row of `area`.
-pub(crate) fn centred(buf: &mut Buffer, area: Rect, what: &str, role: Role) {
+pub(crate) fn centered(buf: &mut Buffer, area: Rect, what: &str, role: Role) {
     let shown = fit(what, area.width);
     let before = (area.width - width(&shown).min(area.width)) / 2;
     text(buf, Rect { x: area.x + before, width: area.width - before, ..area }, &shown, role);
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cut_text_says_so_and_never_takes_more() {
+    fn text_is_truncated_wrapped_and_padded_to_a_width_in_cells() {
         let cases = [
             ("gateway", 7, "gateway"),
             ("gateway", 4, "gat…"),

@@ -1,6 +1,6 @@
-//! Adapts a finished frame to the terminal: applies the theme and reduces colours and characters.
+//! Adapts a finished frame to the terminal: applies the theme and reduces colors and characters.
 //!
-//! This is the last step of every frame. Without colours, cells keep only their attributes; without Unicode, every
+//! This is the last step of every frame. Without colors, cells keep only their attributes; without Unicode, every
 //! character is replaced by an ASCII character of one cell. So the screens need not handle either case.
 
 use ratatui::buffer::{Buffer, Cell};

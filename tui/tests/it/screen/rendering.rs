@@ -4,14 +4,14 @@ use super::{SessionOptions, cursor_row};
 use crate::program::Sandbox;
 
 #[test]
-fn without_colours_the_row_of_the_cursor_is_reversed() {
+fn without_colors_the_row_of_the_cursor_is_reversed() {
     let sandbox = Sandbox::new();
     sandbox.fake.state().repositories = 30;
     let mut session = SessionOptions { env: &[("NO_COLOR", "1")], ..sandbox.session_options() }.session();
     session.wait_for_cursor_row("repo-00000");
     session.type_keys("jjj");
     session.wait_for_cursor_row("repo-00003");
-    session.wait("the cursor's row reversed and no colour anywhere", |screen| {
+    session.wait("the cursor's row reversed and no color anywhere", |screen| {
         let row = (0..24).find(|y| screen.cell(*y, 0).is_some_and(|cell| cell.contents() == ">")).unwrap();
         let cells = (0..24).flat_map(|y| (0..80).map(move |x| (y, x)));
         (0..80).all(|x| screen.cell(row, x).unwrap().inverse())

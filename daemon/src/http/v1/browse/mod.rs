@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn booleans_have_defaults() {
+    fn missing_and_invalid_flags_use_the_default() {
         let params = QueryParams::new(Some("stat=false&files=1&x=maybe"));
         assert!(!params.flag("stat", true) && params.flag("files", false) && params.flag("x", true));
         assert!(params.flag("absent", true) && params.text("absent").is_empty());

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn author_times_keep_the_author_s_offset() {
+    fn author_times_keep_the_authors_offset() {
         let at = |seconds, offset_minutes| own_time(&Person { seconds, offset_minutes, ..Person::default() });
         assert_eq!(at(1_767_323_045, 0), "2026-01-02T03:04:05Z");
         assert_eq!(at(1_767_323_045, 330), "2026-01-02T08:34:05+05:30");

@@ -46,7 +46,7 @@ fn order<const N: usize>(story: &Story, names: [&str; N]) -> [usize; N] {
 }
 
 #[test]
-fn runs_of_all_repositories_are_there_at_once_and_fold() {
+fn runs_are_listed_expanded_and_fold_to_a_summary_row() {
     let mut story = Story::settled(120, 40);
     story.asked();
     story.keys("5");
@@ -63,7 +63,7 @@ fn runs_of_all_repositories_are_there_at_once_and_fold() {
         story.text()
     );
 
-    // Folded, a run still says how many there are, how large they are, and that something expires soon.
+    // A folded run shows the number and the total size of its artifacts.
     story.keys("Gh");
     assert!(row(&story, ">").contains("job build-linux  (1)"), "{}", story.text());
     story.keys("hh");
@@ -74,13 +74,13 @@ fn runs_of_all_repositories_are_there_at_once_and_fold() {
     assert!(has(&story, "job build-linux  (1)") && !has(&story, "junit.xml"), "{}", story.text());
     story.keys("jl\nk\n");
     assert!(row(&story, ">").contains("▸ run 8"), "{}", story.text());
-    // An artifact leads to its job, and that to its run.
+    // `h` on an artifact moves to its job.
     story.keys("gjjh");
     assert!(row(&story, ">").contains("job build-linux  (2)"), "{}", story.text());
 }
 
 #[test]
-fn rows_that_come_in_parts_are_seen_before_the_last_one() {
+fn partial_batches_are_shown_on_first_load_but_not_during_a_refresh() {
     let mut story = Story::settled(80, 24);
     story.keys("5");
     let Answer::Runs(all) = tree() else { unreachable!() };
@@ -92,7 +92,7 @@ fn rows_that_come_in_parts_are_seen_before_the_last_one() {
     story.answer(is_list, Ok(Answer::Runs(Box::new(rest))));
     assert!(has(&story, "sbom.json"), "{}", story.text());
 
-    // Later, what is there stays until all that comes is there; what is gone is said.
+    // A refresh keeps the old rows until the last batch has arrived, then reports removed rows.
     story.keys("jj");
     story.pass(Duration::from_secs(6));
     let fewer = RunsBatch { runs: all.runs.clone(), artifacts: all.artifacts[1..].to_vec(), last: false, cut: false };
@@ -104,7 +104,7 @@ fn rows_that_come_in_parts_are_seen_before_the_last_one() {
 }
 
 #[test]
-fn one_repository_is_chosen_where_repositories_are_and_esc_leads_back_to_all() {
+fn o_on_a_repository_lists_its_runs_and_esc_lists_all_runs() {
     let mut story = Story::settled(120, 40);
     story.asked();
     story.keys("o");
@@ -125,7 +125,7 @@ fn one_repository_is_chosen_where_repositories_are_and_esc_leads_back_to_all() {
 }
 
 #[test]
-fn filters_find_what_is_folded_and_say_what_it_belongs_to() {
+fn filters_match_artifacts_in_folded_runs_and_show_their_run() {
     let mut story = at_artifacts();
     story.keys("ggh/junit\n");
     assert!(row(&story, "junit.xml").contains("junit.xml  run 8  web/site"), "{}", story.text());
@@ -148,7 +148,7 @@ fn filters_find_what_is_folded_and_say_what_it_belongs_to() {
 }
 
 #[test]
-fn runs_and_their_artifacts_are_sorted_together() {
+fn sorting_applies_to_runs_and_to_the_artifacts_within_each_run() {
     let mut story = at_artifacts();
     let names = ["run 9", "dist-linux.zip", "sbom.json", "run 8"];
     assert!(order(&story, names).is_sorted(), "{}", story.text());
@@ -170,7 +170,7 @@ fn runs_and_their_artifacts_are_sorted_together() {
 }
 
 #[test]
-fn artifacts_are_found_downloaded_and_deleted_in_bulk_by_number() {
+fn artifacts_are_downloaded_and_bulk_deletion_requires_typing_the_count() {
     let mut story = at_artifacts();
     story.keys("d");
     let asked = story.asked();
@@ -199,7 +199,7 @@ fn artifacts_are_found_downloaded_and_deleted_in_bulk_by_number() {
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Each(each))));
     assert!(story.text().contains("2 artifacts deleted, 1 failed and stay marked"), "{}", story.text());
     assert!(story.text().contains("1 failed, 2 deleted") && story.text().contains("sbom.json"), "{}", story.text());
-    assert_eq!(story.asked().last(), Some(&Ask::Runs(None)), "what is left is asked for");
+    assert_eq!(story.asked().last(), Some(&Ask::Runs(None)), "the list is reloaded");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn one_artifact_is_deleted_by_y_and_kept_by_enter() {
 }
 
 #[test]
-fn an_end_is_chosen_for_all_that_are_marked_and_taken_back() {
+fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
     let mut story = at_artifacts();
     story.keys("  e");
     assert!(
@@ -231,7 +231,7 @@ fn an_end_is_chosen_for_all_that_are_marked_and_taken_back() {
     assert_eq!(story.asked(), [Ask::EditArtifacts(vec![(21, week.clone()), (20, week)])]);
     let each = vec![(21, Ok(1_795_867_200)), (20, Err("the artifact has expired".to_owned()))];
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Expiring(each))));
-    assert!(row(&story, "dist-linux.zip").ends_with("7d 0h"), "seen at once: {}", story.text());
+    assert!(row(&story, "dist-linux.zip").ends_with("7d 0h"), "shown at once: {}", story.text());
     let told = "1 artifact set to expire, 1 failed and stay marked";
     assert!(story.text().contains(told) && story.text().contains("the artifact has expired"), "{}", story.text());
     story.press(Key::Esc);
@@ -243,7 +243,7 @@ fn an_end_is_chosen_for_all_that_are_marked_and_taken_back() {
 }
 
 #[test]
-fn another_end_is_typed_and_what_is_none_is_said() {
+fn an_expiry_date_can_be_typed_and_an_invalid_one_is_reported() {
     let mut story = at_artifacts();
     story.keys("eo");
     assert!(story.text().contains("Expire dist-linux.zip"), "{}", story.text());
@@ -260,7 +260,7 @@ fn another_end_is_typed_and_what_is_none_is_said() {
 }
 
 #[test]
-fn a_signed_address_is_copied_and_shown_once_with_its_end() {
+fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
     let mut story = at_artifacts();
     story.keys("yu");
     assert!(matches!(story.asked().as_slice(), [Ask::SignedAddress(_, 21)]));
@@ -280,7 +280,7 @@ fn a_signed_address_is_copied_and_shown_once_with_its_end() {
 }
 
 #[test]
-fn a_zip_is_looked_into_without_fetching_it() {
+fn zip_contents_are_listed_without_downloading_the_artifact() {
     let mut story = at_artifacts();
     story.keys("o");
     assert!(matches!(story.asked().as_slice(), [Ask::ZipContent { id: 21, .. }]));
@@ -293,7 +293,7 @@ fn a_zip_is_looked_into_without_fetching_it() {
 }
 
 #[test]
-fn commands_lead_to_a_run_and_to_an_artifact_wherever_it_is() {
+fn run_and_artifact_commands_select_the_row_with_that_id() {
     let mut story = Story::settled(80, 24);
     story.asked();
     story.keys(":artifact 7\n");
@@ -309,13 +309,13 @@ fn commands_lead_to_a_run_and_to_an_artifact_wherever_it_is() {
     story.keys(":artifact 999\n");
     story.tell(Msg::Answer(story.app.tickets, Ok(tree())));
     assert!(story.text().contains("artifact 999 not found"), "{}", story.text());
-    // Commands that begin with the same word still are what they are.
+    // `artifact down` completes to `artifact download`; it is not an artifact ID.
     story.keys("gh:artifact down\n");
     assert!(story.asked().iter().all(|ask| matches!(ask, Ask::Download { .. } | Ask::Runs(_))), "{}", story.text());
 }
 
 #[test]
-fn a_running_run_is_cancelled_after_a_question_and_an_ended_one_is_not() {
+fn cancel_requires_confirmation_and_applies_only_to_running_runs() {
     let mut story = Story::settled(120, 40);
     story.keys("5");
     let run = |id: i64, status: &str| farrier_common::api::FoundRun {

@@ -79,8 +79,8 @@ fn large() -> io::Result<Size> {
 }
 
 #[test]
-fn a_long_list_costs_as_little_as_a_short_one() {
-    // The first picture, a step, a page. What a large terminal's first picture takes is no matter.
+fn drawing_a_long_list_stays_within_its_byte_budget() {
+    // Byte limits for the first frame, one step and one page.
     let cases = [
         (small as fn() -> io::Result<Size>, [3_000, 300, 1_700]),
         (wide, [5_000, 400, 3_000]),
@@ -97,32 +97,32 @@ fn a_long_list_costs_as_little_as_a_short_one() {
             let (bytes, writes) = drawn(story, &mut terminal, &line);
             assert!(bytes <= limit && writes <= 1, "{what} at {width}x{height}: {bytes} bytes in {writes} writes");
         };
-        within(&story, first, "the first picture");
-        within(&story, 0, "the same picture");
+        within(&story, first, "the first frame");
+        within(&story, 0, "an unchanged frame");
         for _ in 0..height - 5 {
             story.keys("j");
             within(&story, step, "a step");
         }
         for _ in 0..20 {
             story.keys("j");
-            within(&story, page, "a row more");
+            within(&story, page, "one more row");
             story.press(Key::PageDown);
             within(&story, page, "a page");
         }
         story.keys(&"j".repeat(400));
-        within(&story, page, "four hundred steps at once");
+        within(&story, page, "400 steps at once");
         story.keys("G");
         within(&story, page, "the end");
     }
 }
 
 #[test]
-fn a_screen_that_nothing_happens_on_is_no_byte() {
+fn an_unchanged_screen_writes_no_bytes() {
     let mut story = Story::settled(80, 24);
     let line = Line::default();
     let mut terminal = Terminal::new(AnsiBackend::new(line.clone(), small)).unwrap();
     drawn(&story, &mut terminal, &line);
-    // Rows are asked for again and come again as they were.
+    // Each refresh returns the same rows.
     for _ in 0..3 {
         story.pass(Duration::from_secs(6));
         story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));

@@ -4,7 +4,7 @@ use super::{super::*, story::*};
 use crate::ui::{key::Key, net::Reconnect, times::Times};
 
 #[test]
-fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
+fn a_command_with_an_argument_is_completed_run_and_kept_in_the_history() {
     let mut story = Story::settled(80, 24);
     story.keys(":");
     story.asked();
@@ -27,7 +27,7 @@ fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
 }
 
 #[test]
-fn help_has_the_commands_that_no_key_has() {
+fn help_lists_commands_without_a_key() {
     let mut story = Story::settled(80, 24);
     for (word, what) in [("conn", "Connect to another daemon"), ("messa", "Show recent"), ("redet", "Detect the")] {
         story.keys("?");

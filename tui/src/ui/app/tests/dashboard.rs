@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::ui::net::ProblemKind;
 
 #[test]
-fn what_is_wrong_is_opened_from_the_dashboard() {
+fn enter_on_a_hook_problem_opens_the_deliveries_of_the_hook() {
     let mut story = Story::settled(80, 24);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
@@ -20,7 +20,7 @@ fn what_is_wrong_is_opened_from_the_dashboard() {
 }
 
 #[test]
-fn who_may_not_see_figures_sees_the_rest() {
+fn the_dashboard_shows_the_rest_if_metrics_are_forbidden() {
     let mut story = Story::settled(80, 24);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
@@ -37,7 +37,7 @@ fn who_may_not_see_figures_sees_the_rest() {
 }
 
 #[test]
-fn events_are_followed_and_taken_up_where_they_ended() {
+fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
     let mut story = Story::settled(120, 40);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
@@ -57,7 +57,7 @@ fn events_are_followed_and_taken_up_where_they_ended() {
     story.asked();
     story.pass(Duration::from_secs(2));
     assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
-    // What stands still follows nothing, and goes on where it was.
+    // While paused nothing is requested; then the stream resumes after the last event.
     let ticket = story.app.tickets;
     story.keys("p");
     assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Cancel(_))), "{ticket}");
@@ -77,7 +77,7 @@ fn status_with(problems: &[&str]) -> Answer {
 }
 
 #[test]
-fn problems_of_the_status_are_shown_and_each_only_once() {
+fn each_status_problem_is_shown_once() {
     let mut story = Story::settled(120, 40);
     story.keys("1");
     let problems = ["the store is read-only", "1.2 GiB free on the disk, less than 5 %"];
@@ -90,7 +90,7 @@ fn problems_of_the_status_are_shown_and_each_only_once() {
 }
 
 #[test]
-fn the_same_error_is_shown_once_with_a_count() {
+fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
     let mut story = Story::settled(100, 40);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status_with(&[])));
@@ -112,7 +112,7 @@ fn the_same_error_is_shown_once_with_a_count() {
 }
 
 #[test]
-fn one_reason_for_what_was_not_checked_is_shown_once() {
+fn checks_that_fail_for_the_same_reason_share_one_line() {
     let mut story = Story::settled(100, 40);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));

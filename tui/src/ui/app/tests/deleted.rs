@@ -16,7 +16,7 @@ fn row(story: &Story, name: &str) -> String {
 }
 
 #[test]
-fn deleted_repositories_are_listed_with_who_deleted_them_and_how_long_they_are_kept() {
+fn deleted_repositories_show_who_deleted_them_and_the_restore_deadline() {
     for way in ["u", ":repo list --deleted\n"] {
         let mut story = Story::settled(80, 24);
         story.asked();
@@ -37,7 +37,7 @@ fn deleted_repositories_are_listed_with_who_deleted_them_and_how_long_they_are_k
 }
 
 #[test]
-fn a_deleted_repository_is_restored_under_another_name_if_its_name_is_taken() {
+fn a_deleted_repository_can_be_restored_under_another_name() {
     let mut story = on_deleted_repositories(80, 24);
     story.keys("R");
     assert!(story.text().contains("Restore infra/relay"), "{}", story.text());
@@ -47,7 +47,7 @@ fn a_deleted_repository_is_restored_under_another_name_if_its_name_is_taken() {
         name: "infra/relay".into(),
         target: Box::new(target),
     };
-    assert_eq!(story.asked(), [restore(RestoreRepository::default())], "nothing is sent that was not changed");
+    assert_eq!(story.asked(), [restore(RestoreRepository::default())], "unchanged fields are not sent");
     let taken = Problem::new(ProblemKind::Invalid, "restoring infra/relay: infra/relay exists already (409)");
     story.answer_last(Err(taken));
     assert!(story.text().contains("infra/relay exists already"), "the form stays: {}", story.text());
@@ -62,7 +62,7 @@ fn a_deleted_repository_is_restored_under_another_name_if_its_name_is_taken() {
 }
 
 #[test]
-fn a_repository_whose_owner_is_gone_needs_another_owner() {
+fn restoring_a_repository_whose_owner_was_deleted_requires_a_new_owner() {
     let mut story = on_deleted_repositories(80, 24);
     story.keys("GR");
     story.press(Key::Ctrl('s'));
@@ -108,7 +108,7 @@ fn a_repository_is_purged_only_after_its_name_was_typed() {
     story.answer_last(Ok(Answer::Done));
     assert!(story.text().contains("Deleted data/lake-old permanently"), "{}", story.text());
     assert_eq!(story.asked(), [Ask::DeletedRepositories]);
-    // Several need their number, however few they are.
+    // Deleting several requires typing their number.
     story.answer_last(Ok(deleted_repositories()));
     story.keys("g  D");
     settled_confirm(&mut story);
@@ -117,11 +117,11 @@ fn a_repository_is_purged_only_after_its_name_was_typed() {
 }
 
 #[test]
-fn commands_restore_and_purge_by_name_or_number() {
+fn restore_and_purge_commands_accept_a_name_or_an_id() {
     let mut story = Story::settled(120, 40);
     story.asked();
     story.keys(":repo restore ");
-    assert_eq!(story.asked(), [Ask::DeletedRepositories], "names are loaded to be offered");
+    assert_eq!(story.asked(), [Ask::DeletedRepositories], "names are loaded for completion");
     story.answer_last(Ok(deleted_repositories()));
     assert!(story.text().contains("data/lake-old  deleted"), "{}", story.text());
     story.keys("data/lake-old --as data/lake2\n");
@@ -166,7 +166,7 @@ fn a_deleted_artifact_is_restored_unless_its_repository_is_deleted() {
 }
 
 #[test]
-fn callers_who_are_no_administrators_see_the_refusal() {
+fn non_administrators_see_why_deleted_repositories_are_forbidden() {
     let mut story = Story::settled(80, 24);
     story.keys("u");
     let problem = Problem::new(ProblemKind::Forbidden, "listing deleted repositories: only administrators (403)");
@@ -179,7 +179,7 @@ fn callers_who_are_no_administrators_see_the_refusal() {
 }
 
 #[test]
-fn questions_before_a_deletion_say_until_when_it_can_be_restored() {
+fn deletion_dialogs_show_the_restore_deadline_or_warn_of_permanent_loss() {
     let ways: [fn(&mut Story); 4] = [
         |story| story.keys("D"),
         |story| story.keys("  D"),

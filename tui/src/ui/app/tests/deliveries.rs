@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 #[test]
-fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
+fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
     let mut story = Story::settled(80, 24);
     on_hooks(&mut story);
     story.keys("j\n");
@@ -44,7 +44,7 @@ fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
 }
 
 #[test]
-fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
+fn only_one_delivery_is_requested_at_a_time_while_the_cursor_moves() {
     let mut story = Story::settled(120, 40);
     story.keys("4");
     story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
@@ -61,7 +61,7 @@ fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
 }
 
 #[test]
-fn deliveries_of_one_event_are_asked_for() {
+fn choosing_an_event_requests_only_its_deliveries() {
     let mut story = Story::settled(80, 24);
     story.keys("4");
     story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
@@ -82,19 +82,19 @@ fn deliveries_of_one_event_are_asked_for() {
 }
 
 #[test]
-fn a_text_is_searched_and_shown_as_bytes() {
+fn a_delivery_can_be_searched_shown_as_bytes_and_copied_as_curl() {
     let mut story = Story::settled(80, 24);
     reading(&mut story);
     story.keys("/refused\n");
     assert!(story.text().contains("1 of 2 with refused"), "{}", story.text());
     story.keys("nn");
-    assert!(story.text().contains("1 of 2"), "it begins again: {}", story.text());
+    assert!(story.text().contains("1 of 2"), "the search wraps around: {}", story.text());
     story.keys("N");
     assert!(story.text().contains("2 of 2"), "{}", story.text());
     let underlined = |story: &Story| story.styles().matches('U').count();
     assert_eq!(underlined(&story), 2 * "refused".len());
     story.press(Key::Esc);
-    assert_eq!((underlined(&story), story.text().contains("[Summary]")), (0, true), "the search went first");
+    assert_eq!((underlined(&story), story.text().contains("[Summary]")), (0, true), "Esc clears the search first");
     story.keys("]b");
     assert!(story.text().contains("00000000  7b 22 72 65 66 22 3a 22"), "{}", story.text());
     story.keys("yc");
@@ -103,17 +103,17 @@ fn a_text_is_searched_and_shown_as_bytes() {
 }
 
 #[test]
-fn a_body_goes_to_the_pager_and_what_is_wrong_with_that_is_said() {
+fn a_body_is_shown_in_the_pager_and_pager_errors_are_reported() {
     let mut story = Story::settled(80, 24);
     reading(&mut story);
     let text = story.text();
-    assert!(text.contains("next try 12:04:07 - R now") && text.contains("FAIL in 38 ms  try 4"), "{text}");
+    assert!(text.contains("retry at 12:04:07 - R now") && text.contains("FAIL in 38 ms  attempt 4"), "{text}");
     let paged = |story: &mut Story| {
         story.asked();
         story.keys("o");
         story.effects.iter().find_map(|e| if let Effect::Page(text) = e { Some(text.clone()) } else { None }).unwrap()
     };
-    assert!(paged(&mut story).contains("connection refused"), "the lines of a part that has no body");
+    assert!(paged(&mut story).contains("connection refused"), "a tab without a body sends its lines");
     story.keys("]");
     assert!(story.text().contains("── body 25 bytes, as text, wrap on ──"), "{}", story.text());
     assert_eq!(paged(&mut story), "{\n  \"ref\": \"refs/heads/main\"\n}\n");
@@ -129,7 +129,7 @@ fn a_body_goes_to_the_pager_and_what_is_wrong_with_that_is_said() {
     story.keys("qj\n");
     story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(Answer::Delivery(steering)));
     story.keys("]]");
-    assert_eq!(paged(&mut story), "a\u{fffd}[2Jb    c\n", "nothing steers a terminal");
+    assert_eq!(paged(&mut story), "a\u{fffd}[2Jb    c\n", "control characters are replaced");
 }
 
 fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usize) -> Ask {
@@ -137,7 +137,7 @@ fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usi
 }
 
 #[test]
-fn filters_of_deliveries_run_in_the_daemon() {
+fn delivery_filters_are_sent_to_the_daemon() {
     let mut story = Story::settled(120, 24);
     on_deliveries(&mut story);
     for (text, asked) in [
@@ -157,7 +157,7 @@ fn filters_of_deliveries_run_in_the_daemon() {
 }
 
 #[test]
-fn a_list_of_deliveries_that_holds_a_part_says_so_and_fetches_on() {
+fn a_partly_loaded_delivery_list_shows_the_total_and_loads_more() {
     let mut story = Story::settled(120, 24);
     story.keys("4");
     let many = |count: i64| {
@@ -176,11 +176,11 @@ fn a_list_of_deliveries_that_holds_a_part_says_so_and_fetches_on() {
     assert!(story.text().contains("1 000 of 12 340 loaded"), "{}", story.text());
     story.asked();
     story.keys("/nothing");
-    assert!(story.asked().contains(&of_deliveries("", None, "", 2_000)), "a filter that leaves few rows looks further");
+    assert!(story.asked().contains(&of_deliveries("", None, "", 2_000)), "a filter with few matches loads more");
 }
 
 #[test]
-fn all_hooks_can_be_chosen_with_their_addresses() {
+fn the_hook_menu_lists_all_hooks_with_their_urls() {
     let mut story = Story::settled(120, 40);
     on_deliveries(&mut story);
     story.keys("H");

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::ui::net::ProblemKind;
 
 #[test]
-fn a_page_that_failed_tells_more_and_gives_the_id_of_its_request() {
+fn a_failed_list_offers_retry_details_and_copying_the_request_id() {
     let mut story = stage(80, 24).started();
     let text = "listing repositories: internal error (500, request 7d1e)";
     let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text == "7d1e");
@@ -30,7 +30,7 @@ fn a_page_that_failed_tells_more_and_gives_the_id_of_its_request() {
 }
 
 #[test]
-fn a_failure_without_an_id_has_none_to_copy() {
+fn an_error_without_a_request_id_does_not_offer_to_copy_it() {
     let mut story = stage(80, 24).started();
     let problem = Problem::new(ProblemKind::Other, "listing repositories: internal error (500)");
     story.answer(|ask| *ask == Ask::Repositories, Err(problem));

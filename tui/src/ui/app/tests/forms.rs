@@ -29,7 +29,7 @@ fn button(story: &mut Story, back: usize) {
 }
 
 #[test]
-fn a_hook_that_is_made_and_tested_is_seen_being_tested() {
+fn create_and_test_opens_the_test_delivery_of_the_new_hook() {
     let mut story = hook_form(80, 24);
     button(&mut story, 1);
     assert!(story.text().contains("[>Create + test<]"), "{}", story.text());
@@ -59,7 +59,7 @@ fn a_hook_that_is_made_and_tested_is_seen_being_tested() {
 }
 
 #[test]
-fn a_hook_that_could_not_be_tested_is_there_all_the_same() {
+fn a_hook_is_created_even_if_its_test_fails() {
     let mut story = hook_form(80, 24);
     button(&mut story, 1);
     story.keys("\n");
@@ -70,22 +70,22 @@ fn a_hook_that_could_not_be_tested_is_there_all_the_same() {
 }
 
 #[test]
-fn a_hook_whose_answer_was_lost_is_not_made_twice() {
+fn creating_a_hook_again_after_a_lost_response_checks_for_a_duplicate() {
     let mut story = hook_form(80, 24);
     story.press(Key::Ctrl('s'));
     story.tell(Msg::Answer(story.app.tickets, Err(unreachable())));
-    assert_eq!(story.app.layers.len(), 1, "nothing that was typed is lost");
+    assert_eq!(story.app.layers.len(), 1, "the form stays open");
     story.pass(Duration::from_secs(1));
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.asked();
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
     let [Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!(new.unless_above, Some(21), "hooks above that are looked at first");
+    assert_eq!(new.unless_above, Some(21), "the retry first looks for a hook with a higher number");
 }
 
 #[test]
-fn a_branch_filter_is_tried_when_it_is_left_and_not_while_it_is_typed() {
+fn a_branch_filter_is_checked_when_its_field_loses_focus() {
     let mut story = hook_form(120, 40);
     tabs(&mut story, 4);
     story.keys("main");
@@ -98,18 +98,18 @@ fn a_branch_filter_is_tried_when_it_is_left_and_not_while_it_is_typed() {
     assert!(story.text().contains("ok: matches 2 of the last 5"), "{}", story.text());
     story.press(Key::BackTab);
     story.press(Key::Tab);
-    assert_eq!(story.asked(), [], "the same is not asked twice");
+    assert_eq!(story.asked(), [], "an unchanged filter is not checked again");
     story.press(Key::BackTab);
     story.keys("{");
     story.press(Key::Tab);
     let refused = refusal("checking the branch filter: [branch_filter]: a { has no } (422)");
     story.tell(Msg::Answer(story.app.tickets, Err(refused)));
     assert!(story.text().contains("a { has no }"), "{}", story.text());
-    assert_eq!(story.app.notice(), None, "it is said where it belongs");
+    assert_eq!(story.app.notice(), None, "the error is shown at its field and not as a notice");
 }
 
 #[test]
-fn a_generated_secret_is_shown_on_request_and_is_what_is_sent() {
+fn a_generated_secret_can_be_revealed_and_is_sent_with_the_form() {
     let mut story = hook_form(120, 40);
     tabs(&mut story, 2);
     story.keys("  ");
@@ -125,7 +125,7 @@ fn a_generated_secret_is_shown_on_request_and_is_what_is_sent() {
 }
 
 #[test]
-fn what_is_odd_about_an_address_or_a_secret_is_said_and_stops_nothing() {
+fn an_insecure_url_or_short_secret_shows_a_warning_but_can_be_saved() {
     let mut story = hook_form(120, 40);
     story.press(Key::Ctrl('u'));
     story.tell(Msg::Paste("http://ci.example.net/hook".into()));
@@ -139,7 +139,7 @@ fn what_is_odd_about_an_address_or_a_secret_is_said_and_stops_nothing() {
 }
 
 #[test]
-fn a_migration_is_checked_before_anything_is_made() {
+fn the_check_button_checks_a_migration_without_starting_it() {
     let mut story = Story::settled(80, 24);
     story.asked();
     story.keys("M");
@@ -167,7 +167,7 @@ fn a_migration_is_checked_before_anything_is_made() {
 }
 
 #[test]
-fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
+fn a_form_keeps_its_input_when_the_daemon_rejects_the_request() {
     let mut story = Story::settled(80, 24);
     story.asked();
     story.keys("n\t\n");
@@ -183,7 +183,7 @@ fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
         ("admin", "tool", farrier_common::defaults::REPOSITORY_PRIVATE)
     );
     story.press(Key::Ctrl('s'));
-    assert_eq!(story.asked(), [], "once is enough");
+    assert_eq!(story.asked(), [], "the form is not submitted twice");
     let ticket = story.app.layers[0].layer.ticket().unwrap();
     story.tell(Msg::Answer(ticket, Err(refusal("creating admin/tool: [Name]: it is taken (409)"))));
     let text = story.text();
@@ -198,7 +198,7 @@ fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
 }
 
 #[test]
-fn secrets_of_a_migration_are_never_drawn() {
+fn migration_secrets_are_masked_on_screen_and_in_debug_output() {
     let mut story = Story::settled(80, 24);
     story.keys("M");
     story.tell(Msg::Paste("https://h/a.git\n".into()));
@@ -227,12 +227,12 @@ fn the_owner_is_chosen_from_the_organizations_of_the_caller() {
         assert!(line.contains("[infra "), "{open}: {line}");
         story.press(Key::Ctrl('n'));
         story.keys("x");
-        assert!(story.text().contains("[adminx "), "others can be typed: {}", story.text());
+        assert!(story.text().contains("[adminx "), "other owners can be typed: {}", story.text());
     }
 }
 
 #[test]
-fn a_new_repository_is_as_visible_as_on_the_command_line() {
+fn the_default_visibility_in_forms_is_the_same_as_on_the_command_line() {
     for open in ["n", "M"] {
         let mut story = Story::settled(80, 24);
         story.keys(open);
@@ -244,7 +244,7 @@ fn a_new_repository_is_as_visible_as_on_the_command_line() {
 }
 
 #[test]
-fn chats_of_all_types_are_offered_with_their_own_settings() {
+fn chat_hook_types_show_and_send_their_own_fields() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.keys("n\t");

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 #[test]
-fn a_hook_is_made_with_what_was_chosen_and_a_secret_that_nobody_typed() {
+fn a_hook_is_created_from_the_form_with_a_generated_secret() {
     let mut story = Story::settled(80, 24);
     on_hooks(&mut story);
     story.asked();
@@ -55,7 +55,7 @@ fn saved(story: &mut Story) -> Vec<crate::ui::net::SaveHook> {
 }
 
 #[test]
-fn a_form_sends_only_what_was_changed_and_the_version_that_it_was_filled_with() {
+fn an_edit_form_sends_only_changed_fields_and_the_loaded_version() {
     let mut story = editing();
     assert!(saved(&mut story).is_empty() && story.text().contains("Nothing was changed"), "{}", story.text());
     story.keys("/v2");
@@ -68,12 +68,12 @@ fn a_form_sends_only_what_was_changed_and_the_version_that_it_was_filled_with() 
 }
 
 #[test]
-fn a_form_is_not_sent_before_the_current_version_is_known() {
+fn an_edit_form_is_not_sent_before_the_current_version_is_loaded() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.keys("je\t/v2");
     assert!(saved(&mut story).is_empty() && story.text().contains("not loaded yet"), "{}", story.text());
-    // What somebody changed since the list was loaded is not taken back.
+    // A change that another client made after the list was loaded is not reverted.
     let other = |hook: &mut farrier_common::api::Hook| hook.branch_filter = "main".into();
     story.press(Key::Ctrl('s'));
     story.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(other, "\"2\"")));
@@ -83,7 +83,7 @@ fn a_form_is_not_sent_before_the_current_version_is_known() {
 }
 
 #[test]
-fn what_two_people_change_at_once_is_decided_field_by_field() {
+fn conflicting_changes_to_a_hook_are_resolved_field_by_field() {
     for (key, sent) in [('o', Some("https://ci.example.net/hook/v2")), ('t', None)] {
         let mut story = editing();
         story.keys("/v2");
@@ -97,18 +97,18 @@ fn what_two_people_change_at_once_is_decided_field_by_field() {
         };
         story.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(theirs, "\"2\"")));
         let text = story.text();
-        assert!(text.contains("https://elsewhere.lan/hook") && text.contains("hook/v2"), "both are seen: {text}");
-        assert!(saved(&mut story).is_empty(), "it is decided first");
+        assert!(text.contains("https://elsewhere.lan/hook") && text.contains("hook/v2"), "both are shown: {text}");
+        assert!(saved(&mut story).is_empty(), "the conflict must be resolved first");
         story.press(Key::Ctrl(key));
         let all = saved(&mut story);
         let url = |save: &crate::ui::net::SaveHook| save.wanted.config.as_ref().map(|config| config["url"].clone());
         assert_eq!(all.first().and_then(url).as_deref(), sent, "{}", story.text());
-        assert!(all.iter().all(|save| save.wanted.active.is_none()), "their other change stays");
+        assert!(all.iter().all(|save| save.wanted.active.is_none()), "the other change of that client is kept");
     }
 }
 
 #[test]
-fn a_generated_secret_is_shown_once_until_it_is_closed() {
+fn a_generated_secret_is_shown_until_its_dialog_is_closed() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.keys("n\t\t");
@@ -127,7 +127,7 @@ fn a_generated_secret_is_shown_once_until_it_is_closed() {
 }
 
 #[test]
-fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
+fn turning_off_a_hook_needs_one_key_and_deleting_it_needs_its_number() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.asked();
@@ -139,18 +139,18 @@ fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
     story.pass(Duration::from_millis(300));
     story.asked();
     story.keys("y\n");
-    assert_eq!(story.asked(), [], "deliveries were made, so its number is wanted");
+    assert_eq!(story.asked(), [], "the number of a hook with deliveries must be typed");
     story.press(Key::Ctrl('u'));
     story.keys("12\t\n");
     assert_eq!(story.asked(), [Ask::DeleteHook(HookOwner::Admin, 12)]);
     story.keys("jjT");
     assert!(story.text().contains("default hooks receive no events themselves"), "{}", story.text());
     story.keys("w");
-    assert_eq!(story.app.current, ScreenId::Hooks, "no action here, and said so");
+    assert_eq!(story.app.current, ScreenId::Hooks, "the key has no action on this screen");
 }
 
 #[test]
-fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
+fn turning_off_a_hook_can_be_undone_for_30_seconds_and_marks_for_longer() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.keys("j");
@@ -171,7 +171,7 @@ fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
     story.pass(Duration::from_secs(31));
     story.asked();
     story.keys("z");
-    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::EditHook(..))), "too late");
+    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::EditHook(..))), "the time to undo is over");
     story.keys("2  ");
     story.press(Key::Esc);
     assert!(!story.text().contains("marked"));
@@ -180,16 +180,16 @@ fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
 }
 
 #[test]
-fn beside_a_hook_stands_what_it_was_sent_last() {
+fn the_pane_shows_the_last_deliveries_of_the_hook_under_the_cursor() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
     story.keys("jj");
     let asked = story.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
-    assert_eq!(asked, 1, "one question at a time, however fast the cursor moves");
+    assert_eq!(asked, 1, "only one request is pending while the cursor moves");
     story.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
     let passed = story.effects.iter().any(|e| matches!(e, Effect::Ask(_, Ask::LastDeliveries(15))));
-    assert!(!passed, "nor about a hook that the cursor only passes");
+    assert!(!passed, "no request is sent for a hook that the cursor only passes");
     story.rest();
     story.answer(|ask| *ask == Ask::LastDeliveries(15), Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])));
     let text = story.text();
@@ -197,7 +197,7 @@ fn beside_a_hook_stands_what_it_was_sent_last() {
 }
 
 #[test]
-fn hooks_of_all_places_are_one_list_with_their_owners() {
+fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
     let mut story = Story::settled(120, 40);
     story.keys("3");
     assert!(story.asked().contains(&Ask::Hooks(HookOwner::Any)));
@@ -229,7 +229,7 @@ fn hooks_of_all_places_are_one_list_with_their_owners() {
     assert!(text.contains("[repo 1]") && text.contains("of31.lan") && !text.contains("of32.lan"), "{text}");
     story.asked();
     story.keys("t");
-    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(HookOwner::Any, 31, _)]), "found by its number");
+    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(HookOwner::Any, 31, _)]), "identified by its number");
     story.keys("]");
     assert!(story.text().contains("ci.example.net") && story.text().contains("of31.lan"), "{}", story.text());
 }

@@ -15,7 +15,7 @@ fn the_palette_goes_to_the_screen_of_the_command() {
 }
 
 #[test]
-fn commands_with_a_name_behind_them_lead_there() {
+fn palette_commands_with_an_argument_open_that_object() {
     let mut story = Story::settled(80, 24);
     story.keys(":hook show 12\n");
     assert_eq!(story.app.current, ScreenId::Hooks);
@@ -31,7 +31,7 @@ fn commands_with_a_name_behind_them_lead_there() {
 }
 
 #[test]
-fn read_only_changes_nothing_and_says_why() {
+fn read_only_mode_refuses_changes_and_gives_the_reason() {
     let mut story = Story::settled(80, 24);
     story.app.world.read_only = true;
     story.asked();
@@ -43,7 +43,7 @@ fn read_only_changes_nothing_and_says_why() {
 }
 
 #[test]
-fn a_key_that_means_nothing_is_spoken_of_once_a_second() {
+fn an_unknown_key_is_reported_at_most_once_a_second() {
     let mut story = Story::settled(80, 24);
     let before = story.app.messages.len();
     story.keys(&"Q".repeat(50));
@@ -51,11 +51,11 @@ fn a_key_that_means_nothing_is_spoken_of_once_a_second() {
     assert_eq!(story.app.messages.len(), before + 1);
     story.pass(Duration::from_secs(1));
     story.keys("QQE");
-    assert_eq!(story.app.messages.len(), before + 3, "again, and about another key at once");
+    assert_eq!(story.app.messages.len(), before + 3, "the same key again after a second, and another key at once");
 }
 
 #[test]
-fn a_paste_where_nothing_is_typed_does_nothing() {
+fn a_paste_outside_a_text_field_does_nothing() {
     let mut story = Story::settled(80, 24);
     story.asked();
     story.tell(Msg::Paste("D\nq\n".into()));
@@ -66,10 +66,10 @@ fn a_paste_where_nothing_is_typed_does_nothing() {
 }
 
 #[test]
-fn leaving_goes_back_before_it_quits() {
+fn q_goes_back_before_it_quits_and_a_signal_quits_at_once() {
     let mut story = Story::settled(80, 24);
     story.keys("/data\n\nqq");
-    assert_eq!(story.quits(), None, "detail and filter went first: {}", story.text());
+    assert_eq!(story.quits(), None, "q closes the details and the filter first: {}", story.text());
     story.keys("q");
     assert_eq!(story.quits(), Some(0));
     let mut story = Story::settled(80, 24);

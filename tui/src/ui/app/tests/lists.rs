@@ -27,19 +27,19 @@ fn names(story: &Story) -> Vec<String> {
 }
 
 #[test]
-fn rows_that_come_above_are_counted_and_g_goes_to_them() {
+fn new_rows_above_the_view_are_counted_and_g_shows_them() {
     let mut story = Story::settled(80, 10);
     assert_eq!(names(&story)[0], "data/lake");
     poll(&mut story, with_more(&["a/one", "a/two"]));
     assert!(status_row(&story).ends_with("^ 2 new"), "{}", story.text());
-    assert_eq!(names(&story)[0], "data/lake", "the view stands still");
+    assert_eq!(names(&story)[0], "data/lake", "the view does not scroll");
     story.keys("g");
     assert_eq!(names(&story)[..2], ["a/one", "a/two"]);
     assert!(!status_row(&story).contains("new"), "{}", story.text());
 }
 
 #[test]
-fn rows_keep_their_places_while_a_question_is_open() {
+fn rows_keep_their_positions_while_a_dialog_is_open() {
     let mut story = Story::settled(80, 24);
     let before = names(&story);
     story.keys("?");
@@ -47,14 +47,14 @@ fn rows_keep_their_places_while_a_question_is_open() {
     story.keys("\x1b");
     assert_eq!(names(&story), before);
     poll(&mut story, with_more(&["a/one"]));
-    assert_eq!(names(&story)[0], "a/one", "now there is nothing that is about them");
+    assert_eq!(names(&story)[0], "a/one", "rows move again after the dialog is closed");
 }
 
 #[test]
-fn a_list_that_is_too_long_is_filtered_by_the_daemon() {
+fn a_list_too_long_to_load_is_filtered_by_the_daemon() {
     let mut story = Story::settled(120, 24);
     story.keys("/gat\x1b");
-    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "all of them are here");
+    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "all rows are loaded");
     poll(&mut story, listed(Some(250_000), (1..).zip(NAMES).map(|(id, name)| repository(id, name)).collect()));
     assert!(status_row(&story).contains("of 250 000  sort name  / searches on the daemon"), "{}", story.text());
     story.asked();
@@ -63,12 +63,12 @@ fn a_list_that_is_too_long_is_filtered_by_the_daemon() {
     let finds = |text: &str| Ask::FindRepositories(text.to_owned());
     assert_eq!(asked.last(), Some(&finds("gat")), "{asked:?}");
     story.effects.push(Effect::Ask(story.app.tickets, finds("gat")));
-    assert!(story.text().contains("infra/gateway"), "what is here is seen at once: {}", story.text());
+    assert!(story.text().contains("infra/gateway"), "loaded rows are shown: {}", story.text());
     let found = vec![repository(1, "infra/gateway"), repository(900, "infra/gatling"), repository(901, "web/gate")];
     story.answer(|ask| *ask == finds("gat"), Ok(listed(Some(3), found)));
-    assert_eq!(names(&story), ["infra/gateway", "infra/gatling"], "the whole filter still holds");
+    assert_eq!(names(&story), ["infra/gateway", "infra/gatling"], "the whole filter applies to the response");
     story.keys("\n");
-    // What is seen is what is asked for again.
+    // A refresh repeats the search.
     story.asked();
     story.pass(Duration::from_secs(6));
     assert_eq!(story.asked(), [finds("gat")]);
@@ -76,11 +76,11 @@ fn a_list_that_is_too_long_is_filtered_by_the_daemon() {
     assert_eq!(names(&story).len(), NAMES.len());
     story.keys("/");
     story.tell(Msg::Paste("size:>1k".into()));
-    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "no name is in it");
+    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "there is no name in it");
 }
 
 #[test]
-fn filters_that_were_kept_come_back_with_up() {
+fn the_up_key_recalls_earlier_filters() {
     let mut story = Story::settled(80, 24);
     story.keys("/data\n/");
     story.press(Key::Ctrl('u'));
@@ -93,15 +93,15 @@ fn filters_that_were_kept_come_back_with_up() {
         story.press(key);
         seen.push(typed(&story));
     }
-    assert_eq!(seen, ["/web", "/data", "/data", "/web", "/"], "what was given up is not among them");
+    assert_eq!(seen, ["/web", "/data", "/data", "/web", "/"], "a discarded filter is not recalled");
     story.press(Key::Up);
-    assert_eq!(names(&story), ["web/site"], "it filters at once");
+    assert_eq!(names(&story), ["web/site"], "a recalled filter is applied at once");
     story.press(Key::Enter);
     assert!(story.app.layers.is_empty());
 }
 
 #[test]
-fn what_is_looked_for_is_underlined_where_it_is() {
+fn matches_of_the_filter_are_underlined() {
     let mut story = Story::settled(80, 24);
     let underlined = |story: &Story| story.styles().matches('U').count();
     assert_eq!(underlined(&story), 0);
@@ -111,14 +111,14 @@ fn what_is_looked_for_is_underlined_where_it_is() {
     assert_eq!(styles.lines().nth(row).unwrap().get(3..13), Some("....U.U..."));
     story.keys(" state:em");
     let rows = story.text().lines().position(|line| line.contains("empty"));
-    assert_eq!(rows, None, "no name with an a is empty");
+    assert_eq!(rows, None, "no empty repository has an a in its name");
     story.press(Key::Ctrl('u'));
     story.keys("state:ok\n");
-    assert_eq!(underlined(&story), 2 * (names(&story).len() - 1), "but for the row under the cursor");
+    assert_eq!(underlined(&story), 2 * (names(&story).len() - 1), "except in the row under the cursor");
 }
 
 #[test]
-fn the_cursor_is_on_a_repository_and_not_on_a_row() {
+fn the_cursor_follows_its_repository_when_rows_move() {
     let mut story = Story::settled(80, 24);
     story.keys("jj");
     let under = |story: &Story| story.text().lines().find(|line| line.starts_with('>')).unwrap().to_owned();
@@ -135,7 +135,7 @@ fn the_cursor_is_on_a_repository_and_not_on_a_row() {
 }
 
 #[test]
-fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
+fn actions_apply_to_marked_rows_and_not_to_the_row_under_the_cursor() {
     let mut story = Story::settled(80, 24);
     story.keys(" D");
     assert!(story.text().contains("Delete repository data/lake"), "{}", story.text());
@@ -160,7 +160,7 @@ fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
 }
 
 #[test]
-fn what_takes_a_while_is_announced_and_what_comes_at_once_is_not() {
+fn a_loading_message_is_shown_only_after_a_delay() {
     let mut story = Story::new(80, 24);
     assert!(!story.text().contains("loading") && !story.text().contains("──"), "{}", story.text());
     story.pass(Duration::from_millis(200));
@@ -174,7 +174,7 @@ fn what_takes_a_while_is_announced_and_what_comes_at_once_is_not() {
 }
 
 #[test]
-fn old_rows_say_how_old_they_are() {
+fn stale_rows_show_their_age() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
@@ -183,7 +183,7 @@ fn old_rows_say_how_old_they_are() {
 }
 
 #[test]
-fn of_a_long_list_only_what_changed_last_is_asked_for_often() {
+fn a_long_list_is_polled_for_changes_and_reloaded_less_often() {
     let long: Vec<_> = (1..=2_500).map(|id| repository(if id > 20 { 1_000 + id } else { id }, "x/y")).collect();
     let named = |(at, whole): (usize, farrier_common::api::Repository)| farrier_common::api::Repository {
         full_name: format!("many/r{at:04}"),
@@ -203,5 +203,5 @@ fn of_a_long_list_only_what_changed_last_is_asked_for_often() {
     assert!(text.contains("many/r0002-now") && text.contains("many/r0001-new"), "{text}");
     assert!(status_row(&story).contains("501"), "{text}");
     story.pass(Duration::from_secs(6));
-    assert_eq!(story.asked(), [Ask::Repositories], "all of them more seldom");
+    assert_eq!(story.asked(), [Ask::Repositories], "the whole list is requested less often");
 }

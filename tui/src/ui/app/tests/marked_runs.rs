@@ -33,7 +33,7 @@ fn ten_runs() -> Answer {
 }
 
 #[test]
-fn the_confirmation_for_ten_marked_runs_shows_the_count_and_size_of_their_artifacts() {
+fn deleting_marked_runs_shows_the_count_and_size_of_their_artifacts() {
     let mut story = Story::settled(120, 40);
     story.keys("5");
     story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(ten_runs()));

@@ -86,7 +86,7 @@ fn a_late_response_to_an_earlier_query_changes_nothing() {
 }
 
 #[test]
-fn a_view_that_was_requested_on_a_screen_does_not_open_after_the_screen_was_left() {
+fn a_requested_view_does_not_open_after_its_screen_was_left() {
     let mut story = Story::settled(120, 40);
     on_artifacts(&mut story);
     story.keys("jjo");
@@ -114,23 +114,23 @@ fn the_result_of_a_change_is_reported_after_its_screen_was_left() {
 }
 
 #[test]
-fn a_closed_question_cancels_its_count_and_drops_the_response() {
+fn a_closed_confirmation_dialog_cancels_its_request_and_drops_the_response() {
     let mut story = Story::settled(80, 24);
     story.keys("D");
     let count = sent(&story, |ask| matches!(ask, Ask::RepositoryCounts(_)));
-    // Keys are dropped until the question can be read.
+    // Keys are dropped until the dialog has been visible for a moment.
     story.pass(Duration::from_millis(300));
     story.press(Key::Esc);
     assert!(story.app.layers.is_empty() && is_cancelled(&story, count));
     story.keys("D");
     let (before, after) = around(&mut story, count, Ok(facts()));
-    assert_eq!(before, after, "the response for the first question is not for the second one");
+    assert_eq!(before, after, "the response for the first dialog is not used by the second one");
     story.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), Ok(facts()));
     assert!(story.text().contains("14 branches"), "{}", story.text());
 }
 
 #[test]
-fn a_form_that_was_closed_gets_no_data() {
+fn a_closed_form_ignores_late_responses() {
     let mut story = Story::settled(80, 24);
     story.keys("n");
     let names = sent(&story, |ask| *ask == Ask::OwnOrganizations);

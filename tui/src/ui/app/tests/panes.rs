@@ -71,7 +71,7 @@ fn step(story: &mut Story, dice: &mut Dice) {
 }
 
 #[test]
-fn the_pane_of_deliveries_belongs_to_the_row_or_is_empty() {
+fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
     let (mut shown, mut story, mut dice) = (0, Story::settled(120, 40), Dice(7));
     story.keys("4");
     for _ in 0..600 {
@@ -103,7 +103,7 @@ fn the_pane_of_deliveries_belongs_to_the_row_or_is_empty() {
 }
 
 #[test]
-fn the_pane_of_hooks_belongs_to_the_row_or_is_empty() {
+fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
     let (mut shown, mut story, mut dice) = (0, Story::settled(120, 40), Dice(11));
     story.keys("3");
     for _ in 0..600 {

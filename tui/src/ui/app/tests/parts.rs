@@ -18,16 +18,16 @@ fn cursor(story: &Story) -> String {
 }
 
 #[test]
-fn who_moves_through_the_list_asks_about_one_repository_at_a_time() {
+fn moving_the_cursor_requests_counts_of_one_repository_at_a_time() {
     let mut story = Story::settled(120, 40);
     assert_eq!(counts(&mut story), ["data/lake"]);
     let first = story.app.tickets;
     story.keys("jjj");
-    assert_eq!(counts(&mut story), [""; 0], "the first answer is not there yet");
+    assert_eq!(counts(&mut story), [""; 0], "the first request is still pending");
     story.tell(Msg::Answer(first, Ok(facts())));
-    assert_eq!(counts(&mut story), [""; 0], "the cursor may go on");
+    assert_eq!(counts(&mut story), [""; 0], "the cursor may still move");
     story.rest();
-    assert_eq!(counts(&mut story), ["ops/日本語"], "those in between are passed over");
+    assert_eq!(counts(&mut story), ["ops/日本語"], "repositories in between are skipped");
     story.tell(Msg::Answer(story.app.tickets, Ok(facts())));
     assert!(story.text().contains("3 own + 2 system"), "{}", story.text());
     story.keys("k");
@@ -37,11 +37,11 @@ fn who_moves_through_the_list_asks_about_one_repository_at_a_time() {
     assert!(story.text().contains("hooks     - own") && story.app.notice().is_none(), "{}", story.text());
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
-    assert_eq!(counts(&mut story).len(), 1, "it is asked again with the list, and no sooner");
+    assert_eq!(counts(&mut story).len(), 1, "failed counts are requested again only with the list");
 }
 
 #[test]
-fn hooks_and_artifacts_of_a_repository_lead_to_their_screens() {
+fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
     let mut story = Story::settled(80, 24);
     story.keys("jj\n]]");
     let of_it = |ask: &Ask| *ask == Ask::Hooks(HookOwner::Repository("infra/gateway".parse().unwrap()));
@@ -61,7 +61,7 @@ fn hooks_and_artifacts_of_a_repository_lead_to_their_screens() {
 }
 
 #[test]
-fn parts_follow_one_another_in_both_directions_and_are_left_by_escape() {
+fn brackets_switch_the_tabs_of_a_repository_and_esc_leaves_them() {
     let mut story = Story::settled(80, 24);
     story.keys("\n");
     for part in ["[Branches]", "[Hooks]", "[Artifacts]", "[Overview]"] {
@@ -76,13 +76,13 @@ fn parts_follow_one_another_in_both_directions_and_are_left_by_escape() {
     story.keys("/junit\n");
     assert!(story.text().contains("junit.xml") && !story.text().contains("sbom.json"), "{}", story.text());
     story.press(Key::Esc);
-    assert!(story.text().contains("sbom.json"), "the filter went first: {}", story.text());
+    assert!(story.text().contains("sbom.json"), "Esc clears the filter first: {}", story.text());
     story.press(Key::Esc);
     assert!(cursor(&story).contains("data/lake"), "{}", story.text());
 }
 
 #[test]
-fn a_question_about_a_repository_says_what_goes_with_it_or_why_that_is_not_known() {
+fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
     for (answer, told) in [
         (Ok(facts()), "14 branches, 61 tags, 3 hooks, 212 artifacts"),
         (Err(refusal("counting: internal error (500)")), "counting: internal error (500)"),
@@ -97,7 +97,7 @@ fn a_question_about_a_repository_says_what_goes_with_it_or_why_that_is_not_known
 }
 
 #[test]
-fn another_repository_begins_with_its_own_branches() {
+fn moving_to_another_repository_loads_its_own_branches() {
     let mut story = Story::settled(120, 40);
     story.keys("\n]");
     story.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));

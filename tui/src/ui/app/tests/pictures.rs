@@ -1,7 +1,7 @@
-//! Every scene as it is seen: at four sizes, in Unicode and ASCII, with colours and without.
+//! Every scene as it is seen: at four sizes, in Unicode and ASCII, with colors and without.
 //!
 //! One snapshot per scene and size, for reviewers: the text as shown on the screen, then how
-//! its cells look, then only those rows that ASCII or a terminal without colours makes different.
+//! its cells look, then only those rows that ASCII or a terminal without colors makes different.
 
 use std::fmt::Write as _;
 
@@ -19,10 +19,10 @@ fn described(scene: &scenes::Scene, stage: Stage) -> String {
     let ascii = scene.played(Stage { look: Appearance { glyphs: Glyphs::Ascii, ..stage.look }, ..stage });
     let mono = scene.played(Stage { look: Appearance { colors: Colors::Never, ..stage.look }, ..stage });
     let (text, looks) = (rich.text(), rich.styles());
-    assert_eq!(mono.text(), text, "{}: colours are no text", scene.name);
+    assert_eq!(mono.text(), text, "{}: colors do not change the text", scene.name);
     let plain = "\n".repeat(looks.lines().count());
     format!(
-        "{text}\n-- looks\n{}-- in ASCII\n{}-- without colours\n{}",
+        "{text}\n-- looks\n{}-- in ASCII\n{}-- without colors\n{}",
         other_rows(&plain, &looks),
         other_rows(&text, &ascii.text()),
         other_rows(&looks, &mono.styles()),
@@ -49,7 +49,7 @@ fn other_rows(text: &str, other: &str) -> String {
 }
 
 #[test]
-fn every_scene_at_every_size_on_every_kind_of_terminal() {
+fn every_scene_matches_its_snapshots_at_every_size() {
     for scene in scenes::all() {
         for (width, height) in SIZES {
             let name = format!("{}-{width}x{height}", scene.name);
@@ -59,7 +59,7 @@ fn every_scene_at_every_size_on_every_kind_of_terminal() {
 }
 
 #[test]
-fn a_terminal_that_is_too_small_says_what_it_needs() {
+fn a_terminal_that_is_too_small_shows_the_required_size() {
     let scene = &scenes::REPOSITORIES[0];
     insta::assert_snapshot!("too-small-38x9", described(scene, stage(38, 9)));
     for (width, height) in [(39, 10), (40, 9), (300, 9), (39, 300)] {
@@ -69,7 +69,7 @@ fn a_terminal_that_is_too_small_says_what_it_needs() {
 }
 
 #[test]
-fn no_two_scenes_are_the_same() {
+fn no_two_scenes_look_the_same() {
     let names: Vec<&str> = scenes::all().map(|scene| scene.name).collect();
     let pictures: Vec<String> = scenes::all().map(|scene| scene.played(stage(80, 24)).text()).collect();
     for (at, picture) in pictures.iter().enumerate() {
@@ -79,17 +79,17 @@ fn no_two_scenes_are_the_same() {
 }
 
 #[test]
-fn the_cursors_row_is_marked_without_any_style() {
+fn the_cursor_row_has_a_marker_character_and_is_reversed() {
     let story = scenes::REPOSITORIES[0].played(stage(80, 24));
     let marked: Vec<String> = story.text().lines().filter(|line| line.starts_with('>')).map(str::to_owned).collect();
     assert_eq!(marked.len(), 1);
     let styles = story.styles();
     let row = styles.lines().find(|line| line.starts_with('R')).unwrap();
-    assert!(row.chars().all(|c| c == 'R'), "within the cursor's row no cell has a colour: {row}");
+    assert!(row.chars().all(|c| c == 'R'), "every cell of the cursor row is reversed: {row}");
 }
 
 #[test]
-fn a_name_that_steers_terminals_steers_nothing() {
+fn control_and_bidi_characters_in_names_do_not_reach_the_terminal() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     let evil = ["a/\x1b]0;owned\x07", "b/\u{202e}gnp.exe", "c/line\nbreak"];
@@ -100,11 +100,11 @@ fn a_name_that_steers_terminals_steers_nothing() {
     }
     let mut buffer = ratatui::buffer::Buffer::empty(picture.area);
     view::draw(&story.app, &mut buffer);
-    assert_eq!(buffer, picture, "drawing changes nothing");
+    assert_eq!(buffer, picture, "drawing again gives the same picture");
 }
 
 #[test]
-fn beside_a_row_that_a_filter_left_stands_nothing_of_another() {
+fn the_pane_follows_the_cursor_when_a_filter_hides_its_row() {
     let branches = scenes::all().find(|scene| scene.name == "branches").unwrap();
     let mut story = branches.played(stage(120, 40));
     assert!(story.text().contains("release/2.4"), "{}", story.text());

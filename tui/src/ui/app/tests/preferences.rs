@@ -22,7 +22,7 @@ fn with(text: &str, width: u16, height: u16) -> Story {
 }
 
 #[test]
-fn a_key_of_the_file_works_and_is_shown() {
+fn a_shortcut_from_the_config_file_works_and_is_shown() {
     let file = "[keys.repositories]\ndelete = [\"f8\"]\nunbind = [\"D\"]\n";
     let mut story = with(file, 120, 40);
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
@@ -39,7 +39,7 @@ fn a_key_of_the_file_works_and_is_shown() {
 }
 
 #[test]
-fn columns_and_the_first_screen_are_chosen_in_the_file() {
+fn the_config_file_sets_the_columns_and_the_start_screen() {
     let mut story = with("[ui]\nstart = \"hooks\"\n[columns.hooks]\nshow = [\"url\", \"id\"]\n", 80, 24);
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
@@ -50,7 +50,7 @@ fn columns_and_the_first_screen_are_chosen_in_the_file() {
 }
 
 #[test]
-fn more_columns_come_on_request() {
+fn wide_mode_shows_more_columns() {
     let mut story = Story::settled(120, 40);
     assert!(!story.text().contains("CREATED"));
     story.keys("+W");
@@ -58,10 +58,10 @@ fn more_columns_come_on_request() {
 }
 
 #[test]
-fn times_are_written_as_the_file_and_the_palette_say() {
+fn the_config_file_and_the_palette_set_the_time_format() {
     let mut story = with("[ui]\ntime = \"iso\"\n", 120, 40);
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
-    assert_eq!(story.text().matches("2026-11-19T11:00:00Z").count(), 1, "no room in the list: {}", story.text());
+    assert_eq!(story.text().matches("2026-11-19T11:00:00Z").count(), 1, "only in the pane: {}", story.text());
     story.keys("+");
     assert!(story.text().contains("  2026-11-19T11:00:00Z  ok"), "{}", story.text());
     story.app.world.clock.zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(5));
@@ -77,21 +77,21 @@ fn times_are_written_as_the_file_and_the_palette_say() {
 }
 
 #[test]
-fn ages_are_right_after_the_clock_was_set_and_waiting_is_not_disturbed() {
+fn a_wall_clock_change_updates_ages_and_does_not_affect_timers() {
     let mut story = Story::settled(80, 24);
     assert!(story.text().contains(" 25h "), "{}", story.text());
     let (before, wakes) = (story.app.world.clock.now, story.app.wake_at());
-    // A night passed, during which the machine slept.
+    // The wall clock jumps ahead, as after a suspend of the machine.
     let effects = story.app.update(Msg::Tick, story.now, before + Duration::from_secs(10 * 86_400));
     assert!(effects.is_empty(), "{effects:?}");
     assert_eq!(story.app.wake_at(), wakes);
     assert!(story.text().contains(" 11d ") && !story.text().contains(" 25h "), "{}", story.text());
     story.app.update(Msg::Tick, story.now, before - Duration::from_secs(30 * 86_400));
-    assert!(story.text().contains(" now "), "what is not yet is not long ago: {}", story.text());
+    assert!(story.text().contains(" now "), "a time in the future is shown as now: {}", story.text());
 }
 
 #[test]
-fn a_theme_is_tried_on_by_its_name() {
+fn the_palette_sets_the_theme_by_name() {
     let mut story = Story::settled(80, 24);
     story.app.world.look.colors = Colors::Many;
     story.keys(":theme dark\n");
@@ -104,7 +104,7 @@ fn a_theme_is_tried_on_by_its_name() {
 }
 
 #[test]
-fn what_was_left_is_taken_up_again_but_no_filter() {
+fn the_saved_state_restores_screen_sort_and_columns_but_no_filter() {
     let mut story = Story::settled(80, 24);
     on_hooks(&mut story);
     story.keys("s");
@@ -124,11 +124,11 @@ fn what_was_left_is_taken_up_again_but_no_filter() {
     let mut flagged = App::new(Size::new(80, 24), chosen, Timestamp::UNIX_EPOCH);
     flagged.recall(&SavedState { screen: "hooks".into(), ..SavedState::default() });
     flagged.begin();
-    assert_eq!(flagged.current, ScreenId::Artifacts, "who says where to begin begins there");
+    assert_eq!(flagged.current, ScreenId::Artifacts, "a given start screen takes precedence");
 }
 
 #[test]
-fn the_mouse_chooses_and_scrolls_only_when_it_is_wanted() {
+fn the_mouse_selects_and_scrolls_only_after_it_is_turned_on() {
     let mut story = Story::settled(80, 24);
     let under = |story: &Story| story.text().lines().find(|line| line.starts_with('>')).unwrap().to_owned();
     let before = under(&story);
@@ -141,16 +141,16 @@ fn the_mouse_chooses_and_scrolls_only_when_it_is_wanted() {
     story.tell(Msg::Mouse(Mouse::Up));
     assert_eq!(under(&story), before);
     story.tell(Msg::Mouse(Mouse::Click { x: 5, y: 20 }));
-    assert_eq!(under(&story), before, "there is no row");
+    assert_eq!(under(&story), before, "there is no row at this position");
     story.tell(Msg::Mouse(Mouse::Click { x: 20, y: 0 }));
     assert_eq!(story.app.current, ScreenId::Hooks);
     story.keys(":");
     story.tell(Msg::Mouse(Mouse::Click { x: 3, y: 0 }));
-    assert_eq!(story.app.current, ScreenId::Hooks, "what lies over a screen covers it");
+    assert_eq!(story.app.current, ScreenId::Hooks, "the open palette blocks clicks on the tabs");
 }
 
 #[test]
-fn the_title_says_where_one_is() {
+fn the_title_shows_the_host_the_screen_and_a_lost_connection() {
     let mut story = Story::settled(80, 24);
     assert_eq!(story.app.title(), "farrier forge01.lan: Repositories");
     story.pass(Duration::from_secs(6));

@@ -12,12 +12,12 @@ fn yes(story: &mut Story) {
 }
 
 #[test]
-fn a_question_whose_thing_vanishes_closes_and_says_so() {
+fn a_confirmation_dialog_closes_with_a_notice_if_its_object_is_gone() {
     let mut story = Story::settled(80, 24);
     story.keys("D");
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
-    assert_eq!(story.app.layers.len(), 1, "it is still there");
+    assert_eq!(story.app.layers.len(), 1, "the repository still exists");
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&["infra/gateway"])));
     assert!(story.app.layers.is_empty());
@@ -28,7 +28,7 @@ fn a_question_whose_thing_vanishes_closes_and_says_so() {
 }
 
 #[test]
-fn a_hook_that_vanishes_takes_its_question_with_it() {
+fn the_confirmation_dialog_of_a_removed_hook_closes() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.keys("jD");
@@ -39,11 +39,11 @@ fn a_hook_that_vanishes_takes_its_question_with_it() {
 }
 
 #[test]
-fn what_a_question_is_about_is_fixed_when_it_is_asked() {
+fn a_confirmation_dialog_keeps_its_object_when_the_rows_change() {
     let mut story = Story::settled(80, 24);
     story.keys("D");
     story.pass(Duration::from_secs(6));
-    // Other rows, and another one where the cursor was.
+    // The rows change, and another one is where the cursor was.
     let items = vec![repository(9, "a/first"), repository(2, "data/lake"), repository(1, "infra/gateway")];
     story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
     story.asked();
@@ -52,7 +52,7 @@ fn what_a_question_is_about_is_fixed_when_it_is_asked() {
 }
 
 #[test]
-fn no_question_is_answered_while_nobody_would_hear_it() {
+fn a_confirmation_dialog_cannot_be_confirmed_without_a_connection() {
     let mut story = Story::settled(80, 24);
     story.keys("D");
     story.pass(Duration::from_secs(6));
@@ -63,14 +63,14 @@ fn no_question_is_answered_while_nobody_would_hear_it() {
     story.pass(Duration::from_secs(1));
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.keys("\n");
-    assert!(asks_to_delete(&mut story), "it was kept as it was");
+    assert!(asks_to_delete(&mut story), "the dialog kept its input");
 }
 
 #[test]
-fn nothing_is_deleted_by_enter_and_nothing_by_what_was_typed_ahead() {
+fn enter_alone_typeahead_and_pastes_do_not_confirm_a_deletion() {
     let mut story = Story::settled(80, 24);
     story.asked();
-    // Typed before the question could be read.
+    // Typed before the dialog could be read.
     story.keys("Ddata/lake\n\t\n");
     assert_eq!(story.asked(), []);
     assert_eq!(story.app.layers.len(), 1);
@@ -79,7 +79,7 @@ fn nothing_is_deleted_by_enter_and_nothing_by_what_was_typed_ahead() {
     assert_eq!(story.asked(), [], "the name is not complete");
     story.tell(Msg::Paste("e".into()));
     story.keys("\n");
-    assert_eq!(story.asked(), [], "a paste answers no question");
+    assert_eq!(story.asked(), [], "a paste does not confirm");
     story.keys("\te\t\n");
     assert_eq!(story.asked(), [Ask::DeleteRepository("data/lake".parse().unwrap())]);
     assert!(story.app.layers.is_empty());

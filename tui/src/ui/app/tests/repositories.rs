@@ -5,7 +5,7 @@ use farrier_common::api::MigrationProgress;
 use super::prelude::*;
 
 #[test]
-fn a_made_repository_is_under_the_cursor() {
+fn the_cursor_moves_to_a_new_repository() {
     let mut story = Story::settled(80, 24);
     story.keys("n\ttool");
     story.press(Key::Ctrl('s'));
@@ -19,7 +19,7 @@ fn a_made_repository_is_under_the_cursor() {
 }
 
 #[test]
-fn a_migration_is_followed_closely_until_it_ends() {
+fn a_migration_shows_its_progress_and_is_polled_often_until_it_ends() {
     let mut story = Story::settled(80, 24);
     let going = migrating(MigrationProgress {
         phase: "receiving objects".into(),
@@ -47,11 +47,11 @@ fn a_migration_is_followed_closely_until_it_ends() {
     }
     story.asked();
     story.pass(Duration::from_secs(4));
-    assert_eq!(story.asked(), [], "nothing is fetched any more, so there is time");
+    assert_eq!(story.asked(), [], "without a migration the list is polled less often");
 }
 
 #[test]
-fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
+fn a_migration_is_canceled_after_confirmation() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Ok(migrating(MigrationProgress::default())));
@@ -64,7 +64,7 @@ fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
 }
 
 #[test]
-fn all_that_is_known_of_a_repository_is_asked_for_when_it_is_copied() {
+fn copying_a_repository_as_json_requests_the_whole_object() {
     let mut story = Story::settled(80, 24);
     story.keys("yj");
     let asked = Ask::Repository("data/lake".parse().unwrap());
@@ -83,7 +83,7 @@ fn with_access(push: bool, admin: bool) -> Answer {
 }
 
 #[test]
-fn what_the_caller_may_not_do_is_not_offered() {
+fn actions_without_sufficient_access_are_not_offered() {
     let mut story = Story::new(120, 24);
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.answer(|ask| *ask == Ask::Repositories, Ok(with_access(false, false)));
@@ -113,7 +113,7 @@ fn a_new_repository_that_the_filter_hides_is_reported() {
 }
 
 #[test]
-fn parts_of_the_pane_change_while_the_list_has_the_keys() {
+fn brackets_switch_the_tabs_of_the_pane_while_the_list_has_focus() {
     let mut story = Story::settled(120, 40);
     assert!(story.text().contains("[Overview]"), "{}", story.text());
     story.keys("]");

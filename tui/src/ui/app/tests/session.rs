@@ -30,7 +30,7 @@ pub(super) fn unknown(stage: Stage) -> Story {
 }
 
 #[test]
-fn where_no_daemon_is_one_is_started_after_a_question() {
+fn a_missing_daemon_is_started_after_confirmation() {
     let mut story = alone(stage(80, 24));
     let text = story.text();
     for part in ["looked at", "/run/farrier/farrier.sock", "U   start a daemon for this user", "log:", "connect"] {
@@ -49,7 +49,7 @@ fn where_no_daemon_is_one_is_started_after_a_question() {
     story.keys("y");
     assert_eq!(story.asked(), [Ask::StartDaemon(Box::new(starter()))]);
     story.pass(Duration::from_secs(1));
-    assert_eq!(story.asked(), [], "nothing is tried while it starts");
+    assert_eq!(story.asked(), [], "no connection is attempted while it starts");
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Started("/l.log".into()))));
     assert_eq!(story.app.world.link, Link::Up);
     assert!(story.text().contains("Daemon started; log: /l.log"), "{}", story.text());
@@ -57,7 +57,7 @@ fn where_no_daemon_is_one_is_started_after_a_question() {
 }
 
 #[test]
-fn an_unencrypted_token_is_warned_of_once_for_each_address() {
+fn sending_a_token_unencrypted_warns_once_for_each_address() {
     let mut story = Story::settled(120, 40);
     story.tell(Msg::ExposedToken("http://forge01.lan:3000".into()));
     let warning = "warning: token sent unencrypted to http://forge01.lan:3000; use https";
@@ -65,13 +65,13 @@ fn an_unencrypted_token_is_warned_of_once_for_each_address() {
     story.keys("j");
     assert!(!story.text().contains("unencrypted"), "{}", story.text());
     story.tell(Msg::ExposedToken("http://forge01.lan:3000".into()));
-    assert!(!story.text().contains("unencrypted"), "the program connects again and again: {}", story.text());
+    assert!(!story.text().contains("unencrypted"), "a new connection does not repeat the warning: {}", story.text());
     story.tell(Msg::ExposedToken("http://forge02.lan:3000".into()));
     assert!(story.text().contains("http://forge02.lan:3000"), "{}", story.text());
 }
 
 #[test]
-fn a_daemon_that_cannot_be_started_is_not_offered() {
+fn starting_a_daemon_is_refused_without_its_program() {
     let mut story = alone(stage(80, 24));
     story.app.world.starter = None;
     story.keys("U");
@@ -80,7 +80,7 @@ fn a_daemon_that_cannot_be_started_is_not_offered() {
 }
 
 #[test]
-fn what_was_seen_of_one_daemon_is_not_shown_for_another() {
+fn connecting_to_another_daemon_clears_the_rows_of_the_previous_one() {
     let mut story = Story::settled(80, 24);
     story.asked();
     story.keys(":connect /tmp/other.sock\n");
@@ -92,7 +92,7 @@ fn what_was_seen_of_one_daemon_is_not_shown_for_another() {
 }
 
 #[test]
-fn who_is_refused_can_show_another_token_or_none() {
+fn after_a_rejected_token_another_token_or_none_can_be_used() {
     let mut story = unknown(stage(80, 24));
     let text = story.text();
     assert!(text.contains("ends with ...9f2c") && text.contains("token expired"), "{text}");
@@ -109,7 +109,7 @@ fn who_is_refused_can_show_another_token_or_none() {
 }
 
 #[test]
-fn a_daemon_of_another_level_is_only_looked_at() {
+fn a_daemon_with_another_api_level_is_read_only() {
     let mut story = Story::new(80, 24);
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
     let Answer::Status(mut now) = status() else { unreachable!() };
@@ -129,7 +129,7 @@ fn a_daemon_of_another_level_is_only_looked_at() {
         "{}",
         story.text()
     );
-    // A daemon that was exchanged for one of the same level may be changed again.
+    // A daemon that was replaced by one with the same API level accepts changes again.
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.keys("2D");
@@ -137,7 +137,7 @@ fn a_daemon_of_another_level_is_only_looked_at() {
 }
 
 #[test]
-fn waits_between_tries_grow_to_ten_seconds_and_what_is_refused_is_counted() {
+fn retry_delays_grow_to_ten_seconds_and_refused_changes_are_counted() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
@@ -173,7 +173,7 @@ fn waits_between_tries_grow_to_ten_seconds_and_what_is_refused_is_counted() {
 }
 
 #[test]
-fn a_long_path_does_not_hide_how_long_it_lasts() {
+fn a_long_socket_path_does_not_hide_the_duration_of_the_outage() {
     let mut story = Story::settled(80, 24);
     story.tell(Msg::Endpoint(format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
     story.pass(Duration::from_secs(6));
@@ -185,7 +185,7 @@ fn a_long_path_does_not_hide_how_long_it_lasts() {
 }
 
 #[test]
-fn a_list_that_broke_off_says_how_much_is_shown() {
+fn a_failed_refresh_shows_the_error_and_the_count_and_age_of_the_rows() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     let problem = Problem {
@@ -200,7 +200,7 @@ fn a_list_that_broke_off_says_how_much_is_shown() {
 }
 
 #[test]
-fn who_is_asked_to_wait_waits_as_long() {
+fn a_busy_daemon_is_retried_after_the_delay_it_asked_for() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     let busy = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many (503)");
@@ -216,7 +216,7 @@ fn who_is_asked_to_wait_waits_as_long() {
 }
 
 #[test]
-fn who_is_asked_to_wait_and_not_how_long_waits_a_little_longer_each_time() {
+fn a_busy_daemon_that_gives_no_delay_is_retried_with_growing_delays() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     let busy = Problem::new(ProblemKind::Busy(None), "listing repositories: too many (429)");
@@ -233,7 +233,7 @@ fn who_is_asked_to_wait_and_not_how_long_waits_a_little_longer_each_time() {
 }
 
 #[test]
-fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
+fn a_lost_connection_is_reported_and_retried_and_keeps_the_rows() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(5));
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
@@ -241,18 +241,18 @@ fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
     assert!(text.contains("!! No connection to") && text.contains("infra/gateway"), "{text}");
     story.asked();
     story.keys("D");
-    assert!(story.app.layers.is_empty(), "changes are off");
+    assert!(story.app.layers.is_empty(), "changes are disabled");
     assert!(story.text().contains("daemon not reachable"), "{}", story.text());
     story.pass(Duration::from_millis(400));
     assert_eq!(story.asked(), [Ask::Status]);
     story.pass(Duration::from_secs(9));
-    assert_eq!(story.asked(), [], "one try at a time");
+    assert_eq!(story.asked(), [], "one attempt at a time");
     story.keys("jk/x");
     assert!(story.text().contains("nothing matches x"), "{}", story.text());
 }
 
 #[test]
-fn a_daemon_that_came_back_is_asked_again() {
+fn rows_are_requested_again_after_the_connection_is_restored() {
     let mut story = Story::new(80, 24);
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
     assert!(story.text().contains("looked at"), "{}", story.text());

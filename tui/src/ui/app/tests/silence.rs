@@ -19,7 +19,7 @@ fn silent_for(seconds: u64) -> Story {
 }
 
 #[test]
-fn the_header_counts_how_long_no_answer_came_and_rows_are_stale() {
+fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
     let story = silent_for(2);
     assert!(header(&story).ends_with("forge01.lan ok"), "{}", story.text());
     let mut story = silent_for(3);
@@ -27,10 +27,10 @@ fn the_header_counts_how_long_no_answer_came_and_rows_are_stale() {
     assert!(header(&story).ends_with("no answer for 3 s"), "{}", story.text());
     assert!(story.text().contains(" stale 3 s  ") && story.text().contains("infra/gateway"), "{}", story.text());
     assert!(story.styles().lines().nth(4).unwrap().contains("dddd"), "rows are dim: {}", story.styles());
-    assert_eq!(story.asked(), [Ask::Status], "one sign of life is asked for, and rows are not");
+    assert_eq!(story.asked(), [Ask::Status], "only a heartbeat is sent, and no request for rows");
     story.pass(Duration::from_secs(4));
     assert!(header(&story).ends_with("no answer for 7 s"), "{}", story.text());
-    assert!(story.app.wake_at().is_some_and(|at| at <= story.now + Duration::from_secs(1)), "the seconds are counted");
+    assert!(story.app.wake_at().is_some_and(|at| at <= story.now + Duration::from_secs(1)), "a timer is set");
     story.tell(Msg::Answer(rows, Ok(repositories(&NAMES))));
     assert!(header(&story).ends_with("forge01.lan ok"), "{}", story.text());
     assert!(!story.text().contains("stale"), "{}", story.text());
@@ -44,12 +44,12 @@ fn narrow_terminals_keep_the_tab_beside_the_warning() {
     for _ in 0..12 {
         story.pass(Duration::from_secs(1));
     }
-    // It was asked for a sign of life after three seconds.
+    // The first request without a response was sent after three seconds.
     assert_eq!(header(&story), " 1 [2 Repos] 3  4  5   no answer for 9 s");
 }
 
 #[test]
-fn a_slow_request_is_no_silence_while_the_daemon_answers_others() {
+fn a_slow_request_is_not_reported_while_other_responses_arrive() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(5));
     story.hangs = true;
@@ -61,7 +61,7 @@ fn a_slow_request_is_no_silence_while_the_daemon_answers_others() {
 }
 
 #[test]
-fn a_sign_of_life_that_hangs_is_asked_for_on_another_connection() {
+fn a_heartbeat_without_a_response_is_canceled_and_sent_again() {
     let mut story = silent_for(3);
     let cancelled = |story: &Story| story.effects.iter().filter(|one| matches!(one, Effect::Cancel(_))).count();
     assert_eq!((cancelled(&story), story.asked()), (0, vec![Ask::Status]));
@@ -70,7 +70,7 @@ fn a_sign_of_life_that_hangs_is_asked_for_on_another_connection() {
 }
 
 #[test]
-fn an_action_that_waits_shows_its_age_and_esc_cancels_it() {
+fn a_pending_action_shows_its_waiting_time_and_esc_cancels_it() {
     let mut story = Story::settled(120, 24);
     on_hooks(&mut story);
     story.keys("jt");
@@ -85,7 +85,7 @@ fn an_action_that_waits_shows_its_age_and_esc_cancels_it() {
 }
 
 #[test]
-fn a_form_that_waits_shows_its_age_and_esc_cancels_the_request_only() {
+fn a_submitted_form_shows_its_waiting_time_and_esc_cancels_the_request() {
     let mut story = Story::settled(80, 24);
     story.keys("n\t");
     story.tell(Msg::Paste("tool".into()));
@@ -100,7 +100,7 @@ fn a_form_that_waits_shows_its_age_and_esc_cancels_the_request_only() {
 }
 
 #[test]
-fn a_paused_screen_with_nothing_outstanding_never_wakes() {
+fn a_paused_screen_without_pending_requests_sets_no_timer() {
     let mut story = Story::settled(80, 24);
     story.hangs = true;
     story.keys("p");

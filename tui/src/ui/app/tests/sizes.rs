@@ -22,22 +22,22 @@ fn drawn_in(sizes: impl Iterator<Item = (u16, u16)>) {
 }
 
 #[test]
-fn no_width_is_too_odd() {
+fn every_scene_draws_at_every_width_up_to_300() {
     drawn_in((1..=300).map(|width| (width, width * 7 % 61 + 1)).chain([(300, 300), (1, 1)]));
 }
 
 #[test]
-fn no_height_is_too_odd() {
+fn every_scene_draws_at_every_height_up_to_300() {
     drawn_in((1..=300).map(|height| (height * 11 % 131 + 1, height)));
 }
 
 #[test]
-fn no_size_is_too_small() {
+fn every_scene_draws_at_every_size_up_to_44x13() {
     drawn_in((1..=44).flat_map(|width| (1..=13).map(move |height| (width, height))));
 }
 
 #[test]
-fn sizes_that_come_between_leave_no_trace() {
+fn resizing_before_each_message_does_not_change_the_final_screen() {
     for (width, height) in [(80, 24), (120, 40)] {
         for scene in scenes::all() {
             let Some(restless) = scene.played_restlessly(stage(width, height)) else { continue };
@@ -47,7 +47,7 @@ fn sizes_that_come_between_leave_no_trace() {
 }
 
 #[test]
-fn plain_terminals_get_the_same_picture_plain() {
+fn terminals_without_colors_and_unicode_show_the_same_layout() {
     for scene in scenes::all() {
         for (width, height) in SIZES {
             let whole = scene.played(stage(width, height)).picture();
@@ -55,11 +55,11 @@ fn plain_terminals_get_the_same_picture_plain() {
             let picture = scene.played(Stage { look, ..stage(width, height) }).picture();
             for (at, (rich, plain)) in whole.content.iter().zip(&picture.content).enumerate() {
                 if at > 0 && view::width(whole.content[at - 1].symbol()) > 1 {
-                    assert_eq!(plain, &picture.content[at - 1], "{}: a wide character lay over it", scene.name);
+                    assert_eq!(plain, &picture.content[at - 1], "{}: the second cell of a wide character", scene.name);
                     continue;
                 }
                 assert_eq!((plain.fg, plain.bg), (Color::Reset, Color::Reset), "{}", scene.name);
-                // How muted text in the cursor's row looks is a matter of taste.
+                // Muted text in the cursor row may look different.
                 assert_eq!(plain.modifier - Modifier::DIM, rich.modifier - Modifier::DIM, "{}", scene.name);
                 assert!(plain.symbol().is_ascii(), "{}: {}", scene.name, plain.symbol());
                 if rich.symbol().is_ascii() {
@@ -71,18 +71,18 @@ fn plain_terminals_get_the_same_picture_plain() {
 }
 
 #[test]
-fn only_colours_that_every_terminal_shows() {
+fn scenes_use_only_colors_that_every_terminal_shows() {
     let safe = [Color::Reset, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan];
     for scene in scenes::all() {
         for cell in &scene.played(stage(120, 40)).picture().content {
-            // Dark grey is black on terminals of eight colours, and white is nothing on a light one.
+            // Dark gray is black on terminals with eight colors, and white is invisible on a light background.
             assert!(safe.contains(&cell.fg) && cell.bg == Color::Reset, "{}: {cell:?}", scene.name);
         }
     }
 }
 
 #[test]
-fn a_paste_never_answers_chooses_or_leaves() {
+fn a_paste_never_confirms_selects_or_closes_anything() {
     for scene in scenes::all() {
         let mut story = scene.played(stage(80, 24));
         let layers = story.app.layers.len();

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 #[test]
-fn the_first_thing_asked_is_what_is_shown_first() {
+fn the_rows_of_the_start_screen_are_requested_before_the_status() {
     let mut story = Story::new(80, 24);
     assert_eq!(story.asked(), [Ask::Repositories, Ask::Status]);
     assert_eq!(story.app.server(), "farrier");
@@ -12,23 +12,23 @@ fn the_first_thing_asked_is_what_is_shown_first() {
 }
 
 #[test]
-fn nothing_wakes_the_program_when_nothing_is_live() {
+fn a_paused_screen_closes_idle_connections_and_sets_no_timer() {
     let mut story = Story::settled(80, 24);
     assert!(story.app.wake_at().is_some());
     let rests = |story: &Story| story.effects.iter().filter(|effect| matches!(effect, Effect::Rest)).count();
     story.keys("p");
-    assert_eq!(rests(&story), 1, "no connection is kept");
+    assert_eq!(rests(&story), 1, "idle connections are closed");
     story.keys("j");
     assert_eq!(rests(&story), 1);
-    assert_eq!(story.app.wake_at(), None, "nothing waits for the cursor to rest");
+    assert_eq!(story.app.wake_at(), None, "no timer waits for the cursor to rest");
     story.keys("Q");
-    assert_eq!(story.app.wake_at(), Some(Duration::from_secs(4)), "only the notice");
+    assert_eq!(story.app.wake_at(), Some(Duration::from_secs(4)), "only the notice has a timer");
     story.pass(Duration::from_secs(4));
     assert_eq!(story.app.wake_at(), None);
 }
 
 #[test]
-fn over_a_slow_line_figures_come_more_seldom() {
+fn dashboard_charts_are_requested_less_often_on_a_slow_terminal() {
     let mut story = Story::settled(80, 24);
     let comes = |story: &mut Story| {
         story.keys("2");
@@ -53,7 +53,7 @@ fn over_a_slow_line_figures_come_more_seldom() {
 }
 
 #[test]
-fn a_long_list_is_not_asked_for_all_the_time() {
+fn a_long_list_is_polled_only_for_changes() {
     let mut story = Story::new(80, 24);
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     let items = (0..20_000).map(|id| repository(id % 20 + id * 20, &format!("infra/service-{id:05}"))).collect();
@@ -62,14 +62,14 @@ fn a_long_list_is_not_asked_for_all_the_time() {
     for _ in 0..15 {
         assert!(story.app.wake_at().is_some_and(|at| at <= story.now + Duration::from_secs(6)));
         story.pass(Duration::from_secs(6));
-        // But what has changed is to be known, and whether the daemon is there.
+        // Changes are requested, which also shows whether the daemon is reachable.
         story.answer(|ask| *ask == Ask::ChangedRepositories, Ok(listed(Some(20_000), Vec::new())));
         assert_eq!(story.asked(), [Ask::ChangedRepositories]);
     }
-    // A refresh by hand is always possible.
+    // A manual refresh requests the whole list.
     story.keys("r");
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
     story.asked();
     story.pass(Duration::from_secs(6));
-    assert_eq!(story.asked(), [Ask::Repositories], "what became short is asked for often, and needs no other question");
+    assert_eq!(story.asked(), [Ask::Repositories], "a list that became short is requested at every poll");
 }

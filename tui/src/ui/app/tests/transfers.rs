@@ -23,7 +23,7 @@ fn archive(story: &mut Story) -> Ask {
 }
 
 #[test]
-fn an_archive_is_fetched_counted_and_stopped() {
+fn an_archive_download_shows_its_progress_and_can_be_stopped() {
     let mut story = Story::settled(80, 24);
     archive(&mut story);
     let ticket = story.app.tickets;
@@ -40,7 +40,7 @@ fn an_archive_is_fetched_counted_and_stopped() {
 }
 
 #[test]
-fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
+fn quitting_during_a_download_offers_to_wait_stop_or_stay() {
     let saved = || Ok(Answer::Saved("/tmp/lake-main.tar.gz".into()));
     let mut story = Story::settled(80, 24);
     archive(&mut story);
@@ -49,13 +49,13 @@ fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
     let text = story.text();
     assert!(text.contains("1 download is running; Ctrl-C again quits") && text.contains("s  Stop and quit"), "{text}");
     story.press(Key::Esc);
-    assert_eq!(story.quits(), None, "it was taken back");
+    assert_eq!(story.quits(), None, "Esc cancels quitting");
     story.pass(Duration::from_secs(6));
     story.keys("qw");
     assert!(story.quits().is_none() && story.text().contains("Quitting when everything is saved"), "{}", story.text());
     story.tell(Msg::Answer(ticket, saved()));
     assert_eq!(story.quits(), Some(0));
-    // What fails is to be seen before the end.
+    // A failed download is reported and prevents quitting.
     let mut story = Story::settled(80, 24);
     archive(&mut story);
     let ticket = story.app.tickets;
@@ -69,20 +69,20 @@ fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
 }
 
 #[test]
-fn a_file_that_is_there_is_asked_about_and_never_lost() {
+fn a_download_asks_before_it_overwrites_an_existing_file() {
     let mut story = Story::settled(80, 24);
     let ask = archive(&mut story);
     let exists = Problem::new(ProblemKind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(story.text().contains("Overwrite the file"), "{}", story.text());
     story.press(Key::Esc);
-    assert_eq!(story.asked(), [], "it is skipped");
+    assert_eq!(story.asked(), [], "the download is skipped");
     let again = archive(&mut story);
     assert_eq!(again, ask);
     let exists = Problem::new(ProblemKind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     story.keys("o");
-    assert_eq!(story.asked(), [], "a key on its way to the screen answers no menu");
+    assert_eq!(story.asked(), [], "keys are dropped just after the menu opens");
     story.pass(Duration::from_secs(1));
     story.keys("b");
     assert_eq!(story.asked(), [ask.with_existing(Existing::Beside)]);
@@ -91,7 +91,7 @@ fn a_file_that_is_there_is_asked_about_and_never_lost() {
 }
 
 #[test]
-fn a_repository_is_deleted_only_after_its_copy_was_saved() {
+fn a_repository_is_deleted_only_after_its_bundle_was_saved() {
     let bundle = |story: &mut Story| {
         story.keys("D");
         story.pass(Duration::from_millis(300));
@@ -108,7 +108,7 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
     let mut story = Story::settled(80, 24);
     bundle(&mut story);
     story.tell(Msg::Answer(story.app.tickets, Err(refusal("fetching: no room on the disk"))));
-    assert!(!deleted(&mut story), "a copy that failed deletes nothing");
+    assert!(!deleted(&mut story), "a failed download prevents the deletion");
     bundle(&mut story);
     let exists = Problem::new(ProblemKind::Exists, "data-lake.bundle exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));

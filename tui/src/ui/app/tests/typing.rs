@@ -83,7 +83,7 @@ fn is_only_text(story: &mut Story, name: &str, what: &str, layers: usize, screen
 }
 
 #[test]
-fn every_printable_ascii_key_is_text_wherever_text_is_typed() {
+fn every_printable_key_types_text_in_every_text_field() {
     for (name, context) in CONTEXTS {
         let mut story = context();
         let (layers, screen) = (story.app.layers.len(), story.app.current);
@@ -105,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_reaches_a_command(at in 0..CONTEXTS.len(), text in "[^\\p{C}]{1,24}", pastes in any::<bool>()) {
+    fn typing_and_pasting_run_no_command(at in 0..CONTEXTS.len(), text in "[^\\p{C}]{1,24}", pastes in any::<bool>()) {
         let (name, context) = &CONTEXTS[at];
         let mut story = context();
         let (layers, screen) = (story.app.layers.len(), story.app.current);
@@ -119,7 +119,7 @@ proptest! {
 }
 
 #[test]
-fn a_word_typed_into_help_is_searched_for_and_switches_nothing() {
+fn a_word_typed_into_help_is_searched_for_and_runs_no_command() {
     let mut story = hooks_with("?");
     story.keys("quiet");
     assert_eq!((story.asked(), story.app.layers.len()), (Vec::new(), 1));
@@ -127,7 +127,7 @@ fn a_word_typed_into_help_is_searched_for_and_switches_nothing() {
 }
 
 #[test]
-fn what_is_typed_when_a_question_vanishes_is_dropped() {
+fn keys_typed_when_a_confirmation_dialog_disappears_are_dropped() {
     let mut story = Story::settled(80, 24);
     story.keys("D");
     story.pass(Duration::from_secs(6));
@@ -139,11 +139,11 @@ fn what_is_typed_when_a_question_vanishes_is_dropped() {
     assert!(story.app.layers.is_empty() && story.asked().is_empty(), "{}", story.text());
     story.pass(Duration::from_secs(1));
     story.keys("?");
-    assert_eq!(story.app.layers.len(), 1, "later keys mean something again");
+    assert_eq!(story.app.layers.len(), 1, "later keys work again");
 }
 
 #[test]
-fn a_menu_that_an_answer_opens_waits_below_a_form() {
+fn a_menu_opened_by_a_response_waits_until_the_form_is_closed() {
     let mut story = Story::settled(80, 24);
     on_artifacts(&mut story);
     story.keys("jjd2n");
@@ -151,14 +151,14 @@ fn a_menu_that_an_answer_opens_waits_below_a_form() {
     story.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
     story.asked();
     story.keys("\to");
-    assert_eq!(story.asked(), [], "the letter is part of a name: {}", story.text());
+    assert_eq!(story.asked(), [], "the letter is typed into the form: {}", story.text());
     assert!(story.text().contains("New repository"), "{}", story.text());
     story.keys("\x1by");
     assert!(story.text().contains("dist-linux.zip exists"), "{}", story.text());
 }
 
 #[test]
-fn nothing_acts_on_a_terminal_that_shows_nothing() {
+fn keys_except_quit_do_nothing_on_a_terminal_that_is_too_small() {
     let mut story = Story::settled(80, 24);
     on_hooks(&mut story);
     story.tell(Msg::Resized(Size::new(20, 5)));
@@ -247,14 +247,14 @@ fn no_command_acts_on_an_object_that_is_neither_visible_nor_named() {
 }
 
 #[test]
-fn a_command_without_its_object_asks_which_one() {
+fn a_command_without_an_object_asks_which_one() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     story.keys("1:hook off\n");
     assert!(story.text().contains("Which hook?") && story.text().contains("https://ci.example.net/hook"));
     story.asked();
     story.keys("\n");
-    assert_eq!(story.asked(), [], "Enter alone picks none");
+    assert_eq!(story.asked(), [], "Enter alone selects no hook");
     story.press(Key::Down);
     story.press(Key::Down);
     story.keys("\n");
@@ -265,7 +265,7 @@ fn a_command_without_its_object_asks_which_one() {
 }
 
 #[test]
-fn on_and_off_do_what_they_say_however_often() {
+fn hook_on_and_hook_off_set_the_state_and_never_toggle_it() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
     for (line, id, active) in [("hook off 15", 15, false), ("hook on 15", 15, true), ("hook on 12", 12, true)] {
@@ -277,7 +277,7 @@ fn on_and_off_do_what_they_say_however_often() {
     }
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Done)));
     assert!(story.text().contains("Hook 12 was already on"), "{}", story.text());
-    // On its own screen the visible selection is meant, and a hook that is off stays off.
+    // On the hooks screen the command applies to the row under the cursor; a hook that is off stays off.
     story.keys("3");
     story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
     story.asked();
@@ -287,7 +287,7 @@ fn on_and_off_do_what_they_say_however_often() {
 }
 
 #[test]
-fn lines_have_the_words_and_flags_of_the_shell() {
+fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
     let mut story = Story::settled(120, 40);
     story.asked();
     story.keys(":repo create infra/tool --private --description 'an edge tool'\n");
@@ -313,7 +313,7 @@ fn lines_have_the_words_and_flags_of_the_shell() {
 }
 
 #[test]
-fn commands_and_keys_are_found_by_other_words_on_any_screen() {
+fn help_and_palette_find_commands_of_any_screen_by_synonyms() {
     for (word, found) in [
         ("undo", "Undo"),
         ("resend", "Redeliver"),

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Names of the tabs.
-const PARTS: [&str; 4] = ["Summary", "Request", "Response", "Tries"];
+const PARTS: [&str; 4] = ["Summary", "Request", "Response", "Attempts"];
 
 /// A delivery in the inspector.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Inspector {
     /// Describes when the daemon tries the delivery again.
     pub(super) fn next_try(&self, clock: &Clock) -> Option<String> {
         let next = self.detail.as_ref()?.delivery.next_attempt_at.as_ref()?;
-        Some(format!("next try {} - R now", clock.time(next)))
+        Some(format!("retry at {} - R now", clock.time(next)))
     }
 
     /// Searches in the shown tab.
@@ -242,7 +242,7 @@ fn outcome(delivery: &Delivery) -> (String, Role) {
         return ("no attempts yet".to_owned(), code.role);
     }
     let millis = words::count(delivery_rows::millis(delivery.duration));
-    (format!("{} in {millis} ms  try {}", code.text, delivery.attempts), code.role)
+    (format!("{} in {millis} ms  attempt {}", code.text, delivery.attempts), code.role)
 }
 
 /// Splits a line into parts of at most `room` cells. Continuation parts are aligned with the value.
@@ -265,7 +265,7 @@ mod tests {
     use super::hung;
 
     #[test]
-    fn what_does_not_fit_goes_on_below_its_value() {
+    fn long_lines_wrap_with_continuations_aligned_to_the_value() {
         let line = "why      connect: connection refused";
         assert_eq!(hung(line, 40), [line]);
         assert_eq!(hung(line, 28), ["why      connect: connection", "         refused"]);

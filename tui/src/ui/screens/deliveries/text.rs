@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_holds_no_signature_and_nothing_that_a_shell_reads() {
+    fn a_curl_command_omits_signatures_and_quotes_shell_characters() {
         let mut detail = DeliveryDetail { url: "https://h/x?a=1&b".into(), ..DeliveryDetail::default() };
         for (name, value) in [
             ("X-Hub-Signature-256", "sha256=00"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_yet_says_so() {
+    fn unsent_requests_and_missing_responses_are_labeled() {
         let form = Body { as_hex: false, wraps: true };
         let mut detail = DeliveryDetail::default();
         let first = |lines: Lines| lines[0].1.clone();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_only_what_a_terminal_can_show() {
+    fn bodies_that_are_not_printable_text_are_shown_as_bytes() {
         assert_eq!(as_text("größe\t1\r\n".as_bytes()), Some("größe\t1\r\n"));
         for binary in [&[0xff, 0xfe][..], b"a\0b", &[0xc3, 0x28], &[7]] {
             assert_eq!(as_text(binary), None, "{binary:?}");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_shown_sixteen_a_line() {
+    fn bytes_are_shown_sixteen_per_line() {
         let lines: Vec<String> = hex_lines(b"0123456789abcdef\n").collect();
         assert_eq!(lines[0], "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef");
         assert_eq!(lines[1], format!("00000010  {:<47}  .", "0a"));

@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_nearly_right_is_guessed() {
+    fn invalid_hook_urls_are_refused_with_a_hint() {
         assert_eq!(url("https://h/x"), None);
         let guess = url("https//ci.example.net/hook").unwrap();
         assert_eq!(guess, "not an absolute URL; did you mean https://ci.example.net/hook ?");

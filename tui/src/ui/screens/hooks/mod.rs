@@ -116,7 +116,7 @@ impl Hooks {
         if self.place == HookOwner::Any { HookOwner::Admin } else { self.place.clone() }
     }
 
-    /// Returns the highest listed ID, to recognise new hooks.
+    /// Returns the highest listed ID, to recognize new hooks.
     fn highest(&self) -> i64 {
         self.all.iter().map(|hook| hook.id).max().unwrap_or(0)
     }

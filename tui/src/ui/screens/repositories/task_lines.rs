@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_keeps_its_share_and_cuts_the_name() {
+    fn a_progress_line_truncates_the_name_and_keeps_the_percentage() {
         let mut one = ProgressLine {
             what: "migrate",
             name: "data/lake2".into(),

@@ -165,7 +165,7 @@ pub(super) fn nowhere() -> Problem {
 }
 
 pub(super) fn refused() -> Problem {
-    Problem::new(ProblemKind::Unauthorised, "loading the status: token expired (401)")
+    Problem::new(ProblemKind::Unauthorized, "loading the status: token expired (401)")
 }
 
 pub(super) fn broken() -> Problem {
