@@ -50,16 +50,17 @@ async fn every_route_answers_each_credential_with_the_status_in_the_table() {
     routes.sort_by_key(|route| *route == ("delete", "/api/v1/token"));
     let mut wrong = String::new();
     for (word, path) in routes {
-        let got = stage.row(word, path).await;
+        let actual = stage.row(word, path).await;
         let row = expected.get(&(word, path)).cloned().unwrap_or_default();
-        let agrees = row.len() == got.len() && row.iter().zip(&got).all(|(want, got)| got == "-" || want == got);
+        let agrees =
+            row.len() == actual.len() && row.iter().zip(&actual).all(|(want, actual)| actual == "-" || want == actual);
         if !agrees {
-            let _ = writeln!(wrong, "{:<75} {}", format!("{word} {path}"), got.join(" "));
+            let _ = writeln!(wrong, "{:<75} {}", format!("{word} {path}"), actual.join(" "));
         }
     }
     assert!(wrong.is_empty(), "lines of access_matrix.txt that are missing or different:\n{wrong}");
-    let gone: Vec<_> = expected.keys().filter(|route| !ROUTES.contains(route)).collect();
-    assert!(gone.is_empty(), "lines without a route: {gone:?}");
+    let obsolete: Vec<_> = expected.keys().filter(|route| !ROUTES.contains(route)).collect();
+    assert!(obsolete.is_empty(), "lines without a route: {obsolete:?}");
 }
 
 pub(crate) fn table() -> BTreeMap<(&'static str, &'static str), Vec<String>> {
@@ -98,11 +99,11 @@ impl Stage {
         }
         let team = world.admin("get", "/orgs/acme", Value::Null, 200).await["id"].to_string();
         let body = json!({ "repo": "octo/hidden" });
-        let begun = world.farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
+        let started = world.farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
         let job = Job {
-            run_id: begun["run_id"].as_i64().expect("a number"),
-            job_id: begun["job_id"].as_i64().expect("a number"),
-            token: begun["token"].as_str().expect("text").to_owned(),
+            run_id: started["run_id"].as_i64().expect("a number"),
+            job_id: started["job_id"].as_i64().expect("a number"),
+            token: started["token"].as_str().expect("text").to_owned(),
             env: Vec::new(),
         };
         let artifact = world.farrier.upload(&job, "log", b"x").await;
@@ -118,12 +119,12 @@ impl Stage {
             let config = json!({ "url": "http://203.0.113.9/", "content_type": "json" });
             let body = json!({ "type": "gitea", "active": true, "config": config });
             let path = route.replace("{owner}/{repo}", "octo/hidden").replace("{org}", "acme");
-            let made = if caller.is_empty() {
+            let created = if caller.is_empty() {
                 world.admin("post", &path, body, 201).await
             } else {
                 world.ask(caller, "post", &path, body).await.json()
             };
-            hooks.push((route, made["id"].to_string()));
+            hooks.push((route, created["id"].to_string()));
         }
         // This route finds a hook of any owner by its id. The test uses the repository's hook.
         hooks.push(("/farrier/v1/hooks/", hooks[1].1.clone()));
@@ -145,8 +146,8 @@ impl Stage {
         for n in 0..WHO.len() {
             let scene = scene(word, path, n);
             if let Some((word, path, body)) = scene.before {
-                let made = self.world.farrier.admin(method(word), &self.fill(&path), body).await;
-                assert!(made.status < 300, "{word} {path}: {made:?}");
+                let created = self.world.farrier.admin(method(word), &self.fill(&path), body).await;
+                assert!(created.status < 300, "{word} {path}: {created:?}");
             }
             let word = if word == "any" { "post" } else { word };
             let path = self.fill(&scene.path);

@@ -278,8 +278,8 @@ async fn the_exit_code_of_check_data_reports_the_result() {
     assert!(!farrier.data_dir().exists(), "a check creates nothing");
 
     farrier.start().await;
-    let made = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"demo"}"#).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"demo"}"#).await;
+    assert_eq!(created.status, 201, "{created:?}");
     let running = farrier.check_data(&["--json"]).await;
     assert_eq!((running.status.code(), running.stdout.as_slice()), (Some(1), &b""[..]), "{running:?}");
     assert!(String::from_utf8_lossy(&running.stderr).contains("another farrierd uses the data directory"));

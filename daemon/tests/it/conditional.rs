@@ -63,15 +63,15 @@ async fn the_second_of_two_concurrent_edits_of_a_repository_is_refused() {
     farrier.repository("tool").await;
     let client = client(&farrier);
     let path = "admin/tool".parse().expect("a path");
-    let seen = client.repository_tagged(&path).await.expect("a repository");
+    let observed = client.repository_tagged(&path).await.expect("a repository");
     let edit =
         |description: &str| EditRepository { description: Some(description.into()), ..EditRepository::default() };
-    let first = client.edit_repository_if_match(&path, &edit("one"), seen.tag.as_ref()).await.expect("an edit");
+    let first = client.edit_repository_if_match(&path, &edit("one"), observed.tag.as_ref()).await.expect("an edit");
     for refused in [edit("two"), EditRepository::default()] {
-        let refused = client.edit_repository_if_match(&path, &refused, seen.tag.as_ref()).await;
+        let refused = client.edit_repository_if_match(&path, &refused, observed.tag.as_ref()).await;
         assert!(refused.as_ref().is_err_and(ClientError::is_changed), "{refused:?}");
     }
-    let refused = client.delete_repository_if_match(&path, seen.tag.as_ref()).await;
+    let refused = client.delete_repository_if_match(&path, observed.tag.as_ref()).await;
     assert!(refused.as_ref().is_err_and(ClientError::is_changed), "{refused:?}");
     let now = client.repository_tagged(&path).await.expect("a repository");
     assert_eq!((now.value.description.as_str(), &now.tag), ("one", &first.tag));
@@ -112,14 +112,14 @@ async fn deliveries_and_pushes_change_the_response_but_do_not_fail_if_match() {
     let farrier = TestDaemon::over_store(store.clone()).await;
     farrier.repository("tool").await;
     let repository = "/api/v1/repos/admin/tool";
-    let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", hook()).await.json();
-    let hook = format!("/api/v1/admin/hooks/{}", made["id"]);
+    let created = farrier.admin(Method::POST, "/api/v1/admin/hooks", hook()).await.json();
+    let hook = format!("/api/v1/admin/hooks/{}", created["id"]);
     let mut tags = Vec::new();
     for path in [repository, &hook] {
         tags.push(farrier.admin(Method::GET, path, Value::Null).await.header("etag").to_owned());
     }
 
-    let id = made["id"].as_u64().expect("a number");
+    let id = created["id"].as_u64().expect("a number");
     store
         .write(async |tx: Tx| {
             hooks::put_state(&tx, id, &HookState { last_status: 500, failures: 3, ..HookState::default() });

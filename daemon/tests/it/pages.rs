@@ -32,8 +32,8 @@ async fn populated() -> TestDaemon {
             }),
         ),
     ] {
-        let made = farrier.admin(Method::POST, path, body).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = farrier.admin(Method::POST, path, body).await;
+        assert_eq!(created.status, 201, "{created:?}");
     }
     let token = farrier.token("admin", &["all"]).await;
     let work = Client::init(farrier.scratch().join("work"));
@@ -70,8 +70,8 @@ fn addresses(root: &str, value: &Value, field: &str, found: &mut Vec<(String, St
 #[tokio::test(flavor = "multi_thread")]
 async fn every_url_in_a_response_can_be_opened() {
     let farrier = populated().await;
-    let shown = farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.json();
-    let clone_url = shown["clone_url"].as_str().expect("text");
+    let fetched = farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.json();
+    let clone_url = fetched["clone_url"].as_str().expect("text");
     let root = clone_url.strip_suffix("/admin/demo.git").expect("the clone URL of the repository").to_owned();
     let repository = "/api/v1/repos/admin/demo";
     let mut begin: Vec<String> = ["", "/branches", "/tags", "/commits", "/contents", "/contents/dir", "/git/refs"]
@@ -90,18 +90,18 @@ async fn every_url_in_a_response_can_be_opened() {
     for row in deliveries.as_array().expect("a list") {
         begin.push(format!("/api/farrier/v1/deliveries/{}", row["id"]));
     }
-    let mut seen: BTreeMap<String, u16> = BTreeMap::new();
+    let mut observed: BTreeMap<String, u16> = BTreeMap::new();
     let mut fields: BTreeMap<String, usize> = BTreeMap::new();
     let mut queue: VecDeque<(String, String)> = begin.into_iter().map(|path| (path, "begin".to_owned())).collect();
     while let Some((path, field)) = queue.pop_front() {
-        if seen.contains_key(&path) {
+        if observed.contains_key(&path) {
             continue;
         }
-        assert!(seen.len() < ADDRESSES_MAX, "the responses contain too many URLs: {fields:?}");
+        assert!(observed.len() < ADDRESSES_MAX, "the responses contain too many URLs: {fields:?}");
         let answer = farrier.admin(Method::GET, &path, Value::Null).await;
         let exists = matches!(answer.status, 200 | 302 | 401 | 405);
         assert!(exists, "{field} leads to {path}: {} {}", answer.status, answer.text());
-        seen.insert(path, answer.status);
+        observed.insert(path, answer.status);
         *fields.entry(field).or_default() += 1;
         if answer.status == 200 && answer.header("content-type").starts_with("application/json") {
             let mut found = Vec::new();

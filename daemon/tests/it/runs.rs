@@ -68,9 +68,9 @@ async fn cancelling_a_run_ends_its_jobs_and_tokens_and_emits_events() {
 
     let cancelled = cancel(&farrier, &first).await;
     assert_eq!(cancelled.status, 200, "{cancelled:?}");
-    let shown = cancelled.json();
-    assert_eq!((&shown["status"], &shown["conclusion"]), (&json!("completed"), &json!("cancelled")), "{shown}");
-    for job in shown["jobs"].as_array().expect("jobs") {
+    let fetched = cancelled.json();
+    assert_eq!((&fetched["status"], &fetched["conclusion"]), (&json!("completed"), &json!("cancelled")), "{fetched}");
+    for job in fetched["jobs"].as_array().expect("jobs") {
         let expected = if job["id"] == ended.job_id { "success" } else { "cancelled" };
         assert_eq!(job["conclusion"], expected, "{job}");
     }

@@ -8,11 +8,11 @@ use crate::support::{TestDaemon, send};
 #[tokio::test]
 async fn version_and_health_are_served_on_both_listeners() {
     let farrier = TestDaemon::start().await;
-    for over in [farrier.tcp(), farrier.unix()] {
-        let version = send(&over, Method::GET, "/api/v1/version", &[], "").await;
+    for server in [farrier.tcp(), farrier.unix()] {
+        let version = send(&server, Method::GET, "/api/v1/version", &[], "").await;
         assert_eq!(version.status, 200);
         assert!(version.json()["version"].as_str().expect("text").starts_with("1.24.0+farrier-"));
-        let health = send(&over, Method::GET, "/api/healthz", &[], "").await;
+        let health = send(&server, Method::GET, "/api/healthz", &[], "").await;
         assert_eq!((health.status, health.json()["status"].as_str()), (200, Some("pass")));
     }
 }

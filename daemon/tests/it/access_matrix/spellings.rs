@@ -6,7 +6,7 @@ use http::{HeaderMap, Method};
 use serde_json::Value;
 
 use super::{Stage, WHO, scene};
-use crate::support::{Answer, Over, send};
+use crate::support::{Answer, ServerAddress, send};
 
 /// Routes that are left out: their response changes with every request, does not end, or has a signed path.
 const EXCEPT: [&str; 4] =
@@ -45,7 +45,8 @@ async fn every_route_answers_alike_in_every_spelling_and_on_every_listener() {
     // Without this header, the event route would start a stream that does not end.
     let headers = [("authorization", authorization.as_str()), ("accept", "application/json")];
     let (tcp, unix) = (stage.world.farrier.tcp(), stage.world.farrier.unix());
-    let ask = async |over: &Over, method, path: &str| comparable(&send(over, method, path, &headers, "").await);
+    let ask =
+        async |server: &ServerAddress, method, path: &str| comparable(&send(server, method, path, &headers, "").await);
     let mut wrong = Vec::new();
     for (word, path) in ROUTES {
         if *word != "get" || EXCEPT.contains(path) {

@@ -17,16 +17,19 @@ async fn gitea_js_manages_users_organizations_and_tokens() {
     }
     let mut node = command("node");
     node.arg("accounts.mjs").current_dir(home());
-    let (world, seen) = run(node).await;
-    assert_eq!((&seen["me"], &seen["user"]["login"]), (&"boss".into(), &"js-user".into()));
-    assert_eq!((&seen["edited"], &seen["found"]), (&"J. S.".into(), &json!(["js-user"])));
-    assert_eq!((&seen["org"]["visibility"], &seen["orgs"]), (&"private".into(), &json!(["js-org"])));
-    assert_eq!((&seen["members"], &seen["isMember"], &seen["taken"]), (&json!(["js-user"]), &json!(204), &json!(422)));
-    assert_eq!(seen["token"]["sha1"].as_str().expect("text").len(), 40);
-    assert_eq!((&seen["tokens"], &seen["untoken"]), (&json!(["ci"]), &json!(204)));
-    assert_eq!((&seen["renamed"], &seen["moved"]), (&json!(204), &"js-two".into()));
-    assert_eq!((&seen["unorg"], &seen["deleted"], &seen["gone"]), (&json!(204), &json!(204), &json!(404)));
-    assert!(seen["licenses"].as_array().expect("a list").contains(&"MIT".into()));
+    let (world, results) = run(node).await;
+    assert_eq!((&results["me"], &results["user"]["login"]), (&"boss".into(), &"js-user".into()));
+    assert_eq!((&results["edited"], &results["found"]), (&"J. S.".into(), &json!(["js-user"])));
+    assert_eq!((&results["org"]["visibility"], &results["orgs"]), (&"private".into(), &json!(["js-org"])));
+    assert_eq!(
+        (&results["members"], &results["isMember"], &results["taken"]),
+        (&json!(["js-user"]), &json!(204), &json!(422))
+    );
+    assert_eq!(results["token"]["sha1"].as_str().expect("text").len(), 40);
+    assert_eq!((&results["tokens"], &results["untoken"]), (&json!(["ci"]), &json!(204)));
+    assert_eq!((&results["renamed"], &results["moved"]), (&json!(204), &"js-two".into()));
+    assert_eq!((&results["unorg"], &results["deleted"], &results["gone"]), (&json!(204), &json!(204), &json!(404)));
+    assert!(results["licenses"].as_array().expect("a list").contains(&"MIT".into()));
     assert_eq!(world.get("", "/users/js-user").await.0, 404);
 }
 
@@ -36,17 +39,20 @@ async fn pyforgejo_manages_users_organizations_and_tokens() {
     let Some(python) = python().await else { return };
     let mut script = command(python.join("python"));
     script.arg("accounts.py").current_dir(home());
-    let (_world, seen) = run(script).await;
-    assert_eq!(seen["user"], json!({ "login": "py-user", "created": true, "active": true }));
-    assert_eq!((&seen["edited"], &seen["found"]), (&json!(["P. Y.", "limited"]), &json!(["py-user"])));
-    assert_eq!(seen["org"], json!({ "name": "py-org", "visibility": "public", "description": "a" }));
-    assert_eq!((&seen["edited_org"], &seen["orgs"]), (&"a".into(), &json!(["py-org"])));
-    assert_eq!((&seen["teams"], &seen["permissions"], &seen["taken"]), (&json!(["Owners"]), &json!(true), &json!(422)));
-    assert_eq!(seen["token"], json!({ "length": 40, "scopes": ["write:repository", "read:user"] }));
-    assert_eq!((&seen["tokens"], &seen["untoken"]), (&json!([["ci", ""]]), &json!(0)));
-    assert_eq!((&seen["renamed"], &seen["moved"]), (&json!(0), &"py-two".into()));
-    assert_eq!((&seen["unorg"], &seen["deleted"], &seen["gone"]), (&json!(0), &json!(0), &json!(404)));
-    assert_eq!(seen["templates"], true);
+    let (_world, results) = run(script).await;
+    assert_eq!(results["user"], json!({ "login": "py-user", "created": true, "active": true }));
+    assert_eq!((&results["edited"], &results["found"]), (&json!(["P. Y.", "limited"]), &json!(["py-user"])));
+    assert_eq!(results["org"], json!({ "name": "py-org", "visibility": "public", "description": "a" }));
+    assert_eq!((&results["edited_org"], &results["orgs"]), (&"a".into(), &json!(["py-org"])));
+    assert_eq!(
+        (&results["teams"], &results["permissions"], &results["taken"]),
+        (&json!(["Owners"]), &json!(true), &json!(422))
+    );
+    assert_eq!(results["token"], json!({ "length": 40, "scopes": ["write:repository", "read:user"] }));
+    assert_eq!((&results["tokens"], &results["untoken"]), (&json!([["ci", ""]]), &json!(0)));
+    assert_eq!((&results["renamed"], &results["moved"]), (&json!(0), &"py-two".into()));
+    assert_eq!((&results["unorg"], &results["deleted"], &results["gone"]), (&json!(0), &json!(0), &json!(404)));
+    assert_eq!(results["templates"], true);
 }
 
 /// Runs `client` against a new daemon. Its arguments are the daemon's address and an administrator's token.

@@ -43,8 +43,8 @@ async fn users_and_organizations_share_one_namespace() {
 #[tokio::test]
 async fn only_owners_edit_an_organization() {
     let (world, owner, stranger) = world().await;
-    let made = json!({ "username": "acme", "full_name": "Acme", "email": "a@example.org", "visibility": "limited" });
-    assert_eq!(world.status(&owner, "post", "/orgs", made).await, 201);
+    let created = json!({ "username": "acme", "full_name": "Acme", "email": "a@example.org", "visibility": "limited" });
+    assert_eq!(world.status(&owner, "post", "/orgs", created).await, 201);
     let edited = world.ask(&owner, "patch", "/orgs/acme", json!({ "description": "d" })).await.json();
     assert_eq!((&edited["full_name"], &edited["description"]), (&"Acme".into(), &"d".into()));
     assert_eq!((&edited["email"], &edited["visibility"]), (&"a@example.org".into(), &"limited".into()));
@@ -117,9 +117,9 @@ async fn an_administrator_can_forbid_a_user_to_create_organizations() {
     let (world, owner, _) = world().await;
     world.admin("patch", "/admin/users/octo", json!({ "allow_create_organization": false }), 200).await;
     assert_eq!(world.status(&owner, "post", "/orgs", json!({ "username": "acme" })).await, 403);
-    let made =
+    let created =
         world.admin("post", "/admin/users/octo/orgs", json!({ "username": "acme", "email": "a@b.c" }), 201).await;
-    assert_eq!(made["email"], "a@b.c");
+    assert_eq!(created["email"], "a@b.c");
     assert_eq!(names(&world.get(&owner, "/user/orgs").await.1, "name"), ["acme"]);
     world.admin("post", "/admin/users/nobody/orgs", json!({ "username": "x" }), 404).await;
 }

@@ -68,12 +68,12 @@ async fn head_wrong_methods_and_path_spellings_are_handled() {
 #[tokio::test]
 async fn malformed_bodies_are_refused_and_change_nothing() {
     let world = World::new().await;
-    let over = world.farrier.unix();
+    let server = world.farrier.unix();
     let large = format!("{{\"username\":\"{}\"}}", "x".repeat(2 << 20));
     for (body, status) in [("{", 422), ("[]", 422), ("", 422), ("{\"username\":5}", 422), (large.as_str(), 413)] {
         for route in ["/api/v1/orgs", "/api/v1/admin/users"] {
             let headers = [("content-type", "application/json")];
-            let answer = send(&over, Method::POST, route, &headers, body.to_owned()).await;
+            let answer = send(&server, Method::POST, route, &headers, body.to_owned()).await;
             assert_eq!((answer.status, answer.json()["message"].is_string()), (status, true), "{route} {body:.20}");
         }
     }
@@ -102,7 +102,7 @@ async fn the_unix_socket_answers_like_tcp() {
     ];
     for path in paths {
         let tcp = world.ask(&token, "get", path, Value::Null).await;
-        let unix = world.ask_over(&world.farrier.unix(), &token, "get", path, Value::Null).await;
+        let unix = world.ask_at(&world.farrier.unix(), &token, "get", path, Value::Null).await;
         let plain = |answer: &crate::support::Answer| {
             let mut json = answer.json();
             if let Some(object) = json.as_object_mut() {
@@ -112,6 +112,6 @@ async fn the_unix_socket_answers_like_tcp() {
         };
         assert_eq!(plain(&tcp), plain(&unix), "{path}");
     }
-    let wrong = world.ask_over(&world.farrier.unix(), "token 0", "get", "/user", Value::Null).await;
+    let wrong = world.ask_at(&world.farrier.unix(), "token 0", "get", "/user", Value::Null).await;
     assert_eq!(wrong.status, 401, "the token in the request overrides the peer");
 }

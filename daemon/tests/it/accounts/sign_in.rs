@@ -143,8 +143,8 @@ async fn change_password(world: &World, who: &str, old: &str, new: &str) -> (u16
     let body = json!({ "old_password": old, "new_password": new }).to_string();
     let mut headers = vec![("content-type", "application/json")];
     headers.extend((!who.is_empty()).then_some(("authorization", who)));
-    let over = if who.is_empty() { world.farrier.unix() } else { world.farrier.tcp() };
-    let answer = send(&over, Method::PUT, "/api/farrier/v1/user/password", &headers, body).await;
+    let server = if who.is_empty() { world.farrier.unix() } else { world.farrier.tcp() };
+    let answer = send(&server, Method::PUT, "/api/farrier/v1/user/password", &headers, body).await;
     let message = if answer.body.is_empty() { String::new() } else { answer.json()["message"].to_string() };
     (answer.status, message)
 }

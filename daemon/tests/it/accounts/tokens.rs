@@ -13,21 +13,21 @@ async fn a_token_is_shown_once_and_deleted_by_id_or_name() {
     world.user("octo").await;
     let me = basic("octo", PASSWORD);
     let create = async |body: Value| world.ask(&me, "post", "/users/octo/tokens", body).await;
-    let made = create(json!({ "name": "ci", "scopes": ["write:repository"] })).await;
-    let clear = made.json()["sha1"].as_str().expect("text").to_owned();
-    assert_eq!((made.status, clear.len()), (201, 40));
+    let created = create(json!({ "name": "ci", "scopes": ["write:repository"] })).await;
+    let clear = created.json()["sha1"].as_str().expect("text").to_owned();
+    assert_eq!((created.status, clear.len()), (201, 40));
     assert!(clear.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));
-    assert!(clear.ends_with(made.json()["token_last_eight"].as_str().expect("text")));
+    assert!(clear.ends_with(created.json()["token_last_eight"].as_str().expect("text")));
     for (name, scopes) in [("ci", json!(["all"])), ("x", json!([])), ("x", json!(["fly"])), ("", json!(["all"]))] {
         assert_eq!(create(json!({ "name": name, "scopes": scopes })).await.status, 400, "{name} {scopes}");
     }
     create(json!({ "name": "two words", "scopes": ["all"] })).await;
     let list = world.ask(&me, "get", "/users/octo/tokens", Value::Null).await;
     assert_eq!(list.header("x-total-count"), "2");
-    let shown = list.json();
-    assert_eq!((&shown[0]["name"], &shown[1]["name"]), (&"two words".into(), &"ci".into()), "newest first");
-    assert_eq!((&shown[0]["sha1"], &shown[1]["sha1"]), (&"".into(), &"".into()));
-    let by_id = format!("/users/octo/tokens/{}", shown[1]["id"]);
+    let fetched = list.json();
+    assert_eq!((&fetched[0]["name"], &fetched[1]["name"]), (&"two words".into(), &"ci".into()), "newest first");
+    assert_eq!((&fetched[0]["sha1"], &fetched[1]["sha1"]), (&"".into(), &"".into()));
+    let by_id = format!("/users/octo/tokens/{}", fetched[1]["id"]);
     for path in [by_id.as_str(), "/users/octo/tokens/two%20words"] {
         assert_eq!(world.status(&me, "delete", path, Value::Null).await, 204, "{path}");
         assert_eq!(world.status(&me, "delete", path, Value::Null).await, 404, "{path}");
@@ -170,13 +170,13 @@ async fn a_token_reads_and_deletes_itself_and_expires() {
     world.user("octo").await;
     let fields = json!({ "scopes": ["read:user"], "expires_at": "2026-01-02T04:04:05Z" });
     let token = format!("token {}", world.token_with("octo", fields).await);
-    let (status, shown) = world.get(&token, "/token").await;
-    assert_eq!((status, &shown["user"]["login"], &shown["scopes"]), (200, &"octo".into(), &json!(["read:user"])));
+    let (status, fetched) = world.get(&token, "/token").await;
+    assert_eq!((status, &fetched["user"]["login"], &fetched["scopes"]), (200, &"octo".into(), &json!(["read:user"])));
     assert_eq!(
-        (&shown["created_at"], &shown["last_used_at"]),
+        (&fetched["created_at"], &fetched["last_used_at"]),
         (&"2026-01-02T03:04:05Z".into(), &"2026-01-02T03:04:05Z".into())
     );
-    assert_eq!(shown["expires_at"], "2026-01-02T04:04:05Z");
+    assert_eq!(fetched["expires_at"], "2026-01-02T04:04:05Z");
     assert_eq!(world.get(&basic("octo", PASSWORD), "/token").await.0, 404);
     assert_eq!(world.get("", "/token").await.0, 401);
     world.farrier.clock.advance_ms(3_600_000);

@@ -25,13 +25,14 @@ async fn a_new_account_is_validated_and_must_change_its_password() {
     ] {
         world.admin("post", "/admin/users", user(fields), status).await;
     }
-    let made = world.admin("post", "/admin/users", user(json!({})), 201).await;
-    assert_eq!((&made["login"], &made["active"]), (&"octo".into(), &true.into()));
+    let created = world.admin("post", "/admin/users", user(json!({})), 201).await;
+    assert_eq!((&created["login"], &created["active"]), (&"octo".into(), &true.into()));
     let closed = world.get(&basic("octo", PASSWORD), "/user").await;
     assert_eq!(closed.0, 403, "{closed:?}");
     world.admin("post", "/admin/users", user(json!({ "username": "OCTO", "email": "b@example.org" })), 422).await;
-    let taken = world.admin("post", "/admin/users", user(json!({ "username": "two", "email": "O@example.org" })), 422);
-    assert!(taken.await["message"].as_str().expect("text").contains("e-mail already in use"));
+    let conflict =
+        world.admin("post", "/admin/users", user(json!({ "username": "two", "email": "O@example.org" })), 422);
+    assert!(conflict.await["message"].as_str().expect("text").contains("e-mail already in use"));
     world.admin("patch", "/admin/users/octo", json!({ "must_change_password": false }), 200).await;
     assert_eq!(world.get(&basic("octo", PASSWORD), "/user").await.1["login"], "octo");
 }
@@ -80,15 +81,15 @@ async fn users_are_visible_according_to_their_visibility() {
     let stranger = format!("token {}", world.token("open", &["all"]).await);
     let shut = format!("token {}", world.token("shut", &["all"]).await);
     let narrow = format!("token {}", world.token("shut", &["all", "public-only"]).await);
-    for (who, seen) in [
+    for (who, observed) in [
         ("", vec!["admin", "open"]),
         (stranger.as_str(), vec!["admin", "open", "half"]),
         (shut.as_str(), vec!["admin", "open", "half", "shut"]),
         (narrow.as_str(), vec!["admin", "open"]),
     ] {
-        assert_eq!(names(&world.get(who, "/users/search").await.1["data"], "login"), seen, "{who}");
+        assert_eq!(names(&world.get(who, "/users/search").await.1["data"], "login"), observed, "{who}");
         for name in ["open", "half", "shut"] {
-            let expected = if seen.contains(&name) { 200 } else { 404 };
+            let expected = if observed.contains(&name) { 200 } else { 404 };
             assert_eq!(world.get(who, &format!("/users/{name}")).await.0, expected, "{who} {name}");
         }
     }
@@ -169,7 +170,7 @@ async fn an_account_that_owns_something_cannot_be_deleted() {
         assert_eq!(answer.status, 422, "{name}");
         assert!(answer.json()["message"].as_str().expect("text").contains(reason), "{answer:?}");
     }
-    let gone = world.token("octo", &["all"]).await;
+    let deleted = world.token("octo", &["all"]).await;
     world.admin("post", "/admin/users/octo/orgs", json!({ "username": "shared" }), 201).await;
     let team = world.admin("get", "/orgs/shared/teams", Value::Null, 200).await[0]["id"].clone();
     world.admin("put", &format!("/teams/{team}/members/helper"), Value::Null, 204).await;
@@ -177,7 +178,7 @@ async fn an_account_that_owns_something_cannot_be_deleted() {
     assert_eq!(world.get("", "/users/octo").await.0, 404);
     assert_eq!(world.get("", "/orgs/acme").await.0, 404, "octo was its only owner");
     assert_eq!(names(&world.get("", "/orgs/shared/members").await.1, "login"), ["helper"]);
-    assert_eq!(world.get(&format!("token {gone}"), "/version").await.0, 401);
+    assert_eq!(world.get(&format!("token {deleted}"), "/version").await.0, 401);
     assert_eq!(world.status(&boss, "delete", "/admin/users/octo", Value::Null).await, 404);
     world.user("octo").await;
 }

@@ -4,7 +4,7 @@ use farrierd::{clock::Clock, config::Config};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Over, TestDaemon, send};
+use crate::support::{Answer, ServerAddress, TestDaemon, send};
 
 /// The password of every account.
 pub const PASSWORD: &str = "correct horse";
@@ -64,8 +64,8 @@ impl World {
     pub async fn token_with(&self, user: &str, fields: Value) -> String {
         let mut body = fields;
         body["name"] = format!("t{}", hex::encode(rand())).into();
-        let made = self.admin("post", &format!("/users/{user}/tokens"), body, 201).await;
-        made["sha1"].as_str().expect("text").to_owned()
+        let created = self.admin("post", &format!("/users/{user}/tokens"), body, 201).await;
+        created["sha1"].as_str().expect("text").to_owned()
     }
 
     /// Sends a request over the Unix socket, as the operator, and checks its status. Returns the body.
@@ -77,17 +77,24 @@ impl World {
 
     /// Sends a request over TCP with this Authorization header, or without the header if it is empty.
     pub async fn ask(&self, authorization: &str, word: &str, path: &str, body: Value) -> Answer {
-        self.ask_over(&self.farrier.tcp(), authorization, word, path, body).await
+        self.ask_at(&self.farrier.tcp(), authorization, word, path, body).await
     }
 
     /// Like [`World::ask`], over the given listener.
-    pub async fn ask_over(&self, over: &Over, authorization: &str, word: &str, path: &str, body: Value) -> Answer {
+    pub async fn ask_at(
+        &self,
+        server: &ServerAddress,
+        authorization: &str,
+        word: &str,
+        path: &str,
+        body: Value,
+    ) -> Answer {
         let mut headers = vec![("content-type", "application/json")];
         if !authorization.is_empty() {
             headers.push(("authorization", authorization));
         }
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        send(over, method(word), &format!("/api/v1{path}"), &headers, body).await
+        send(server, method(word), &format!("/api/v1{path}"), &headers, body).await
     }
 
     /// Sends a GET over TCP. Returns the status and the body.

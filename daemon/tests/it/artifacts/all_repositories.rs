@@ -13,8 +13,8 @@ const OWN: &str = "/api/farrier/v1";
 async fn public_and_private() -> (TestDaemon, Job, Job) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
     farrier.repository("open").await;
-    let made = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
-    assert_eq!(made.status, 201);
+    let created = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
+    assert_eq!(created.status, 201);
     let (open, hidden) = (farrier.begin("open", None).await, farrier.begin("hidden", None).await);
     (farrier, open, hidden)
 }
@@ -98,9 +98,9 @@ async fn artifact_pages_hold_only_artifacts_that_the_caller_may_read() {
 async fn an_artifact_shows_its_repository_run_and_job() {
     let (farrier, _, _) = public_and_private().await;
     let body = json!({ "repo": "admin/open", "sha": "c0ffee", "branch": "main", "job": "build", "workflow": "ci" });
-    let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
-    let number = |name: &str| begun[name].as_i64().expect("a number");
-    let token = begun["token"].as_str().expect("text").to_owned();
+    let started = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
+    let number = |name: &str| started[name].as_i64().expect("a number");
+    let token = started["token"].as_str().expect("text").to_owned();
     let job = Job { run_id: number("run_id"), job_id: number("job_id"), token, env: Vec::new() };
     let id = farrier.upload(&job, "x", b"hello world\n").await;
     let in_repository = format!("/api/v1/repos/admin/open/actions/artifacts/{id}");
@@ -136,20 +136,20 @@ async fn artifacts_are_filtered_by_state_and_sorted_by_expiry() {
     let admin = farrier.token("admin", &["all"]).await;
     let late = farrier.upload(&open, "late", b"x").await;
     let soon = farrier.upload(&hidden, "soon", b"x").await;
-    let over = farrier.upload(&open, "over", b"x").await;
-    for (id, days) in [(soon, 2), (over, 1)] {
+    let past = farrier.upload(&open, "over", b"x").await;
+    for (id, days) in [(soon, 2), (past, 1)] {
         let kept = farrier.admin(Method::PATCH, &format!("{OWN}/artifacts/{id}"), json!({ "days": days })).await;
         assert_eq!(kept.status, 200, "{kept:?}");
     }
     farrier.create(&open, "coming").await;
     let list = async |query: &str| ids(&ask(&farrier, &format!("{OWN}/artifacts?{query}"), &admin).await);
-    assert_eq!(list("sort=expiry").await, [over, soon, late]);
-    assert_eq!(list("sort=expiry&repository=admin/open").await, [over, late]);
-    assert_eq!(list("expires_before=2025-11-26T16:00:00Z").await, [over]);
-    assert_eq!(list("expires_before=2025-11-26T16:00:01Z").await, [over, soon]);
+    assert_eq!(list("sort=expiry").await, [past, soon, late]);
+    assert_eq!(list("sort=expiry&repository=admin/open").await, [past, late]);
+    assert_eq!(list("expires_before=2025-11-26T16:00:00Z").await, [past]);
+    assert_eq!(list("expires_before=2025-11-26T16:00:01Z").await, [past, soon]);
     assert_eq!(
         pages(&farrier, &format!("{OWN}/artifacts?sort=expiry&limit=1"), &admin).await,
-        [[over], [soon], [late]]
+        [[past], [soon], [late]]
     );
     let coming = ask(&farrier, &format!("{OWN}/artifacts?state=uploading"), &admin).await.json();
     assert_eq!(
@@ -159,9 +159,9 @@ async fn artifacts_are_filtered_by_state_and_sorted_by_expiry() {
     assert_eq!(coming.as_array().map(Vec::len), Some(1));
 
     farrier.clock.advance_ms(86_400_000);
-    assert_eq!(list("state=expired").await, [over]);
+    assert_eq!(list("state=expired").await, [past]);
     assert_eq!(list("state=ready").await, [soon, late]);
-    assert_eq!(list("").await, [over, soon, late]);
+    assert_eq!(list("").await, [past, soon, late]);
     assert_eq!(list("sort=expiry&state=ready").await, [soon, late]);
 }
 
@@ -210,9 +210,9 @@ async fn deleting_several_artifacts_reports_a_result_for_each() {
     assert_eq!(errors, ["the caller has no right to do this with the repository", "the artifact does not exist"]);
 
     let done = farrier.admin(Method::POST, &deletions, json!({ "ids": [two, 999, one, one, -1] })).await.json();
-    let gone = |id: i64| json!({ "id": id, "deleted": true });
+    let deleted = |id: i64| json!({ "id": id, "deleted": true });
     let missing = |id: i64| json!({ "id": id, "deleted": false, "error": "the artifact does not exist" });
-    assert_eq!(done["results"], json!([gone(two), missing(999), gone(one), missing(one), missing(-1)]));
+    assert_eq!(done["results"], json!([deleted(two), missing(999), deleted(one), missing(one), missing(-1)]));
     let left = farrier.admin(Method::GET, &format!("{OWN}/artifacts"), Value::Null).await;
     assert_eq!(ids(&left), [kept]);
     assert_eq!(super::bytes_on_disk(&farrier), 3, "deleted artifacts can be restored");

@@ -81,8 +81,8 @@ async fn repeated_requests_answer_201_without_a_body() {
     let again = put(&farrier, &address, "&comp=blocklist", block_list).await;
     assert_eq!(again.status, 201, "repeats the list after the upload was finalized");
 
-    let whole = farrier.create(&job, "y").await;
-    let answer = send(&farrier.tcp(), Method::PUT, &whole, &[("x-ms-blob-type", "BlockBlob")], "in one piece").await;
+    let blob = farrier.create(&job, "y").await;
+    let answer = send(&farrier.tcp(), Method::PUT, &blob, &[("x-ms-blob-type", "BlockBlob")], "in one piece").await;
     assert_eq!((answer.status, answer.text()), (201, String::new()));
     assert_eq!(finalize(&farrier, &job, "y", 12).await.status, 200);
     assert_eq!(read(&farrier, &job, "y").await, "in one piece");
@@ -120,9 +120,9 @@ async fn an_upload_survives_lost_responses() {
         let to = farrier.files(&format!("{version:?}"));
         let name = format!("x-{version:?}");
         let up = upload(&name, &root, &["data"], json!({ "compressionLevel": 0 }));
-        let ran = client.run(&[up, download(json!({ "of": 0 }), &to, Value::Null)]).await;
-        ran.ok(1);
-        assert_eq!((proxy.count("comp=block&"), proxy.count("comp=blocklist")), (3, 2), "{:?}", proxy.seen());
+        let outcome = client.run(&[up, download(json!({ "of": 0 }), &to, Value::Null)]).await;
+        outcome.ok(1);
+        assert_eq!((proxy.count("comp=block&"), proxy.count("comp=blocklist")), (3, 2), "{:?}", proxy.requests());
         assert!(tree(&to) == tree(&root));
     }
 }
@@ -133,15 +133,15 @@ async fn the_storage_client_uploads_blocks_and_whole_blobs_despite_lost_response
     let Some(client) = client(&job).await else { return };
     let lossy = Proxy::start(&farrier, &["blockid=MDAwMDAx", "comp=blocklist"]).await;
     let lossy_too = Proxy::start(&farrier, &["op=w"]).await;
-    let (blocks, whole) = (farrier.create(&job, "blocks").await, farrier.create(&job, "whole").await);
-    let ran = client
+    let (blocks, blob) = (farrier.create(&job, "blocks").await, farrier.create(&job, "whole").await);
+    let outcome = client
         .run(&[
             json!({ "call": "blocks", "url": format!("{}{blocks}", lossy.url), "blocks": ["one ", "two ", "three"] }),
-            json!({ "call": "putBlob", "url": format!("{}{whole}", lossy_too.url), "text": "all at once" }),
+            json!({ "call": "putBlob", "url": format!("{}{blob}", lossy_too.url), "text": "all at once" }),
         ])
         .await;
-    assert_eq!((lossy.count("comp=block&"), lossy.count("comp=blocklist"), lossy_too.seen().len()), (4, 2, 2));
-    assert_eq!((ran.ok(0), ran.ok(1)), (&json!({ "status": 201 }), &json!({ "status": 201 })));
+    assert_eq!((lossy.count("comp=block&"), lossy.count("comp=blocklist"), lossy_too.requests().len()), (4, 2, 2));
+    assert_eq!((outcome.ok(0), outcome.ok(1)), (&json!({ "status": 201 }), &json!({ "status": 201 })));
     assert_eq!(finalize(&farrier, &job, "blocks", 13).await.status, 200);
     assert_eq!(finalize(&farrier, &job, "whole", 11).await.status, 200);
     assert_eq!(read(&farrier, &job, "blocks").await, "one two three");

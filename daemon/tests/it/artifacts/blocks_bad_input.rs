@@ -5,7 +5,7 @@ use std::path::Path;
 use http::Method;
 
 use super::{assert_xml_error, block, commit, finalize, list, put, read};
-use crate::support::{Job, Pieces, TestDaemon, send};
+use crate::support::{Job, PartialRequest, TestDaemon, send};
 
 async fn daemon_with_upload() -> (TestDaemon, Job, String) {
     let farrier = TestDaemon::start().await;
@@ -47,7 +47,8 @@ async fn a_block_without_a_content_length_is_refused() {
     let head = format!(
         "PUT {address}&comp=block&blockid=a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
-    let (status, text) = Pieces::begin(&farrier.tcp(), format!("{head}1\r\nx\r\n0\r\n\r\n")).await.answer().await;
+    let (status, text) =
+        PartialRequest::begin(&farrier.tcp(), format!("{head}1\r\nx\r\n0\r\n\r\n")).await.answer().await;
     assert_eq!(status, 411, "{text}");
     assert!(text.contains("<Code>MissingContentLengthHeader</Code>"), "{text}");
 }
@@ -55,7 +56,7 @@ async fn a_block_without_a_content_length_is_refused() {
 #[tokio::test]
 async fn a_truncated_block_is_discarded() {
     let (farrier, job, address) = daemon_with_upload().await;
-    let broken = Pieces::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 10, b"12345").await;
+    let broken = PartialRequest::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 10, b"12345").await;
     drop(broken);
     assert_xml_error(&commit(&farrier, &address, &["a"]).await, 400, "InvalidBlockList");
     block(&farrier, &address, "a", "whole").await;
@@ -119,10 +120,10 @@ async fn hostile_names_and_block_ids_are_not_used_as_file_names() {
     let home = data.parent().expect("a directory");
     let beside: Vec<String> = names(home).into_iter().filter(|name| name != "data").collect();
     assert!(beside.is_empty(), "{beside:?}");
-    let mut inside = super::tree(&data.join("artifacts"));
-    inside.retain(|(name, _)| name != farrierd::data_dir::FILE);
+    let mut entries = super::tree(&data.join("artifacts"));
+    entries.retain(|(name, _)| name != farrierd::data_dir::FILE);
     let plain = |name: &str| name.bytes().all(|b| b.is_ascii_hexdigit() || b"/.-_".contains(&b));
-    assert!(inside.iter().all(|(name, _)| plain(name) && !name.contains("..")), "{inside:?}");
+    assert!(entries.iter().all(|(name, _)| plain(name) && !name.contains("..")), "{entries:?}");
 }
 
 fn names(directory: &Path) -> Vec<String> {

@@ -19,10 +19,10 @@ async fn a_raw_file_keeps_its_name_and_type_and_is_not_extracted() {
     let (root, to) = (farrier.files("up"), farrier.files("down"));
     write(&root, "raw.txt", "just text");
     let options = json!({ "skipArchive": true });
-    let ran = client
+    let outcome = client
         .run(&[upload("ignored", &root, &["raw.txt"], options), download(json!({ "of": 0 }), &to, Value::Null)])
         .await;
-    ran.ok(1);
+    outcome.ok(1);
     assert_eq!(list(&farrier, &job).await[0]["name"], "raw.txt");
     assert_eq!(tree(&to), tree(&root));
     let address = read_address(&farrier, &job, "raw.txt").await;
@@ -41,10 +41,10 @@ async fn an_empty_raw_file_is_stored_as_an_empty_artifact() {
     let (root, to) = (farrier.files("up"), farrier.files("down"));
     write(&root, "nothing.log", "");
     let options = json!({ "skipArchive": true });
-    let ran = client
+    let outcome = client
         .run(&[upload("", &root, &["nothing.log"], options), download(json!({ "of": 0 }), &to, Value::Null)])
         .await;
-    ran.ok(1);
+    outcome.ok(1);
     assert_eq!((proxy.count("comp=block&"), proxy.count("comp=blocklist")), (0, 1));
     assert_eq!(list(&farrier, &job).await[0]["size"], "0");
     assert_eq!(tree(&to), [("nothing.log".to_owned(), Some(Vec::new()))]);
@@ -66,13 +66,13 @@ async fn non_ascii_names_and_names_with_percent_signs_are_preserved() {
     for index in 0..names.len() {
         operations.push(download(json!({ "of": index }), &to, Value::Null));
     }
-    let ran = client.run(&operations).await;
+    let outcome = client.run(&operations).await;
     for index in 0..operations.len() {
-        ran.ok(index);
+        outcome.ok(index);
     }
     assert_eq!(tree(&to), tree(&root));
-    let shown: Vec<Value> = list(&farrier, &job).await.iter().map(|artifact| artifact["name"].clone()).collect();
-    assert_eq!(shown, names);
+    let fetched: Vec<Value> = list(&farrier, &job).await.iter().map(|artifact| artifact["name"].clone()).collect();
+    assert_eq!(fetched, names);
 }
 
 #[tokio::test]
@@ -85,24 +85,24 @@ async fn a_raw_zip_file_is_extracted_unless_decompression_is_skipped() {
         (farrier.files("up"), farrier.files("zipped"), farrier.files("plain"), farrier.files("kept"));
     write(&root, "inside.txt", "inside");
     // The client creates the zip file: it downloads an artifact without extracting it.
-    let made = client
+    let created = client
         .run(&[
             upload("first", &root, &["inside.txt"], Value::Null),
             download(json!({ "of": 0 }), &zipped, json!({ "skipDecompress": true })),
         ])
         .await;
-    made.ok(1);
+    created.ok(1);
     let (saved, bytes) = tree(&zipped).remove(0);
     std::fs::rename(zipped.join(saved), zipped.join("raw.zip")).expect("a file");
-    let ran = client
+    let outcome = client
         .run(&[
             upload("", &zipped, &["raw.zip"], json!({ "skipArchive": true })),
             download(json!({ "of": 0 }), &plain, Value::Null),
             download(json!({ "of": 0 }), &kept, json!({ "skipDecompress": true })),
         ])
         .await;
-    ran.ok(1);
-    ran.ok(2);
+    outcome.ok(1);
+    outcome.ok(2);
     assert_eq!(tree(&plain), tree(&root));
     assert_eq!(tree(&kept), [("raw.zip".to_owned(), bytes)]);
 }
@@ -118,9 +118,9 @@ async fn the_environment_of_a_job_works_unchanged_and_with_a_localhost_server_ur
     plain.run(&[upload("plain", &root, &["a"], Value::Null)]).await.ok(0);
     let port = farrier.url.rsplit_once(':').expect("a port").1;
     let named = plain.env("GITHUB_SERVER_URL", format!("http://x.localhost:{port}"));
-    let ran =
+    let outcome =
         named.run(&[upload("named", &root, &["a"], Value::Null), download(json!({ "of": 0 }), &to, Value::Null)]).await;
-    ran.ok(1);
+    outcome.ok(1);
     assert_eq!(tree(&to), tree(&root));
     let elsewhere = named.env("GITHUB_SERVER_URL", "https://forge.example.com");
     let refused = elsewhere.run(&[json!({ "call": "listArtifacts" })]).await;
@@ -135,6 +135,6 @@ async fn the_client_shows_the_error_for_a_block_over_the_size_limit() {
     let Some(client) = client(&job).await else { return };
     let root = farrier.files("up");
     write(&root, "data", super::noise(3 << 20, 5));
-    let ran = client.run(&[upload("x", &root, &["data"], json!({ "compressionLevel": 0 }))]).await;
-    assert!(ran.error(0).contains("larger than the limit of 1048576 bytes"), "{}", ran.error(0));
+    let outcome = client.run(&[upload("x", &root, &["data"], json!({ "compressionLevel": 0 }))]).await;
+    assert!(outcome.error(0).contains("larger than the limit of 1048576 bytes"), "{}", outcome.error(0));
 }

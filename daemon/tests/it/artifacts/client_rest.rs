@@ -39,20 +39,20 @@ async fn a_hundred_and_twenty_artifacts_are_all_listed() {
         ("name=a-", 0, 0),
         ("page=9", 0, 120),
     ] {
-        let shown = page(query).await;
-        let length = shown["artifacts"].as_array().expect("a list").len();
-        assert_eq!((length, shown["total_count"].as_i64()), (count, Some(total)), "{query}");
+        let fetched = page(query).await;
+        let length = fetched["artifacts"].as_array().expect("a list").len();
+        assert_eq!((length, fetched["total_count"].as_i64()), (count, Some(total)), "{query}");
     }
     let Some(client) = client(&job).await else { return };
     let other = json!({ "call": "listArtifacts", "options": find_by(job.run_id, &token) });
     let get = json!({ "call": "getArtifact", "name": "a-7", "options": find_by(job.run_id, &token) });
-    let ran = client.run(&[other, get]).await;
+    let outcome = client.run(&[other, get]).await;
     let mut names: Vec<String> =
-        ran.ok(0)["artifacts"].as_array().expect("a list").iter().map(|a| a["name"].to_string()).collect();
+        outcome.ok(0)["artifacts"].as_array().expect("a list").iter().map(|a| a["name"].to_string()).collect();
     names.sort();
     names.dedup();
     assert_eq!(names.len(), 120);
-    assert_eq!(ran.ok(1)["artifact"]["name"], "a-7");
+    assert_eq!(outcome.ok(1)["artifact"]["name"], "a-7");
 }
 
 #[tokio::test]
@@ -61,15 +61,15 @@ async fn an_artifact_of_another_run_is_downloaded_verified_and_deleted() {
     let (root, to) = (farrier.files("up"), farrier.files("down"));
     write(&root, "data", noise(100_000, 6));
     let Some(first) = client(&job).await else { return };
-    let made = first.run(&[upload("x", &root, &["data"], Value::Null)]).await;
-    let digest = made.ok(0)["digest"].as_str().expect("a digest");
+    let created = first.run(&[upload("x", &root, &["data"], Value::Null)]).await;
+    let digest = created.ok(0)["digest"].as_str().expect("a digest");
 
     let later = farrier.begin("r", None).await;
     assert_ne!(later.run_id, job.run_id);
     let second = client(&later).await.expect("there");
     let mut options = find_by(job.run_id, &token);
     options["expectedHash"] = format!("sha256:{digest}").into();
-    let ran = second
+    let outcome = second
         .run(&[
             json!({ "call": "getArtifact", "name": "x", "options": options }),
             download(json!({ "of": 0 }), &to, options.clone()),
@@ -77,9 +77,9 @@ async fn an_artifact_of_another_run_is_downloaded_verified_and_deleted() {
             json!({ "call": "getArtifact", "name": "x", "options": options }),
         ])
         .await;
-    assert_eq!(ran.ok(0)["artifact"]["digest"], format!("sha256:{digest}"));
-    assert_eq!(ran.ok(1)["digestMismatch"], false);
+    assert_eq!(outcome.ok(0)["artifact"]["digest"], format!("sha256:{digest}"));
+    assert_eq!(outcome.ok(1)["digestMismatch"], false);
     assert_eq!(tree(&to), tree(&root));
-    assert_eq!(ran.ok(2)["id"], made.ok(0)["id"]);
-    assert!(ran.error(3).starts_with("Artifact not found"), "{}", ran.error(3));
+    assert_eq!(outcome.ok(2)["id"], created.ok(0)["id"]);
+    assert!(outcome.error(3).starts_with("Artifact not found"), "{}", outcome.error(3));
 }

@@ -33,7 +33,7 @@ async fn upload_until(farrier: &TestDaemon, job: &Job, name: &str, expires_at: V
     finalized.json()["artifact_id"].as_str().expect("text").parse().expect("a number")
 }
 
-async fn shown(farrier: &TestDaemon, id: i64) -> Value {
+async fn fetch_artifact(farrier: &TestDaemon, id: i64) -> Value {
     let path = format!("/api/v1/repos/admin/r/actions/artifacts/{id}");
     send(&farrier.tcp(), Method::GET, &path, &[], "").await.json()
 }
@@ -51,7 +51,7 @@ async fn an_artifact_expires_at_the_requested_time_within_the_maximum_or_after_9
         ("absent", Value::Null, 90),
     ] {
         let id = upload_until(&farrier, &job, name, requested).await;
-        assert_eq!(shown(&farrier, id).await["expires_at"], later(expected * DAY_SECS), "{name}");
+        assert_eq!(fetch_artifact(&farrier, id).await["expires_at"], later(expected * DAY_SECS), "{name}");
     }
     for past in [later(-1), later(0), "1970-01-01T00:00:00Z".to_owned()] {
         let refused = farrier.call(&job, "CreateArtifact", json!({ "name": "past", "expires_at": past })).await;
@@ -64,7 +64,7 @@ async fn an_expired_artifact_is_not_served_and_its_bytes_are_removed() {
     let (farrier, job) = daemon_with_job(|_| {}).await;
     let id = upload_until(&farrier, &job, "x", json!(later(3_600))).await;
     let address = read_address(&farrier, &job, "x").await;
-    assert_eq!(shown(&farrier, id).await["expired"], false);
+    assert_eq!(fetch_artifact(&farrier, id).await["expired"], false);
     assert_eq!(bytes_on_disk(&farrier), 7);
 
     farrier.clock.advance_ms(HOUR_MS);
@@ -72,13 +72,13 @@ async fn an_expired_artifact_is_not_served_and_its_bytes_are_removed() {
     let url = farrier.call(&job, "GetSignedArtifactURL", json!({ "name": "x" })).await;
     assert_twirp_error(&url, 404, "not_found");
     assert_xml_error(&send(&farrier.tcp(), Method::GET, &address, &[], "").await, 404, "BlobNotFound");
-    assert_eq!(shown(&farrier, id).await["expired"], true);
+    assert_eq!(fetch_artifact(&farrier, id).await["expired"], true);
     let zip = format!("/api/v1/repos/admin/r/actions/artifacts/{id}/zip");
     let zip = send(&farrier.tcp(), Method::GET, &zip, &[], "").await;
     assert_eq!(zip.status, 404);
     assert!(zip.json()["message"].as_str().expect("a text").contains("expired"), "{zip:?}");
     disk_is_empty(&farrier).await;
-    assert_eq!(shown(&farrier, id).await["expired"], true, "the row remains");
+    assert_eq!(fetch_artifact(&farrier, id).await["expired"], true, "the row remains");
     // The name can be used again.
     farrier.upload(&job, "x", b"new").await;
 }

@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{assert_twirp_error, assert_xml_error, block, commit, finalize, list, noise, put, read};
-use crate::support::{Pieces, TestDaemon, eventually, process, send};
+use crate::support::{PartialRequest, TestDaemon, eventually, process, send};
 
 #[tokio::test]
 async fn content_over_the_size_limit_is_refused_with_413() {
@@ -16,8 +16,8 @@ async fn content_over_the_size_limit_is_refused_with_413() {
     let answer = put(&farrier, &address, "&comp=block&blockid=a", noise(11, 1)).await;
     assert_xml_error(&answer, 413, "RequestBodyTooLarge");
     assert!(answer.text().contains("the content is larger than the limit of 10 bytes"), "{}", answer.text());
-    let whole = send(&farrier.tcp(), Method::PUT, &address, &[("x-ms-blob-type", "BlockBlob")], noise(11, 1)).await;
-    assert_xml_error(&whole, 413, "RequestBodyTooLarge");
+    let refused = send(&farrier.tcp(), Method::PUT, &address, &[("x-ms-blob-type", "BlockBlob")], noise(11, 1)).await;
+    assert_xml_error(&refused, 413, "RequestBodyTooLarge");
     block(&farrier, &address, "a", noise(6, 1)).await;
     block(&farrier, &address, "b", noise(6, 1)).await;
     assert_xml_error(&commit(&farrier, &address, &["a", "b"]).await, 413, "RequestBodyTooLarge");
@@ -93,16 +93,16 @@ async fn a_disk_that_fills_up_during_an_upload_loses_no_acknowledged_data() {
     let content = noise(3 << 20, 2);
     // Each block fits on its own; both together do not.
     let path = |id: &str| format!("{address}&comp=block&blockid={id}");
-    let mut pieces = Vec::new();
+    let mut partial = Vec::new();
     for id in ["a", "b"] {
-        let started = Pieces::put(&farrier.tcp(), &path(id), content.len(), &content[..1 << 20]).await;
-        pieces.push(started);
+        let started = PartialRequest::put(&farrier.tcp(), &path(id), content.len(), &content[..1 << 20]).await;
+        partial.push(started);
     }
     eventually("both blocks are being written", async || super::bytes_on_disk(&farrier) > 1 << 20).await;
     let rest = &content[1 << 20..];
-    let answers = join_all(pieces.into_iter().map(async |mut pieces| {
-        pieces.write(rest).await;
-        pieces.answer().await
+    let answers = join_all(partial.into_iter().map(async |mut partial| {
+        partial.write(rest).await;
+        partial.answer().await
     }));
     let answers = answers.await;
     let refused: Vec<&String> = answers.iter().filter(|(status, _)| *status != 201).map(|(_, text)| text).collect();
@@ -127,7 +127,7 @@ async fn too_many_concurrent_uploads_are_refused_with_503() {
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
     let address = farrier.create(&job, "x").await;
-    let mut slow = Pieces::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 4, b"sl").await;
+    let mut slow = PartialRequest::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 4, b"sl").await;
     let other = async || put(&farrier, &address, "&comp=block&blockid=b", "x").await;
     eventually("the slow upload uses the only slot", async || other().await.status == 503).await;
     assert_xml_error(&other().await, 503, "ServerBusy");
@@ -147,15 +147,15 @@ async fn fifty_concurrent_uploads_succeed_while_lists_are_served() {
     let started = join_all((0..50).map(async |number| {
         let address = farrier.create(job, &format!("x{number}")).await;
         let path = format!("{address}&comp=block&blockid=a");
-        let pieces = Pieces::put(&farrier.tcp(), &path, 200_000, &content(number)[..100_000]).await;
-        (number, address, pieces)
+        let partial = PartialRequest::put(&farrier.tcp(), &path, 200_000, &content(number)[..100_000]).await;
+        (number, address, partial)
     }))
     .await;
     // All 50 uploads are now half done.
     assert!(list(farrier, job).await.is_empty());
-    let numbers = join_all(started.into_iter().map(async |(number, address, mut pieces)| {
-        pieces.write(&content(number)[100_000..]).await;
-        assert_eq!(pieces.answer().await.0, 201);
+    let numbers = join_all(started.into_iter().map(async |(number, address, mut partial)| {
+        partial.write(&content(number)[100_000..]).await;
+        assert_eq!(partial.answer().await.0, 201);
         assert_eq!(commit(farrier, &address, &["a"]).await.status, 201);
         assert_eq!(finalize(farrier, job, &format!("x{number}"), 200_000).await.status, 200);
         number

@@ -53,12 +53,12 @@ fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
             found.push((name, Some(std::fs::read(&path).expect("a file"))));
             continue;
         }
-        let inside: Vec<_> =
+        let entries: Vec<_> =
             std::fs::read_dir(&path).expect("a directory").map(|e| e.expect("a name").path()).collect();
-        if inside.is_empty() && path != root {
+        if entries.is_empty() && path != root {
             found.push((name, None));
         }
-        left.extend(inside);
+        left.extend(entries);
     }
     found.sort();
     found

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{block, commit, finalize, list, noise, put, read, read_address, write};
 use crate::support::{
-    Job, Pieces, TestDaemon,
+    Job, PartialRequest, TestDaemon,
     client::{client, download, upload},
     send,
 };
@@ -57,7 +57,7 @@ async fn interrupt_and_resume(farrier: &mut TestDaemon, job: &Job, kill: bool) {
     let address = farrier.create(job, "x").await;
     block(farrier, &address, "a", "acknowledged ").await;
     let path = format!("{address}&comp=block&blockid=b");
-    let half = Pieces::put(&farrier.tcp(), &path, 2 * MIB, &noise(MIB, 3)).await;
+    let half = PartialRequest::put(&farrier.tcp(), &path, 2 * MIB, &noise(MIB, 3)).await;
     if kill {
         farrier.kill_and_start().await;
     } else {
@@ -127,10 +127,10 @@ async fn the_log_contains_no_token_and_no_signature() {
     if let Some(client) = client(&job).await {
         let (root, to) = (farrier.files("up"), farrier.files("down"));
         write(&root, "a", "a");
-        let ran = client
+        let outcome = client
             .run(&[upload("y", &root, &["a"], Value::Null), download(json!({ "of": 0 }), &to, Value::Null)])
             .await;
-        ran.ok(1);
+        outcome.ok(1);
     }
     farrier.stop().await;
     let log = farrier.log();

@@ -27,9 +27,9 @@ async fn ask(farrier: &TestDaemon, method: Method, path: &str, token: &str) -> A
 async fn artifact_lists_wrap_complete_artifacts_in_an_envelope() {
     let (farrier, _) = daemon_with_job().await;
     let body = json!({ "repo": "admin/r", "sha": "c0ffee", "branch": "main" });
-    let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
-    let (run, job) = (begun["run_id"].as_i64().expect("a number"), begun["job_id"].as_i64().expect("a number"));
-    let token = begun["token"].as_str().expect("text").to_owned();
+    let started = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
+    let (run, job) = (started["run_id"].as_i64().expect("a number"), started["job_id"].as_i64().expect("a number"));
+    let token = started["token"].as_str().expect("text").to_owned();
     let job = Job { run_id: run, job_id: job, token, env: Vec::new() };
     let id = farrier.upload(&job, "x", b"hello world\n").await;
     let root = &farrier.url;
@@ -92,8 +92,8 @@ async fn deleting_requires_write_access_and_private_artifacts_are_hidden() {
     let zip = ask(&farrier, Method::GET, &format!("{path}/zip"), &writer).await;
     assert_eq!(zip.status, 404);
 
-    let made = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
-    assert_eq!(made.status, 201);
+    let created = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
+    assert_eq!(created.status, 201);
     let hidden_job = farrier.begin("hidden", None).await;
     let id = farrier.upload(&hidden_job, "x", b"x").await;
     let hidden = "/api/v1/repos/admin/hidden/actions";
@@ -138,7 +138,7 @@ async fn an_artifact_is_not_found_in_another_repository() {
 async fn an_unfinalized_upload_is_not_listed() {
     let (farrier, job) = daemon_with_job().await;
     farrier.create(&job, "x").await;
-    let shown: Value = ask(&farrier, Method::GET, &format!("{ACTIONS}/artifacts"), "").await.json();
-    assert_eq!(shown["total_count"], 0);
+    let fetched: Value = ask(&farrier, Method::GET, &format!("{ACTIONS}/artifacts"), "").await.json();
+    assert_eq!(fetched["total_count"], 0);
     assert_eq!(ask(&farrier, Method::GET, &format!("{ACTIONS}/artifacts/1"), "").await.status, 404);
 }

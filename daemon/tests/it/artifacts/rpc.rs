@@ -108,11 +108,11 @@ async fn responses_use_the_field_names_and_number_formats_of_the_client() {
     let id = farrier.upload(&job, "x", b"four").await;
     let url = farrier.call(&job, "GetSignedArtifactURL", json!({ "name": "x" })).await.json();
     assert_eq!(url.as_object().map(|fields| fields.keys().cloned().collect()), Some(vec!["signed_url".to_owned()]));
-    let shown = list(&farrier, &job).await.remove(0);
-    assert_eq!(shown["database_id"], id.to_string());
-    assert_eq!(shown["size"], "4");
-    assert_eq!(shown["workflow_run_backend_id"], job.run_id.to_string());
-    assert_eq!(shown["workflow_job_run_backend_id"], job.job_id.to_string());
+    let fetched = list(&farrier, &job).await.remove(0);
+    assert_eq!(fetched["database_id"], id.to_string());
+    assert_eq!(fetched["size"], "4");
+    assert_eq!(fetched["workflow_run_backend_id"], job.run_id.to_string());
+    assert_eq!(fetched["workflow_job_run_backend_id"], job.job_id.to_string());
     let deleted = farrier.call(&job, "DeleteArtifact", json!({ "name": "x" })).await.json();
     assert_eq!(deleted, json!({ "ok": true, "artifact_id": id.to_string() }));
 }
@@ -144,10 +144,10 @@ async fn a_token_works_for_its_run_only_and_reveals_nothing_about_others() {
         farrier.call_raw(&job.token, method, &body.to_string()).await
     };
     for method in ["CreateArtifact", "FinalizeArtifact", "ListArtifacts", "GetSignedArtifactURL", "DeleteArtifact"] {
-        let there = call(method, other.run_id, other.job_id).await;
-        assert_twirp_error(&there, 403, "permission_denied");
-        let nowhere = call(method, 999_999, other.job_id).await;
-        assert_eq!(there.text(), nowhere.text(), "{method}");
+        let existing = call(method, other.run_id, other.job_id).await;
+        assert_twirp_error(&existing, 403, "permission_denied");
+        let missing = call(method, 999_999, other.job_id).await;
+        assert_eq!(existing.text(), missing.text(), "{method}");
     }
     // A job uploads only as itself, but reads the artifacts of every job of its run.
     for method in ["CreateArtifact", "FinalizeArtifact"] {

@@ -140,8 +140,8 @@ async fn names_with_path_or_control_characters_are_refused() {
             assert_twirp_error(&farrier.call(&job, method, json!({ "name": name })).await, 404, "not_found");
         }
     }
-    let most = "n".repeat(255);
-    for name in ["CON", "a'b;c%d&e+f", "日本 語", "...", " ", &most] {
+    let longest = "n".repeat(255);
+    for name in ["CON", "a'b;c%d&e+f", "日本 語", "...", " ", &longest] {
         farrier.upload(&job, name, name.as_bytes()).await;
         assert_eq!(super::read(&farrier, &job, name).await, name.as_bytes(), "{name}");
     }

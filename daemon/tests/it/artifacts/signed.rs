@@ -110,8 +110,8 @@ async fn a_url_from_one_listener_works_on_the_other() {
     let socket_url = url["signed_url"].as_str().expect("text").strip_prefix("http://farrier.test").expect("its host");
     let tcp_url = read_address(&farrier, &job, "x").await;
     for address in [socket_url, &tcp_url] {
-        for over in [farrier.tcp(), farrier.unix()] {
-            assert_eq!(send(&over, Method::GET, address, &[], "").await.text(), "over the socket");
+        for server in [farrier.tcp(), farrier.unix()] {
+            assert_eq!(send(&server, Method::GET, address, &[], "").await.text(), "over the socket");
         }
     }
 }
@@ -153,13 +153,16 @@ async fn downloads_have_a_length_and_serve_ranges_unencoded() {
     let address = read_address(&farrier, &job, "x").await;
     let get =
         async |method: Method, headers: &[(&str, &str)]| send(&farrier.tcp(), method, &address, headers, "").await;
-    let whole = get(Method::GET, &[("accept-encoding", "gzip, br")]).await;
-    assert_eq!((whole.status, whole.header("content-length"), whole.header("accept-ranges")), (200, "1000", "bytes"));
-    assert_eq!(whole.header("content-encoding"), "");
-    assert_eq!(whole.header("content-type"), "application/zip");
-    assert_eq!(whole.header("x-content-type-options"), "nosniff");
-    assert!(whole.header("content-disposition").starts_with("attachment; filename=\"x\""));
-    assert_eq!(whole.body, content);
+    let complete = get(Method::GET, &[("accept-encoding", "gzip, br")]).await;
+    assert_eq!(
+        (complete.status, complete.header("content-length"), complete.header("accept-ranges")),
+        (200, "1000", "bytes")
+    );
+    assert_eq!(complete.header("content-encoding"), "");
+    assert_eq!(complete.header("content-type"), "application/zip");
+    assert_eq!(complete.header("x-content-type-options"), "nosniff");
+    assert!(complete.header("content-disposition").starts_with("attachment; filename=\"x\""));
+    assert_eq!(complete.body, content);
 
     for header in ["range", "x-ms-range"] {
         let part = get(Method::GET, &[(header, "bytes=100-199")]).await;

@@ -5,7 +5,7 @@ use std::os::unix::{fs::FileExt as _, process::ExitStatusExt as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::*;
-use crate::support::{Binary, PATIENCE, Random};
+use crate::support::{Binary, Random, WAIT_LIMIT};
 
 /// Signal number of SIGTERM.
 const SIGTERM: i32 = 15;
@@ -56,9 +56,9 @@ async fn flipped_bits_in_the_store_do_not_cause_a_panic() {
         let file = std::fs::OpenOptions::new().write(true).open(world.store_file()).expect("the store");
         file.write_all_at(&[intact[at] ^ (1 << random.below(8))], at as u64).expect("a write");
         drop(file);
-        let ran = world.run(&["check-data"]).await;
-        assert!(matches!(ran.code, Some(0 | 3 | 4)), "byte {at}: {ran:?}");
-        assert!(!ran.err.contains("panicked"), "byte {at}: {ran:?}");
+        let outcome = world.run(&["check-data"]).await;
+        assert!(matches!(outcome.code, Some(0 | 3 | 4)), "byte {at}: {outcome:?}");
+        assert!(!outcome.err.contains("panicked"), "byte {at}: {outcome:?}");
         if flip % 4 == 0 {
             assert_no_panic_on_start(&world.data(), at).await;
         }
@@ -79,7 +79,7 @@ async fn assert_no_panic_on_start(data: &Path, at: usize) {
             }
         }
     };
-    if tokio::time::timeout(PATIENCE, started).await.is_err() {
+    if tokio::time::timeout(WAIT_LIMIT, started).await.is_err() {
         // A damaged pointer between pages can keep the engine busy. Such a daemon never becomes ready, which the
         // service manager notices.
         farrier.kill().await;

@@ -14,7 +14,7 @@ exit $code
 "#;
 
 /// Runs `script` in its own mount namespace. Returns `None` if this machine does not allow that.
-async fn start_in_mount(world: &World, prepare: &str) -> Option<Ran> {
+async fn start_in_mount(world: &World, prepare: &str) -> Option<ProgramOutput> {
     let mut probe = command("unshare");
     probe.args(["--mount", "true"]);
     if !output(probe).await.is_some_and(|output| output.status.success()) {
@@ -25,11 +25,11 @@ async fn start_in_mount(world: &World, prepare: &str) -> Option<Ran> {
     let mut unshare = command("unshare");
     unshare.args(["--mount", "sh", "-c", &format!("set -e\n{prepare}\nset +e\n{LIST}"), "sh"]);
     unshare.args([&world.data(), &copy, &world.farrier.scratch(), Path::new(env!("CARGO_BIN_EXE_farrierd"))]);
-    let ran: Ran = output(unshare).await.expect("unshare").into();
+    let outcome: ProgramOutput = output(unshare).await.expect("unshare").into();
     let list = |name: &str| std::fs::read_to_string(world.farrier.scratch().join(name)).expect("a list");
-    assert!(list("before").lines().count() > 5, "{ran:?}");
-    assert_eq!(list("before"), list("after"), "{ran:?}");
-    Some(ran)
+    assert!(list("before").lines().count() > 5, "{outcome:?}");
+    assert_eq!(list("before"), list("after"), "{outcome:?}");
+    Some(outcome)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,9 +38,9 @@ async fn a_start_on_a_full_disk_is_refused_and_works_later() {
     // Limit the inodes as well: redb may free pages of the store when it opens it.
     let prepare = r#"mount -t tmpfs -o size=16m,nr_inodes=$(( $(find "$2" | wc -l) + 1 )) tmpfs "$1"; cp -a "$2/." "$1"
 dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
-    let Some(ran) = start_in_mount(&world, prepare).await else { return };
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("is full; no data was lost"), "{ran:?}");
+    let Some(outcome) = start_in_mount(&world, prepare).await else { return };
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.err.contains("is full; no data was lost"), "{outcome:?}");
     world.assert_starts().await;
 }
 
@@ -49,17 +49,17 @@ async fn a_first_start_on_a_full_disk_is_refused() {
     let world = World::stopped().await;
     let prepare = r#"mount -t tmpfs -o size=16m tmpfs "$1"; mkdir "$1/artifacts"; cp -a "$2/repositories" "$1/x"
 dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
-    let Some(ran) = start_in_mount(&world, prepare).await else { return };
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("is full; no data was lost"), "{ran:?}");
+    let Some(outcome) = start_in_mount(&world, prepare).await else { return };
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.err.contains("is full; no data was lost"), "{outcome:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_on_a_read_only_disk_is_refused_and_works_later() {
     let mut world = World::stopped().await;
     let prepare = r#"mount --bind "$1" "$1"; mount -o remount,bind,ro "$1""#;
-    let Some(ran) = start_in_mount(&world, prepare).await else { return };
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("is not writable; no data was lost"), "{ran:?}");
+    let Some(outcome) = start_in_mount(&world, prepare).await else { return };
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.err.contains("is not writable; no data was lost"), "{outcome:?}");
     world.assert_starts().await;
 }

@@ -74,7 +74,7 @@ impl World {
     }
 
     /// Runs the program to its end with the flags for the data directory and `args`.
-    async fn run(&self, args: &[&str]) -> Ran {
+    async fn run(&self, args: &[&str]) -> ProgramOutput {
         run(&self.data(), args).await
     }
 
@@ -86,12 +86,12 @@ impl World {
         let before = (contents(&data), data.join("farrier.redb").exists());
         let caller = std::panic::Location::caller();
         async move {
-            let ran = run(&data, &[]).await;
-            assert_eq!(ran.code, Some(code), "{caller}: {ran:?}");
-            assert!(!ran.err.contains("panicked"), "{caller}: {ran:?}");
+            let outcome = run(&data, &[]).await;
+            assert_eq!(outcome.code, Some(code), "{caller}: {outcome:?}");
+            assert!(!outcome.err.contains("panicked"), "{caller}: {outcome:?}");
             let after = (contents(&data), data.join("farrier.redb").exists());
             assert!(before == after, "{caller}: {:?} became {:?}", before.0.keys(), after.0.keys());
-            ran.err
+            outcome.err
         }
     }
 
@@ -112,20 +112,20 @@ impl World {
 
 /// The result of a run of the program.
 #[derive(Debug)]
-struct Ran {
+struct ProgramOutput {
     code: Option<i32>,
     out: String,
     err: String,
 }
 
-impl From<Output> for Ran {
+impl From<Output> for ProgramOutput {
     fn from(output: Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 }
 
-async fn run(data: &Path, args: &[&str]) -> Ran {
+async fn run(data: &Path, args: &[&str]) -> ProgramOutput {
     let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
     command.arg("--data-dir").arg(data).args(["--listen", "127.0.0.1:0"]);
     // The socket is outside the data directory, so that it does not change the compared files.

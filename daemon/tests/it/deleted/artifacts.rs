@@ -105,10 +105,10 @@ async fn a_conflict_on_restore_explains_how_to_resolve_it() {
     let first = farrier.upload(&job, "log", b"first").await;
     assert_eq!(farrier.admin(Method::DELETE, &artifact_path(first), Value::Null).await.status, 204);
     let second = farrier.upload(&job, "log", b"second").await;
-    let taken = restore(&farrier, first).await;
-    assert_eq!((taken.status, taken.text().contains("delete that one")), (409, true), "{taken:?}");
-    let gone = farrier.admin(Method::DELETE, "/api/v1/repos/admin/r", Value::Null).await;
-    assert_eq!(gone.status, 204);
+    let conflict = restore(&farrier, first).await;
+    assert_eq!((conflict.status, conflict.text().contains("delete that one")), (409, true), "{conflict:?}");
+    let response = farrier.admin(Method::DELETE, "/api/v1/repos/admin/r", Value::Null).await;
+    assert_eq!(response.status, 204);
     let listed = farrier.deleted("artifacts").await;
     assert_eq!((&listed[0]["repository"], &listed[0]["repository_deleted"]), (&json!("admin/r"), &json!(true)));
     let refused = restore(&farrier, first).await;

@@ -114,7 +114,7 @@ async fn with_zero_days_data_without_a_row_is_removed_at_the_next_sweep() {
     let mut farrier = TestDaemon::with(|config| config.storage.set_aside_days = 0).await;
     farrier.restart().await;
     farrier.halted(async |config| create_orphans(&config.data_dir)).await;
-    let gone = |path: &str| !farrier.data_dir().join(path).exists();
-    eventually("both are removed", async || gone("repositories/30.git") && gone("artifacts/30")).await;
+    let is_removed = |path: &str| !farrier.data_dir().join(path).exists();
+    eventually("both are removed", async || is_removed("repositories/30.git") && is_removed("artifacts/30")).await;
     eventually("no item is set aside", async || set_aside(&farrier).await.is_empty()).await;
 }

@@ -72,9 +72,9 @@ async fn a_restored_repository_is_complete() {
     let id = &demo["id"];
     let before = files(&farrier, id);
     let parts = ["collaborators", "actions/artifacts", "branches", "tags"];
-    let mut shown = Vec::new();
+    let mut fetched = Vec::new();
     for part in parts {
-        shown.push(farrier.look(&format!("/api/v1/repos/admin/demo/{part}")).await.json());
+        fetched.push(farrier.look(&format!("/api/v1/repos/admin/demo/{part}")).await.json());
     }
     delete(&farrier, "admin/demo").await;
 
@@ -109,7 +109,7 @@ async fn a_restored_repository_is_complete() {
     assert_eq!(restored.status, 200, "{restored:?}");
     assert_eq!(restored.json()["full_name"], "admin/demo");
     assert_eq!(files(&farrier, id), before);
-    for (part, expected) in parts.iter().zip(&shown) {
+    for (part, expected) in parts.iter().zip(&fetched) {
         let now = farrier.look(&format!("/api/v1/repos/admin/demo/{part}")).await.json();
         assert_eq!(now, *expected, "{part}");
     }
@@ -186,9 +186,9 @@ async fn restoring_under_a_used_name_requires_another_name() {
     farrier.repository("demo").await;
     let second = farrier.look("/api/v1/repos/admin/demo").await.json()["id"].clone();
     assert_ne!(first, second);
-    let taken = restore(&farrier, &first, json!({})).await;
-    assert_eq!(taken.status, 409, "{taken:?}");
-    let message = taken.json()["message"].as_str().expect("text").to_owned();
+    let conflict = restore(&farrier, &first, json!({})).await;
+    assert_eq!(conflict.status, 409, "{conflict:?}");
+    let message = conflict.json()["message"].as_str().expect("text").to_owned();
     assert!(message.contains("admin/demo exists") && message.contains("another name"), "{message}");
     assert_eq!(restore(&farrier, &first, json!({ "name": "a/b" })).await.status, 422);
     let restored = restore(&farrier, &first, json!({ "name": "Demo-2" })).await;
@@ -205,8 +205,8 @@ async fn repositories_of_a_deleted_owner_are_restored_for_another_owner() {
     farrier.user("eve").await;
     for name in ["tool", "rest"] {
         let body = json!({ "name": name, "private": true });
-        let made = farrier.admin(Method::POST, "/api/v1/admin/users/octo/repos", body).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = farrier.admin(Method::POST, "/api/v1/admin/users/octo/repos", body).await;
+        assert_eq!(created.status, 201, "{created:?}");
     }
     let put = farrier.admin(Method::PUT, "/api/v1/repos/octo/tool/collaborators/eve", json!({ "permission": "read" }));
     assert_eq!(put.await.status, 204);
@@ -214,8 +214,8 @@ async fn repositories_of_a_deleted_owner_are_restored_for_another_owner() {
     delete(&farrier, "octo/rest").await;
     farrier.clock.advance_ms(1);
     delete(&farrier, "octo/tool").await;
-    let gone = farrier.admin(Method::DELETE, "/api/v1/admin/users/octo", Value::Null).await;
-    assert_eq!(gone.status, 204, "deleted repositories do not prevent the deletion: {gone:?}");
+    let response = farrier.admin(Method::DELETE, "/api/v1/admin/users/octo", Value::Null).await;
+    assert_eq!(response.status, 204, "deleted repositories do not prevent the deletion: {response:?}");
 
     let listed = farrier.deleted("repositories").await;
     let paths: Vec<&Value> = listed.iter().map(|entry| &entry["repository"]).collect();
@@ -242,19 +242,19 @@ async fn deleted_repositories_are_paged() {
         delete(&farrier, &format!("admin/{name}")).await;
         farrier.clock.advance_ms(1);
     }
-    let mut seen = Vec::new();
+    let mut observed = Vec::new();
     let mut path = format!("{DELETED}/repositories?limit=2");
     while !path.is_empty() {
         let page = farrier.look(&path).await;
         assert_eq!(page.status, 200, "{page:?}");
-        seen.extend(page.json().as_array().expect("a list").iter().map(|entry| entry["repository"].clone()));
+        observed.extend(page.json().as_array().expect("a list").iter().map(|entry| entry["repository"].clone()));
         let link = page.header("link").to_owned();
         path = link
             .split_once('<')
             .and_then(|(_, rest)| rest.split_once('>'))
             .map_or_else(String::new, |(url, _)| farrier.path_of(url));
     }
-    assert_eq!(seen, ["admin/c", "admin/b", "admin/a"]);
+    assert_eq!(observed, ["admin/c", "admin/b", "admin/a"]);
     assert_eq!(farrier.look(&format!("{DELETED}/repositories?cursor=x")).await.status, 422);
 }
 

@@ -25,7 +25,7 @@ async fn refused_targets_are_never_connected_to() {
         let error = tested["history"][0]["error"].as_str().expect("text");
         assert!(error.contains("webhook.allowed_hosts") && error.contains("deny '"), "{error}");
     }
-    assert_eq!((receiver.got().len(), receiver.connections()), (0, 0));
+    assert_eq!((receiver.requests().len(), receiver.connections()), (0, 0));
 }
 
 /// Starts a TLS receiver with a self-signed certificate for `localhost` and `ci.example.org`.
@@ -88,9 +88,12 @@ async fn plain_http_is_sent_through_the_proxy() {
     let id = hook(&farrier, "http://ci.example.org/x?y=z", &["repository"], json!({})).await;
     let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
     assert_eq!(tested["state"], "success", "{tested}");
-    let got = &proxy.got()[0];
-    assert_eq!((got.uri.to_string().as_str(), got.header("host")), ("http://ci.example.org/x?y=z", "ci.example.org"));
-    assert_eq!(got.header("proxy-authorization"), "Basic bWU6cHc=");
+    let received = &proxy.requests()[0];
+    assert_eq!(
+        (received.uri.to_string().as_str(), received.header("host")),
+        ("http://ci.example.org/x?y=z", "ci.example.org")
+    );
+    assert_eq!(received.header("proxy-authorization"), "Basic bWU6cHc=");
 }
 
 /// Starts a proxy that connects every tunnel to `target`, or answers `refusal`. Returns its port and the heads of

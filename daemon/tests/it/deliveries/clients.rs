@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::support::{
-    Got, Receiver,
+    ReceivedRequest, Receiver,
     client::{home, installed},
     process::{command, output},
 };
 
 /// The results of the npm libraries for `got`. `at_ms` is the time that they assume.
-async fn verify(got: &Got, secret: &str, at_ms: i64) -> Value {
+async fn verify(received: &ReceivedRequest, secret: &str, at_ms: i64) -> Value {
     let headers: serde_json::Map<String, Value> =
-        got.headers.iter().map(|(name, value)| (name.to_string(), value.to_str().expect("text").into())).collect();
-    let body = String::from_utf8(got.body.to_vec()).expect("text");
+        received.headers.iter().map(|(name, value)| (name.to_string(), value.to_str().expect("text").into())).collect();
+    let body = String::from_utf8(received.body.to_vec()).expect("text");
     let input = json!({ "headers": headers, "body": body, "secret": secret, "now": at_ms });
     let mut node = command("node");
     node.arg("verify.mjs").arg(input.to_string()).current_dir(home());
@@ -35,21 +35,21 @@ async fn signatures_are_accepted_by_client_libraries() {
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": OLD })).await;
     farrier.repository("demo").await;
-    let got = receiver.wait(1).await.remove(0);
-    let now = got.header("webhook-timestamp").parse::<i64>().expect("a number") * 1_000;
-    assert_eq!(verify(&got, OLD, now).await, json!({ "octokit": true, "standard": true }));
-    assert_eq!(verify(&got, NEW, now).await, json!({ "octokit": false, "standard": false }));
-    let later = verify(&got, OLD, now + 600_000).await;
+    let received = receiver.wait(1).await.remove(0);
+    let now = received.header("webhook-timestamp").parse::<i64>().expect("a number") * 1_000;
+    assert_eq!(verify(&received, OLD, now).await, json!({ "octokit": true, "standard": true }));
+    assert_eq!(verify(&received, NEW, now).await, json!({ "octokit": false, "standard": false }));
+    let later = verify(&received, OLD, now + 600_000).await;
     assert_eq!(later, json!({ "octokit": true, "standard": false }), "a replay after ten minutes is refused");
 
     let config = json!({ "config": { "secret": NEW } });
     assert_eq!(at_hook(&farrier, Method::PATCH, id, "", config).await.status, 200);
     touch(&farrier, "demo", "x").await;
-    let got = receiver.wait(2).await.remove(1);
-    let now = got.header("webhook-timestamp").parse::<i64>().expect("a number") * 1_000;
-    assert_eq!(verify(&got, NEW, now).await, json!({ "octokit": true, "standard": true }));
+    let received = receiver.wait(2).await.remove(1);
+    let now = received.header("webhook-timestamp").parse::<i64>().expect("a number") * 1_000;
+    assert_eq!(verify(&received, NEW, now).await, json!({ "octokit": true, "standard": true }));
     assert_eq!(
-        verify(&got, OLD, now).await,
+        verify(&received, OLD, now).await,
         json!({ "octokit": false, "standard": true }),
         "the old secret is valid during the grace period"
     );

@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 
 use super::*;
-use crate::support::{Over, Random, Receiver, Say, try_send};
+use crate::support::{Random, Receiver, Reply, ServerAddress, try_send};
 
 const CONFIG: &str = "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]\n";
 /// Number of kills. The environment variable [`MORE`] overrides it.
@@ -20,13 +20,13 @@ const ROUNDS: u64 = 4;
 const MORE: &str = "FARRIER_KILL_ROUNDS";
 
 /// Edits the description repeatedly until `stop` is set. Returns the acknowledged descriptions.
-async fn change(over: Over, round: u64, stop: Arc<AtomicBool>) -> Vec<String> {
+async fn change(server: ServerAddress, round: u64, stop: Arc<AtomicBool>) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for n in 0.. {
         let name = format!("{round}-{n}");
         let body = json!({ "description": name }).to_string();
         let headers = [("content-type", "application/json")];
-        let edit = try_send(&over, Method::PATCH, "/api/v1/repos/admin/demo", &headers, body).await;
+        let edit = try_send(&server, Method::PATCH, "/api/v1/repos/admin/demo", &headers, body).await;
         match edit {
             Ok(answer) if answer.status == 200 => acknowledged.push(name),
             _ => break,
@@ -53,10 +53,11 @@ async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
     let mut acknowledged = BTreeSet::new();
     for round in 0..rounds {
         for receiver in &receivers {
-            let bad = [Say::Status(500), Say::With(503, "retry-after", "0".into(), Bytes::new()), Say::Status(200)];
+            let bad =
+                [Reply::Status(500), Reply::Full(503, "retry-after", "0".into(), Bytes::new()), Reply::Status(200)];
             // Keep the failures in a row below the number after which a hook is probed.
-            receiver.say((0..random.below(8)).map(|_| bad[random.below(3)].clone()));
-            receiver.say([Say::Status(200)]);
+            receiver.reply_with((0..random.below(8)).map(|_| bad[random.below(3)].clone()));
+            receiver.reply_with([Reply::Status(200)]);
         }
         let stop = Arc::new(AtomicBool::new(false));
         #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
@@ -78,9 +79,9 @@ async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
     .await;
     for receiver in &receivers {
         let mut arrived: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for got in receiver.got() {
-            let name = got.json()["repository"]["description"].as_str().unwrap_or_default().to_owned();
-            arrived.entry(name).or_default().insert(got.id());
+        for received in receiver.requests() {
+            let name = received.json()["repository"]["description"].as_str().unwrap_or_default().to_owned();
+            arrived.entry(name).or_default().insert(received.id());
         }
         let missing: Vec<_> = acknowledged.iter().filter(|name| !arrived.contains_key(*name)).collect();
         assert!(missing.is_empty(), "never arrived: {missing:?}");
@@ -89,12 +90,12 @@ async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
     }
     let failed = farrier.admin(Method::GET, "/api/farrier/v1/deliveries?status=failed", Value::Null).await.json();
     assert_eq!(failed, json!([]), "each has succeeded in the end");
-    let requests: usize = receivers.iter().map(|receiver| receiver.got().len()).sum();
+    let requests: usize = receivers.iter().map(|receiver| receiver.requests().len()).sum();
     // A delivery belongs to one receiver, so its id and the number of the attempt identify a request.
     let attempts: BTreeSet<(String, String)> = receivers
         .iter()
-        .flat_map(Receiver::got)
-        .map(|got| (got.id(), got.header("x-farrier-attempt").to_owned()))
+        .flat_map(Receiver::requests)
+        .map(|received| (received.id(), received.header("x-farrier-attempt").to_owned()))
         .collect();
     println!(
         "{rounds} kills, {} events acknowledged, {requests} requests to two receivers, {} of them made again after a \

@@ -1,7 +1,7 @@
 //! The history of deliveries, redeliveries and test events.
 
 use super::*;
-use crate::support::{Receiver, Say, git::Client, send};
+use crate::support::{Receiver, Reply, git::Client, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_history_is_paged_filtered_and_complete() {
@@ -19,10 +19,10 @@ async fn the_history_is_paged_filtered_and_complete() {
     assert!(ids.len() == 12 && ids.windows(2).all(|pair| pair[0] > pair[1]), "newest first: {ids:?}");
     // Page by cursor and by number.
     for first in ["/deliveries?limit=5", "/deliveries?limit=5&event=repository"] {
-        let (mut seen, mut path) = (Vec::new(), Some(first.to_owned()));
+        let (mut observed, mut path) = (Vec::new(), Some(first.to_owned()));
         while let Some(next) = path {
             let page = at_hook(&farrier, Method::GET, id, &next, Value::Null).await;
-            seen.extend(
+            observed.extend(
                 page.json().as_array().expect("a list").iter().map(|row| row["id"].as_i64().expect("a number")),
             );
             let link = page.header("link").to_owned();
@@ -30,7 +30,7 @@ async fn the_history_is_paged_filtered_and_complete() {
                 .split_once("/deliveries?")
                 .map(|(_, rest)| format!("/deliveries?{}", rest.split('>').next().expect("an address")));
         }
-        assert_eq!(seen, ids, "{first}");
+        assert_eq!(observed, ids, "{first}");
     }
     let page = at_hook(&farrier, Method::GET, id, "/deliveries?limit=5&page=3", Value::Null).await;
     assert_eq!((page.json().as_array().expect("a list").len(), page.header("x-total-count")), (2, "12"));
@@ -85,9 +85,9 @@ async fn owners_read_only_their_own_deliveries() {
     ] {
         let config = json!({ "url": receiver.url, "content_type": "json" });
         let body = json!({ "type": "gitea", "config": config, "events": ["repository"], "active": true });
-        let made = ask(&octo, Method::POST, hooks_path, body).await;
-        assert_eq!(made.status, 201, "{made:?}");
-        let path = format!("{hooks_path}/{}", made.json()["id"]);
+        let created = ask(&octo, Method::POST, hooks_path, body).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        let path = format!("{hooks_path}/{}", created.json()["id"]);
         let edited = ask(&octo, Method::PATCH, subject, json!({ "description": hooks_path })).await;
         assert_eq!(edited.status, 200, "{edited:?}");
         eventually("the delivery succeeds", async || {
@@ -122,10 +122,10 @@ async fn a_redelivery_sends_the_same_body_signed_with_the_current_secret() {
     let path = format!("/deliveries/{}/attempts", first["guid"].as_str().expect("text"));
     let redelivered = at_hook(&farrier, Method::POST, id, &path, Value::Null).await;
     assert_eq!((redelivered.status, &redelivered.json()["guid"]), (202, &first["guid"]));
-    let got = receiver.wait(2).await;
-    assert_eq!((&got[0].body, got[0].id()), (&got[1].body, got[1].id()));
-    assert_ne!(got[0].header("x-gitea-signature"), got[1].header("x-gitea-signature"));
-    assert_eq!(got[1].header("x-farrier-attempt"), "2");
+    let received = receiver.wait(2).await;
+    assert_eq!((&received[0].body, received[0].id()), (&received[1].body, received[1].id()));
+    assert_ne!(received[0].header("x-gitea-signature"), received[1].header("x-gitea-signature"));
+    assert_eq!(received[1].header("x-farrier-attempt"), "2");
     let again = newest(&farrier, id, attempted(2)).await;
     assert_eq!((&again["redelivery"], &again["history"][1]["trigger"]), (&json!(true), &json!("manual")));
 }
@@ -134,7 +134,7 @@ async fn a_redelivery_sends_the_same_body_signed_with_the_current_secret() {
 async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
     let receiver = Receiver::start().await;
-    receiver.say([200, 500, 500, 200].map(Say::Status));
+    receiver.reply_with([200, 500, 500, 200].map(Reply::Status));
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     for n in 0..3 {
@@ -149,8 +149,8 @@ async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
         receiver.wait(if count == 0 { 4 } else { 6 }).await;
         eventually("all attempts are recorded", async || sent(&farrier, id, "?status=pending").await.is_empty()).await;
     }
-    let got = receiver.got();
-    let mut again: Vec<String> = got[4..].iter().map(crate::support::Got::id).collect();
+    let received = receiver.requests();
+    let mut again: Vec<String> = received[4..].iter().map(crate::support::ReceivedRequest::id).collect();
     let mut expected: Vec<String> = failed.iter().map(|row| row["guid"].as_str().expect("text").to_owned()).collect();
     again.sort_unstable();
     expected.sort_unstable();
@@ -161,7 +161,7 @@ async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
 async fn a_dry_run_sends_nothing_and_an_inactive_hook_gets_no_redelivery() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
     let receiver = Receiver::start().await;
-    receiver.say([500, 500].map(Say::Status));
+    receiver.reply_with([500, 500].map(Reply::Status));
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     touch(&farrier, "demo", "again").await;
@@ -186,7 +186,7 @@ async fn a_dry_run_sends_nothing_and_an_inactive_hook_gets_no_redelivery() {
         let expected_text = format!("hook {id} is switched off; switch it on (farrier hook on {id}");
         assert_eq!((refused.status, refused.text().contains(&expected_text)), (422, true), "{refused:?}");
     }
-    assert_eq!((sent(&farrier, id, "?status=failure").await.len(), receiver.got().len()), (2, 2));
+    assert_eq!((sent(&farrier, id, "?status=failure").await.len(), receiver.requests().len()), (2, 2));
 
     assert_eq!(at_hook(&farrier, Method::PATCH, id, "", json!({ "active": true })).await.status, 200);
     assert_eq!(recover(json!({})).await.json()["count"], 2);
@@ -197,7 +197,7 @@ async fn a_dry_run_sends_nothing_and_an_inactive_hook_gets_no_redelivery() {
 async fn a_deleted_hook_gets_no_deliveries_and_keeps_its_history() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
-    receiver.always(Say::Status(500));
+    receiver.always_reply_with(Reply::Status(500));
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     let failed = newest(&farrier, id, attempted(1)).await;
@@ -252,16 +252,16 @@ async fn a_test_event_reaches_any_hook_exactly_once() {
     work.done(&["push", "-q", &farrier.remote("admin/demo", &token), "main"]);
     let sent = test("").await;
     assert_eq!(sent.status, 204, "{sent:?}");
-    let got = receiver.wait(1).await;
-    assert_eq!((got[0].event(), sent.header("x-farrier-delivery").to_owned()), ("push".into(), got[0].id()));
-    let json = got[0].json();
+    let received = receiver.wait(1).await;
+    assert_eq!((received[0].event(), sent.header("x-farrier-delivery").to_owned()), ("push".into(), received[0].id()));
+    let json = received[0].json();
     assert_eq!((&json["before"], &json["after"]), (&json!(tip), &json!(tip)));
     assert_eq!((&json["total_commits"], &json["commits"][0]["id"]), (&json!(1), &json!(tip)));
     assert_eq!((test("?ref=nowhere").await.status, test("?repository=admin/none").await.status), (404, 404));
     let waited = test("?ref=main&wait=1").await;
     assert_eq!((waited.status, &waited.json()["state"]), (200, &json!("success")));
-    receiver.say([Say::Status(500)]);
+    receiver.reply_with([Reply::Status(500)]);
     let ping = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
     assert_eq!((&ping["state"], &ping["event"], &ping["trigger"]), (&json!("failed"), &json!("ping"), &json!("test")));
-    assert_eq!(receiver.got().len(), 3);
+    assert_eq!(receiver.requests().len(), 3);
 }

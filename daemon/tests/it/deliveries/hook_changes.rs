@@ -1,12 +1,12 @@
 //! A delivery uses the hook as it is at the time of sending, not as it was when the delivery was read.
 
 use super::*;
-use crate::support::{Receiver, Say};
+use crate::support::{Receiver, Reply};
 
 /// Creates a hook and events. The first two requests get no response until their timeout. The remaining deliveries are
 /// read from the queue while the second request waits.
 async fn hook_with_queue(farrier: &TestDaemon, receiver: &Receiver) -> i64 {
-    receiver.say([Say::Nothing, Say::Nothing]);
+    receiver.reply_with([Reply::Never, Reply::Never]);
     let id = hook(farrier, &receiver.url, &["repository"], json!({ "timeout_secs": "1" })).await;
     farrier.repository("demo").await;
     receiver.wait(1).await;
@@ -33,7 +33,7 @@ async fn queued_deliveries_go_to_the_new_address_of_an_edited_hook() {
     assert_eq!(at_hook(&farrier, Method::PATCH, id, "", edit).await.status, 200);
     new.wait(9).await;
     wait_for_empty_queue(&farrier, id).await;
-    assert_eq!(old.got().len(), 2, "no further request goes to the old address");
+    assert_eq!(old.requests().len(), 2, "no further request goes to the old address");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,7 +50,7 @@ async fn queued_deliveries_of_a_disabled_or_deleted_hook_are_not_sent() {
             list.as_array().expect("a list").len() >= 9
         })
         .await;
-        assert_eq!(receiver.got().len(), 2, "deleted: {deleted}");
+        assert_eq!(receiver.requests().len(), 2, "deleted: {deleted}");
     }
 }
 
@@ -59,9 +59,9 @@ async fn nothing_is_sent_after_the_receiver_answered_410() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let id = hook_with_queue(&farrier, &receiver).await;
-    receiver.say([Say::Status(410)]);
+    receiver.reply_with([Reply::Status(410)]);
     let rows = wait_for_empty_queue(&farrier, id).await;
-    assert_eq!(receiver.got().len(), 3, "{rows:?}");
+    assert_eq!(receiver.requests().len(), 3, "{rows:?}");
     let hook = at_hook(&farrier, Method::GET, id, "", Value::Null).await.json();
     assert_eq!((&hook["active"], &hook["state"]), (&json!(false), &json!("disabled")));
     assert!(hook["last_error"].as_str().is_some_and(|text| text.contains("410")), "{hook}");
@@ -74,6 +74,6 @@ async fn a_ping_is_sent_before_queued_deliveries() {
     let id = hook_with_queue(&farrier, &receiver).await;
     let answer = at_hook(&farrier, Method::POST, id, "/pings?wait=true", Value::Null).await;
     assert_eq!((answer.status, &answer.json()["state"]), (200, &json!("success")));
-    let got = receiver.wait(12).await;
-    assert_eq!(got[2].header("x-gitea-event"), "ping");
+    let received = receiver.wait(12).await;
+    assert_eq!(received[2].header("x-gitea-event"), "ping");
 }

@@ -55,10 +55,10 @@ async fn an_endless_head_and_a_redirect_loop_are_aborted() {
     assert_eq!((&tested["status"], &tested["attempts"]), (&json!("http"), &json!(1)), "{tested}");
 
     let redirecting = crate::support::Receiver::start().await;
-    redirecting.always(crate::support::Say::With(308, "location", "/again".into(), bytes::Bytes::new()));
+    redirecting.always_reply_with(crate::support::Reply::Full(308, "location", "/again".into(), bytes::Bytes::new()));
     let id = hook(&farrier, &redirecting.url, &["repository"], json!({ "follow_redirects": "true" })).await;
     let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
-    assert_eq!((&tested["status"], redirecting.got().len()), (&json!("redirect"), 6), "{tested}");
+    assert_eq!((&tested["status"], redirecting.requests().len()), (&json!("redirect"), 6), "{tested}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

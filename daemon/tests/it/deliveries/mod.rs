@@ -50,9 +50,9 @@ async fn hook_of(farrier: &TestDaemon, kind: &str, url: &str, events: &[&str], c
     }
     let body = json!({ "type": kind, "config": all, "events": events, "active": true,
         "authorization_header": "Bearer t0ps3cret" });
-    let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
-    assert_eq!(made.status, 201, "{made:?}");
-    made.json()["id"].as_i64().expect("a number")
+    let created = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    created.json()["id"].as_i64().expect("a number")
 }
 
 /// Edits the description of `admin/REPO`, which causes one event.

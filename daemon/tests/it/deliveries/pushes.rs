@@ -1,7 +1,7 @@
 //! Push events as receivers get them.
 
 use super::*;
-use crate::support::{Got, Receiver, Say, git::Client};
+use crate::support::{ReceivedRequest, Receiver, Reply, git::Client};
 
 /// A daemon with the repository `admin/demo`, a hook for events of refs, its receiver, and a working copy.
 async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
@@ -16,11 +16,11 @@ async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
 }
 
 /// `EVENT REF BEFORE AFTER`, with abbreviated ids.
-fn summary(got: &Got) -> String {
-    let json = got.json();
+fn summary(received: &ReceivedRequest) -> String {
+    let json = received.json();
     let text = |key: &str| json[key].as_str().unwrap_or("-").to_owned();
     let short = |key: &str| text(key).chars().take(7).collect::<String>();
-    format!("{} {} {} {}", got.header("x-gitea-event"), text("ref"), short("before"), short("after"))
+    format!("{} {} {} {}", received.header("x-gitea-event"), text("ref"), short("before"), short("after"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,8 +30,8 @@ async fn each_ref_of_a_push_is_delivered_in_order() {
     work.done(&["tag", "-a", "-m", "first", "v1"]);
     let tag = work.done(&["rev-parse", "v1"]);
     work.done(&["push", "-q", &remote, "main", "main:side", "v1"]);
-    let got = receiver.wait(6).await;
-    let lines: Vec<String> = got.iter().map(summary).collect();
+    let received = receiver.wait(6).await;
+    let lines: Vec<String> = received.iter().map(summary).collect();
     let tag7 = &tag[..7];
     let mut expected = vec![
         "create main - -".to_owned(),
@@ -42,26 +42,26 @@ async fn each_ref_of_a_push_is_delivered_in_order() {
         "create v1 - -".to_owned(),
     ];
     assert_eq!(lines, expected);
-    assert_eq!(got[5].json()["sha"], json!(tag));
-    let pushed = got[4].json();
+    assert_eq!(received[5].json()["sha"], json!(tag));
+    let pushed = received[4].json();
     assert_eq!((&pushed["commits"], &pushed["total_commits"]), (&json!([]), &json!(0)));
     assert!(pushed["head_commit"]["id"].as_str().expect("text").starts_with(&one));
 
     let two = work.commit("b", "b")[..7].to_owned();
     work.done(&["push", "-q", &remote, "main", ":side", ":v1"]);
-    let got = receiver.wait(10).await;
+    let received = receiver.wait(10).await;
     expected.extend([
         format!("push refs/heads/main {one} {two}"),
         "delete side - -".to_owned(),
         format!("push refs/tags/v1 {tag7} 0000000"),
         "delete v1 - -".to_owned(),
     ]);
-    assert_eq!(got.iter().map(summary).collect::<Vec<_>>(), expected);
-    let pushed = got[6].json();
+    assert_eq!(received.iter().map(summary).collect::<Vec<_>>(), expected);
+    let pushed = received[6].json();
     assert_eq!(pushed["commits"][0]["added"], json!(["b"]));
     assert_eq!((&pushed["commits"][0]["id"], &pushed["total_commits"]), (&pushed["head_commit"]["id"], &json!(1)));
-    let gone = got[8].json();
-    assert_eq!((&gone["commits"], &gone["head_commit"]), (&json!([]), &Value::Null));
+    let deletion = received[8].json();
+    assert_eq!((&deletion["commits"], &deletion["head_commit"]), (&json!([]), &Value::Null));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,9 +75,9 @@ async fn a_large_push_lists_the_newest_commits_and_counts_all() {
     }
     let last = work.done(&["rev-parse", "HEAD"]);
     work.done(&["push", "-q", &remote, "main"]);
-    let got = receiver.wait(3).await;
-    assert_eq!(got[0].json()["ref"], "refs/heads/main", "this type gets the full ref name");
-    let push = got[2].json();
+    let received = receiver.wait(3).await;
+    assert_eq!(received[0].json()["ref"], "refs/heads/main", "this type gets the full ref name");
+    let push = received[2].json();
     assert_eq!((&push["before"], &push["after"]), (&json!(first), &json!(last)));
     assert_eq!((&push["total_commits"], push["commits"].as_array().expect("a list").len()), (&json!(60), 50));
     assert_eq!((&push["commits"][0]["message"], &push["head_commit"]["id"]), (&json!("commit 59\n"), &json!(last)));
@@ -92,9 +92,9 @@ async fn pushes_in_quick_succession_arrive_in_order() {
         tips.push(work.commit("a", n.to_string()));
         work.done(&["push", "-q", &remote, "main"]);
     }
-    let got = receiver.wait(11).await;
-    let seen: Vec<Value> = got[1..].iter().map(|got| got.json()["after"].clone()).collect();
-    assert_eq!(seen, tips.into_iter().map(Value::from).collect::<Vec<_>>());
+    let received = receiver.wait(11).await;
+    let observed: Vec<Value> = received[1..].iter().map(|received| received.json()["after"].clone()).collect();
+    assert_eq!(observed, tips.into_iter().map(Value::from).collect::<Vec<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,9 +109,9 @@ async fn a_chat_hook_gets_only_pushes_with_commits() {
     receiver.wait(4).await;
     let tag = newest(&farrier, id, |row| row["state"] != "pending").await;
     assert_eq!((&tag["state"], &tag["status"]), (&json!("cancelled"), &json!("unwanted")), "{tag}");
-    let got = chat.wait(1).await;
-    assert_eq!((got.len(), &got[0].json()["channel"]), (1, &json!("#dev")));
-    assert!(got[0].json()["text"].as_str().expect("text").contains("[admin/demo:main] 1 new commit by admin"));
+    let received = chat.wait(1).await;
+    assert_eq!((received.len(), &received[0].json()["channel"]), (1, &json!("#dev")));
+    assert!(received[0].json()["text"].as_str().expect("text").contains("[admin/demo:main] 1 new commit by admin"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,15 +135,15 @@ async fn the_push_of_a_new_branch_lists_the_commits_that_no_other_branch_had() {
     push(&["d^0:refs/heads/same"]);
     // The branch is merged before the payload of its first push is built.
     receiver.wait(9).await;
-    receiver.say([Say::Nothing]);
+    receiver.reply_with([Reply::Never]);
     let short = json!({ "config": { "timeout_secs": "1" } });
     assert_eq!(at_hook(&farrier, Method::PATCH, 1, "", short).await.status, 200);
     commit("e");
     push(&["e^0:refs/heads/topic"]);
     push(&["e^0:refs/heads/main"]);
-    let got = receiver.wait(12).await;
-    let pushes = got.iter().filter(|got| got.event().starts_with("push")).map(|got| {
-        let json = got.json();
+    let received = receiver.wait(12).await;
+    let pushes = received.iter().filter(|received| received.event().starts_with("push")).map(|received| {
+        let json = received.json();
         let commits = json["commits"].as_array().expect("a list").iter();
         let names: Vec<&str> = commits.map(|commit| tips[commit["id"].as_str().expect("text")].as_str()).collect();
         let text = |key: &str| json[key].to_string();

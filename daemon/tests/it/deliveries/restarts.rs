@@ -1,7 +1,7 @@
 //! Deliveries across stops and kills of the daemon.
 
 use super::*;
-use crate::support::{Receiver, Say, free_address};
+use crate::support::{Receiver, Reply, free_address};
 
 const CONFIG: &str =
     "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [1, 1, 1]\n[server]\ndrain_grace_secs = 1\n";
@@ -10,15 +10,19 @@ const CONFIG: &str =
 async fn a_delivery_interrupted_by_a_kill_is_sent_after_the_next_start() {
     let mut farrier = TestDaemon::program(CONFIG).await;
     let receiver = Receiver::start().await;
-    receiver.say([Say::Nothing]);
+    receiver.reply_with([Reply::Never]);
     hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     receiver.wait(1).await;
     touch(&farrier, "demo", "while it waits").await;
     farrier.kill_and_start().await;
-    let got = receiver.wait(3).await;
-    assert_eq!((got[0].id(), &got[0].body), (got[1].id(), &got[1].body), "the same delivery once more");
-    assert_eq!(got[2].event(), "repository edited");
+    let received = receiver.wait(3).await;
+    assert_eq!(
+        (received[0].id(), &received[0].body),
+        (received[1].id(), &received[1].body),
+        "the same delivery once more"
+    );
+    assert_eq!(received[2].event(), "repository edited");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,17 +42,17 @@ async fn deliveries_are_retried_until_the_receiver_recovers() {
 async fn a_stop_ends_within_the_grace_time_and_loses_no_delivery() {
     let mut farrier = farrier_with(|config| config.server.drain_grace = std::time::Duration::from_secs(1)).await;
     let (silent, quick) = (Receiver::start().await, Receiver::start().await);
-    silent.say([Say::Nothing]);
+    silent.reply_with([Reply::Never]);
     let slow = hook(&farrier, &silent.url, &["repository"], json!({ "timeout_secs": "60" })).await;
     let fine = hook(&farrier, &quick.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     silent.wait(1).await;
     quick.wait(1).await;
     farrier.restart().await;
-    let got = silent.wait(2).await;
-    assert_eq!(got[0].id(), got[1].id());
+    let received = silent.wait(2).await;
+    assert_eq!(received[0].id(), received[1].id());
     let detail = newest(&farrier, slow, in_state("success")).await;
     assert_eq!(detail["attempts"], 1, "an aborted request does not count as an attempt: {detail}");
     assert_eq!(newest(&farrier, fine, in_state("success")).await["attempts"], 1);
-    assert_eq!(quick.got().len(), 1, "a recorded delivery is not sent again");
+    assert_eq!(quick.requests().len(), 1, "a recorded delivery is not sent again");
 }

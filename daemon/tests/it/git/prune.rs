@@ -98,8 +98,8 @@ async fn a_commit_that_becomes_reachable_again_is_kept() {
     })
     .await;
     let body = serde_json::json!({ "new_branch_name": "back", "old_ref_name": lost });
-    let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/branches", body).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/branches", body).await;
+    assert_eq!(created.status, 201, "{created:?}");
     farrier.clock.advance_ms(31 * DAY_MS);
     eventually("both are pruned", async || !farrier.has_cruft_pack(1) && !farrier.has_cruft_pack(2)).await;
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
@@ -112,8 +112,8 @@ async fn deleted_repositories_and_repositories_with_a_missing_ref_are_not_pruned
     let [_, deleted, _] = force_pushed(&farrier, &token, "deleted").await;
     let [_, _, damaged] = force_pushed(&farrier, &token, "damaged").await;
     let [_, last, _] = force_pushed(&farrier, &token, "last").await;
-    let gone = farrier.admin(Method::DELETE, "/api/v1/repos/admin/deleted", Value::Null).await;
-    assert_eq!(gone.status, 204);
+    let response = farrier.admin(Method::DELETE, "/api/v1/repos/admin/deleted", Value::Null).await;
+    assert_eq!(response.status, 204);
     farrier.bare(2).done(&["update-ref", "-d", "refs/heads/main"]);
     farrier.clock.advance_ms(DAY_MS);
     eventually("the unreachable objects of the last repository are recorded", async || farrier.has_cruft_pack(3)).await;

@@ -11,24 +11,24 @@ use crate::support::{
     git::{Client, noise},
 };
 
-async fn shown(farrier: &TestDaemon) -> Value {
+async fn fetch_repository(farrier: &TestDaemon) -> Value {
     farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.json()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_pushed_branch_becomes_the_default_branch() {
     let (farrier, remote) = demo().await;
-    assert_eq!(shown(&farrier).await["empty"], true);
+    assert_eq!(fetch_repository(&farrier).await["empty"], true);
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
     work.done(&["tag", "v1"]);
     work.done(&["push", "-q", &remote, "v1"]);
-    assert_eq!(shown(&farrier).await["empty"], true, "a tag is not a branch");
+    assert_eq!(fetch_repository(&farrier).await["empty"], true, "a tag is not a branch");
     work.done(&["push", "-q", &remote, "main:trunk"]);
-    let after = shown(&farrier).await;
+    let after = fetch_repository(&farrier).await;
     assert_eq!((&after["empty"], &after["default_branch"]), (&false.into(), &"trunk".into()));
     work.done(&["push", "-q", &remote, "main"]);
-    assert_eq!(shown(&farrier).await["default_branch"], "trunk");
+    assert_eq!(fetch_repository(&farrier).await["default_branch"], "trunk");
     assert!(work.done(&["ls-remote", "--symref", &remote, "HEAD"]).starts_with("ref: refs/heads/trunk\tHEAD"));
 }
 
@@ -93,7 +93,7 @@ async fn push_options_are_accepted_and_ignored() {
     work.done(&["push", "-q", "-o", "x=y", &remote, "main"]);
     work.commit("a", "b");
     work.done(&["push", "-q", "-o", "repo.private=true", "-o", "repo.template=true", &remote, "main"]);
-    let after = shown(&farrier).await;
+    let after = fetch_repository(&farrier).await;
     assert_eq!(after["private"], false);
 }
 
@@ -101,18 +101,18 @@ async fn push_options_are_accepted_and_ignored() {
 async fn hook_scripts_in_a_repository_never_run() {
     let (farrier, remote) = demo().await;
     let bare = farrier.data_dir().join("repositories/1.git");
-    let ran = farrier.scratch().join("ran");
+    let outcome = farrier.scratch().join("ran");
     std::fs::create_dir_all(bare.join("hooks")).expect("a directory");
     for hook in ["pre-receive", "update", "post-receive", "post-update", "proc-receive", "reference-transaction"] {
         let path = bare.join("hooks").join(hook);
-        std::fs::write(&path, format!("#!/bin/sh\necho {hook} >> {}\n", ran.display())).expect("a file");
+        std::fs::write(&path, format!("#!/bin/sh\necho {hook} >> {}\n", outcome.display())).expect("a file");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
     }
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
     work.done(&["push", "-q", &remote, "main"]);
     work.done(&["clone", "-q", &remote, "copy"]);
-    assert!(!ran.exists());
+    assert!(!outcome.exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,7 +185,7 @@ async fn a_mirror_push_stores_everything_except_hidden_refs() {
         assert!(listed.contains(landed), "{landed}: {listed}");
     }
     assert!(!listed.contains("refs/pull") && !listed.contains("refs/farrier"), "{listed}");
-    assert_eq!(shown(&farrier).await["empty"], false);
+    assert_eq!(fetch_repository(&farrier).await["empty"], false);
 }
 
 /// Size of all files below a directory.
@@ -200,20 +200,24 @@ fn bytes(directory: &std::path::Path) -> u64 {
 async fn the_size_of_a_repository_follows_each_push() {
     let (farrier, remote) = demo().await;
     let objects = farrier.data_dir().join("repositories/1.git/objects");
-    assert_eq!(shown(&farrier).await["size"], 0, "an empty repository has no objects");
+    assert_eq!(fetch_repository(&farrier).await["size"], 0, "an empty repository has no objects");
     let work = Client::init(farrier.scratch().join("work"));
     for (file, content) in [("a", b"a".to_vec()), ("b", noise(300_000)), ("c", b"c".to_vec())] {
         work.commit(file, content);
         work.done(&["push", "-q", &remote, "main"]);
-        assert_eq!(shown(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "{file}");
+        assert_eq!(fetch_repository(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "{file}");
     }
     for number in 0..150 {
         work.commit(&format!("many-{number}"), "x");
     }
     work.done(&["push", "-q", &remote, "main", "main:refs/notes/x"]);
-    assert_eq!(shown(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "after a push that is stored as a pack");
+    assert_eq!(
+        fetch_repository(&farrier).await["size"],
+        bytes(&objects).div_ceil(1_024),
+        "after a push that is stored as a pack"
+    );
     let body = serde_json::json!({ "name": "made", "auto_init": true });
-    let made = farrier.admin(Method::POST, "/api/v1/user/repos", body).await.json();
+    let created = farrier.admin(Method::POST, "/api/v1/user/repos", body).await.json();
     let objects = farrier.data_dir().join("repositories/2.git/objects");
-    assert_eq!(made["size"], bytes(&objects).div_ceil(1_024), "after an initial commit");
+    assert_eq!(created["size"], bytes(&objects).div_ceil(1_024), "after an initial commit");
 }

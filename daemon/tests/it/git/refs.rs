@@ -98,8 +98,8 @@ async fn ref_lists_of_a_sha256_repository_equal_those_of_git() {
     let body = r#"{"name":"long","object_format_name":"sha256"}"#;
     let authorization = format!("token {token}");
     let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
-    let made = send(&farrier.tcp(), Method::POST, "/api/v1/user/repos", &headers, body).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = send(&farrier.tcp(), Method::POST, "/api/v1/user/repos", &headers, body).await;
+    assert_eq!(created.status, 201, "{created:?}");
     let bare = GitDir { path: farrier.data_dir().join("repositories/1.git"), api: String::new() };
     let compare = async |state| compare(&farrier, &token, "long", &bare, "sha256", state).await;
     compare("empty").await;

@@ -168,9 +168,9 @@ async fn a_disconnect_ends_the_archive_process() {
 async fn archive_processes_are_limited_and_all_clients_are_served() {
     let farrier = TestDaemon::with(|config| config.git.max_archives = 2).await;
     let large_repository = large_repository(&farrier).await;
-    let (over, path) = (farrier.tcp(), large_repository.at("/archive/main.zip"));
-    let requests = futures_util::future::join_all((0..4).map(|_| send(&over, Method::GET, &path, &[], "")));
-    let mut most = 0;
+    let (server, path) = (farrier.tcp(), large_repository.at("/archive/main.zip"));
+    let requests = futures_util::future::join_all((0..4).map(|_| send(&server, Method::GET, &path, &[], "")));
+    let mut peak = 0;
     let mut requests = std::pin::pin!(requests);
     let answers = loop {
         tokio::select! {
@@ -184,8 +184,8 @@ async fn archive_processes_are_limited_and_all_clients_are_served() {
             command.windows(12).any(|part| part == b"archive\0--fo")
                 && environment.windows(needle.len()).any(|part| part == needle.as_bytes())
         });
-        most = most.max(archives.count());
+        peak = peak.max(archives.count());
     };
-    assert!((1..=2).contains(&most), "{most} at once");
+    assert!((1..=2).contains(&peak), "{peak} at once");
     assert!(answers.iter().all(|answer| answer.status == 200 && answer.body == answers[0].body));
 }

@@ -71,9 +71,9 @@ async fn three_hundred_branches_are_paged() {
     let base = format!("<{}{}/branches?page=", farrier.url, many.api);
     let link = [("3", "next"), ("10", "last"), ("1", "first"), ("1", "prev")];
     assert_eq!(second.header("link"), link.map(|(page, rel)| format!("{base}{page}>; rel=\"{rel}\"")).join(","));
-    for odd in ["limit=0", "limit=x", "page=-1"] {
-        let answer = farrier.json(&many.at(&format!("/branches?{odd}"))).await;
-        assert_eq!(answer.as_array().expect("a list").len(), 30, "{odd}");
+    for invalid in ["limit=0", "limit=x", "page=-1"] {
+        let answer = farrier.json(&many.at(&format!("/branches?{invalid}"))).await;
+        assert_eq!(answer.as_array().expect("a list").len(), 30, "{invalid}");
     }
 }
 

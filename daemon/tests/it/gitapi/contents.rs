@@ -52,8 +52,8 @@ async fn directories_list_files_symlinks_and_submodules() {
     assert_eq!(of("README.md")["last_commit_sha"], rev("main~2"));
     assert_eq!(of("run.sh")["last_commit_sha"], rev("v1.0^{commit}"));
     assert_eq!(of("side.txt")["last_commit_sha"], rev("feature/x"));
-    let inside = farrier.json(&demo.at("/contents/src?ref=main")).await;
-    let paths: Vec<_> = inside.as_array().expect("a list").iter().map(|item| &item["path"]).collect();
+    let entries = farrier.json(&demo.at("/contents/src?ref=main")).await;
+    let paths: Vec<_> = entries.as_array().expect("a list").iter().map(|item| &item["path"]).collect();
     assert_eq!(paths, [&json!("src/a b"), &json!("src/\u{fc}")]);
 
     let link = farrier.json(&demo.at("/contents/link")).await;
@@ -124,8 +124,8 @@ async fn raw_files_support_ranges_and_conditional_requests() {
     assert_eq!(farrier.get(&demo.at("/raw/binary")).await.header("content-type"), "application/octet-stream");
 
     let with = |name: &'static str, value: String| {
-        let (over, path) = (farrier.tcp(), demo.at("/raw/src/a%20b"));
-        async move { send(&over, Method::GET, &path, &[(name, &value)], "").await }
+        let (server, path) = (farrier.tcp(), demo.at("/raw/src/a%20b"));
+        async move { send(&server, Method::GET, &path, &[(name, &value)], "").await }
     };
     let part = with("range", "bytes=2-4".into()).await;
     assert_eq!((part.status, part.text().as_str()), (206, "b\nc"));

@@ -86,11 +86,11 @@ async fn blobs_over_ten_mebibytes_are_not_embedded_in_json() {
     let limit = 10 << 20;
     let import = Import::default().commit("main", 1, &[], "large");
     large.import(&import.file("100644", "at", &vec![b'x'; limit]).file("100644", "over", &vec![b'x'; limit + 1]));
-    for (path, shown) in [("at", limit.div_ceil(3) * 4), ("over", 0)] {
+    for (path, fetched) in [("at", limit.div_ceil(3) * 4), ("over", 0)] {
         let id = large.git(&["rev-parse", &format!("main:{path}")]);
         for address in [format!("/git/blobs/{id}"), format!("/contents/{path}")] {
             let answer = farrier.json(&large.at(&address)).await;
-            assert_eq!(answer["content"].as_str().expect("text").len(), shown, "{address}");
+            assert_eq!(answer["content"].as_str().expect("text").len(), fetched, "{address}");
         }
     }
     let raw = farrier.get(&large.at("/raw/over")).await;

@@ -7,9 +7,9 @@ use crate::support::{GitDir, Import, TestDaemon};
 
 async fn sha256_repository(farrier: &TestDaemon) -> GitDir {
     let body = json!({ "name": "long", "object_format_name": "sha256" });
-    let made = farrier.admin(Method::POST, "/api/v1/user/repos", body).await;
-    assert_eq!((made.status, &made.json()["object_format_name"]), (201, &json!("sha256")), "{made:?}");
-    let path = farrier.data_dir().join(format!("repositories/{}.git", made.json()["id"]));
+    let created = farrier.admin(Method::POST, "/api/v1/user/repos", body).await;
+    assert_eq!((created.status, &created.json()["object_format_name"]), (201, &json!("sha256")), "{created:?}");
+    let path = farrier.data_dir().join(format!("repositories/{}.git", created.json()["id"]));
     let sha256_repository = GitDir { path, api: "/api/v1/repos/admin/long".into() };
     let everything = Import::default()
         .commit("main", 1, &[], "first")
@@ -48,8 +48,8 @@ async fn a_sha256_repository_is_read_like_any_other() {
             &sha256_repository.git(&["log", "-1", "--format=%H", "--", "README.md"]),
         ),
     ] {
-        let shown = farrier.json(&sha256_repository.at(&path)).await;
-        assert_eq!(shown.pointer(field), Some(&json!(expected)), "{path}: {shown}");
+        let fetched = farrier.json(&sha256_repository.at(&path)).await;
+        assert_eq!(fetched.pointer(field), Some(&json!(expected)), "{path}: {fetched}");
     }
     let tags = farrier.json(&sha256_repository.at("/tags")).await;
     assert_eq!(tags[0]["commit"]["sha"].as_str().map(str::len), Some(64), "{tags}");

@@ -12,10 +12,11 @@ async fn branches_are_created_renamed_and_deleted() {
     let farrier = TestDaemon::start().await;
     let demo = pushed(&farrier).await;
     let create = async |body: Value| farrier.admin(Method::POST, &demo.at("/branches"), body).await;
-    let made = create(json!({ "new_branch_name": "topic/one", "old_ref_name": "v1.0", "old_branch_name": null })).await;
-    assert_eq!(made.status, 201, "{made:?}");
-    assert_eq!(made.json()["commit"]["id"], demo.git(&["rev-parse", "v1.0^{commit}"]));
-    assert_eq!(made.json(), farrier.admin(Method::GET, &demo.at("/branches/topic/one"), json!(null)).await.json());
+    let created =
+        create(json!({ "new_branch_name": "topic/one", "old_ref_name": "v1.0", "old_branch_name": null })).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    assert_eq!(created.json()["commit"]["id"], demo.git(&["rev-parse", "v1.0^{commit}"]));
+    assert_eq!(created.json(), farrier.admin(Method::GET, &demo.at("/branches/topic/one"), json!(null)).await.json());
     let old_spelling = create(json!({ "new_branch_name": "two", "old_branch_name": "feature/x" })).await;
     assert_eq!(old_spelling.json()["commit"]["message"], "on the side");
     assert_eq!(create(json!({ "new_branch_name": "three" })).await.json()["commit"]["message"], "merge");

@@ -27,8 +27,8 @@ async fn post(world: &World, body: Value) -> Answer {
 async fn a_trailing_slash_is_ignored() {
     let world = World::new().await;
     for path in ["/api/v1/admin/hooks/", "/api/v1/admin/hooks", "/api/v1//admin/hooks"] {
-        let made = world.farrier.admin(Method::POST, path, hook(&["push"])).await;
-        assert_eq!(made.status, 201, "{path} {made:?}");
+        let created = world.farrier.admin(Method::POST, path, hook(&["push"])).await;
+        assert_eq!(created.status, 201, "{path} {created:?}");
     }
 }
 
@@ -142,8 +142,8 @@ async fn default_and_combined_event_names_are_resolved() {
         let hook = world.admin("post", "/user/hooks", body, 201).await;
         assert_eq!((&hook["events"], &hook["active"]), (&expected, &json!(false)), "{events}");
     }
-    let made = world.farrier.admin(Method::POST, "/api/v1/user/hooks", hook(&["push", "all", "moon"])).await;
-    assert_eq!((made.status, made.header("x-farrier-ignored-events")), (201, "all, moon"));
+    let created = world.farrier.admin(Method::POST, "/api/v1/user/hooks", hook(&["push", "all", "moon"])).await;
+    assert_eq!((created.status, created.header("x-farrier-ignored-events")), (201, "all, moon"));
     let refused = world.admin("post", "/user/hooks", hook(&["*", "moon"]), 422).await;
     assert_eq!(refused["message"], "[Events]: none of these is an event: *, moon");
 }
@@ -243,8 +243,8 @@ async fn types_and_events_are_listed() {
 async fn a_hook_that_cannot_work_is_refused_or_gets_a_warning() {
     let world = World::new().await;
     let warning = async |body: Value| {
-        let made = world.admin("post", "/admin/hooks", body, 201).await;
-        made["warning"].as_str().unwrap_or_default().to_owned()
+        let created = world.admin("post", "/admin/hooks", body, 201).await;
+        created["warning"].as_str().unwrap_or_default().to_owned()
     };
     let blocked = json!({ "config": { "url": "http://10.0.3.9/" } });
     let never = warning(hook(&["issues_only"])).await;
@@ -256,8 +256,8 @@ async fn a_hook_that_cannot_work_is_refused_or_gets_a_warning() {
     assert!(text.contains("farrier never sends wiki") && text.contains("10.0.3.9"), "{text}");
     let advice = json!({ "setting": "webhook.allowed_hosts", "value": "external, 10.0.3.9" });
     assert_eq!(both["advice"], advice);
-    let shown = world.admin("get", &format!("/admin/hooks/{}", both["id"]), Value::Null, 200).await;
-    assert_eq!((&shown["warning"], &shown["advice"]), (&both["warning"], &advice));
+    let fetched = world.admin("get", &format!("/admin/hooks/{}", both["id"]), Value::Null, 200).await;
+    assert_eq!((&fetched["warning"], &fetched["advice"]), (&both["warning"], &advice));
     for bad in ["http://-/", "http://a..b/", "http://h:0/"] {
         let refused = post(&world, hook_with(&["push"], json!({ "config": { "url": bad } }))).await;
         let message = refused.json()["message"].as_str().expect("text").to_owned();

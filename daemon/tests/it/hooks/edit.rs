@@ -41,20 +41,20 @@ async fn an_edit_keeps_omitted_fields() {
     );
 
     world.admin("patch", &path, json!({ "active": true }), 200).await;
-    let shown = world.admin("get", &path, Value::Null, 200).await;
-    assert_eq!(shown["events"], json!(["push", "issues", "pull_request"]));
-    assert_eq!(shown["events_exact"], json!(["push", "issues_only", "pull_request_only"]));
-    world.admin("patch", &path, shown, 200).await;
+    let fetched = world.admin("get", &path, Value::Null, 200).await;
+    assert_eq!(fetched["events"], json!(["push", "issues", "pull_request"]));
+    assert_eq!(fetched["events_exact"], json!(["push", "issues_only", "pull_request_only"]));
+    world.admin("patch", &path, fetched, 200).await;
     let after = stored_row(&mut world.farrier, id).await;
     assert_eq!(after, farrier_proto::store::Hook { updated_ms: after.updated_ms, ..before.clone() });
 
     let change = json!({ "config": { "secret": "other" }, "events": ["push"], "authorization_header": "Basic x" });
-    let shown = world.admin("patch", &path, change, 200).await;
+    let fetched = world.admin("patch", &path, change, 200).await;
     let after = stored_row(&mut world.farrier, id).await;
     assert_eq!((after.secret.as_str(), after.old_secret.as_str()), ("other", SECRET));
-    assert_eq!((after.authorization.as_str(), &shown["events"]), ("Basic x", &json!(["push"])));
-    let shown = world.admin("patch", &path, json!({ "clear": ["secret", "authorization_header"] }), 200).await;
-    assert_eq!((&shown["has_secret"], &shown["has_authorization_header"]), (&json!(false), &json!(false)));
+    assert_eq!((after.authorization.as_str(), &fetched["events"]), ("Basic x", &json!(["push"])));
+    let fetched = world.admin("patch", &path, json!({ "clear": ["secret", "authorization_header"] }), 200).await;
+    assert_eq!((&fetched["has_secret"], &fetched["has_authorization_header"]), (&json!(false), &json!(false)));
     world.admin("patch", &path, json!({ "clear": ["everything"] }), 422).await;
 }
 
@@ -106,18 +106,18 @@ async fn no_response_and_no_log_line_contains_a_secret() {
         "type": "telegram", "active": true,
         "config": { "content_type": "json", "bot_token": "77:TELEGRAM-HUSH", "chat_id": "5" },
     });
-    let whole = json!({
+    let complete = json!({
         "type": "telegram", "active": true, "config": {
             "content_type": "json", "url": "https://api.telegram.org/bot78:BOT-URL-HUSH/sendMessage?chat_id=5",
         },
     });
     let mut output = String::new();
     let named = hook_with(&["push"], json!({ "config": { "url": "https://me:URL-HUSH@203.0.113.9/x" } }));
-    for body in [full(), telegram, whole, named] {
-        let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
-        assert_eq!(made.status, 201, "{made:?}");
-        output += &made.text();
-        let path = format!("/api/v1/admin/hooks/{}", made.json()["id"]);
+    for body in [full(), telegram, complete, named] {
+        let created = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        output += &created.text();
+        let path = format!("/api/v1/admin/hooks/{}", created.json()["id"]);
         output += &farrier.admin(Method::GET, &path, Value::Null).await.text();
         output += &farrier.admin(Method::PATCH, &path, json!({ "config": { "secret": SECRET } })).await.text();
         output += &farrier.admin(Method::PATCH, &path, json!({ "config": { "url": 7 } })).await.text();

@@ -272,10 +272,10 @@ async fn an_event_is_delivered_exactly_if_its_change_is_committed() {
             let body = json!({ "description": description });
             let answer = world.farrier.admin(Method::PATCH, "/api/v1/repos/admin/demo", body).await;
             let deliveries = read_queue(&store).await.len() - before;
-            let shown = world.admin("get", "/repos/admin/demo", Value::Null, 200).await;
+            let fetched = world.admin("get", "/repos/admin/demo", Value::Null, 200).await;
             assert_eq!(
                 deliveries == 2,
-                shown["description"] == description,
+                fetched["description"] == description,
                 "the change and its deliveries are committed together"
             );
             if answer.status == 503 {

@@ -45,30 +45,30 @@ async fn ignored_event_names_cannot_inject_headers() {
     let mut events = vec!["push".to_owned(), "a\r\nx-evil: 1".to_owned(), "ä,b".to_owned()];
     events.extend((0..500).map(|n| format!("name-{n}")));
     let body = json!({ "type": "gitea", "events": events, "config": { "url": NOWHERE, "content_type": "json" } });
-    let made = world.farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
-    assert_eq!((made.status, made.header("x-evil")), (201, ""));
-    let ignored = made.header("x-farrier-ignored-events");
+    let created = world.farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+    assert_eq!((created.status, created.header("x-evil")), (201, ""));
+    let ignored = created.header("x-farrier-ignored-events");
     assert!(ignored.starts_with("a??x-evil:?1, ??b, name-0") && ignored.len() <= 512, "{ignored}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_hooks_per_owner_is_limited() {
     let world = World::new().await;
-    let made = async |path: &str| world.farrier.admin(Method::POST, path, hook(&["push"])).await;
+    let created = async |path: &str| world.farrier.admin(Method::POST, path, hook(&["push"])).await;
     for _ in 0..256 {
-        assert_eq!(made("/api/v1/user/hooks").await.status, 201);
+        assert_eq!(created("/api/v1/user/hooks").await.status, 201);
     }
-    let refused = made("/api/v1/user/hooks").await;
+    let refused = created("/api/v1/user/hooks").await;
     assert_eq!(refused.status, 409, "{refused:?}");
-    assert_eq!(made("/api/v1/admin/hooks").await.status, 201, "each owner has its own limit");
+    assert_eq!(created("/api/v1/admin/hooks").await.status, 201, "each owner has its own limit");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn creating_a_hook_with_a_refused_target_warns() {
     let world = World::new().await;
     let body = hook_with(&["push"], json!({ "config": { "url": "http://169.254.169.254/latest" } }));
-    let made = world.admin("post", "/user/hooks", body, 201).await;
-    let warning = made["warning"].as_str().expect("a warning");
+    let created = world.admin("post", "/user/hooks", body, 201).await;
+    let warning = created["warning"].as_str().expect("a warning");
     assert!(warning.contains("webhook.allowed_hosts") && warning.contains("169.254.169.254"), "{warning}");
     let fine = hook_with(&["push"], json!({ "config": { "url": "https://8.8.8.8/" } }));
     assert!(world.admin("post", "/user/hooks", fine, 201).await.get("warning").is_none());

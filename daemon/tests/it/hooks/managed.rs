@@ -76,8 +76,8 @@ async fn the_list_has_every_hook_that_the_caller_may_manage() {
     let all = hooks.list("", "").await;
     assert_eq!(ids(&all), [system, default, repository, org, user]);
     assert_eq!(all.header("x-total-count"), "5");
-    let shown = all.json();
-    let whose = |n: usize| ["owner", "repository"].map(|key| shown[n][key].as_str().unwrap_or_default().to_owned());
+    let fetched = all.json();
+    let whose = |n: usize| ["owner", "repository"].map(|key| fetched[n][key].as_str().unwrap_or_default().to_owned());
     assert_eq!(
         [whose(0), whose(2), whose(3)],
         [["", ""], ["octo", "octo/demo"], ["acme", ""]].map(|w| w.map(str::to_owned))
@@ -142,8 +142,8 @@ async fn a_hook_is_found_by_its_id_alone() {
     for id in [system, default, repository, org, user] {
         let own = ![system, default].contains(&id);
         let rest = format!("/{id}");
-        let shown = hooks.ask("", "get", &rest, Value::Null).await;
-        assert_eq!((shown.status, &shown.json()["url"]), (200, &json!(NOWHERE)), "{id}");
+        let fetched = hooks.ask("", "get", &rest, Value::Null).await;
+        assert_eq!((fetched.status, &fetched.json()["url"]), (200, &json!(NOWHERE)), "{id}");
         let off = json!({ "active": false });
         let edited = hooks.ask(&octo, "patch", &rest, off.clone()).await;
         assert_eq!(edited.status, if own { 200 } else { 404 }, "{id}");
@@ -190,8 +190,8 @@ async fn hooks_of_a_deleted_repository_are_not_listed() {
     let farrier = TestDaemon::start().await;
     farrier.repository("demo").await;
     let body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
-    let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", body).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", body).await;
+    assert_eq!(created.status, 201, "{created:?}");
     let listed = farrier.admin(Method::GET, "/api/farrier/v1/hooks", Value::Null).await;
     assert_eq!((listed.header("x-total-count"), listed.json().as_array().map(Vec::len)), ("1", Some(1)), "{listed:?}");
     let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await;

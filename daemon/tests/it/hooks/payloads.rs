@@ -77,10 +77,13 @@ async fn the_payload_of_a_deleted_tag_is_complete() {
     world.admin("post", "/repos/admin/demo/tags", json!({ "tag_name": "t" }), 201).await;
     world.admin("delete", "/repos/admin/demo/tags/t", Value::Null, 204).await;
     let deliveries = queued_deliveries(&mut world.farrier).await;
-    let (made, gone) = (&deliveries[0].payload, &deliveries[1].payload);
-    assert_eq!((&made["created"], &made["deleted"]), (&json!(true), &json!(false)));
-    assert_eq!((&made["pusher"], &made["before"]), (&made["sender"], &json!("0".repeat(40))));
-    assert_eq!((&gone["deleted"], &gone["commits"], &gone["total_commits"]), (&json!(true), &json!([]), &json!(0)));
-    assert!(gone.get("head_commit").is_some_and(Value::is_null));
-    assert_eq!(gone["compare_url"], format!("{}/", world.farrier.url));
+    let (created, deletion) = (&deliveries[0].payload, &deliveries[1].payload);
+    assert_eq!((&created["created"], &created["deleted"]), (&json!(true), &json!(false)));
+    assert_eq!((&created["pusher"], &created["before"]), (&created["sender"], &json!("0".repeat(40))));
+    assert_eq!(
+        (&deletion["deleted"], &deletion["commits"], &deletion["total_commits"]),
+        (&json!(true), &json!([]), &json!(0))
+    );
+    assert!(deletion.get("head_commit").is_some_and(Value::is_null));
+    assert_eq!(deletion["compare_url"], format!("{}/", world.farrier.url));
 }

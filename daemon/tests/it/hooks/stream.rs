@@ -81,13 +81,13 @@ async fn a_stream_delivers_events_and_can_be_resumed() {
     world.farrier.repository("one").await;
     world.admin("patch", "/repos/admin/one", json!({ "description": "x" }), 200).await;
     assert!(live.until("edited").await);
-    let seen = live.events();
-    assert_eq!(lines(&seen), ["repository created admin/one", "repository edited admin/one"]);
-    assert_eq!((&seen[0]["actor"], &seen[0]["actor_id"]), (&json!("admin"), &json!(1)));
+    let observed = live.events();
+    assert_eq!(lines(&observed), ["repository created admin/one", "repository edited admin/one"]);
+    assert_eq!((&observed[0]["actor"], &observed[0]["actor_id"]), (&json!("admin"), &json!(1)));
     drop(live);
 
     world.farrier.repository("two").await;
-    let last = format!("last-event-id: {}\r\n", seen[0]["id"]);
+    let last = format!("last-event-id: {}\r\n", observed[0]["id"]);
     let mut again = Follower::begin(&world.farrier, &token, "?kind=push,repository", &last).await;
     assert!(again.until("admin/two").await);
     assert_eq!(lines(&again.events()), ["repository edited admin/one", "repository created admin/two"]);
@@ -126,19 +126,19 @@ async fn a_resumed_stream_misses_and_repeats_no_event_during_concurrent_writes()
     let writing = futures_util::future::join_all((0..8).map(write));
     let interrupted = async {
         assert!(live.until("\nevent: repository").await);
-        let seen = live.events();
-        let last = format!("last-event-id: {}\r\n", seen.last().expect("one")["id"]);
-        (seen, Follower::begin(&world.farrier, &token, "", &last).await)
+        let observed = live.events();
+        let last = format!("last-event-id: {}\r\n", observed.last().expect("one")["id"]);
+        (observed, Follower::begin(&world.farrier, &token, "", &last).await)
     };
-    let (_, (mut seen, mut rest)) = tokio::join!(writing, interrupted);
+    let (_, (mut observed, mut rest)) = tokio::join!(writing, interrupted);
     world.farrier.repository("last").await;
     assert!(rest.until("admin/last").await);
-    seen.append(&mut rest.events());
-    let ids = ids(&seen);
+    observed.append(&mut rest.events());
+    let ids = ids(&observed);
     assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
     assert_eq!(ids.len(), 8 * 25 + 1);
     let listed = page(&world.farrier, &format!("?after={start}&limit=1000")).await;
-    assert_eq!(listed["events"], json!(seen));
+    assert_eq!(listed["events"], json!(observed));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,7 +151,7 @@ async fn callers_see_only_events_of_readable_repositories() {
         world.admin("post", "/admin/users/octo/repos", body, 201).await;
     }
     world.admin("delete", "/repos/octo/gone", Value::Null, 204).await;
-    let seen = async |user: &str| {
+    let observed = async |user: &str| {
         let token = world.token(user, &["read:repository"]).await;
         let headers = [("authorization", format!("token {token}")), ("accept", "application/json".to_owned())];
         let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -159,9 +159,9 @@ async fn callers_see_only_events_of_readable_repositories() {
         lines(answer["events"].as_array().expect("a list"))
     };
     let (open, hidden) = ("repository created octo/open".to_owned(), "repository created octo/hidden".to_owned());
-    assert_eq!(seen("eve").await, std::slice::from_ref(&open));
-    assert_eq!(seen("octo").await, [open, hidden]);
-    assert_eq!(seen("admin").await.len(), 4);
+    assert_eq!(observed("eve").await, std::slice::from_ref(&open));
+    assert_eq!(observed("octo").await, [open, hidden]);
+    assert_eq!(observed("admin").await.len(), 4);
     let token = format!("token {}", world.token("eve", &["all"]).await);
     let path = "/api/farrier/v1/events?repository=octo/hidden";
     assert_eq!(send(&world.farrier.tcp(), Method::GET, path, &[("authorization", &token)], "").await.status, 404);
@@ -183,8 +183,8 @@ async fn event_pages_continue_and_invalid_parameters_are_refused() {
         let answer = send(&world.farrier.unix(), Method::GET, &path, &[("accept", "application/json")], "").await;
         assert_eq!(answer.status, 422, "{query} {answer:?}");
     }
-    let far = page(&world.farrier, &format!("?after={}", u64::MAX)).await;
-    assert_eq!(far["events"], json!([]));
+    let past_end = page(&world.farrier, &format!("?after={}", u64::MAX)).await;
+    assert_eq!(past_end["events"], json!([]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -270,8 +270,8 @@ async fn a_page_ends_before_events_with_an_uncommitted_predecessor() {
     let store = farrierd::store::Store::open(std::sync::Arc::new(engine)).await.expect("a store");
     let farrier = TestDaemon::over_store(store.clone()).await;
     farrier.repository("demo").await;
-    let taken = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "demo" })).await;
-    assert_eq!(taken.status, 409, "its event id stays unused");
+    let conflict = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "demo" })).await;
+    assert_eq!(conflict.status, 409, "its event id stays unused");
     let settled = page(&farrier, "").await;
     let first = settled["events"][0].clone();
     // As if transactions with later event ids were committed while an earlier one is still running.
@@ -290,8 +290,11 @@ async fn a_page_ends_before_events_with_an_uncommitted_predecessor() {
     let mut live = Follower::begin(&farrier, &token, "?after=0", "").await;
     assert!(live.until("admin/demo").await);
     for query in ["", "?after=1", "?last=5"] {
-        let got = in_time("the page ends", page(&farrier, query)).await;
-        assert!(got["events"].as_array().expect("a list").len() <= 1 && got["more"] == false, "{query}: {got}");
+        let received = in_time("the page ends", page(&farrier, query)).await;
+        assert!(
+            received["events"].as_array().expect("a list").len() <= 1 && received["more"] == false,
+            "{query}: {received}"
+        );
     }
     assert_eq!(page(&farrier, "?last=5").await["events"], json!([first]));
 }

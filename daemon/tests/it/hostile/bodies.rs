@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{artifact_file_sizes, assert_healthy};
-use crate::support::{Raw, TestDaemon, eventually, send};
+use crate::support::{RawConnection, TestDaemon, eventually, send};
 
 /// The head of a request that puts a block.
 fn head(address: &str, id: &str, headers: &str) -> String {
@@ -28,8 +28,11 @@ async fn a_stalled_upload_is_aborted_and_frees_its_slot() {
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     let address = farrier.create(&job, "slow").await;
-    let mut stalled =
-        Raw::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 900000\r\nexpect: 100-continue\r\n")).await;
+    let mut stalled = RawConnection::sending(
+        &farrier.tcp(),
+        head(&address, "YQ", "content-length: 900000\r\nexpect: 100-continue\r\n"),
+    )
+    .await;
     assert_eq!(stalled.answer().await.expect("the daemon reads").0, 100);
     stalled.send(vec![b'x'; 600_000]).await.expect("the daemon reads");
 
@@ -53,7 +56,7 @@ async fn an_upload_of_a_disconnected_client_stores_nothing() {
     let job = farrier.begin("tool", None).await;
     let address = farrier.create(&job, "gone").await;
     for (sent, politely) in [(0, false), (1, false), (600_000, false), (2_000_000, true), (2_999_999, true)] {
-        let mut raw = Raw::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 3000000\r\n")).await;
+        let mut raw = RawConnection::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 3000000\r\n")).await;
         raw.send(vec![b'x'; sent]).await.expect("the daemon reads");
         if politely {
             raw.finish().await;
@@ -74,7 +77,8 @@ async fn the_content_length_determines_the_size_of_a_body() {
     let job = farrier.begin("tool", None).await;
     let address = farrier.create(&job, "long").await;
     // Bytes beyond the content length are parsed as a next request, which is invalid.
-    let mut raw = Raw::sending(&farrier.tcp(), format!("{}abcde", head(&address, "YQ", "content-length: 3\r\n"))).await;
+    let mut raw =
+        RawConnection::sending(&farrier.tcp(), format!("{}abcde", head(&address, "YQ", "content-length: 3\r\n"))).await;
     raw.finish().await;
     let statuses: Vec<u16> = raw.answers().await.into_iter().map(|(status, _)| status).collect();
     assert!(statuses == [201, 400] || statuses == [201], "{statuses:?}");
@@ -89,7 +93,7 @@ async fn the_content_length_determines_the_size_of_a_body() {
         ("content-length: 9999999999999\r\n", "", 413),
         ("content-length: 5000000000\r\n", "", 413),
     ] {
-        let mut raw = Raw::sending(&farrier.tcp(), head(&address, "YQ", headers) + body).await;
+        let mut raw = RawConnection::sending(&farrier.tcp(), head(&address, "YQ", headers) + body).await;
         let (answered, body) = raw.answer().await.expect("an answer");
         assert!(answered == status && body.contains("<Error><Code>"), "{headers:?}: {answered} {body}");
     }
@@ -120,7 +124,8 @@ async fn an_unauthorized_upload_is_refused_before_its_body_is_sent() {
     let farrier = TestDaemon::start().await;
     let address = "/_blob/1/1/archive.zip?op=w&exp=99999999999&sig=00";
     let mut raw =
-        Raw::sending(&farrier.tcp(), head(address, "YQ", "content-length: 1000\r\nexpect: 100-continue\r\n")).await;
+        RawConnection::sending(&farrier.tcp(), head(address, "YQ", "content-length: 1000\r\nexpect: 100-continue\r\n"))
+            .await;
     let (status, body) = raw.answer().await.expect("an answer");
     assert!(status == 403 && body.contains("AuthenticationFailed"), "{status} {body}");
 }

@@ -85,7 +85,7 @@ async fn fail_at_step<'a>(
 async fn a_lost_result_of_the_store_is_503_and_repeating_the_request_is_safe() {
     let engine = MemoryEngine::new();
     let faults = engine.faults();
-    let farrier = TestDaemon::over(engine).await;
+    let farrier = TestDaemon::with_engine(engine).await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     for lost in [LostCommit::Applied, LostCommit::Dropped] {
@@ -94,9 +94,13 @@ async fn a_lost_result_of_the_store_is_503_and_repeating_the_request_is_safe() {
             let before = steps.listed().await;
             for next in step..5 {
                 let answer = steps.send(next).await;
-                let gone = lost == LostCommit::Applied && step == 4;
+                let is_deleted = lost == LostCommit::Applied && step == 4;
                 let expected = if next == 1 || next == 2 { 201 } else { 200 };
-                assert_eq!(answer.status, if gone { 404 } else { expected }, "{lost:?} {step} {next}: {answer:?}");
+                assert_eq!(
+                    answer.status,
+                    if is_deleted { 404 } else { expected },
+                    "{lost:?} {step} {next}: {answer:?}"
+                );
                 if next == 3 {
                     let again = steps.send(3).await;
                     assert_eq!(answer.json()["artifact_id"], again.json()["artifact_id"]);
@@ -113,7 +117,7 @@ async fn a_lost_result_of_the_store_is_503_and_repeating_the_request_is_safe() {
 async fn every_protocol_and_the_health_check_report_an_unavailable_store() {
     let engine = MemoryEngine::new();
     let faults = engine.faults();
-    let farrier = TestDaemon::over(engine).await;
+    let farrier = TestDaemon::with_engine(engine).await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     let address = farrier.create(&job, "x").await;
@@ -135,7 +139,7 @@ async fn every_protocol_and_the_health_check_report_an_unavailable_store() {
 async fn transactions_that_run_twice_have_one_effect() {
     let engine = MemoryEngine::new();
     engine.faults().rerun(true);
-    let farrier = TestDaemon::over(engine).await;
+    let farrier = TestDaemon::with_engine(engine).await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     let first = farrier.upload(&job, "a", b"bytes").await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::assert_healthy;
-use crate::support::{Raw, TestDaemon};
+use crate::support::{RawConnection, TestDaemon};
 
 async fn daemon() -> TestDaemon {
     TestDaemon::with(|config| config.server.header_timeout = Duration::from_secs(1)).await
@@ -14,11 +14,11 @@ async fn an_incomplete_head_ends_the_connection() {
     let farrier = daemon().await;
     let complete = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
     for partial in ["", "G", "GET /api/v1/version HTTP/1.1\r\n", "GET /api/v1/version HTTP/1.1\r\nhost: x\r\na"] {
-        let mut raw = Raw::sending(&farrier.tcp(), partial).await;
+        let mut raw = RawConnection::sending(&farrier.tcp(), partial).await;
         let answers = raw.answers().await;
         assert!(answers.is_empty() || answers[0].0 == 408, "{partial:?}: {answers:?}");
         // The same after a complete request on the connection.
-        let mut raw = Raw::sending(&farrier.tcp(), format!("{complete}{partial}")).await;
+        let mut raw = RawConnection::sending(&farrier.tcp(), format!("{complete}{partial}")).await;
         let answers = raw.answers().await;
         assert_eq!(answers[0].0, 200, "{partial:?}");
         assert!(answers.len() == 1 || answers[1].0 == 408, "{partial:?}: {answers:?}");
@@ -29,7 +29,7 @@ async fn an_incomplete_head_ends_the_connection() {
 #[tokio::test]
 async fn a_slow_head_does_not_extend_the_timeout() {
     let farrier = daemon().await;
-    let mut raw = Raw::sending(&farrier.tcp(), "GET /api/v1/version HTTP/1.1\r\n").await;
+    let mut raw = RawConnection::sending(&farrier.tcp(), "GET /api/v1/version HTTP/1.1\r\n").await;
     let mut drops = 0;
     while raw.send("x-drop: 1\r\n").await.is_ok() {
         drops += 1;
@@ -70,7 +70,7 @@ async fn malformed_requests_are_refused_and_the_connection_is_closed() {
         ("an unknown encoding", b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\n\r\n", 400),
         ("chunks in HTTP/1.0", b"POST / HTTP/1.0\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ] {
-        let mut raw = Raw::connect(&farrier.tcp()).await.expect("the daemon listens");
+        let mut raw = RawConnection::connect(&farrier.tcp()).await.expect("the daemon listens");
         // The daemon may close the connection before everything is sent.
         let _ = raw.send(bytes).await;
         let answers = raw.answers().await;
@@ -95,7 +95,7 @@ async fn ambiguous_body_lengths_cannot_smuggle_a_second_request() {
         format!("{length}x: y\r\ntransfer-encoding : chunked\r\n"),
     ] {
         let head = format!("POST /api/farrier/v1/jobs HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
-        let mut raw = Raw::sending(&farrier.tcp(), format!("{head}0\r\n\r\n{hidden}")).await;
+        let mut raw = RawConnection::sending(&farrier.tcp(), format!("{head}0\r\n\r\n{hidden}")).await;
         let answers = raw.answers().await;
         assert!(answers.len() <= 1, "{headers:?}: {answers:?}");
         assert!(answers.iter().all(|(status, _)| (400..500).contains(status)), "{headers:?}: {answers:?}");
@@ -107,7 +107,7 @@ async fn ambiguous_body_lengths_cannot_smuggle_a_second_request() {
 async fn unusual_but_valid_requests_are_answered() {
     let farrier = daemon().await;
     let version = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
-    let mut raw = Raw::sending(&farrier.tcp(), version.repeat(20)).await;
+    let mut raw = RawConnection::sending(&farrier.tcp(), version.repeat(20)).await;
     let answers = raw.answers().await;
     assert_eq!(answers.len(), 20, "pipelined requests are all answered");
     assert!(answers.iter().all(|answer| *answer == answers[0] && answer.0 == 200), "{answers:?}");
@@ -124,7 +124,7 @@ async fn unusual_but_valid_requests_are_answered() {
         ("BREW /_blob/1/1/a HTTP/1.1\r\nhost: x\r\n\r\n", 405),
         ("BREW /twirp/github.actions.results.api.v1.ArtifactService/ListArtifacts HTTP/1.1\r\nhost: x\r\n\r\n", 405),
     ] {
-        let mut raw = Raw::sending(&farrier.tcp(), request).await;
+        let mut raw = RawConnection::sending(&farrier.tcp(), request).await;
         let (answered, body) = raw.answer().await.expect("an answer");
         assert_eq!(answered, status, "{request:?}: {body}");
     }

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::json;
 
 use super::assert_healthy;
-use crate::support::{Raw, TestDaemon, eventually, send};
+use crate::support::{RawConnection, TestDaemon, eventually, send};
 
 const IDLE: usize = 500;
 
@@ -21,8 +21,8 @@ async fn idle_connections_do_not_block_other_clients() {
     let farrier = TestDaemon::start().await;
     let mut idle = Vec::new();
     for number in 0..IDLE {
-        let begun = if number % 2 == 0 { "" } else { "GET /api/v1/version HTTP/1.1\r\n" };
-        idle.push(Raw::sending(&farrier.tcp(), begun).await);
+        let started = if number % 2 == 0 { "" } else { "GET /api/v1/version HTTP/1.1\r\n" };
+        idle.push(RawConnection::sending(&farrier.tcp(), started).await);
     }
     eventually("all are accepted", || async { open_connections(&farrier).await > IDLE as u64 }).await;
     assert_healthy(&farrier).await;
@@ -41,7 +41,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     let path = farrier.path_of(signed.json()["signed_url"].as_str().expect("text"));
     let mut asleep = Vec::new();
     for _ in 0..3 {
-        asleep.push(Raw::sending(&farrier.tcp(), format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await);
+        asleep.push(RawConnection::sending(&farrier.tcp(), format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await);
     }
     eventually("all are served", || async { open_connections(&farrier).await > 3 }).await;
     eventually("all are disconnected", || async { open_connections(&farrier).await <= 1 }).await;
@@ -57,11 +57,11 @@ async fn a_client_over_the_connection_limit_waits_and_is_served() {
         let request = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
         let mut open = Vec::new();
         for _ in 0..limit {
-            let mut raw = Raw::sending(&farrier.tcp(), request).await;
+            let mut raw = RawConnection::sending(&farrier.tcp(), request).await;
             assert_eq!(raw.answer().await.expect("an answer").0, 200);
             open.push(raw);
         }
-        let mut waiting = Raw::sending(&farrier.tcp(), request).await;
+        let mut waiting = RawConnection::sending(&farrier.tcp(), request).await;
         let early = tokio::time::timeout(Duration::from_millis(100), waiting.answer()).await;
         assert!(early.is_err(), "a connection over the limit was accepted: {early:?}");
         open.pop();

@@ -14,8 +14,8 @@ use crate::support::{TestDaemon, send, stored};
 
 /// Checks that the daemon still answers.
 async fn assert_healthy(farrier: &TestDaemon) {
-    for over in [farrier.tcp(), farrier.unix()] {
-        assert_eq!(send(&over, Method::GET, "/api/healthz", &[], "").await.status, 200);
+    for server in [farrier.tcp(), farrier.unix()] {
+        assert_eq!(send(&server, Method::GET, "/api/healthz", &[], "").await.status, 200);
     }
 }
 

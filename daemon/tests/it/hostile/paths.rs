@@ -128,9 +128,9 @@ async fn names_are_never_used_as_paths() {
         let path = format!("{address}&comp=block&blockid={id}");
         assert_eq!(send(&farrier.tcp(), Method::PUT, &path, &[], "x").await.status, 400, "{id}");
     }
-    let made = tree(&home);
+    let response = tree(&home);
     let artifacts = farrier.data_dir().join("artifacts");
-    for path in made.difference(&before) {
+    for path in response.difference(&before) {
         let below = path.strip_prefix(&artifacts).expect("files are created below artifacts only");
         let plain = below.iter().all(|part| part.to_str().is_some_and(|part| part.parse::<u64>().is_ok()));
         assert!(plain, "all files and directories have numbers as names: {}", path.display());

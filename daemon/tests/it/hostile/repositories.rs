@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use http::Method;
 
 use super::assert_healthy;
-use crate::support::{GitDir, Import, Over, TestDaemon, eventually, in_time, process, run, send, try_send};
+use crate::support::{GitDir, Import, ServerAddress, TestDaemon, eventually, in_time, process, run, send, try_send};
 
 /// Attributes that name programs, directly and through a macro.
 const ATTRIBUTES: &[u8] = b"[attr]evil export-subst diff=evil filter=evil merge=evil\n* evil export-subst\n";
@@ -41,7 +41,7 @@ async fn reading_a_hostile_repository_starts_no_program_but_git_and_connects_to_
         eprintln!("skipped: strace is not installed");
         return;
     };
-    let over = Over::Unix(farrier.socket());
+    let over = ServerAddress::Unix(farrier.socket());
     eventually("the traced daemon answers", || async {
         try_send(&over, Method::GET, "/api/healthz", &[], "").await.is_ok_and(|answer| answer.status == 200)
     })

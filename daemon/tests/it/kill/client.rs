@@ -151,13 +151,13 @@ async fn commit(world: &World, name: &Name, address: &str, ids: &[String]) {
 }
 
 async fn finalize(world: &World, name: &Name, content: Content) -> bool {
-    world.with(name, |entry| entry.shown.push(Some(content.clone())));
+    world.with(name, |entry| entry.possible_states.push(Some(content.clone())));
     let message = json!({ "size": content.size().to_string(), "hash": content.digest() });
     world
         .call(name, "FinalizeArtifact", message, |answer| {
             assert_eq!(answer.status, 200, "{name:?}: {answer:?}");
             world.with(name, |entry| {
-                entry.shown = vec![Some(content.clone())];
+                entry.possible_states = vec![Some(content.clone())];
                 entry.upload = None;
             });
         })
@@ -167,10 +167,10 @@ async fn finalize(world: &World, name: &Name, content: Content) -> bool {
 }
 
 async fn delete(world: &World, name: &Name) {
-    world.with(name, |entry| entry.shown.push(None));
+    world.with(name, |entry| entry.possible_states.push(None));
     let (answer, again) = world
         .call(name, "DeleteArtifact", json!({}), |_| {
-            world.with(name, |entry| (entry.shown, entry.upload) = (vec![None], None));
+            world.with(name, |entry| (entry.possible_states, entry.upload) = (vec![None], None));
         })
         .await;
     // An earlier try may have succeeded before the kill.

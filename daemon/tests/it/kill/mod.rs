@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use self::world::{Content, Counts, Entry, Name, World, begin, block_list, call, path_of};
-use crate::support::{Binary, Job, Over, PATIENCE, Random, Raw, eventually, send, stored};
+use crate::support::{Binary, Job, Random, RawConnection, ServerAddress, WAIT_LIMIT, eventually, send, stored};
 
 const WORKERS: usize = 6;
 /// Maximum number of acknowledgements between two kills.
@@ -79,7 +79,7 @@ async fn acknowledged_artifacts_survive_repeated_kills() {
     checker.check(&farrier.tcp(), true).await;
     let expected = checker.files();
     let root = farrier.data_dir().join("artifacts");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WAIT_LIMIT;
     loop {
         let mut found = stored(&root);
         // For an artifact without blocks, the directory is optional.
@@ -132,7 +132,7 @@ async fn after_sigterm_the_daemon_completes_running_requests() {
         // An upload whose body has arrived by half when SIGTERM is sent.
         let created = call(&farrier.tcp(), &world.jobs[0], "CreateArtifact", json!({ "name": "half" })).await;
         let address = path_of(created.json()["signed_upload_url"].as_str().expect("an address"));
-        let Over::Tcp(tcp) = farrier.tcp() else { unreachable!("the listener is TCP") };
+        let ServerAddress::Tcp(tcp) = farrier.tcp() else { unreachable!("the listener is TCP") };
         let mut half = TcpStream::connect(&tcp).await.expect("the daemon listens");
         let head = format!("PUT {address}&comp=block&blockid=YQ HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n");
         half.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).await.expect("the daemon reads");
@@ -183,7 +183,7 @@ async fn a_late_block_is_removed_also_after_a_kill() {
         };
         let head = format!("PUT {address}&comp=block&blockid=bGF0ZQ HTTP/1.1\r\nhost: x\r\n");
         let head = format!("{head}content-length: 2000000\r\nexpect: 100-continue\r\n\r\n");
-        let mut late = Raw::sending(&tcp, head).await;
+        let mut late = RawConnection::sending(&tcp, head).await;
         assert_eq!(late.answer().await.expect("the daemon reads").0, 100);
 
         // The upload is finished or replaced. Then the sweep removes the block that is in no list.
@@ -210,18 +210,18 @@ async fn a_late_block_is_removed_also_after_a_kill() {
 }
 
 /// Creates two jobs in each of three runs, and one job that has ended.
-async fn prepare(over: &Over) -> (Vec<Job>, Job) {
-    let made = send(over, Method::POST, "/api/v1/user/repos", &[], json!({ "name": "tool" }).to_string()).await;
-    assert_eq!(made.status, 201, "{made:?}");
+async fn prepare(server: &ServerAddress) -> (Vec<Job>, Job) {
+    let created = send(server, Method::POST, "/api/v1/user/repos", &[], json!({ "name": "tool" }).to_string()).await;
+    assert_eq!(created.status, 201, "{created:?}");
     let mut jobs = Vec::new();
     for _ in 0..3 {
-        let first = begin(over, None).await;
-        jobs.push(begin(over, Some(first.run_id)).await);
+        let first = begin(server, None).await;
+        jobs.push(begin(server, Some(first.run_id)).await);
         jobs.push(first);
     }
-    let ended = begin(over, None).await;
+    let ended = begin(server, None).await;
     let path = format!("/api/farrier/v1/jobs/{}/end", ended.job_id);
-    let end = send(over, Method::POST, &path, &[], json!({ "conclusion": "success" }).to_string()).await;
+    let end = send(server, Method::POST, &path, &[], json!({ "conclusion": "success" }).to_string()).await;
     assert_eq!(end.status, 200, "{end:?}");
     (jobs, ended)
 }
@@ -246,43 +246,43 @@ struct Checker<'a> {
     ended: Job,
     random: Random,
     /// Content that was already downloaded once.
-    seen: BTreeMap<Name, Content>,
+    checked: BTreeMap<Name, Content>,
     /// Ids of the visible artifacts.
     ids: BTreeMap<Name, u64>,
 }
 
 impl<'a> Checker<'a> {
     fn new(world: &'a World, ended: Job, random: Random) -> Self {
-        Self { world, ended, random, seen: BTreeMap::new(), ids: BTreeMap::new() }
+        Self { world, ended, random, checked: BTreeMap::new(), ids: BTreeMap::new() }
     }
 
     /// Runs all checks. No request may be in flight. If `all`, downloads every artifact.
-    async fn check(&mut self, over: &Over, all: bool) {
-        let refused = call(over, &self.ended, "ListArtifacts", json!({})).await;
+    async fn check(&mut self, server: &ServerAddress, all: bool) {
+        let refused = call(server, &self.ended, "ListArtifacts", json!({})).await;
         assert_eq!(refused.status, 401, "{refused:?}");
-        let shown = self.shown(over).await;
-        self.check_states(&shown);
-        self.ids = shown.iter().map(|(name, (id, _, _))| (name.clone(), *id)).collect();
+        let listed = self.list_artifacts(server).await;
+        self.check_states(&listed);
+        self.ids = listed.iter().map(|(name, (id, _, _))| (name.clone(), *id)).collect();
         let entries = self.world.entries().clone();
         for (name, entry) in &entries {
-            let [Some(content)] = entry.shown.as_slice() else { continue };
-            if all || self.seen.get(name) != Some(content) || self.random.one_in(entries.len().div_ceil(SAMPLE)) {
-                self.download(over, name, content).await;
-                self.seen.insert(name.clone(), content.clone());
+            let [Some(content)] = entry.possible_states.as_slice() else { continue };
+            if all || self.checked.get(name) != Some(content) || self.random.one_in(entries.len().div_ceil(SAMPLE)) {
+                self.download(server, name, content).await;
+                self.checked.insert(name.clone(), content.clone());
             }
         }
         if !all {
             for (name, entry) in entries {
-                self.resume(over, &name, &entry).await;
+                self.resume(server, &name, &entry).await;
             }
         }
     }
 
     /// Id, size and digest of each listed artifact.
-    async fn shown(&self, over: &Over) -> BTreeMap<Name, (u64, u64, String)> {
-        let mut shown = BTreeMap::new();
+    async fn list_artifacts(&self, server: &ServerAddress) -> BTreeMap<Name, (u64, u64, String)> {
+        let mut listed = BTreeMap::new();
         for job in self.world.jobs.iter().step_by(2) {
-            let list = call(over, job, "ListArtifacts", json!({})).await;
+            let list = call(server, job, "ListArtifacts", json!({})).await;
             assert_eq!(list.status, 200, "{list:?}");
             for artifact in list.json()["artifacts"].as_array().expect("a list") {
                 let text = |field: &str| artifact[field].as_str().unwrap_or("0").to_owned();
@@ -290,21 +290,21 @@ impl<'a> Checker<'a> {
                 let owner = text("workflow_job_run_backend_id");
                 let owner = self.world.jobs.iter().position(|job| job.job_id.to_string() == owner).expect("a job");
                 let before =
-                    shown.insert((owner, text("name")), (number("database_id"), number("size"), text("digest")));
+                    listed.insert((owner, text("name")), (number("database_id"), number("size"), text("digest")));
                 assert!(before.is_none(), "two artifacts have one name: {artifact}");
             }
         }
-        shown
+        listed
     }
 
     /// Checks that each artifact is in the acknowledged state or in a state that an unanswered request may have caused.
-    fn check_states(&self, shown: &BTreeMap<Name, (u64, u64, String)>) {
+    fn check_states(&self, listed: &BTreeMap<Name, (u64, u64, String)>) {
         let mut entries = self.world.entries();
-        for name in shown.keys() {
+        for name in listed.keys() {
             assert!(entries.contains_key(name), "no client created {name:?}");
         }
-        for (name, Entry { shown: possible, .. }) in entries.iter_mut() {
-            let actual = shown.get(name);
+        for (name, Entry { possible_states: possible, .. }) in entries.iter_mut() {
+            let actual = listed.get(name);
             let matching = possible.iter().find(|content| match (content, actual) {
                 (None, None) => true,
                 (Some(content), Some((_, size, digest))) => {
@@ -319,17 +319,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    async fn download(&self, over: &Over, (job, name): &Name, content: &Content) {
+    async fn download(&self, server: &ServerAddress, (job, name): &Name, content: &Content) {
         let job = &self.world.jobs[*job];
-        let signed = call(over, job, "GetSignedArtifactURL", json!({ "name": name })).await;
+        let signed = call(server, job, "GetSignedArtifactURL", json!({ "name": name })).await;
         assert_eq!(signed.status, 200, "{name}: {signed:?}");
         let path = path_of(signed.json()["signed_url"].as_str().expect("an address"));
-        let answer = send(over, Method::GET, &path, &[], "").await;
+        let answer = send(server, Method::GET, &path, &[], "").await;
         assert!(answer.status == 200 && answer.body == content.bytes(), "{name} has other bytes");
     }
 
     /// Checks that acknowledged blocks can be committed, and that an acknowledged list can be repeated.
-    async fn resume(&mut self, over: &Over, name: &Name, entry: &Entry) {
+    async fn resume(&mut self, server: &ServerAddress, name: &Name, entry: &Entry) {
         let Some(upload) = &entry.upload else { return };
         let ids = match &upload.committed {
             Some(ids) => ids,
@@ -337,7 +337,7 @@ impl<'a> Checker<'a> {
             None => &upload.acked,
         };
         let path = format!("{}&comp=blocklist", upload.address);
-        let answer = send(over, Method::PUT, &path, &[], block_list(ids)).await;
+        let answer = send(server, Method::PUT, &path, &[], block_list(ids)).await;
         assert_eq!(answer.status, 201, "{name:?} {ids:?}: {answer:?}");
     }
 
@@ -345,7 +345,7 @@ impl<'a> Checker<'a> {
     fn files(&self) -> BTreeMap<u64, Vec<u64>> {
         let entries = self.world.entries();
         let sizes = |name: &Name| {
-            let content = entries[name].shown[0].as_ref().expect("visible");
+            let content = entries[name].possible_states[0].as_ref().expect("visible");
             let mut sizes: Vec<u64> = content.0.iter().map(|block| block.len() as u64).collect();
             sizes.sort_unstable();
             sizes

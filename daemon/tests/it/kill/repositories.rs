@@ -16,7 +16,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::assert_no_errors;
-use crate::support::{Binary, Over, Random, Source, eventually, git::Client, send, try_send};
+use crate::support::{Binary, Random, ServerAddress, Source, eventually, git::Client, send, try_send};
 
 /// Maximum number of responses between two kills.
 const ACKS_MAX: usize = 12;
@@ -25,7 +25,7 @@ const JITTER_MAX_MICROS: usize = 40_000;
 
 /// What the clients know about one object.
 #[derive(Clone, Debug, PartialEq)]
-enum Known {
+enum ObjectState {
     /// The daemon acknowledged its creation.
     Exists,
     /// The daemon acknowledged its deletion.
@@ -43,17 +43,17 @@ type Request = (&'static str, Value);
 
 /// What the clients know, across all restarts of the daemon.
 #[derive(Default)]
-struct Knowledge {
-    objects: Mutex<BTreeMap<String, Known>>,
+struct RecordedObjects {
+    objects: Mutex<BTreeMap<String, ObjectState>>,
     /// Tokens that the daemon returned.
     tokens: Mutex<Vec<String>>,
     acked: AtomicU64,
     names: AtomicU64,
 }
 
-impl Knowledge {
-    fn set(&self, path: &str, known: Known) {
-        if matches!(known, Known::Exists | Known::Deleted | Known::MigrationStarted) {
+impl RecordedObjects {
+    fn set(&self, path: &str, known: ObjectState) {
+        if matches!(known, ObjectState::Exists | ObjectState::Deleted | ObjectState::MigrationStarted) {
             self.acked.fetch_add(1, Ordering::SeqCst);
         }
         self.objects.lock().expect("no panic").insert(path.to_owned(), known);
@@ -81,34 +81,34 @@ async fn acknowledged_changes_survive_kills_and_none_is_half_done() {
     let original = original(&farrier).await;
     let (fast, stuck) = (Source::of(original.clone(), false).await, Source::of(original, true).await);
     let sources = Sources { fast: fast.url(""), stuck: stuck.url("") };
-    let knowledge = Knowledge::default();
+    let recorded = RecordedObjects::default();
     let pusher = Pusher::new(&farrier).await;
 
     for _ in 0..kills {
-        let over = farrier.unix();
+        let server = farrier.unix();
         let remote = pusher.remote(&farrier.tcp());
         let choices = [random.fork(), random.fork(), random.fork()];
         let clients = async {
             let [creates, organizes, migrates] = choices;
             tokio::join!(
-                creator(&knowledge, &over, creates),
-                organizer(&knowledge, &over, organizes),
-                minter(&knowledge, &over),
-                migrator(&knowledge, &over, &sources, migrates),
-                pusher.push(&knowledge, remote),
+                creator(&recorded, &server, creates),
+                organizer(&recorded, &server, organizes),
+                minter(&recorded, &server),
+                migrator(&recorded, &server, &sources, migrates),
+                pusher.push(&recorded, remote),
             )
         };
-        let enough = knowledge.acked.load(Ordering::SeqCst) + 1 + random.below(ACKS_MAX) as u64;
+        let enough = recorded.acked.load(Ordering::SeqCst) + 1 + random.below(ACKS_MAX) as u64;
         let jitter = Duration::from_micros(random.below(JITTER_MAX_MICROS) as u64);
         let kill = async {
-            eventually("clients made progress", || async { knowledge.acked.load(Ordering::SeqCst) >= enough }).await;
+            eventually("clients made progress", || async { recorded.acked.load(Ordering::SeqCst) >= enough }).await;
             tokio::time::sleep(jitter).await;
             farrier.kill().await;
         };
         tokio::join!(clients, kill);
         assert_no_damage(&farrier).await;
         farrier.start().await;
-        check_and_repeat(&knowledge, &farrier, &sources).await;
+        check_and_repeat(&recorded, &farrier, &sources).await;
         pusher.check_and_repeat(&farrier).await;
     }
 
@@ -118,7 +118,7 @@ async fn acknowledged_changes_survive_kills_and_none_is_half_done() {
     let report: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
     assert_eq!((checked.status.code(), &report["findings"]), (Some(0), &json!([])), "{checked:?}");
     assert_no_errors(&farrier.log());
-    println!("kills {kills}, answered {}, lost 0", knowledge.acked.load(Ordering::SeqCst));
+    println!("kills {kills}, answered {}, lost 0", recorded.acked.load(Ordering::SeqCst));
 }
 
 /// Checks that a killed daemon leaves no damage. Unfinished work and waste are fine.
@@ -130,134 +130,145 @@ async fn assert_no_damage(farrier: &Binary) {
 /// Creates a repository with a commit that a static file server can serve.
 async fn original(farrier: &Binary) -> std::path::PathBuf {
     let body = json!({ "name": "original", "auto_init": true }).to_string();
-    let made = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], body).await;
-    let directory = farrier.data_dir().join(format!("repositories/{}.git", made.json()["id"]));
+    let created = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], body).await;
+    let directory = farrier.data_dir().join(format!("repositories/{}.git", created.json()["id"]));
     Client::at(&directory).done(&["update-server-info"]);
     directory
 }
 
 /// Creates an object. Returns `None` if the daemon is gone and the outcome is unknown.
-async fn make(knowledge: &Knowledge, over: &Over, object: &str, (path, body): Request) -> Option<Value> {
-    knowledge.set(object, Known::Creating((path, body.clone())));
-    let answer = try_send(over, Method::POST, path, &[], body.to_string()).await.ok()?;
+async fn make(
+    recorded: &RecordedObjects,
+    server: &ServerAddress,
+    object: &str,
+    (path, body): Request,
+) -> Option<Value> {
+    recorded.set(object, ObjectState::Creating((path, body.clone())));
+    let answer = try_send(server, Method::POST, path, &[], body.to_string()).await.ok()?;
     assert_eq!(answer.status, 201, "{object}: {answer:?}");
-    knowledge.set(object, Known::Exists);
+    recorded.set(object, ObjectState::Exists);
     Some(answer.json())
 }
 
-async fn remove(knowledge: &Knowledge, over: &Over, object: &str) -> Option<()> {
-    knowledge.set(object, Known::Deleting);
-    let answer = try_send(over, Method::DELETE, object, &[], "").await.ok()?;
+async fn remove(recorded: &RecordedObjects, server: &ServerAddress, object: &str) -> Option<()> {
+    recorded.set(object, ObjectState::Deleting);
+    let answer = try_send(server, Method::DELETE, object, &[], "").await.ok()?;
     assert_eq!(answer.status, 204, "{object}: {answer:?}");
-    knowledge.set(object, Known::Deleted);
+    recorded.set(object, ObjectState::Deleted);
     Some(())
 }
 
 /// Creates repositories with an initial commit, and deletes some of them.
-async fn creator(knowledge: &Knowledge, over: &Over, mut random: Random) -> Option<()> {
+async fn creator(recorded: &RecordedObjects, server: &ServerAddress, mut random: Random) -> Option<()> {
     loop {
-        let name = knowledge.name("repo");
+        let name = recorded.name("repo");
         let object = format!("/api/v1/repos/admin/{name}");
-        make(knowledge, over, &object, ("/api/v1/user/repos", json!({ "name": name, "auto_init": true }))).await?;
+        make(recorded, server, &object, ("/api/v1/user/repos", json!({ "name": name, "auto_init": true }))).await?;
         if random.one_in(2) {
-            remove(knowledge, over, &object).await?;
+            remove(recorded, server, &object).await?;
         }
     }
 }
 
 /// Creates organizations, and deletes some of them.
-async fn organizer(knowledge: &Knowledge, over: &Over, mut random: Random) -> Option<()> {
+async fn organizer(recorded: &RecordedObjects, server: &ServerAddress, mut random: Random) -> Option<()> {
     loop {
-        let name = knowledge.name("org");
+        let name = recorded.name("org");
         let object = format!("/api/v1/orgs/{name}");
-        make(knowledge, over, &object, ("/api/v1/orgs", json!({ "username": name }))).await?;
+        make(recorded, server, &object, ("/api/v1/orgs", json!({ "username": name }))).await?;
         if random.one_in(3) {
-            remove(knowledge, over, &object).await?;
+            remove(recorded, server, &object).await?;
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
 /// Creates tokens.
-async fn minter(knowledge: &Knowledge, over: &Over) -> Option<()> {
+async fn minter(recorded: &RecordedObjects, server: &ServerAddress) -> Option<()> {
     loop {
-        let name = knowledge.name("token");
+        let name = recorded.name("token");
         let body = json!({ "name": name, "scopes": ["read:user"] });
-        let made = try_send(over, Method::POST, "/api/v1/users/admin/tokens", &[], body.to_string()).await.ok()?;
-        assert_eq!(made.status, 201, "{made:?}");
-        knowledge.tokens.lock().expect("no panic").push(made.json()["sha1"].as_str().expect("text").to_owned());
-        knowledge.acked.fetch_add(1, Ordering::SeqCst);
+        let created = try_send(server, Method::POST, "/api/v1/users/admin/tokens", &[], body.to_string()).await.ok()?;
+        assert_eq!(created.status, 201, "{created:?}");
+        recorded.tokens.lock().expect("no panic").push(created.json()["sha1"].as_str().expect("text").to_owned());
+        recorded.acked.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
 /// Migrates repositories, some of them from a source that never answers.
-async fn migrator(knowledge: &Knowledge, over: &Over, sources: &Sources, mut random: Random) -> Option<()> {
+async fn migrator(
+    recorded: &RecordedObjects,
+    server: &ServerAddress,
+    sources: &Sources,
+    mut random: Random,
+) -> Option<()> {
     const PATH: &str = "/api/v1/repos/migrate";
     loop {
-        let name = knowledge.name("copy");
+        let name = recorded.name("copy");
         let object = format!("/api/v1/repos/admin/{name}");
         if random.one_in(2) {
-            make(knowledge, over, &object, (PATH, json!({ "repo_name": name, "clone_addr": sources.fast }))).await?;
+            make(recorded, server, &object, (PATH, json!({ "repo_name": name, "clone_addr": sources.fast }))).await?;
             continue;
         }
         let again = json!({ "repo_name": name, "clone_addr": sources.fast });
-        knowledge.set(&object, Known::Creating((PATH, again)));
+        recorded.set(&object, ObjectState::Creating((PATH, again)));
         let body = json!({ "repo_name": name, "clone_addr": sources.stuck }).to_string();
-        let begun = try_send(over, Method::POST, PATH, &[("prefer", "respond-async")], body).await.ok()?;
-        assert_eq!(begun.status, 202, "{begun:?}");
-        knowledge.set(&object, Known::MigrationStarted);
+        let started = try_send(server, Method::POST, PATH, &[("prefer", "respond-async")], body).await.ok()?;
+        assert_eq!(started.status, 202, "{started:?}");
+        recorded.set(&object, ObjectState::MigrationStarted);
         if random.one_in(3) {
-            remove(knowledge, over, &object).await?;
+            remove(recorded, server, &object).await?;
         }
     }
 }
 
 /// Compares a daemon after its start with what the clients know, and repeats the unanswered requests.
-async fn check_and_repeat(knowledge: &Knowledge, farrier: &Binary, sources: &Sources) {
-    let over = farrier.unix();
-    let known = knowledge.objects.lock().expect("no panic").clone();
+async fn check_and_repeat(recorded: &RecordedObjects, farrier: &Binary, sources: &Sources) {
+    let server = farrier.unix();
+    let known = recorded.objects.lock().expect("no panic").clone();
     for (object, known) in known {
-        let shown = send(&over, Method::GET, &object, &[], "").await;
+        let response = send(&server, Method::GET, &object, &[], "").await;
         match known {
-            Known::Exists => assert_eq!(shown.status, 200, "{object} was answered: {shown:?}"),
-            Known::Deleted => assert_eq!(shown.status, 404, "{object} was removed: {shown:?}"),
-            Known::Creating((path, body)) => {
-                let failed = shown.status == 200 && shown.json()["farrier_migration"]["state"] == "failed";
-                let again = send(&over, Method::POST, path, &[], body.to_string()).await;
-                let expected: &[u16] = match shown.status {
+            ObjectState::Exists => assert_eq!(response.status, 200, "{object} was answered: {response:?}"),
+            ObjectState::Deleted => assert_eq!(response.status, 404, "{object} was removed: {response:?}"),
+            ObjectState::Creating((path, body)) => {
+                let failed = response.status == 200 && response.json()["farrier_migration"]["state"] == "failed";
+                let again = send(&server, Method::POST, path, &[], body.to_string()).await;
+                let expected: &[u16] = match response.status {
                     404 => &[201],
                     200 if failed => &[201],
                     // The name of an existing organization is reported as invalid input.
                     200 => &[409, 422],
                     _ => &[],
                 };
-                assert!(expected.contains(&again.status), "{object}: {shown:?}, then {again:?}");
-                knowledge.set(&object, Known::Exists);
+                assert!(expected.contains(&again.status), "{object}: {response:?}, then {again:?}");
+                recorded.set(&object, ObjectState::Exists);
             }
-            Known::Deleting => {
-                let again = send(&over, Method::DELETE, &object, &[], "").await;
-                let expected = if shown.status == 200 { 204 } else { 404 };
-                assert_eq!(again.status, expected, "{object}: {shown:?}, then {again:?}");
-                knowledge.set(&object, Known::Deleted);
+            ObjectState::Deleting => {
+                let again = send(&server, Method::DELETE, &object, &[], "").await;
+                let expected = if response.status == 200 { 204 } else { 404 };
+                assert_eq!(again.status, expected, "{object}: {response:?}, then {again:?}");
+                recorded.set(&object, ObjectState::Deleted);
             }
-            Known::MigrationStarted => {
-                let state = shown.json()["farrier_migration"]["state"].clone();
-                assert_eq!((shown.status, &state), (200, &json!("failed")), "{object}: {shown:?}");
+            ObjectState::MigrationStarted => {
+                let state = response.json()["farrier_migration"]["state"].clone();
+                assert_eq!((response.status, &state), (200, &json!("failed")), "{object}: {response:?}");
                 let name = object.rsplit('/').next().expect("a name");
                 let body = json!({ "repo_name": name, "clone_addr": sources.fast }).to_string();
-                let again = send(&over, Method::POST, "/api/v1/repos/migrate", &[], body).await;
+                let again = send(&server, Method::POST, "/api/v1/repos/migrate", &[], body).await;
                 assert_eq!(again.status, 201, "{object}: {again:?}");
-                knowledge.set(&object, Known::Exists);
+                recorded.set(&object, ObjectState::Exists);
             }
         }
-        if object.starts_with("/api/v1/repos/") && knowledge.objects.lock().expect("no panic")[&object] == Known::Exists
+        if object.starts_with("/api/v1/repos/")
+            && recorded.objects.lock().expect("no panic")[&object] == ObjectState::Exists
         {
-            let whole = send(&over, Method::GET, &format!("{object}/contents/README.md"), &[], "").await;
-            assert_eq!(whole.status, 200, "{object} is incomplete: {whole:?}");
+            let readme = send(&server, Method::GET, &format!("{object}/contents/README.md"), &[], "").await;
+            assert_eq!(readme.status, 200, "{object} is incomplete: {readme:?}");
         }
     }
-    let tokens = std::mem::take(&mut *knowledge.tokens.lock().expect("no panic"));
+    let tokens = std::mem::take(&mut *recorded.tokens.lock().expect("no panic"));
     for token in tokens {
         let authorization = format!("token {token}");
         let user = send(&farrier.tcp(), Method::GET, "/api/v1/user", &[("authorization", &authorization)], "").await;
@@ -275,14 +286,14 @@ struct Pusher {
 
 impl Pusher {
     async fn new(farrier: &Binary) -> Self {
-        let over = farrier.unix();
+        let server = farrier.unix();
         for (path, body) in [
             ("/api/v1/user/repos", json!({ "name": "pushed" })),
             ("/api/v1/users/admin/tokens", json!({ "name": "push", "scopes": ["all"] })),
         ] {
-            let made = send(&over, Method::POST, path, &[], body.to_string()).await;
-            assert_eq!(made.status, 201, "{made:?}");
-            if let Some(token) = made.json()["sha1"].as_str() {
+            let created = send(&server, Method::POST, path, &[], body.to_string()).await;
+            assert_eq!(created.status, 201, "{created:?}");
+            if let Some(token) = created.json()["sha1"].as_str() {
                 let work = Client::init(farrier.scratch().join("work"));
                 return Self { token: token.to_owned(), work, tips: Mutex::new(vec![String::new()]) };
             }
@@ -290,15 +301,15 @@ impl Pusher {
         unreachable!("the response contains the token")
     }
 
-    fn remote(&self, over: &Over) -> String {
-        let Over::Tcp(address) = over else { panic!("over TCP only") };
+    fn remote(&self, server: &ServerAddress) -> String {
+        let ServerAddress::Tcp(address) = server else { panic!("over TCP only") };
         format!("http://any:{}@{address}/admin/pushed.git", self.token)
     }
 
     /// Pushes until a push fails.
-    async fn push(&self, knowledge: &Knowledge, remote: String) -> Option<()> {
+    async fn push(&self, recorded: &RecordedObjects, remote: String) -> Option<()> {
         loop {
-            let tip = self.work.commit("file", knowledge.name("content"));
+            let tip = self.work.commit("file", recorded.name("content"));
             self.tips.lock().expect("no panic").push(tip.clone());
             let (directory, remote) = (self.work.dir().to_owned(), remote.clone());
             #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
@@ -308,7 +319,7 @@ impl Pusher {
                 return None;
             }
             *self.tips.lock().expect("no panic") = vec![tip];
-            knowledge.acked.fetch_add(1, Ordering::SeqCst);
+            recorded.acked.fetch_add(1, Ordering::SeqCst);
         }
     }
 

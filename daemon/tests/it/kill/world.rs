@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{RwLock, RwLockWriteGuard, watch};
 
-use crate::support::{Answer, Job, Over, PATIENCE, try_send};
+use crate::support::{Answer, Job, ServerAddress, WAIT_LIMIT, try_send};
 
 /// The content of an artifact: its blocks in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,13 +49,13 @@ pub(super) struct Upload {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// States that readers may see: one, or several while a request is unanswered.
-    pub(super) shown: Vec<Option<Content>>,
+    pub(super) possible_states: Vec<Option<Content>>,
     pub(super) upload: Option<Upload>,
 }
 
 impl Default for Entry {
     fn default() -> Self {
-        Self { shown: vec![None], upload: None }
+        Self { possible_states: vec![None], upload: None }
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) struct World {
     pub(super) stop: AtomicBool,
     entries: Mutex<BTreeMap<Name, Entry>>,
     gate: RwLock<()>,
-    running: watch::Sender<(u64, Option<Over>)>,
+    running: watch::Sender<(u64, Option<ServerAddress>)>,
 }
 
 impl World {
@@ -111,11 +111,11 @@ impl World {
         change(self.entries().entry(name.clone()).or_default())
     }
 
-    /// Lets clients send requests to the daemon at `over`.
-    pub(super) fn open(&self, over: Over) {
+    /// Lets clients send requests to the daemon at `server`.
+    pub(super) fn open(&self, server: ServerAddress) {
         self.running.send_modify(|(epoch, running)| {
             *epoch += 1;
-            *running = Some(over);
+            *running = Some(server);
         });
     }
 
@@ -126,15 +126,15 @@ impl World {
 
     /// Waits until no request is in flight. None starts until the guard is dropped.
     pub(super) async fn wait_until_idle(&self) -> RwLockWriteGuard<'_, ()> {
-        tokio::time::timeout(PATIENCE, self.gate.write()).await.expect("requests end with the daemon")
+        tokio::time::timeout(WAIT_LIMIT, self.gate.write()).await.expect("requests end with the daemon")
     }
 
-    async fn running(&self, after: u64) -> (u64, Over) {
+    async fn running(&self, after: u64) -> (u64, ServerAddress) {
         let mut running = self.running.subscribe();
-        let found = running.wait_for(|(epoch, over)| *epoch > after && over.is_some());
-        let found = tokio::time::timeout(PATIENCE, found).await.expect("the daemon is started again");
-        let (epoch, over) = found.expect("the sender exists").clone();
-        (epoch, over.expect("checked"))
+        let found = running.wait_for(|(epoch, server)| *epoch > after && server.is_some());
+        let found = tokio::time::timeout(WAIT_LIMIT, found).await.expect("the daemon is started again");
+        let (epoch, server) = found.expect("the sender exists").clone();
+        (epoch, server.expect("checked"))
     }
 
     /// Sends a request until it gets a response, across restarts of the daemon. Also returns whether an earlier
@@ -148,10 +148,10 @@ impl World {
     ) -> (Answer, bool) {
         let (mut after, mut again) = (0, false);
         loop {
-            let (epoch, over) = self.running(after).await;
+            let (epoch, server) = self.running(after).await;
             let _in_flight = self.gate.read().await;
-            let sent = try_send(&over, method.clone(), path, headers, body.to_vec());
-            match tokio::time::timeout(PATIENCE, sent).await.expect("a response or a closed connection") {
+            let sent = try_send(&server, method.clone(), path, headers, body.to_vec());
+            match tokio::time::timeout(WAIT_LIMIT, sent).await.expect("a response or a closed connection") {
                 // Too many concurrent uploads: the client has to retry.
                 Ok(answer) if answer.status == 503 => tokio::task::yield_now().await,
                 Ok(answer) => {
@@ -191,10 +191,10 @@ pub(super) fn twirp(job: &Job, method: &str, mut message: Value) -> (String, [(&
 }
 
 /// Sends a Twirp request that must get a response.
-pub(super) async fn call(over: &Over, job: &Job, method: &str, message: Value) -> Answer {
+pub(super) async fn call(server: &ServerAddress, job: &Job, method: &str, message: Value) -> Answer {
     let (path, headers, body) = twirp(job, method, message);
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    try_send(over, Method::POST, &path, &headers, body).await.expect("an answer")
+    try_send(server, Method::POST, &path, &headers, body).await.expect("an answer")
 }
 
 /// The XML body of a block list.
@@ -210,9 +210,9 @@ pub(super) fn path_of(address: &str) -> String {
 }
 
 /// Starts a job in a new run of `admin/tool`, or in the existing run `run`.
-pub(super) async fn begin(over: &Over, run: Option<i64>) -> Job {
+pub(super) async fn begin(server: &ServerAddress, run: Option<i64>) -> Job {
     let body = json!({ "repo": "admin/tool", "run_id": run }).to_string();
-    let started = try_send(over, Method::POST, "/api/farrier/v1/jobs", &[], body).await.expect("an answer");
+    let started = try_send(server, Method::POST, "/api/farrier/v1/jobs", &[], body).await.expect("an answer");
     assert_eq!(started.status, 201, "{started:?}");
     let json = started.json();
     Job {

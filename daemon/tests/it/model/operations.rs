@@ -12,7 +12,7 @@ use super::{
     acknowledged::{Artifact, Hook, Repository, SET_ASIDE_MS, State},
     sequence::{Sequence, request},
 };
-use crate::support::{Over, git::Client, send, try_send};
+use crate::support::{ServerAddress, git::Client, send, try_send};
 
 /// Names of repositories: few, so that names of deleted repositories are reused.
 const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "epsilon"];
@@ -52,8 +52,8 @@ pub(super) enum Outcome {
 /// the operation.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    unix: Over,
-    tcp: Over,
+    unix: ServerAddress,
+    tcp: ServerAddress,
     remote: String,
     path: String,
     pushes_from: std::path::PathBuf,
@@ -96,7 +96,7 @@ async fn upload(target: &Target, name: &str, content: &[u8]) -> Outcome {
     }
 }
 
-async fn try_upload(target: &Target, name: &str, content: &[u8]) -> Result<u64, crate::support::Lost> {
+async fn try_upload(target: &Target, name: &str, content: &[u8]) -> Result<u64, crate::support::ConnectionLost> {
     let body = json!({ "repo": format!("admin/{}", target.path) });
     let started = request(&target.unix, Method::POST, "/api/farrier/v1/jobs", body).await?;
     assert_eq!(started.status, 201, "{started:?}");
@@ -109,7 +109,7 @@ async fn try_upload(target: &Target, name: &str, content: &[u8]) -> Result<u64, 
         let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
         let answer = try_send(&target.tcp, Method::POST, &path, &headers, message.to_string()).await?;
         assert_eq!(answer.status, 200, "{answer:?}");
-        Ok::<_, crate::support::Lost>(answer.json())
+        Ok::<_, crate::support::ConnectionLost>(answer.json())
     };
     let created = call("CreateArtifact", json!({ "name": name, "version": 4 })).await?;
     let url = created["signed_upload_url"].as_str().expect("an address");
@@ -309,8 +309,8 @@ impl Sequence<'_> {
                     "active": false,
                 });
                 let path = format!("{}/hooks", self.api(repository));
-                let made = self.request_ok(Method::POST, &path, body, 201).await.json();
-                self.model.hooks.insert(made["id"].as_u64().expect("a number"), Hook { repository, url });
+                let created = self.request_ok(Method::POST, &path, body, 201).await.json();
+                self.model.hooks.insert(created["id"].as_u64().expect("a number"), Hook { repository, url });
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::acknowledged::Acknowledged;
-use crate::support::{Answer, Lost, Over, Random, TestDaemon, git::Client, try_send};
+use crate::support::{Answer, ConnectionLost, Random, ServerAddress, TestDaemon, git::Client, try_send};
 
 /// Configuration of the program. The daemon in the test process uses the same settings.
 pub(super) const CONFIG: &str = "[artifacts]\nreserve_bytes = 0\n";
@@ -202,7 +202,7 @@ impl<'a> Sequence<'a> {
     }
 
     /// Sends a request as the administrator. Fails if the daemon is killed during the request.
-    pub(super) async fn request(&self, method: Method, path: &str, body: Value) -> Result<Answer, Lost> {
+    pub(super) async fn request(&self, method: Method, path: &str, body: Value) -> Result<Answer, ConnectionLost> {
         request(&self.daemon.unix(), method, path, body).await
     }
 
@@ -225,7 +225,12 @@ impl<'a> Sequence<'a> {
 }
 
 /// Sends a request with a JSON body.
-pub(super) async fn request(over: &Over, method: Method, path: &str, body: Value) -> Result<Answer, Lost> {
+pub(super) async fn request(
+    server: &ServerAddress,
+    method: Method,
+    path: &str,
+    body: Value,
+) -> Result<Answer, ConnectionLost> {
     let body = if body == json!(null) { String::new() } else { body.to_string() };
-    try_send(over, method, path, &[("content-type", "application/json")], body).await
+    try_send(server, method, path, &[("content-type", "application/json")], body).await
 }

@@ -29,8 +29,8 @@ impl Sequence<'_> {
             self.counts.verified_artifacts += 1;
             if row.state == State::Live && model.is_live(row.repository) {
                 let path = format!("{}/actions/artifacts/{id}", self.api(row.repository));
-                let shown = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
-                assert_eq!(shown["size_in_bytes"].as_u64(), Some(row.content.len() as u64), "{shown}");
+                let fetched = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
+                assert_eq!(fetched["size_in_bytes"].as_u64(), Some(row.content.len() as u64), "{fetched}");
             }
             let directories = self.directories("artifacts", &id.to_string());
             let is_there = directories.iter().any(|directory| contains_file(directory, &row.content));
@@ -39,8 +39,8 @@ impl Sequence<'_> {
         for id in model.live_hooks() {
             let hook = &model.hooks[&id];
             let path = format!("{}/hooks/{id}", self.api(hook.repository));
-            let shown = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
-            assert_eq!(shown["config"]["url"], json!(hook.url), "{shown}");
+            let fetched = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
+            assert_eq!(fetched["config"]["url"], json!(hook.url), "{fetched}");
         }
         self.daemon.stop().await;
         self.verify_data().await;
@@ -58,8 +58,8 @@ impl Sequence<'_> {
         assert_eq!(directories.len(), 1, "repository {id} ({:?}): {directories:?}", row.state);
         if row.state == State::Live {
             let path = format!("/api/v1/repositories/{id}");
-            let shown = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
-            assert_eq!(shown["name"], json!(row.name), "{shown}");
+            let fetched = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
+            assert_eq!(fetched["name"], json!(row.name), "{fetched}");
             assert_eq!(directories[0], self.daemon.data_dir().join(format!("repositories/{id}.git")));
         } else if matches!(row.state, State::Deleted(_)) {
             let path = format!("/api/v1/repositories/{id}");

@@ -152,9 +152,9 @@ async fn every_response_schema_lists_its_required_fields() {
         .flat_map(|operation| references(&operation["responses"]))
         .filter(|reference| reference.contains("/schemas/"))
         .collect();
-    let mut seen = BTreeSet::new();
+    let mut observed = BTreeSet::new();
     while let Some(reference) = left.pop() {
-        if !seen.insert(reference) {
+        if !observed.insert(reference) {
             continue;
         }
         let schema = description.pointer(&reference[1..]).expect("an existing schema");

@@ -44,8 +44,8 @@ async fn world() -> World {
         world.user(name).await;
     }
     for name in ["acme", "workshop"] {
-        let made = world.admin("post", "/admin/users/octo/orgs", json!({ "username": name }), 201).await;
-        assert!(name != "acme" || made["id"] == 4, "the id of the organization differs: {made}");
+        let created = world.admin("post", "/admin/users/octo/orgs", json!({ "username": name }), 201).await;
+        assert!(name != "acme" || created["id"] == 4, "the id of the organization differs: {created}");
     }
     for name in ["demo", "scratch"] {
         let body = json!({ "name": name, "auto_init": true, "gitignores": "Rust", "license": "MIT" });

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use self::{
-    requests::{As, Recorded, fj_requests, go_requests, other_requests, py_gitea_requests, renovate_requests},
+    requests::{Auth, Recorded, fj_requests, go_requests, other_requests, py_gitea_requests, renovate_requests},
     strict::parse_errors,
 };
 use crate::support::{Answer, TestDaemon, git::Client, send};
@@ -56,17 +56,17 @@ impl World {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
         let authorization = match who {
-            As::Token => format!("token {}", self.token),
-            As::Bearer => format!("Bearer {}", self.token),
-            As::TokenAsName => basic(&format!("{}:", self.token)),
-            As::Password => basic("ops:password"),
-            As::Address => String::new(),
+            Auth::Token => format!("token {}", self.token),
+            Auth::Bearer => format!("Bearer {}", self.token),
+            Auth::TokenAsName => basic(&format!("{}:", self.token)),
+            Auth::Password => basic("ops:password"),
+            Auth::Address => String::new(),
         };
         let mut headers = vec![("accept", "application/json"), ("content-type", "application/json")];
         if !authorization.is_empty() {
             headers.push(("authorization", authorization.as_str()));
         }
-        if matches!(who, As::Password) {
+        if matches!(who, Auth::Password) {
             headers.extend([("x-forgejo-otp", "123456"), ("x-gitea-otp", "123456")]);
         }
         let body = if body.is_null() { String::new() } else { body.to_string() };

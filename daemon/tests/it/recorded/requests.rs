@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// How a client authenticates.
 #[derive(Clone, Copy)]
-pub(super) enum As {
+pub(super) enum Auth {
     /// `Authorization: token …`
     Token,
     /// `Authorization: Bearer …`
@@ -19,7 +19,7 @@ pub(super) enum As {
 
 /// A request and the expected response: client, authentication, method, path, body, status, and values at JSON
 /// pointers.
-pub(super) type Recorded = (&'static str, As, &'static str, &'static str, Value, u16, Value);
+pub(super) type Recorded = (&'static str, Auth, &'static str, &'static str, Value, u16, Value);
 
 const FJ: &str = "fj";
 const PY: &str = "py-gitea";
@@ -36,13 +36,13 @@ fn fj_create(name: &str) -> Value {
 }
 
 pub(super) fn fj_requests() -> Vec<Recorded> {
-    let get = |path, status, has| (FJ, As::Token, "GET", path, Value::Null, status, has);
-    let post = |path, body, has| (FJ, As::Token, "POST", path, body, 201, has);
+    let get = |path, status, has| (FJ, Auth::Token, "GET", path, Value::Null, status, has);
+    let post = |path, body, has| (FJ, Auth::Token, "POST", path, body, 201, has);
     vec![
         get("/repos/search?limit=1", 200, json!({ "/ok": true, "/data/0/ssh_url": "" })),
         get("/user?", 200, json!({ "/login": "ops" })),
-        (FJ, As::Bearer, "GET", "/user?", Value::Null, 200, json!({ "/login": "ops" })),
-        (FJ, As::Password, "GET", "/user?", Value::Null, 200, json!({ "/login": "ops" })),
+        (FJ, Auth::Bearer, "GET", "/user?", Value::Null, 200, json!({ "/login": "ops" })),
+        (FJ, Auth::Password, "GET", "/user?", Value::Null, 200, json!({ "/login": "ops" })),
         get("/repos/ops/demo?", 200, json!({ "/full_name": "ops/demo", "/clone_url": "{root}/ops/demo.git" })),
         post(
             "/user/repos?",
@@ -63,7 +63,7 @@ pub(super) fn fj_requests() -> Vec<Recorded> {
 }
 
 pub(super) fn renovate_requests() -> Vec<Recorded> {
-    let get = |path, status, has| (RENOVATE, As::Bearer, "GET", path, Value::Null, status, has);
+    let get = |path, status, has| (RENOVATE, Auth::Bearer, "GET", path, Value::Null, status, has);
     vec![
         get("/user", 200, json!({ "/login": "ops" })),
         get("/version", 200, json!({})),
@@ -80,12 +80,12 @@ pub(super) fn renovate_requests() -> Vec<Recorded> {
         get("/orgs/acme", 200, json!({ "/name": "acme" })),
         get("/orgs/ops", 404, json!({})),
         get("/repos/ops/demo/releases?draft=false", 200, json!({})),
-        (RENOVATE, As::TokenAsName, "GET", "/user", Value::Null, 200, json!({ "/login": "ops" })),
+        (RENOVATE, Auth::TokenAsName, "GET", "/user", Value::Null, 200, json!({ "/login": "ops" })),
     ]
 }
 
 pub(super) fn py_gitea_requests() -> Vec<Recorded> {
-    let get = |path, status, has| (PY, As::Token, "GET", path, json!({}), status, has);
+    let get = |path, status, has| (PY, Auth::Token, "GET", path, json!({}), status, has);
     let create = |name: &str| {
         json!({ "name": name, "description": null, "private": false, "auto_init": true, "gitignores": null,
             "license": null, "issue_labels": null, "readme": "Default", "default_branch": "master" })
@@ -97,7 +97,7 @@ pub(super) fn py_gitea_requests() -> Vec<Recorded> {
         "clone_addr": "http://127.0.0.1:9/x", "issues": true, "labels": true, "milestones": true, "mirror": false,
         "mirror_interval": "10m", "private": false, "pull_requests": true, "releases": true, "repo_name": "py-copy",
         "repo_owner": "ops", "service": "2", "uid": 0, "wiki": true });
-    let admin = |method, path, body, status, has| (PY, As::Token, method, path, body, status, has);
+    let admin = |method, path, body, status, has| (PY, Auth::Token, method, path, body, status, has);
     vec![
         get("/version", 200, json!({})),
         admin("POST", "/admin/users", user.clone(), 201, json!({ "/login": "py-new", "/email": "py-new@example.org" })),
@@ -142,30 +142,30 @@ pub(super) fn go_requests() -> Vec<Recorded> {
         "template": false, "gitignores": "", "license": "", "readme": "", "default_branch": "", "trust_model": "",
         "object_format_name": "" });
     vec![
-        (GO, As::Token, "GET", "/version", Value::Null, 200, json!({})),
+        (GO, Auth::Token, "GET", "/version", Value::Null, 200, json!({})),
         (
             GO,
-            As::Token,
+            Auth::Token,
             "POST",
             "/org/acme/repos",
             tea,
             201,
             json!({ "/default_branch": "main", "/owner/login": "acme" }),
         ),
-        (GO, As::Address, "GET", "/user?token={token}", Value::Null, 200, json!({ "/login": "ops" })),
-        (GO, As::Password, "GET", "/users/ops/tokens?page=1&limit=10", Value::Null, 200, json!({ "/0/sha1": "" })),
+        (GO, Auth::Address, "GET", "/user?token={token}", Value::Null, 200, json!({ "/login": "ops" })),
+        (GO, Auth::Password, "GET", "/users/ops/tokens?page=1&limit=10", Value::Null, 200, json!({ "/0/sha1": "" })),
         (
             GO,
-            As::Password,
+            Auth::Password,
             "POST",
             "/users/ops/tokens",
             json!({ "name": "tea", "scopes": ["read:user"] }),
             201,
             json!({ "/name": "tea" }),
         ),
-        (GO, As::Password, "DELETE", "/users/ops/tokens/tea", Value::Null, 204, json!({})),
-        (GO, As::Token, "GET", "/repos/ops/demo/archive/feature/x.tar.gz", Value::Null, 200, json!({})),
-        (GO, As::Token, "GET", "/repos/ops/nothing", Value::Null, 404, json!({ "/url": "{root}/api/swagger" })),
+        (GO, Auth::Password, "DELETE", "/users/ops/tokens/tea", Value::Null, 204, json!({})),
+        (GO, Auth::Token, "GET", "/repos/ops/demo/archive/feature/x.tar.gz", Value::Null, 200, json!({})),
+        (GO, Auth::Token, "GET", "/repos/ops/nothing", Value::Null, 404, json!({ "/url": "{root}/api/swagger" })),
     ]
 }
 
@@ -173,7 +173,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
     vec![
         (
             "giteapy",
-            As::Address,
+            Auth::Address,
             "POST",
             "/org/acme/repos?access_token={token}",
             json!({ "name": "giteapy" }),
@@ -182,7 +182,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "giteapy",
-            As::Address,
+            Auth::Address,
             "GET",
             "/repos/ops/demo/branches?access_token={token}",
             Value::Null,
@@ -191,7 +191,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "pyforgejo",
-            As::Token,
+            Auth::Token,
             "GET",
             "/repos/ops/demo/contents/src/a%20b",
             Value::Null,
@@ -200,7 +200,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "pyforgejo",
-            As::Token,
+            Auth::Token,
             "GET",
             "/repos/ops/demo/contents/src%2Fa%20b",
             Value::Null,
@@ -209,7 +209,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "gitea-js",
-            As::Bearer,
+            Auth::Bearer,
             "GET",
             "/repos/ops/demo/branches/feature/x",
             Value::Null,
@@ -218,7 +218,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "gitea-sdk",
-            As::Token,
+            Auth::Token,
             "GET",
             "/repos/ops/demo/branches/",
             Value::Null,
@@ -227,7 +227,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "gitea-sdk",
-            As::Token,
+            Auth::Token,
             "GET",
             "//repos//ops/demo/commits/",
             Value::Null,
@@ -236,7 +236,7 @@ pub(super) fn other_requests() -> Vec<Recorded> {
         ),
         (
             "gitea-sdk",
-            As::Token,
+            Auth::Token,
             "PATCH",
             "/repos/ops/demo",
             json!({ "description": "new", "website": null, "name": null }),

@@ -38,9 +38,9 @@ async fn null_and_empty_fields_count_as_absent() {
     let nulls = json!({ "name": "nulls", "description": null, "private": null, "auto_init": null, "gitignores": null,
         "license": null, "readme": null, "default_branch": null, "issue_labels": null, "template": null,
         "trust_model": null, "object_format_name": null });
-    let made = farrier.create_repository(nulls).await;
-    assert_eq!((&made["default_branch"], &made["object_format_name"]), (&json!("main"), &json!("sha1")));
-    assert_eq!((&made["empty"], &made["private"]), (&json!(true), &json!(false)));
+    let created = farrier.create_repository(nulls).await;
+    assert_eq!((&created["default_branch"], &created["object_format_name"]), (&json!("main"), &json!("sha1")));
+    assert_eq!((&created["empty"], &created["private"]), (&json!(true), &json!(false)));
     let empty = json!({ "name": "empty", "default_branch": "", "trust_model": "", "readme": "", "issue_labels": "" });
     assert_eq!(farrier.create_repository(empty).await["default_branch"], "main");
 }
@@ -60,14 +60,14 @@ async fn malformed_and_large_bodies_are_refused() {
 #[tokio::test]
 async fn a_repository_can_be_created_with_an_initial_commit() {
     let farrier = TestDaemon::start().await;
-    let made = farrier
+    let created = farrier
         .create_repository(
             json!({ "name": "tool", "description": "does it", "auto_init": true, "gitignores": "Rust,Go",
             "license": "MIT", "default_branch": "trunk" }),
         )
         .await;
-    assert_eq!((&made["empty"], &made["default_branch"]), (&json!(false), &json!("trunk")));
-    let id = &made["id"];
+    assert_eq!((&created["empty"], &created["default_branch"]), (&json!(false), &json!("trunk")));
+    let id = &created["id"];
     assert_eq!(farrier.git(id, &["rev-list", "--count", "trunk"]).trim(), "1");
     assert_eq!(farrier.git(id, &["ls-tree", "--name-only", "HEAD"]), ".gitignore\nLICENSE\nREADME.md\n");
     assert_eq!(farrier.git(id, &["show", "HEAD:README.md"]), "# tool\n\ndoes it\n");
@@ -93,10 +93,10 @@ async fn a_repository_can_be_created_with_an_initial_commit() {
 #[tokio::test]
 async fn the_object_format_can_be_chosen() {
     let farrier = TestDaemon::start().await;
-    let made =
+    let created =
         farrier.create_repository(json!({ "name": "long", "auto_init": true, "object_format_name": "sha256" })).await;
-    assert_eq!(made["object_format_name"], "sha256");
-    assert_eq!(farrier.git(&made["id"], &["rev-parse", "HEAD"]).trim().len(), 64);
+    assert_eq!(created["object_format_name"], "sha256");
+    assert_eq!(farrier.git(&created["id"], &["rev-parse", "HEAD"]).trim().len(), 64);
     let refused = farrier.admin(Method::POST, REPOS, json!({ "name": "x", "object_format_name": "md5" })).await;
     assert_eq!(refused.status, 422);
     let labels = farrier.admin(Method::POST, REPOS, json!({ "name": "x", "issue_labels": "Mine" })).await;
@@ -107,9 +107,9 @@ async fn the_object_format_can_be_chosen() {
 async fn a_repository_response_has_no_null_and_times_in_whole_seconds() {
     let farrier = TestDaemon::start().await;
     farrier.create_repository(json!({ "name": "plain" })).await;
-    let shown = farrier.show("/api/v1/repos/admin/plain").await.json();
-    let object = shown.as_object().expect("an object");
-    assert!(object.values().all(|value| !value.is_null()), "{shown}");
+    let fetched = farrier.show("/api/v1/repos/admin/plain").await.json();
+    let object = fetched.as_object().expect("an object");
+    assert!(object.values().all(|value| !value.is_null()), "{fetched}");
     for absent in ["internal_tracker", "external_tracker", "external_wiki", "parent", "farrier_migration"] {
         assert!(!object.contains_key(absent), "{absent}");
     }
@@ -117,7 +117,7 @@ async fn a_repository_response_has_no_null_and_times_in_whole_seconds() {
         let text = value.as_str().expect("text");
         assert!(text.len() == 20 && text.ends_with('Z'), "{key}: {text}");
     }
-    let by_id = farrier.show(&format!("/api/v1/repositories/{}", shown["id"])).await;
+    let by_id = farrier.show(&format!("/api/v1/repositories/{}", fetched["id"])).await;
     assert_eq!((by_id.status, &by_id.json()["full_name"]), (200, &json!("admin/plain")));
     assert_eq!(farrier.show("/api/v1/repositories/999").await.status, 404);
     assert_eq!(farrier.by("", Method::GET, "/api/v1/repositories/1", Value::Null).await.status, 401);
@@ -129,7 +129,7 @@ async fn both_routes_of_an_organization_create_repositories_alike() {
     farrier.account("octo").await;
     let org = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
     assert_eq!(org.status, 201, "{org:?}");
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for (n, path) in ["/api/v1/org/acme/repos", "/api/v1/org/acme/repos/", "/api/v1/orgs/acme/repos"].iter().enumerate()
     {
         let name = format!("r{n}");
@@ -141,13 +141,13 @@ async fn both_routes_of_an_organization_create_repositories_alike() {
         assert_eq!(refused.status, 403, "{refused:?}");
         let unknown = farrier.admin(Method::POST, &path.replace("acme", "nobody"), json!({ "name": "x" })).await;
         assert_eq!(unknown.status, 404, "{unknown:?}");
-        let mut shown: Value = serde_json::from_str(&answer.text().replace(&name, "NAME")).expect("JSON");
+        let mut fetched: Value = serde_json::from_str(&answer.text().replace(&name, "NAME")).expect("JSON");
         for differs in ["id", "created_at", "updated_at"] {
-            shown[differs] = Value::Null;
+            fetched[differs] = Value::Null;
         }
-        made.push(shown);
+        created.push(fetched);
     }
-    assert!(made.windows(2).all(|pair| pair[0] == pair[1]), "{made:#?}");
+    assert!(created.windows(2).all(|pair| pair[0] == pair[1]), "{created:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,8 +158,8 @@ async fn the_repository_limit_holds_for_concurrent_requests() {
     let changed = farrier.admin(Method::PATCH, "/api/v1/admin/users/mia", limit).await;
     assert_eq!(changed.status, 200, "{changed:?}");
     let (farrier, numbers) = (&farrier, 0..12);
-    let made = numbers.map(|n| farrier.by("mia", Method::POST, REPOS, json!({ "name": format!("r{n}") })));
-    let answers = futures_util::future::join_all(made).await;
+    let created = numbers.map(|n| farrier.by("mia", Method::POST, REPOS, json!({ "name": format!("r{n}") })));
+    let answers = futures_util::future::join_all(created).await;
     let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
     let count = |status: u16| statuses.iter().filter(|one| **one == status).count();
     assert_eq!((count(201), count(403)), (3, 9), "{statuses:?}");

@@ -55,11 +55,11 @@ async fn deleting_a_repository_removes_its_runs_jobs_and_artifacts() {
 async fn all_repositories_of_an_organization_are_deleted_at_once() {
     const COUNT: usize = 20;
     let farrier = TestDaemon::start().await;
-    let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
+    assert_eq!(created.status, 201, "{created:?}");
     for n in 0..COUNT {
-        let made = farrier.admin(Method::POST, "/api/v1/orgs/acme/repos", json!({ "name": format!("r{n}") })).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = farrier.admin(Method::POST, "/api/v1/orgs/acme/repos", json!({ "name": format!("r{n}") })).await;
+        assert_eq!(created.status, 201, "{created:?}");
     }
     let left = async || {
         let list = farrier.admin(Method::GET, "/api/v1/orgs/acme/repos?limit=50", Value::Null).await;
@@ -91,8 +91,8 @@ async fn no_repository_is_created_for_an_owner_that_is_being_deleted() {
     let mut farrier = start().await;
     for round in 0..12 {
         let org = format!("org{round}");
-        let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": org })).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": org })).await;
+        assert_eq!(created.status, 201, "{created:?}");
         let (repos, path) = (format!("/api/v1/orgs/{org}/repos"), format!("/api/v1/orgs/{org}"));
         let make = farrier.admin(Method::POST, &repos, json!({ "name": "x", "auto_init": round % 2 == 0 }));
         let (method, body) = match round % 3 {
@@ -103,9 +103,9 @@ async fn no_repository_is_created_for_an_owner_that_is_being_deleted() {
             tokio::time::sleep(std::time::Duration::from_millis(round * 3)).await;
             farrier.admin(method, &path, body).await
         };
-        let (made, changed) = tokio::join!(make, change);
+        let (created, changed) = tokio::join!(make, change);
         let expected: &[(u16, u16)] = if round % 3 == 0 { &[(201, 200)] } else { &[(201, 409), (404, 204)] };
-        assert!(expected.contains(&(made.status, changed.status)), "{made:?} {changed:?}");
+        assert!(expected.contains(&(created.status, changed.status)), "{created:?} {changed:?}");
     }
     let report = farrier.halted(check_data).await;
     assert_eq!(report.damage, 0, "no repository without an owner, none listed for others:\n{report}");

@@ -35,12 +35,12 @@ async fn fields_missing_from_an_edit_keep_their_values() {
 #[tokio::test]
 async fn an_existing_branch_can_become_the_default_branch() {
     let farrier = TestDaemon::start().await;
-    let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
-    farrier.git(&made["id"], &["branch", "feature/x"]);
+    let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
+    farrier.git(&created["id"], &["branch", "feature/x"]);
     let changed =
         farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", json!({ "default_branch": "feature/x" })).await;
     assert_eq!((changed.status, &changed.json()["default_branch"]), (200, &json!("feature/x")));
-    assert_eq!(farrier.git(&made["id"], &["symbolic-ref", "HEAD"]).trim(), "refs/heads/feature/x");
+    assert_eq!(farrier.git(&created["id"], &["symbolic-ref", "HEAD"]).trim(), "refs/heads/feature/x");
     let prefix = farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", json!({ "default_branch": "feature" })).await;
     assert_eq!(prefix.status, 422);
 }
@@ -50,8 +50,8 @@ async fn an_old_name_redirects_for_callers_who_may_read_the_repository() {
     let farrier = TestDaemon::start().await;
     farrier.create_repository(json!({ "name": "old", "private": true })).await;
     farrier.create_repository(json!({ "name": "other" })).await;
-    let taken = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "Other" })).await;
-    assert_eq!(taken.status, 422);
+    let conflict = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "Other" })).await;
+    assert_eq!(conflict.status, 422);
     let renamed = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "New" })).await;
     assert_eq!(renamed.status, 200);
     let moved = farrier.show("/api/v1/repos/Admin/OLD/actions/runs?page=1").await;
@@ -102,8 +102,8 @@ async fn collaborators_are_added_changed_and_removed() {
         assert_eq!(farrier.admin(Method::PUT, &octo, body).await.status, 204);
         let permission = farrier.show(&format!("{octo}/permission")).await.json();
         assert_eq!((&permission["permission"], &permission["user"]["login"]), (&json!(word), &json!("octo")));
-        let seen = farrier.by("octo", Method::GET, path, Value::Null).await.json();
-        assert_eq!(seen["permissions"]["push"], json!(push));
+        let observed = farrier.by("octo", Method::GET, path, Value::Null).await.json();
+        assert_eq!(observed["permissions"]["push"], json!(push));
     }
     assert_eq!(farrier.show(&list).await.header("x-total-count"), "1");
     assert_eq!(farrier.show(&octo).await.status, 204);

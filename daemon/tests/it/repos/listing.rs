@@ -48,18 +48,19 @@ async fn private_repositories_of_others_affect_neither_items_nor_totals() {
     farrier.account("octo").await;
     farrier.account("guest").await;
     for (name, private) in [("open", false), ("shut", true), ("shared", true)] {
-        let made =
+        let created =
             farrier.by("octo", Method::POST, "/api/v1/user/repos", json!({ "name": name, "private": private })).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        assert_eq!(created.status, 201, "{created:?}");
     }
     let share = "/api/v1/repos/octo/shared/collaborators/guest";
     assert_eq!(farrier.by("octo", Method::PUT, share, json!({ "permission": "read" })).await.status, 204);
-    for (who, seen) in [("", &["open"][..]), ("guest", &["open", "shared"]), ("octo", &["open", "shut", "shared"])] {
+    for (who, observed) in [("", &["open"][..]), ("guest", &["open", "shared"]), ("octo", &["open", "shut", "shared"])]
+    {
         for path in ["/api/v1/users/octo/repos", "/api/v1/repos/search", "/api/v1/repos/search?uid=2&exclusive=true"] {
             let list = farrier.by(who, Method::GET, path, Value::Null).await;
             assert_eq!(
                 (names(&list), list.header("x-total-count")),
-                (seen.iter().map(|n| (*n).to_owned()).collect(), seen.len().to_string().as_str()),
+                (observed.iter().map(|n| (*n).to_owned()).collect(), observed.len().to_string().as_str()),
                 "{who} {path}"
             );
         }

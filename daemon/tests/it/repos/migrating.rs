@@ -15,12 +15,12 @@ pub(super) async fn daemon() -> TestDaemon {
 
 /// Creates a repository with a commit, a branch and a tag that a static file server can serve.
 pub(super) async fn original(farrier: &TestDaemon) -> PathBuf {
-    let made =
+    let created =
         farrier.create_repository(json!({ "name": "original", "auto_init": true, "default_branch": "trunk" })).await;
     for args in [&["branch", "feature/x"][..], &["tag", "v1"], &["update-server-info"]] {
-        farrier.git(&made["id"], args);
+        farrier.git(&created["id"], args);
     }
-    farrier.data_dir().join(format!("repositories/{}.git", made["id"]))
+    farrier.data_dir().join(format!("repositories/{}.git", created["id"]))
 }
 
 /// Whether a process of this machine has `text` among its arguments.
@@ -41,15 +41,15 @@ async fn branches_and_tags_are_migrated() {
     let farrier = daemon().await;
     let source = Source::of(original(&farrier).await, false).await;
     let url = source.url("").replace("http://", "http://u:s3cret@");
-    let made = migrate(&farrier, &[], json!({ "clone_addr": url, "repo_name": "copy", "service": "2" })).await;
-    assert_eq!(made.status, 201, "{made:?}");
-    let json = made.json();
+    let created = migrate(&farrier, &[], json!({ "clone_addr": url, "repo_name": "copy", "service": "2" })).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let json = created.json();
     assert_eq!((&json["default_branch"], &json["empty"]), (&json!("trunk"), &json!(false)));
     assert_eq!((&json["original_url"], &json["farrier_migration"]["state"]), (&json!(source.url("")), &json!("done")));
     let refs = farrier.git(&json["id"], &["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, "refs/heads/feature/x\nrefs/heads/trunk\nrefs/tags/v1\n");
     let config = std::fs::read_to_string(farrier.data_dir().join(format!("repositories/{}.git/config", json["id"])));
-    assert!(!config.expect("a file").contains("s3cret") && !made.text().contains("s3cret"));
+    assert!(!config.expect("a file").contains("s3cret") && !created.text().contains("s3cret"));
     let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "Copy" })).await;
     assert_eq!(again.status, 409);
 }
@@ -187,8 +187,8 @@ async fn a_running_migration_shows_progress_and_can_be_cancelled() {
     );
     assert_eq!(started.json()["farrier_migration"]["state"], "running");
     eventually("bytes are counted", || async {
-        let shown = farrier.show(path).await.json();
-        shown["farrier_migration"]["bytes_received"].as_i64().is_some_and(|bytes| bytes > 0)
+        let fetched = farrier.show(path).await.json();
+        fetched["farrier_migration"]["bytes_received"].as_i64().is_some_and(|bytes| bytes > 0)
     })
     .await;
     assert!(runs_with(&source.address) && !runs_with("s3cret"), "git runs without the secret in its arguments");
@@ -206,8 +206,8 @@ async fn a_failed_background_migration_shows_its_error_and_frees_the_name() {
     let body = json!({ "clone_addr": source.url("nothing"), "repo_name": "copy" });
     assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
     eventually("the migration has failed", || async {
-        let shown = farrier.show("/api/v1/repos/admin/copy").await.json();
-        shown["farrier_migration"]["state"] == "failed" && shown["farrier_migration"]["error"] != ""
+        let fetched = farrier.show("/api/v1/repos/admin/copy").await.json();
+        fetched["farrier_migration"]["state"] == "failed" && fetched["farrier_migration"]["error"] != ""
     })
     .await;
     let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
@@ -256,13 +256,13 @@ async fn assert_reads_as_empty(farrier: &TestDaemon, name: &str, reason: &str) {
     assert_eq!(farrier.show(&format!("/api/v1/repos/admin/{name}")).await.json()["empty"], true);
     for path in READS {
         let ask = |name: &str| admin(Method::GET, format!("/api/v1/repos/admin/{name}/{path}"), Value::Null);
-        let (got, expected) = (ask(name).await, ask("void").await);
+        let (actual, expected) = (ask(name).await, ask("void").await);
         assert!(expected.status < 500, "{path}: {expected:?}");
         let text = |answer: &Answer| match answer.status {
             200 => answer.text(),
             _ => answer.json()["message"].as_str().expect("text").to_owned(),
         };
-        assert_eq!((got.status, text(&got)), (expected.status, text(&expected)), "{path}");
+        assert_eq!((actual.status, text(&actual)), (expected.status, text(&expected)), "{path}");
     }
     let api = format!("/api/v1/repos/admin/{name}");
     let branch = admin(Method::POST, format!("{api}/branches"), json!({ "new_branch_name": "x" })).await;

@@ -19,8 +19,8 @@ impl TestDaemon {
     async fn account(&self, name: &str) {
         let body = json!({ "username": name, "email": format!("{name}@example.org"), "password": "password",
             "must_change_password": false });
-        let made = self.admin(Method::POST, "/api/v1/admin/users", body).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = self.admin(Method::POST, "/api/v1/admin/users", body).await;
+        assert_eq!(created.status, 201, "{created:?}");
     }
 
     /// Sends a request over TCP as the account `name`, or anonymously if it is empty.
@@ -40,9 +40,9 @@ impl TestDaemon {
     }
 
     async fn create_repository(&self, body: Value) -> Value {
-        let made = self.admin(Method::POST, "/api/v1/user/repos", body).await;
-        assert_eq!(made.status, 201, "{made:?}");
-        made.json()
+        let created = self.admin(Method::POST, "/api/v1/user/repos", body).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        created.json()
     }
 
     /// Names of the repository directories.

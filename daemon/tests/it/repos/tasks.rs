@@ -9,9 +9,9 @@ use crate::support::{Source, TestDaemon, eventually};
 const TASKS: &str = "/api/farrier/v1/tasks";
 
 async fn task(farrier: &TestDaemon, id: &Value) -> Value {
-    let shown = farrier.show(&format!("{TASKS}/{id}")).await;
-    assert_eq!(shown.status, 200, "{shown:?}");
-    shown.json()
+    let fetched = farrier.show(&format!("{TASKS}/{id}")).await;
+    assert_eq!(fetched.status, 200, "{fetched:?}");
+    fetched.json()
 }
 
 /// Repository and state of all tasks that the administrator sees.
@@ -51,8 +51,8 @@ async fn a_cancelled_task_removes_its_repository_and_stays_listed() {
     let source = Source::of(directory, false).await;
     let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
     assert_eq!(again.status, 201, "{again:?}");
-    let gone = migrate(&farrier, &[], json!({ "clone_addr": source.url("none"), "repo_name": "gone" })).await;
-    assert_eq!(gone.status, 422, "{gone:?}");
+    let answer = migrate(&farrier, &[], json!({ "clone_addr": source.url("none"), "repo_name": "gone" })).await;
+    assert_eq!(answer.status, 422, "{answer:?}");
     let expected = [("admin/gone", "failed"), ("admin/copy", "done"), ("admin/copy", "cancelled")];
     assert_eq!(states(&farrier).await, expected.map(|(path, state)| (json!(path), json!(state))));
     let done = task(&farrier, &again.json()["id"]).await;
@@ -75,11 +75,11 @@ async fn tasks_are_visible_to_readers_and_cancelled_by_owners() {
         let body = json!({ "clone_addr": slow.url(""), "repo_name": name, "repo_owner": "octo", "private": private });
         ids.push(migrate(&farrier, &[("prefer", "respond-async")], body).await.json()["id"].clone());
     }
-    let seen = async |who: &str| {
+    let observed = async |who: &str| {
         let listed = farrier.by(who, Method::GET, TASKS, Value::Null).await.json();
         listed["tasks"].as_array().expect("a list").len()
     };
-    assert_eq!((seen("octo").await, seen("eve").await), (2, 1));
+    assert_eq!((observed("octo").await, observed("eve").await), (2, 1));
     let at = |id: &Value, rest: &str| format!("{TASKS}/{id}{rest}");
     let status = async |who: &str, method, path: String| farrier.by(who, method, &path, Value::Null).await.status;
     assert_eq!(status("eve", Method::GET, at(&ids[0], "")).await, 200);
@@ -91,7 +91,7 @@ async fn tasks_are_visible_to_readers_and_cancelled_by_owners() {
         eventually("the task is cancelled", || async { task(&farrier, id).await["state"] == "cancelled" }).await;
     }
     assert_eq!(
-        (seen("octo").await, seen("eve").await),
+        (observed("octo").await, observed("eve").await),
         (2, 0),
         "tasks of deleted repositories are visible only to the owner"
     );

@@ -40,16 +40,16 @@ async fn a_migration_whose_commit_has_an_unknown_outcome_is_completed() {
             Some([head.into_bytes(), body].concat())
         })
         .await;
-        let made = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
+        let created = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
         faults.lose_answers(lost, 0);
-        assert_eq!(made.status, 201, "{lost:?} {made:?}");
-        let shown = farrier.show("/api/v1/repos/admin/copy").await.json();
+        assert_eq!(created.status, 201, "{lost:?} {created:?}");
+        let fetched = farrier.show("/api/v1/repos/admin/copy").await.json();
         assert_eq!(
-            (&shown["farrier_migration"]["state"], &shown["empty"]),
+            (&fetched["farrier_migration"]["state"], &fetched["empty"]),
             (&json!("done"), &json!(false)),
             "{lost:?}"
         );
-        let branches = farrier.git(&shown["id"], &["for-each-ref", "--format=%(refname)"]);
+        let branches = farrier.git(&fetched["id"], &["for-each-ref", "--format=%(refname)"]);
         assert!(branches.contains("refs/heads/trunk"), "{lost:?} {branches}");
         let path = "/api/farrier/v1/events?repository=admin/copy&kind=repository";
         let events = send(&farrier.unix(), Method::GET, path, &[("accept", "application/json")], "").await.json();
@@ -82,16 +82,16 @@ async fn reset_migration(store: &Store, id: u64) {
 async fn a_migrated_repository_without_its_row_is_completed_at_the_next_start() {
     let mut farrier = daemon().await;
     let source = Source::of(original(&farrier).await, false).await;
-    let made = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await.json();
+    let created = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await.json();
     let before = farrier.directories();
-    let id = made["id"].as_u64().expect("a number");
+    let id = created["id"].as_u64().expect("a number");
     farrier.with_store(async |store: &Store| reset_migration(store, id).await).await;
     assert_eq!(farrier.directories(), before);
-    let shown = farrier.show("/api/v1/repos/admin/copy").await.json();
+    let fetched = farrier.show("/api/v1/repos/admin/copy").await.json();
     for field in ["default_branch", "empty", "size", "original_url", "object_format_name"] {
-        assert_eq!(shown[field], made[field], "{field}");
+        assert_eq!(fetched[field], created[field], "{field}");
     }
-    assert_eq!(shown["farrier_migration"]["state"], "done");
+    assert_eq!(fetched["farrier_migration"]["state"], "done");
     let branch = farrier.show("/api/v1/repos/admin/copy/branches/trunk").await;
     assert_eq!(branch.status, 200, "{branch:?}");
 }
@@ -101,7 +101,7 @@ async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
     for lost in [LostCommit::Applied, LostCommit::Dropped] {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
-        let farrier = TestDaemon::over(engine).await;
+        let farrier = TestDaemon::with_engine(engine).await;
         // The first repository reserves a block of ids, so the next ones need no transaction for ids.
         farrier.create_repository(json!({ "name": "first" })).await;
         faults.lose_answers(lost, 1);
@@ -113,8 +113,8 @@ async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
         // If the commit was applied, the retry finds it. If it was dropped, every retry is dropped as well.
         assert_eq!(unknown.status, if lost == LostCommit::Applied { 201 } else { 503 }, "{lost:?} {unknown:?}");
         assert_eq!(farrier.directories().len(), before + 1, "{lost:?}: its files are kept");
-        let shown = farrier.show("/api/v1/repos/admin/third").await;
-        assert_eq!(shown.status, if lost == LostCommit::Applied { 200 } else { 404 }, "{lost:?}");
+        let fetched = farrier.show("/api/v1/repos/admin/third").await;
+        assert_eq!(fetched.status, if lost == LostCommit::Applied { 200 } else { 404 }, "{lost:?}");
         let again = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "third" })).await;
         assert_eq!(again.status, if lost == LostCommit::Applied { 409 } else { 201 }, "{lost:?}");
     }
@@ -123,13 +123,13 @@ async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_change_of_the_default_branch_leaves_head_alone() {
     let farrier = TestDaemon::start().await;
-    let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
+    let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
     farrier.create_repository(json!({ "name": "taken" })).await;
-    farrier.git(&made["id"], &["branch", "other"]);
+    farrier.git(&created["id"], &["branch", "other"]);
     let both = json!({ "default_branch": "other", "name": "taken" });
     let refused = farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", both).await;
     assert_eq!(refused.status, 422, "{refused:?}");
-    assert_eq!(farrier.git(&made["id"], &HEAD).trim(), "refs/heads/main");
+    assert_eq!(farrier.git(&created["id"], &HEAD).trim(), "refs/heads/main");
     assert_eq!(farrier.show("/api/v1/repos/admin/tool").await.json()["default_branch"], "main");
 }
 
@@ -138,16 +138,16 @@ async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
     for (lost, expected) in [(LostCommit::Applied, "other"), (LostCommit::Dropped, "main")] {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
-        let farrier = TestDaemon::over(engine).await;
-        let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
-        farrier.git(&made["id"], &["branch", "other"]);
+        let farrier = TestDaemon::with_engine(engine).await;
+        let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
+        farrier.git(&created["id"], &["branch", "other"]);
         let path = "/api/v1/repos/admin/tool";
         faults.lose_answers(lost, 1);
         let unknown = farrier.admin(Method::PATCH, path, json!({ "default_branch": "other" })).await;
         faults.lose_answers(lost, 0);
         assert_eq!(unknown.status, 503, "{lost:?} {unknown:?}");
         assert_eq!(farrier.show(path).await.json()["default_branch"], expected, "{lost:?}");
-        let head = || async { farrier.git(&made["id"], &HEAD).trim() == format!("refs/heads/{expected}") };
+        let head = || async { farrier.git(&created["id"], &HEAD).trim() == format!("refs/heads/{expected}") };
         eventually("HEAD names the default branch", head).await;
     }
 }
@@ -155,9 +155,9 @@ async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn head_follows_the_row_after_a_kill_between_commit_and_write() {
     let mut farrier = TestDaemon::start().await;
-    let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
-    farrier.git(&made["id"], &["branch", "other"]);
-    let id = made["id"].as_u64().expect("a number");
+    let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
+    farrier.git(&created["id"], &["branch", "other"]);
+    let id = created["id"].as_u64().expect("a number");
     farrier
         .with_store(async |store: &Store| {
             let changed = store.write(async |tx: Tx| {
@@ -170,7 +170,7 @@ async fn head_follows_the_row_after_a_kill_between_commit_and_write() {
         })
         .await;
     eventually("HEAD names the default branch", || async {
-        farrier.git(&made["id"], &HEAD).trim() == "refs/heads/other"
+        farrier.git(&created["id"], &HEAD).trim() == "refs/heads/other"
     })
     .await;
     let mark = async |store: &Store| {

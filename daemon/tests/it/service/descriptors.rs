@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::json;
 
 use super::notifications::Manager;
-use crate::support::{Binary, Raw, eventually, send};
+use crate::support::{Binary, RawConnection, eventually, send};
 
 /// Limit of open files; the program itself needs about twenty.
 const FILES: u32 = 80;
@@ -13,8 +13,8 @@ const IDLE: usize = 120;
 const HEALTH: &str = "GET /api/healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
 async fn is_healthy(program: &Binary) -> bool {
-    for over in [program.tcp(), program.unix()] {
-        if send(&over, Method::GET, "/api/healthz", &[], "").await.status != 200 {
+    for server in [program.tcp(), program.unix()] {
+        if send(&server, Method::GET, "/api/healthz", &[], "").await.status != 200 {
             return false;
         }
     }
@@ -28,12 +28,12 @@ async fn without_free_descriptors_health_is_served_and_the_daemon_recovers() {
     let mut program = Manager::program(dir.path(), 2_000);
     program.files_max(FILES);
     program.start().await;
-    let mut kept = Raw::sending(&program.tcp(), HEALTH).await;
+    let mut kept = RawConnection::sending(&program.tcp(), HEALTH).await;
     assert_eq!(kept.answer().await.expect("an answer").0, 200);
 
     let mut idle = Vec::new();
     for _ in 0..IDLE {
-        idle.push(Raw::sending(&program.tcp(), "").await);
+        idle.push(RawConnection::sending(&program.tcp(), "").await);
     }
     eventually("no descriptor is free", async || program.log().contains("no file descriptor is free")).await;
     kept.send(HEALTH).await.expect("an open connection");
@@ -51,9 +51,9 @@ async fn without_free_descriptors_health_is_served_and_the_daemon_recovers() {
     })
     .await;
     let body = json!({ "name": "tool" }).to_string();
-    let made = send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], body).await;
-    assert_eq!(made.status, 201, "processes can be started again: {made:?}");
-    let mut again = Raw::sending(&program.tcp(), HEALTH).await;
+    let created = send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], body).await;
+    assert_eq!(created.status, 201, "processes can be started again: {created:?}");
+    let mut again = RawConnection::sending(&program.tcp(), HEALTH).await;
     for _ in 0..2 {
         assert_eq!(again.answer().await.expect("an answer").0, 200);
         again.send(HEALTH).await.expect("an open connection");

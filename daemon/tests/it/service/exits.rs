@@ -18,30 +18,30 @@ async fn farrierd(args: &[&str]) -> Option<i32> {
 
 #[tokio::test]
 async fn the_manual_lists_exactly_the_exit_codes_that_occur() {
-    let mut seen = BTreeSet::new();
+    let mut observed = BTreeSet::new();
     let mut program = Binary::new("");
     program.start().await;
-    let made = send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await;
+    assert_eq!(created.status, 201, "{created:?}");
     // Fails because another process uses the data directory.
-    seen.extend(program.check_data(&[]).await.status.code());
+    observed.extend(program.check_data(&[]).await.status.code());
     program.terminate();
-    seen.extend(program.ended().await.code());
+    observed.extend(program.ended().await.code());
     std::fs::write(program.data_dir().join("repositories/1.git/HEAD"), "ref: refs/heads/void\n").expect("a file");
-    seen.extend(program.check_data(&[]).await.status.code());
+    observed.extend(program.check_data(&[]).await.status.code());
     std::fs::remove_dir_all(program.data_dir().join("repositories")).expect("a directory");
     // The start is refused: the store contains a repository, but the directory is missing.
     drop(program.spawn());
-    seen.extend(program.ended().await.code());
-    seen.extend(farrierd(&["--nonsense"]).await);
+    observed.extend(program.ended().await.code());
+    observed.extend(farrierd(&["--nonsense"]).await);
     let file = program.scratch().join("bad.toml");
     std::fs::write(&file, "colour = 1").expect("a file");
-    seen.extend(farrierd(&["--config", file.to_str().expect("text"), "check-config"]).await);
+    observed.extend(farrierd(&["--config", file.to_str().expect("text"), "check-config"]).await);
 
     let manual = include_str!("../../../../docs/operations.md");
     let table = manual.split("## Exit codes of farrierd").nth(1).and_then(|rest| rest.split("##").next());
     let codes = table.expect("a section").lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok());
-    assert_eq!(seen, codes.collect());
+    assert_eq!(observed, codes.collect());
 }
 
 #[tokio::test]

@@ -5,12 +5,12 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::metrics::value;
-use crate::support::{Over, Receiver, Say, TestDaemon, eventually, send};
+use crate::support::{Receiver, Reply, ServerAddress, TestDaemon, eventually, send};
 
 const MINUTE_MS: i64 = 60_000;
 
-async fn health(over: &Over) -> (u16, Value) {
-    let answer = send(over, Method::GET, "/api/healthz", &[], "").await;
+async fn health(server: &ServerAddress) -> (u16, Value) {
+    let answer = send(server, Method::GET, "/api/healthz", &[], "").await;
     (answer.status, answer.json())
 }
 
@@ -22,8 +22,8 @@ async fn metric(farrier: &TestDaemon, name: &str) -> u64 {
 async fn hook(farrier: &TestDaemon, url: &str) {
     let body = json!({ "type": "farrier", "config": { "url": url, "content_type": "json", "is_system_webhook": true },
         "events": ["repository"], "active": true });
-    let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    let created = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+    assert_eq!(created.status, 201, "{created:?}");
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn overdue_deliveries_are_a_warning_and_a_slow_receiver_is_not() {
     })
     .await;
     let receiver = Receiver::start().await;
-    receiver.always(Say::Nothing);
+    receiver.always_reply_with(Reply::Never);
     hook(&farrier, &receiver.url).await;
     farrier.repository("demo").await;
     receiver.wait(1).await;
@@ -81,7 +81,7 @@ async fn metrics_count_deliveries_and_attempts() {
     })
     .await;
     let receiver = Receiver::start().await;
-    receiver.say([Say::Status(204), Say::Status(500), Say::Status(500)]);
+    receiver.reply_with([Reply::Status(204), Reply::Status(500), Reply::Status(500)]);
     hook(&farrier, &receiver.url).await;
     let wait_for = async |name: &str, expected: u64| {
         eventually(&format!("{name} is {expected}"), async || metric(&farrier, name).await == expected).await;
@@ -110,7 +110,7 @@ async fn probed_and_disabled_hooks_are_counted() {
     })
     .await;
     let receiver = Receiver::start().await;
-    receiver.always(Say::Status(500));
+    receiver.always_reply_with(Reply::Status(500));
     hook(&farrier, &receiver.url).await;
     farrier.repository("demo").await;
     for attempt in 1..10 {
@@ -121,7 +121,7 @@ async fn probed_and_disabled_hooks_are_counted() {
         clock.advance_ms(2_000);
     }
     eventually("the hook is probed", async || metric(&farrier, "farrier_hooks_probed").await == 1).await;
-    receiver.say([Say::Status(410)]);
+    receiver.reply_with([Reply::Status(410)]);
     clock.advance_ms(2 * MINUTE_MS);
     farrier.repository("another").await;
     eventually("the hook is disabled", async || metric(&farrier, "farrier_hooks_switched_off_total").await == 1).await;
@@ -135,9 +135,9 @@ async fn the_metrics_listener_serves_only_metrics_and_health_without_authenticat
         config.metrics.listen = Some("127.0.0.1:0".parse().expect("an address"));
     })
     .await;
-    let own = Over::Tcp(farrier.metrics.clone());
+    let own = ServerAddress::Tcp(farrier.metrics.clone());
     // Uses the only connection of the other listeners.
-    let _taken = crate::support::Raw::sending(&farrier.tcp(), "").await;
+    let _taken = crate::support::RawConnection::sending(&farrier.tcp(), "").await;
     let metrics = send(&own, Method::GET, "/metrics", &[], "").await;
     assert_eq!((metrics.status, value(&metrics, "farrier_connections_max")), (200, 1));
     assert_eq!(health(&own).await.0, 200);

@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::Method;
 use serde_json::json;
 
-use crate::support::{Binary, Over, eventually, git, send};
+use crate::support::{Binary, ServerAddress, eventually, git, send};
 
 /// The lines of the log that contain `text`.
 fn lines(program: &Binary, text: &str) -> Vec<String> {
@@ -55,7 +55,7 @@ async fn a_stream_is_logged_when_it_ends() {
     let mut program = Binary::new("");
     program.start().await;
     let path = "/api/farrier/v1/events";
-    let Over::Unix(socket) = program.unix() else { panic!("a socket") };
+    let ServerAddress::Unix(socket) = program.unix() else { panic!("a socket") };
     let mut stream = tokio::net::UnixStream::connect(socket).await.expect("the daemon listens");
     let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n");
     tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.expect("the daemon reads");
@@ -78,8 +78,8 @@ async fn security_events_are_logged_without_secrets() {
     assert_eq!(admin(Method::POST, "/api/v1/admin/users", user).await.status, 201);
     line(&program, "user created by=\"admin\" user=\"alice\" admin=false").await;
     let body = json!({ "name": "t", "scopes": ["write:repository"] });
-    let made = admin(Method::POST, "/api/v1/users/alice/tokens", body).await;
-    let (token, id) = (made.json()["sha1"].as_str().expect("a token").to_owned(), made.json()["id"].to_string());
+    let created = admin(Method::POST, "/api/v1/users/alice/tokens", body).await;
+    let (token, id) = (created.json()["sha1"].as_str().expect("a token").to_owned(), created.json()["id"].to_string());
     line(&program, &format!("token created by=\"admin\" user=\"alice\" token_id={id} scopes=\"write:repository\""))
         .await;
 
@@ -98,7 +98,7 @@ async fn security_events_are_logged_without_secrets() {
 
     assert_eq!(admin(Method::POST, "/api/v1/user/repos", json!({ "name": "tool" })).await.status, 201);
     let work = git::Client::init(program.scratch().join("work"));
-    let Over::Tcp(address) = program.tcp() else { panic!("an address") };
+    let ServerAddress::Tcp(address) = program.tcp() else { panic!("an address") };
     let all = json!({ "name": "push", "scopes": ["all"] });
     let pusher = admin(Method::POST, "/api/v1/users/admin/tokens", all).await.json()["sha1"].clone();
     let remote = format!("http://admin:{}@{address}/admin/tool.git", pusher.as_str().expect("a token"));

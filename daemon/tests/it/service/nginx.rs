@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Job, Over, TestDaemon,
+    Job, ServerAddress, TestDaemon,
     client::{client, download, required, upload},
     eventually, free_address, git, process, send,
 };
@@ -46,8 +46,8 @@ impl Nginx {
 /// The configuration from the manual, with the addresses of the test and without certificates.
 fn configuration(address: &str, behind: &str, dir: &std::path::Path) -> String {
     let manual = include_str!("../../../../docs/operations.md");
-    let shown = manual.split("```nginx\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
-    let mut server = shown.to_owned();
+    let example = manual.split("```nginx\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let mut server = example.to_owned();
     for (theirs, ours) in [("443 ssl", address), ("http://127.0.0.1:3000", &format!("http://{behind}"))] {
         assert!(server.contains(theirs), "{server}");
         server = server.replace(theirs, ours);
@@ -77,12 +77,12 @@ async fn git_clones_and_pushes_through_nginx() {
     let Some((farrier, nginx)) = behind_nginx().await else { return };
     let token = farrier.token("admin", &["all"]).await;
     let header = format!("token {token}");
-    let over = Over::Tcp(nginx.address.clone());
+    let server = ServerAddress::Tcp(nginx.address.clone());
     let headers = [("authorization", header.as_str()), ("content-type", "application/json")];
-    let made = send(&over, Method::POST, "/api/v1/user/repos", &headers, r#"{"name":"tool"}"#).await;
-    assert_eq!(made.status, 201, "{made:?}");
-    let shown = made.json();
-    let clone = shown["clone_url"].as_str().expect("an address");
+    let created = send(&server, Method::POST, "/api/v1/user/repos", &headers, r#"{"name":"tool"}"#).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let fetched = created.json();
+    let clone = fetched["clone_url"].as_str().expect("an address");
     assert_eq!(clone, format!("http://{}/admin/tool.git", nginx.address));
 
     let remote = clone.replacen("http://", &format!("http://any:{token}@"), 1);
@@ -97,11 +97,11 @@ async fn git_clones_and_pushes_through_nginx() {
     assert!(std::fs::read(work.dir().join("copy/large")).expect("a file") == large);
     assert!(nginx.passed("POST", "git-receive-pack") && nginx.passed("POST", "git-upload-pack"));
 
-    let listed = send(&over, Method::GET, "/api/v1/repos/search?limit=1&page=1", &headers, "").await;
+    let listed = send(&server, Method::GET, "/api/v1/repos/search?limit=1&page=1", &headers, "").await;
     assert_eq!(listed.status, 200);
     let renamed = json!({ "name": "tools" }).to_string();
-    assert_eq!(send(&over, Method::PATCH, "/api/v1/repos/admin/tool", &headers, renamed).await.status, 200);
-    let moved = send(&over, Method::GET, "/api/v1/repos/admin/tool", &headers, "").await;
+    assert_eq!(send(&server, Method::PATCH, "/api/v1/repos/admin/tool", &headers, renamed).await.status, 200);
+    let moved = send(&server, Method::GET, "/api/v1/repos/admin/tool", &headers, "").await;
     assert_eq!(moved.header("location"), format!("http://{}/api/v1/repos/admin/tools", nginx.address));
 }
 
@@ -118,8 +118,8 @@ async fn call(nginx: &Nginx, job: &Job, method: &str, name: &str) -> Value {
     let path = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
     let bearer = format!("Bearer {}", job.token);
     let headers = [("content-type", "application/json"), ("authorization", bearer.as_str())];
-    let over = Over::Tcp(nginx.address.clone());
-    let answer = send(&over, Method::POST, &path, &headers, message.to_string()).await;
+    let server = ServerAddress::Tcp(nginx.address.clone());
+    let answer = send(&server, Method::POST, &path, &headers, message.to_string()).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
 }
@@ -132,16 +132,16 @@ async fn artifacts_are_uploaded_and_downloaded_through_nginx() {
     let results = job.env.iter().find(|(name, _)| name == "ACTIONS_RESULTS_URL").expect("an address");
     assert_eq!(results.1.trim_end_matches('/'), format!("http://{}", nginx.address));
 
-    let over = Over::Tcp(nginx.address.clone());
+    let server = ServerAddress::Tcp(nginx.address.clone());
     let target = path_at(&nginx, &call(&nginx, &job, "CreateArtifact", "plain").await["signed_upload_url"]);
     let put = async |what: &str, body: &'static str| {
-        send(&over, Method::PUT, &format!("{target}&{what}"), &[], body).await.status
+        send(&server, Method::PUT, &format!("{target}&{what}"), &[], body).await.status
     };
     assert_eq!(put("comp=block&blockid=YQ==", "1234").await, 201);
     assert_eq!(put("comp=blocklist", "<BlockList><Latest>YQ==</Latest></BlockList>").await, 201);
     call(&nginx, &job, "FinalizeArtifact", "plain").await;
     let source = path_at(&nginx, &call(&nginx, &job, "GetSignedArtifactURL", "plain").await["signed_url"]);
-    assert_eq!(send(&over, Method::GET, &source, &[], "").await.text(), "1234");
+    assert_eq!(send(&server, Method::GET, &source, &[], "").await.text(), "1234");
 
     // The official client gets only the environment of a job.
     let Some(client) = client(&job).await else { return };

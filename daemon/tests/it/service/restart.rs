@@ -12,7 +12,9 @@ use futures_util::FutureExt as _;
 use http::Method;
 use serde_json::json;
 
-use crate::support::{Binary, Lost, Over, PATIENCE, Pieces, eventually, in_time, send, try_send};
+use crate::support::{
+    Binary, ConnectionLost, PartialRequest, ServerAddress, WAIT_LIMIT, eventually, in_time, send, try_send,
+};
 
 /// Number of clients per socket. Half of those on the Unix socket write.
 const CLIENTS: usize = 4;
@@ -33,7 +35,7 @@ struct Results {
 }
 
 impl Results {
-    fn lost(&self, error: &Lost) {
+    fn lost(&self, error: &ConnectionLost) {
         let refused = error.downcast_ref::<std::io::Error>().is_some();
         let list = if refused { &self.refused } else { &self.cut };
         list.lock().expect("no panic").push(format!("{error:?}"));
@@ -53,13 +55,13 @@ impl World {
         program.start().await;
         let mut world = Self { program, results: Arc::default(), clients: Vec::new() };
         for number in 0..CLIENTS {
-            for over in [world.program.tcp(), world.program.unix()] {
-                let writes = number % 2 == 0 && matches!(over, Over::Unix(_));
-                let client = Client { over, repository: format!("r{number}"), results: world.results.clone() };
+            for server in [world.program.tcp(), world.program.unix()] {
+                let writes = number % 2 == 0 && matches!(server, ServerAddress::Unix(_));
+                let client = Client { server, repository: format!("r{number}"), results: world.results.clone() };
                 if writes {
-                    let made = json!({ "name": client.repository }).to_string();
-                    let made = send(&client.over, Method::POST, "/api/v1/user/repos", &[], made).await;
-                    assert_eq!(made.status, 201, "{made:?}");
+                    let created = json!({ "name": client.repository }).to_string();
+                    let created = send(&client.server, Method::POST, "/api/v1/user/repos", &[], created).await;
+                    assert_eq!(created.status, 201, "{created:?}");
                 }
                 #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
                 world.clients.push(tokio::spawn(if writes { client.write().boxed() } else { client.read().boxed() }));
@@ -93,7 +95,7 @@ impl World {
 
 /// A client that opens one connection per request.
 struct Client {
-    over: Over,
+    server: ServerAddress,
     repository: String,
     results: Arc<Results>,
 }
@@ -123,7 +125,7 @@ impl Client {
     }
 
     async fn ask(&self, method: Method, path: &str, body: String) -> Option<serde_json::Value> {
-        let result = tokio::time::timeout(PATIENCE, try_send(&self.over, method, path, &[], body)).await;
+        let result = tokio::time::timeout(WAIT_LIMIT, try_send(&self.server, method, path, &[], body)).await;
         match result.expect("a response in time") {
             Ok(answer) => {
                 assert_eq!(answer.status, 200, "{answer:?}");
@@ -173,7 +175,7 @@ async fn a_running_request_is_completed_before_the_daemon_stops() {
     let token = send(&program.unix(), Method::POST, "/api/v1/users/admin/tokens", &[], token_body).await;
     let token = token.json()["sha1"].as_str().expect("a token").to_owned();
     let head = head.replace("\r\n\r\n", &format!("\r\nAuthorization: token {token}\r\n\r\n{}", &body[..5]));
-    let mut request = Pieces::begin(&program.tcp(), head).await;
+    let mut request = PartialRequest::begin(&program.tcp(), head).await;
     eventually("the request's connection is accepted", async || {
         let status = send(&program.unix(), Method::GET, "/api/farrier/v1/status", &[], "").await;
         status.json()["connections"].as_i64() >= Some(2)

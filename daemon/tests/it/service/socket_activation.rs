@@ -5,7 +5,7 @@ use http::Method;
 use tokio::net::TcpStream;
 
 use super::notifications::Manager;
-use crate::support::{Over, eventually, free_address, in_time, process, send};
+use crate::support::{ServerAddress, eventually, free_address, in_time, process, send};
 
 #[tokio::test]
 async fn sockets_passed_by_systemd_are_served_and_readiness_is_notified() {
@@ -26,10 +26,11 @@ async fn sockets_passed_by_systemd_are_served_and_readiness_is_notified() {
     };
     eventually("the socket is open", async || TcpStream::connect(&address).await.is_ok()).await;
     manager.expect_state("READY=1").await;
-    for over in [Over::Tcp(address.clone()), Over::Unix(socket.clone())] {
-        assert_eq!(send(&over, Method::GET, "/api/healthz", &[], "").await.status, 200);
+    for server in [ServerAddress::Tcp(address.clone()), ServerAddress::Unix(socket.clone())] {
+        assert_eq!(send(&server, Method::GET, "/api/healthz", &[], "").await.status, 200);
     }
-    let status = send(&Over::Unix(socket.clone()), Method::GET, "/api/farrier/v1/status", &[], "").await.json();
+    let status =
+        send(&ServerAddress::Unix(socket.clone()), Method::GET, "/api/farrier/v1/status", &[], "").await.json();
     let listeners: Vec<_> =
         status["listeners"].as_array().expect("a list").iter().map(|one| (&one["kind"], &one["address"])).collect();
     assert_eq!(listeners, [(&"tcp".into(), &address.into()), (&"unix".into(), &socket.display().to_string().into())]);

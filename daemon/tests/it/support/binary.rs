@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::process::{ChildStdout, Command};
 
 use super::{
-    Over,
+    ServerAddress,
     manager::Manager,
     process::{Program, command, config_file, log_file, output},
 };
@@ -47,8 +47,8 @@ impl Binary {
     }
 
     /// Limits the number of open files and sockets of the next process.
-    pub fn files_max(&mut self, most: u32) {
-        self.manager.files_max = Some(most);
+    pub fn files_max(&mut self, max: u32) {
+        self.manager.files_max = Some(max);
     }
 
     /// Path of the configuration file.
@@ -133,13 +133,13 @@ impl Binary {
     }
 
     /// Reaches the daemon over TCP.
-    pub fn tcp(&self) -> Over {
-        Over::Tcp(self.running().address.clone())
+    pub fn tcp(&self) -> ServerAddress {
+        ServerAddress::Tcp(self.running().address.clone())
     }
 
     /// Reaches the daemon over its Unix socket, where every request acts as the administrator.
-    pub fn unix(&self) -> Over {
-        Over::Unix(self.socket())
+    pub fn unix(&self) -> ServerAddress {
+        ServerAddress::Unix(self.socket())
     }
 
     /// Path of the Unix socket.

@@ -39,14 +39,14 @@ pub struct Client {
 }
 
 /// The result of one run of a client.
-pub struct Ran {
+pub struct ClientOutcome {
     /// One object per operation, with the key `ok` or `error`.
     pub results: Vec<Value>,
     /// What the client wrote to the job log.
     pub log: String,
 }
 
-impl Ran {
+impl ClientOutcome {
     /// The result of operation `index`, which must have succeeded.
     pub fn ok(&self, index: usize) -> &Value {
         self.results[index].get("ok").unwrap_or_else(|| panic!("{:?}\n{}", self.results, self.log))
@@ -166,7 +166,7 @@ impl Client {
     }
 
     /// Runs `operations` one after the other.
-    pub async fn run(&self, operations: &[Value]) -> Ran {
+    pub async fn run(&self, operations: &[Value]) -> ClientOutcome {
         let script = json!({ "package": self.version.package(), "operations": operations });
         let mut node = command("node");
         node.arg("client.mjs").arg(script.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
@@ -177,7 +177,7 @@ impl Client {
             panic!("the client broke: {log}\n{}", String::from_utf8_lossy(&done.stderr))
         };
         let results = serde_json::from_str(result).expect("JSON");
-        Ran { results, log: log.to_owned() }
+        ClientOutcome { results, log: log.to_owned() }
     }
 }
 

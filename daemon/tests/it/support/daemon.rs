@@ -20,7 +20,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    http::{Answer, Over, send},
+    http::{Answer, ServerAddress, send},
     loopback::own_ip,
     process::{self, Program},
     waiting::in_time,
@@ -68,7 +68,7 @@ impl TestDaemon {
     }
 
     /// Starts a daemon with the default configuration that stores its rows in `engine`.
-    pub async fn over(engine: MemoryEngine) -> Self {
+    pub async fn with_engine(engine: MemoryEngine) -> Self {
         Self::over_store(Store::open(Arc::new(engine)).await.expect("a store")).await
     }
 
@@ -283,13 +283,13 @@ impl TestDaemon {
     }
 
     /// Reaches the daemon over TCP.
-    pub fn tcp(&self) -> Over {
-        Over::Tcp(self.url.trim_start_matches("http://").to_owned())
+    pub fn tcp(&self) -> ServerAddress {
+        ServerAddress::Tcp(self.url.trim_start_matches("http://").to_owned())
     }
 
     /// Reaches the daemon over its Unix socket, where every request acts as the administrator.
-    pub fn unix(&self) -> Over {
-        Over::Unix(self.socket())
+    pub fn unix(&self) -> ServerAddress {
+        ServerAddress::Unix(self.socket())
     }
 
     /// Sends a request as the administrator, with a JSON body.
@@ -300,24 +300,24 @@ impl TestDaemon {
 
     /// Creates the repository `admin/NAME`.
     pub async fn repository(&self, name: &str) {
-        let made = self.admin(Method::POST, "/api/v1/user/repos", json!({ "name": name })).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = self.admin(Method::POST, "/api/v1/user/repos", json!({ "name": name })).await;
+        assert_eq!(created.status, 201, "{created:?}");
     }
 
     /// Creates an account without a password.
     pub async fn user(&self, name: &str) {
         let email = format!("{name}@example.org");
         let body = json!({ "username": name, "email": email, "must_change_password": false });
-        let made = self.admin(Method::POST, "/api/v1/admin/users", body).await;
-        assert_eq!(made.status, 201, "{made:?}");
+        let created = self.admin(Method::POST, "/api/v1/admin/users", body).await;
+        assert_eq!(created.status, 201, "{created:?}");
     }
 
     /// Creates an access token of `user`.
     pub async fn token(&self, user: &str, scopes: &[&str]) -> String {
         let body = json!({ "name": format!("token-{}", scopes.join(",")), "scopes": scopes });
-        let made = self.admin(Method::POST, &format!("/api/v1/users/{user}/tokens"), body).await;
-        assert_eq!(made.status, 201, "{made:?}");
-        made.json()["sha1"].as_str().expect("text").to_owned()
+        let created = self.admin(Method::POST, &format!("/api/v1/users/{user}/tokens"), body).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        created.json()["sha1"].as_str().expect("text").to_owned()
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::{
 
 /// Address of a server.
 #[derive(Clone, Debug)]
-pub enum Over {
+pub enum ServerAddress {
     /// `ADDRESS:PORT`
     Tcp(String),
     /// The socket's path.
@@ -47,24 +47,32 @@ impl Answer {
 }
 
 /// Why there is no response: the daemon is gone or has closed the connection.
-pub type Lost = Box<dyn std::error::Error + Send + Sync>;
+pub type ConnectionLost = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends one request on a new connection. A `host` in `headers` replaces the default.
-pub async fn send(over: &Over, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
-    try_send(over, method, path, headers, body).await.expect("an answer")
-}
-
-/// Like [`send`], for a daemon that may die during the request.
-pub async fn try_send(
-    over: &Over,
+pub async fn send(
+    server: &ServerAddress,
     method: Method,
     path: &str,
     headers: &[(&str, &str)],
     body: impl Into<Bytes>,
-) -> Result<Answer, Lost> {
-    match over {
-        Over::Tcp(address) => on(TcpStream::connect(address).await?, address, method, path, headers, body.into()).await,
-        Over::Unix(socket) => {
+) -> Answer {
+    try_send(server, method, path, headers, body).await.expect("an answer")
+}
+
+/// Like [`send`], for a daemon that may die during the request.
+pub async fn try_send(
+    server: &ServerAddress,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Result<Answer, ConnectionLost> {
+    match server {
+        ServerAddress::Tcp(address) => {
+            on(TcpStream::connect(address).await?, address, method, path, headers, body.into()).await
+        }
+        ServerAddress::Unix(socket) => {
             on(UnixStream::connect(socket).await?, "localhost", method, path, headers, body.into()).await
         }
     }
@@ -77,7 +85,7 @@ async fn on(
     path: &str,
     headers: &[(&str, &str)],
     body: Bytes,
-) -> Result<Answer, Lost> {
+) -> Result<Answer, ConnectionLost> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await?;
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     tokio::spawn(connection);
@@ -99,21 +107,21 @@ async fn on(
 }
 
 /// A TCP connection on which the test writes a request in arbitrary pieces.
-pub struct Pieces(TcpStream);
+pub struct PartialRequest(TcpStream);
 
-impl Pieces {
+impl PartialRequest {
     /// Connects and writes `first`.
-    pub async fn begin(over: &Over, first: impl AsRef<[u8]>) -> Self {
-        let Over::Tcp(address) = over else { panic!("over TCP only") };
-        let mut pieces = Self(TcpStream::connect(address).await.expect("the daemon listens"));
-        pieces.write(first).await;
-        pieces
+    pub async fn begin(server: &ServerAddress, first: impl AsRef<[u8]>) -> Self {
+        let ServerAddress::Tcp(address) = server else { panic!("over TCP only") };
+        let mut request = Self(TcpStream::connect(address).await.expect("the daemon listens"));
+        request.write(first).await;
+        request
     }
 
     /// Starts a `PUT` with a content length of `length` and sends `first` as the beginning of the body.
-    pub async fn put(over: &Over, path: &str, length: usize, first: &[u8]) -> Self {
+    pub async fn put(server: &ServerAddress, path: &str, length: usize, first: &[u8]) -> Self {
         let head = format!("PUT {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
-        Self::begin(over, [head.as_bytes(), first].concat()).await
+        Self::begin(server, [head.as_bytes(), first].concat()).await
     }
 
     /// Writes more bytes.

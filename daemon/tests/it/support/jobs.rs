@@ -22,9 +22,9 @@ impl TestDaemon {
     /// Starts a job of `admin/REPO` in a new run, or in the existing run `run`.
     pub async fn begin(&self, repo: &str, run: Option<i64>) -> Job {
         let body = json!({ "repo": format!("admin/{repo}"), "run_id": run });
-        let begun = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
-        assert_eq!(begun.status, 201, "{begun:?}");
-        let json = begun.json();
+        let started = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+        assert_eq!(started.status, 201, "{started:?}");
+        let json = started.json();
         let env = json["env"].as_object().expect("an environment");
         let text = |value: &Value| value.as_str().expect("text").to_owned();
         Job {
@@ -75,8 +75,8 @@ impl TestDaemon {
     pub async fn upload(&self, job: &Job, name: &str, content: &[u8]) -> i64 {
         let address = self.create(job, name).await;
         let put = |suffix: &str, body: Vec<u8>| {
-            let (over, path) = (self.tcp(), format!("{address}&{suffix}"));
-            async move { send(&over, Method::PUT, &path, &[], body).await.status }
+            let (server, path) = (self.tcp(), format!("{address}&{suffix}"));
+            async move { send(&server, Method::PUT, &path, &[], body).await.status }
         };
         assert_eq!(put("comp=block&blockid=YQ==", content.to_vec()).await, 201);
         let list = b"<BlockList><Latest>YQ==</Latest></BlockList>".to_vec();

@@ -26,7 +26,7 @@ impl Manager {
         let program = env!("CARGO_BIN_EXE_farrierd");
         // LISTEN_PID must be the id of the final process. Only the shell that execs it knows the id.
         let listen = self.sockets.as_ref().map_or("", |_| "LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix");
-        let limit = self.files_max.map(|most| format!("ulimit -n {most} && ")).unwrap_or_default();
+        let limit = self.files_max.map(|max| format!("ulimit -n {max} && ")).unwrap_or_default();
         let mut command = command("sh");
         command.args(["-c", &format!("{limit}{listen} exec \"$0\" \"$@\""), program]);
         if let Some(sockets) = &self.sockets {

@@ -25,16 +25,16 @@ pub use self::{
     binary::{Binary, stored},
     daemon::TestDaemon,
     gitdir::{GitDir, Import, run},
-    http::{Answer, Lost, Over, Pieces, send, try_send},
+    http::{Answer, ConnectionLost, PartialRequest, ServerAddress, send, try_send},
     jobs::Job,
     loopback::free_address,
     proxy::Proxy,
     random::Random,
-    raw::Raw,
-    receiver::{Got, Receiver, Say},
+    raw::RawConnection,
+    receiver::{ReceivedRequest, Receiver, Reply},
     source::Source,
     waiting::{eventually, in_time},
 };
 
 /// Upper bound of every wait in the tests.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const WAIT_LIMIT: Duration = Duration::from_mins(1);

@@ -15,7 +15,7 @@ use tokio::{
     process::{Child, ChildStdout, Command},
 };
 
-use super::{PATIENCE, in_time, manager::Manager};
+use super::{WAIT_LIMIT, in_time, manager::Manager};
 
 /// The `farrierd` program as a child process. All its files are in one directory: the configuration
 /// in `farrierd.toml`, the log in `log.txt`.
@@ -146,7 +146,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// Runs a command to its end. Returns `None` if the program does not exist.
 pub async fn output(command: Command) -> Option<Output> {
-    output_within(PATIENCE, command).await
+    output_within(WAIT_LIMIT, command).await
 }
 
 /// Time limit for commands that install packages or send thousands of requests.

@@ -18,14 +18,14 @@ pub struct Proxy {
 
 struct Shared {
     to: String,
-    seen: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     cuts: Mutex<Vec<&'static str>>,
 }
 
 /// The daemon has replied, but the proxy dropped the response.
 #[derive(Debug, thiserror::Error)]
 #[error("cut on purpose")]
-struct Cut;
+struct DroppedResponse;
 
 impl Proxy {
     /// Starts a proxy for `farrier`. For each element of `cuts`, the first request whose method, path and query
@@ -34,7 +34,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let to = farrier.url.trim_start_matches("http://").to_owned();
-        let shared = Arc::new(Shared { to, seen: Mutex::default(), cuts: Mutex::new(cuts.to_vec()) });
+        let shared = Arc::new(Shared { to, requests: Mutex::default(), cuts: Mutex::new(cuts.to_vec()) });
         let serving = shared.clone();
         #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
         tokio::spawn(async move {
@@ -49,28 +49,29 @@ impl Proxy {
     }
 
     /// Method, path and query of each request so far.
-    pub fn seen(&self) -> Vec<String> {
-        self.shared.seen.lock().expect("no panic").clone()
+    pub fn requests(&self) -> Vec<String> {
+        self.shared.requests.lock().expect("no panic").clone()
     }
 
     /// Number of requests that contain `text`.
     pub fn count(&self, text: &str) -> usize {
-        self.seen().iter().filter(|line| line.contains(text)).count()
+        self.requests().iter().filter(|line| line.contains(text)).count()
     }
 }
 
-async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Incoming>, Cut> {
+async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Incoming>, DroppedResponse> {
     let line = format!("{} {}", request.method(), request.uri());
-    shared.seen.lock().expect("no panic").push(line.clone());
-    let io = TcpStream::connect(&shared.to).await.map_err(|_| Cut)?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await.map_err(|_| Cut)?;
+    shared.requests.lock().expect("no panic").push(line.clone());
+    let io = TcpStream::connect(&shared.to).await.map_err(|_| DroppedResponse)?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(io)).await.map_err(|_| DroppedResponse)?;
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     tokio::spawn(connection);
-    let answer = sender.send_request(request).await.map_err(|_| Cut)?;
+    let answer = sender.send_request(request).await.map_err(|_| DroppedResponse)?;
     let mut cuts = shared.cuts.lock().expect("no panic");
     if let Some(at) = cuts.iter().position(|cut| line.contains(cut)) {
         cuts.remove(at);
-        return Err(Cut);
+        return Err(DroppedResponse);
     }
     drop(cuts);
     Ok(answer)

@@ -7,24 +7,24 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Over, PATIENCE};
+use super::{ServerAddress, WAIT_LIMIT};
 
 /// A plain TCP connection.
-pub struct Raw {
+pub struct RawConnection {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
-impl Raw {
+impl RawConnection {
     /// Connects. Fails when nothing listens.
-    pub async fn connect(over: &Over) -> io::Result<Self> {
-        let Over::Tcp(address) = over else { panic!("raw connections are over TCP") };
+    pub async fn connect(server: &ServerAddress) -> io::Result<Self> {
+        let ServerAddress::Tcp(address) = server else { panic!("raw connections are over TCP") };
         Ok(Self { stream: TcpStream::connect(address).await?, read: Vec::new() })
     }
 
     /// Connects and sends `bytes`.
-    pub async fn sending(over: &Over, bytes: impl AsRef<[u8]>) -> Self {
-        let mut raw = Self::connect(over).await.expect("the daemon listens");
+    pub async fn sending(server: &ServerAddress, bytes: impl AsRef<[u8]>) -> Self {
+        let mut raw = Self::connect(server).await.expect("the daemon listens");
         raw.send(bytes).await.expect("the daemon reads");
         raw
     }
@@ -75,6 +75,6 @@ impl Raw {
 }
 
 async fn within<T>(wait: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    let patience: Duration = PATIENCE;
+    let patience: Duration = WAIT_LIMIT;
     tokio::time::timeout(patience, wait).await.expect("in time")
 }

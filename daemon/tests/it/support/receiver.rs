@@ -21,14 +21,14 @@ use super::in_time;
 
 /// A request that the receiver got.
 #[derive(Clone, Debug)]
-pub struct Got {
+pub struct ReceivedRequest {
     pub method: Method,
     pub uri: Uri,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-impl Got {
+impl ReceivedRequest {
     /// The value of a header; empty if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
@@ -53,20 +53,20 @@ impl Got {
 
 /// A reply of the receiver.
 #[derive(Clone, Debug)]
-pub enum Say {
+pub enum Reply {
     /// A status without a body.
     Status(u16),
     /// A status with one header and a body.
-    With(u16, &'static str, String, Bytes),
+    Full(u16, &'static str, String, Bytes),
     /// No reply: the connection stays open.
-    Nothing,
+    Never,
 }
 
 #[derive(Default)]
 struct Shared {
-    got: Mutex<Vec<Got>>,
-    script: Mutex<VecDeque<Say>>,
-    always: Mutex<Option<Say>>,
+    requests: Mutex<Vec<ReceivedRequest>>,
+    script: Mutex<VecDeque<Reply>>,
+    always: Mutex<Option<Reply>>,
     connections: Mutex<usize>,
     changed: Notify,
 }
@@ -107,20 +107,20 @@ impl Receiver {
     }
 
     /// Adds replies for the next requests, one per request.
-    pub fn say(&self, answers: impl IntoIterator<Item = Say>) -> &Self {
+    pub fn reply_with(&self, answers: impl IntoIterator<Item = Reply>) -> &Self {
         self.shared.script.lock().expect("a lock").extend(answers);
         self
     }
 
-    /// Sets the reply for requests that have no reply added by [`Receiver::say`].
-    pub fn always(&self, answer: Say) -> &Self {
+    /// Sets the reply for requests that have no reply added by [`Receiver::reply_with`].
+    pub fn always_reply_with(&self, answer: Reply) -> &Self {
         *self.shared.always.lock().expect("a lock") = Some(answer);
         self
     }
 
     /// All requests so far.
-    pub fn got(&self) -> Vec<Got> {
-        self.shared.got.lock().expect("a lock").clone()
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.shared.requests.lock().expect("a lock").clone()
     }
 
     /// Number of connections accepted.
@@ -129,13 +129,13 @@ impl Receiver {
     }
 
     /// Waits until `count` requests have arrived and returns all of them.
-    pub async fn wait(&self, count: usize) -> Vec<Got> {
+    pub async fn wait(&self, count: usize) -> Vec<ReceivedRequest> {
         let enough = async {
             loop {
                 let changed = self.shared.changed.notified();
-                let got = self.got();
-                if got.len() >= count {
-                    return got;
+                let received = self.requests();
+                if received.len() >= count {
+                    return received;
                 }
                 changed.await;
             }
@@ -153,16 +153,16 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let reply = shared.script.lock().expect("a lock").pop_front();
-    let reply = reply.or_else(|| shared.always.lock().expect("a lock").clone()).unwrap_or(Say::Status(200));
-    let got = Got { method: parts.method, uri: parts.uri, headers: parts.headers, body };
-    shared.got.lock().expect("a lock").push(got);
+    let reply = reply.or_else(|| shared.always.lock().expect("a lock").clone()).unwrap_or(Reply::Status(200));
+    let received = ReceivedRequest { method: parts.method, uri: parts.uri, headers: parts.headers, body };
+    shared.requests.lock().expect("a lock").push(received);
     shared.changed.notify_waiters();
     let response = match reply {
-        Say::Status(status) => Response::builder().status(status).body(Full::default()),
-        Say::With(status, name, value, body) => {
+        Reply::Status(status) => Response::builder().status(status).body(Full::default()),
+        Reply::Full(status, name, value, body) => {
             Response::builder().status(status).header(name, value).body(Full::new(body))
         }
-        Say::Nothing => return std::future::pending().await,
+        Reply::Never => return std::future::pending().await,
     };
     Ok(response.expect("an answer"))
 }

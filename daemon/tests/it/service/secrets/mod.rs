@@ -36,36 +36,37 @@ async fn program() -> Binary {
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_do_not_appear_in_any_output() {
     let mut program = program().await;
-    let mut seen = Outputs::of(&program);
-    uses::accounts(&program, &mut seen).await;
-    uses::jobs(&program, &mut seen).await;
-    uses::hooks(&program, &mut seen).await;
-    uses::migrations(&program, &mut seen).await;
+    let mut outputs = Outputs::of(&program);
+    uses::accounts(&program, &mut outputs).await;
+    uses::jobs(&program, &mut outputs).await;
+    uses::hooks(&program, &mut outputs).await;
+    uses::migrations(&program, &mut outputs).await;
     for path in ["/metrics", "/api/healthz", "/openapi.json", "/api/farrier/v1/status", "/api/farrier/v1/log"] {
-        seen.get(path).await;
+        outputs.get(path).await;
     }
-    seen.ask("GET", "/api/farrier/v1/events?limit=100", &[("accept", "application/json")], "").await;
-    bad_files(&program, &mut seen).await;
+    outputs.ask("GET", "/api/farrier/v1/events?limit=100", &[("accept", "application/json")], "").await;
+    bad_files(&program, &mut outputs).await;
 
-    seen.secret(PROXY);
-    seen.secret(IN_A_BROKEN_FILE);
-    seen.secret(IN_A_WRONG_FILE);
-    seen.processes(program.id());
+    outputs.secret(PROXY);
+    outputs.secret(IN_A_BROKEN_FILE);
+    outputs.secret(IN_A_WRONG_FILE);
+    outputs.processes(program.id());
     program.terminate();
     assert!(program.ended().await.success());
     let checked = program.check_data(&["--json"]).await;
-    seen.note("check-data", [checked.stdout, checked.stderr].concat());
-    seen.note("the log", program.log());
+    outputs.note("check-data", [checked.stdout, checked.stderr].concat());
+    outputs.note("the log", program.log());
     for file in std::fs::read_dir(program.scratch().join("logs")).expect("a directory") {
-        seen.note("a file of the log", std::fs::read(file.expect("a file").path()).expect("text"));
+        outputs.note("a file of the log", std::fs::read(file.expect("a file").path()).expect("text"));
     }
-    seen.note("the result of the last reload", std::fs::read(program.data_dir().join("last-reload")).expect("a file"));
+    outputs
+        .note("the result of the last reload", std::fs::read(program.data_dir().join("last-reload")).expect("a file"));
     assert!(program.log().len() > 10_000, "the log is verbose");
-    seen.assert_no_secret_shown();
+    outputs.assert_no_secret_shown();
 }
 
 /// Invalid configuration files, for a reload and for `check-config`.
-async fn bad_files(program: &Binary, seen: &mut Outputs) {
+async fn bad_files(program: &Binary, outputs: &mut Outputs) {
     let broken = format!("[webhook]\nproxy_url = \"http://u:{}@h\n", IN_A_BROKEN_FILE.text);
     let wrong = format!("[webhook]\nproxy_url = \"ftp://u:{}@h\"\n", IN_A_WRONG_FILE.text);
     for (file, named) in [(broken, "line 2"), (wrong, "must begin with http://")] {
@@ -74,6 +75,6 @@ async fn bad_files(program: &Binary, seen: &mut Outputs) {
         eventually("the daemon names the problem", async || program.log().contains(named)).await;
         let refused = crate::support::process::output(program.reload_command()).await.expect("the program");
         assert!(!refused.status.success());
-        seen.note("farrierd reload", [refused.stdout, refused.stderr].concat());
+        outputs.note("farrierd reload", [refused.stdout, refused.stderr].concat());
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD as BASE64};
 use http::Method;
 
-use crate::support::{Answer, Binary, Over, send};
+use crate::support::{Answer, Binary, ServerAddress, send};
 
 /// A secret that was given to the daemon or created by it.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Secret {
     }
 
     /// A secret that the daemon created, which may appear only in these outputs.
-    pub(super) fn made(what: &'static str, text: &str, shown_by: &'static [&'static str]) -> Self {
+    pub(super) fn generated(what: &'static str, text: &str, shown_by: &'static [&'static str]) -> Self {
         assert!(text.len() > 12, "{what} is too short to search for: {text}");
         Self { what, text: Cow::Owned(text.to_owned()), shown_by }
     }
@@ -46,8 +46,8 @@ impl Secret {
 
 /// All outputs, with their names.
 pub(super) struct Outputs {
-    pub(super) tcp: Over,
-    pub(super) unix: Over,
+    pub(super) tcp: ServerAddress,
+    pub(super) unix: ServerAddress,
     all: Vec<(String, String)>,
     secrets: Vec<Secret>,
 }
@@ -63,13 +63,13 @@ impl Outputs {
     }
 
     /// Adds an output.
-    pub(super) fn note(&mut self, name: &str, seen: impl Into<Vec<u8>>) {
-        self.all.push((name.to_owned(), String::from_utf8_lossy(&seen.into()).into_owned()));
+    pub(super) fn note(&mut self, name: &str, output: impl Into<Vec<u8>>) {
+        self.all.push((name.to_owned(), String::from_utf8_lossy(&output.into()).into_owned()));
     }
 
     /// Sends a request as the administrator over the Unix socket and records the response.
     pub(super) async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.ask_over(self.unix.clone(), method, path, headers, body).await
+        self.ask_at(self.unix.clone(), method, path, headers, body).await
     }
 
     pub(super) async fn get(&mut self, path: &str) -> Answer {
@@ -78,12 +78,19 @@ impl Outputs {
 
     /// Sends a request over TCP and records the response.
     pub(super) async fn ask_as(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.ask_over(self.tcp.clone(), method, path, headers, body).await
+        self.ask_at(self.tcp.clone(), method, path, headers, body).await
     }
 
-    async fn ask_over(&mut self, over: Over, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    async fn ask_at(
+        &mut self,
+        server: ServerAddress,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let words: Method = method.parse().expect("a method");
-        let answer = send(&over, words, path, headers, body.to_owned()).await;
+        let answer = send(&server, words, path, headers, body.to_owned()).await;
         let name = format!("{method} {}", path.split('?').next().unwrap_or_default());
         self.note(&name, format!("{} {:?}\n{}", answer.status, answer.headers, answer.text()));
         answer
@@ -111,7 +118,7 @@ impl Outputs {
 
     /// Number of outputs that contain `text`.
     pub(super) fn with(&self, text: &str) -> usize {
-        self.all.iter().filter(|(_, seen)| seen.contains(text)).count()
+        self.all.iter().filter(|(_, output)| output.contains(text)).count()
     }
 
     /// Fails if a secret appears in an output where it must not.
@@ -119,7 +126,7 @@ impl Outputs {
         let mut found = Vec::new();
         for secret in &self.secrets {
             for spelling in secret.spellings() {
-                let outputs = self.all.iter().filter(|(_, seen)| seen.contains(&spelling)).map(|(name, _)| name);
+                let outputs = self.all.iter().filter(|(_, output)| output.contains(&spelling)).map(|(name, _)| name);
                 let others = outputs.filter(|name| !secret.shown_by.iter().any(|allowed| name.contains(allowed)));
                 found.extend(others.map(|name| format!("{} ({spelling}) in {name}", secret.what)));
             }
@@ -131,7 +138,7 @@ impl Outputs {
     /// The first lines that contain one of the found secrets, to help debugging.
     fn lines_with(&self, found: &[String]) -> String {
         let spellings: Vec<&str> = found.iter().filter_map(|text| text.split(['(', ')']).nth(1)).collect();
-        let lines = self.all.iter().flat_map(|(_, seen)| seen.lines());
+        let lines = self.all.iter().flat_map(|(_, output)| output.lines());
         let showing = lines.filter(|line| spellings.iter().any(|spelling| line.contains(spelling)));
         showing.take(10).map(|line| line.chars().take(400).collect::<String>() + "\n").collect()
     }

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::outputs::{Outputs, Secret};
-use crate::support::{Binary, Receiver, Say, Source, eventually, git, send};
+use crate::support::{Binary, Receiver, Reply, Source, eventually, git, send};
 
 const PASSWORD: Secret = Secret::never("a password", "wombat-pw-03f1a");
 const WRONG_PASSWORD: Secret = Secret::never("a mistyped password", "wombat-pw-typo7");
@@ -22,51 +22,51 @@ fn text(value: &Value) -> String {
 }
 
 /// Passwords and tokens in every place where they can be used.
-pub(super) async fn accounts(program: &Binary, seen: &mut Outputs) {
+pub(super) async fn accounts(program: &Binary, outputs: &mut Outputs) {
     let alice = json!({ "username": "alice", "email": "a@example.org", "password": PASSWORD.text,
         "must_change_password": false });
-    assert_eq!(seen.ask("POST", "/api/v1/admin/users", &[], &alice.to_string()).await.status, 201);
+    assert_eq!(outputs.ask("POST", "/api/v1/admin/users", &[], &alice.to_string()).await.status, 201);
     let right = basic("alice", &PASSWORD.text);
     let body = json!({ "name": "t", "scopes": ["all"] }).to_string();
-    let made = seen.ask_as("POST", "/api/v1/users/alice/tokens", &[("authorization", &right)], &body).await;
-    assert_eq!(made.status, 201, "{made:?}");
-    let token = text(&made.json()["sha1"]);
+    let created = outputs.ask_as("POST", "/api/v1/users/alice/tokens", &[("authorization", &right)], &body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let token = text(&created.json()["sha1"]);
     for header in
         [basic("alice", &WRONG_PASSWORD.text), format!("token {}", FOREIGN_TOKEN.text), format!("Bearer {token}x")]
     {
-        assert_eq!(seen.ask_as("GET", "/api/v1/user", &[("authorization", &header)], "").await.status, 401);
+        assert_eq!(outputs.ask_as("GET", "/api/v1/user", &[("authorization", &header)], "").await.status, 401);
     }
     for path in ["/api/v1/user", "/api/v1/nothing", "/api/v1/users/alice/tokens"] {
         for query in ["token", "access_token"] {
-            seen.ask_as("GET", &format!("{path}?{query}={token}"), &[], "").await;
+            outputs.ask_as("GET", &format!("{path}?{query}={token}"), &[], "").await;
         }
-        seen.ask_as("PUT", path, &[("authorization", &format!("token {token}"))], "").await;
+        outputs.ask_as("PUT", path, &[("authorization", &format!("token {token}"))], "").await;
     }
     let changed = json!({ "password": NEW_PASSWORD.text }).to_string();
-    assert_eq!(seen.ask("PATCH", "/api/v1/admin/users/alice", &[], &changed).await.status, 200);
+    assert_eq!(outputs.ask("PATCH", "/api/v1/admin/users/alice", &[], &changed).await.status, 200);
 
-    assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await.status, 201);
-    let admin = seen.ask("POST", "/api/v1/admin/users/admin/tokens", &[], &body).await;
+    assert_eq!(outputs.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await.status, 201);
+    let admin = outputs.ask("POST", "/api/v1/admin/users/admin/tokens", &[], &body).await;
     let admin = text(&admin.json()["sha1"]);
     let work = git::Client::init(program.scratch().join("work"));
     std::fs::write(work.dir().join("file"), "x").expect("a file");
     work.done(&["add", "."]);
     work.done(&["commit", "-q", "-m", "one"]);
-    let crate::support::Over::Tcp(address) = &seen.tcp else { panic!("over TCP") };
+    let crate::support::ServerAddress::Tcp(address) = &outputs.tcp else { panic!("over TCP") };
     work.done(&["push", "-q", &format!("http://any:{admin}@{address}/admin/tool.git"), "main"]);
     work.refused(&["push", "-q", &format!("http://any:{}@{address}/admin/tool.git", FOREIGN_TOKEN.text), "main"]);
-    seen.processes(program.id());
+    outputs.processes(program.id());
 
     for secret in [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, FOREIGN_TOKEN] {
-        seen.secret(secret);
+        outputs.secret(secret);
     }
-    seen.secret(Secret::made("a token", &token, &["POST /api/v1/users/alice/tokens"]));
-    seen.secret(Secret::made("an administrator's token", &admin, &["POST /api/v1/admin/users/admin/tokens"]));
+    outputs.secret(Secret::generated("a token", &token, &["POST /api/v1/users/alice/tokens"]));
+    outputs.secret(Secret::generated("an administrator's token", &admin, &["POST /api/v1/admin/users/admin/tokens"]));
 }
 
 /// Job tokens and signed URLs.
-pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
-    let started = seen.ask("POST", "/api/farrier/v1/jobs", &[], r#"{"repo":"admin/tool"}"#).await.json();
+pub(super) async fn jobs(_: &Binary, outputs: &mut Outputs) {
+    let started = outputs.ask("POST", "/api/farrier/v1/jobs", &[], r#"{"repo":"admin/tool"}"#).await.json();
     let (token, run, job) = (text(&started["token"]), started["run_id"].to_string(), started["job_id"].to_string());
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
@@ -74,7 +74,7 @@ pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
     let ids = json!({ "workflow_run_backend_id": run, "workflow_job_run_backend_id": job, "name": "a", "version": 4,
         "size": "4" })
     .to_string();
-    let created = seen.ask_as("POST", &call("CreateArtifact"), &headers, &ids).await.json();
+    let created = outputs.ask_as("POST", &call("CreateArtifact"), &headers, &ids).await.json();
     let path_of = |url: &str| url.splitn(4, '/').nth(3).map(|rest| format!("/{rest}")).expect("a path");
     let signature = |path: &str| text(&json!(path.split("sig=").nth(1).and_then(|rest| rest.split('&').next())));
     let upload = path_of(&text(&created["signed_upload_url"]));
@@ -84,26 +84,26 @@ pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
         ("comp=blocklist", "<nonsense"),
         ("comp=blocklist", "<BlockList><Latest>YQ</Latest></BlockList>"),
     ] {
-        seen.ask_as("PUT", &format!("{upload}&{what}"), &[], body).await;
+        outputs.ask_as("PUT", &format!("{upload}&{what}"), &[], body).await;
     }
     let other_blob = upload.replacen("/_blob/", "/_blob/9", 1);
-    assert_eq!(seen.ask_as("PUT", &format!("{other_blob}&comp=block&blockid=YQ"), &[], "x").await.status, 403);
-    assert_eq!(seen.ask_as("POST", &call("FinalizeArtifact"), &headers, &ids).await.status, 200);
-    let signed = seen.ask_as("POST", &call("GetSignedArtifactURL"), &headers, &ids).await.json();
+    assert_eq!(outputs.ask_as("PUT", &format!("{other_blob}&comp=block&blockid=YQ"), &[], "x").await.status, 403);
+    assert_eq!(outputs.ask_as("POST", &call("FinalizeArtifact"), &headers, &ids).await.status, 200);
+    let signed = outputs.ask_as("POST", &call("GetSignedArtifactURL"), &headers, &ids).await.json();
     let download = path_of(&text(&signed["signed_url"]));
-    assert_eq!(seen.ask_as("GET", &download, &[], "").await.status, 200);
-    assert_eq!(seen.ask_as("GET", &download, &[("range", "bytes=9-")], "").await.status, 416);
+    assert_eq!(outputs.ask_as("GET", &download, &[], "").await.status, 200);
+    assert_eq!(outputs.ask_as("GET", &download, &[("range", "bytes=9-")], "").await.status, 416);
     let end = format!("/api/farrier/v1/jobs/{job}/end");
-    assert_eq!(seen.ask("POST", &end, &[], r#"{"conclusion":"success"}"#).await.status, 200);
-    assert_eq!(seen.ask_as("POST", &call("ListArtifacts"), &headers, &ids).await.status, 401);
+    assert_eq!(outputs.ask("POST", &end, &[], r#"{"conclusion":"success"}"#).await.status, 200);
+    assert_eq!(outputs.ask_as("POST", &call("ListArtifacts"), &headers, &ids).await.status, 401);
 
-    seen.secret(Secret::made(
+    outputs.secret(Secret::generated(
         "a runtime token",
         token.rsplit('.').next().expect("a part"),
         &["POST /api/farrier/v1/jobs"],
     ));
-    seen.secret(Secret::made("an upload's signature", &signature(&upload), &["/CreateArtifact"]));
-    seen.secret(Secret::made("a download's signature", &signature(&download), &["/GetSignedArtifactURL"]));
+    outputs.secret(Secret::generated("an upload's signature", &signature(&upload), &["/CreateArtifact"]));
+    outputs.secret(Secret::generated("a download's signature", &signature(&download), &["/GetSignedArtifactURL"]));
 }
 
 /// Managers of a hook may see its URL with everything in it.
@@ -120,7 +120,7 @@ const HOOKS: [Secret; 8] = [
 ];
 
 /// Hooks of all kinds, whose receivers fail and return what they received.
-pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
+pub(super) async fn hooks(_: &Binary, outputs: &mut Outputs) {
     let [secret, authorization, userinfo, slack, discord, bot, matrix, rotated] = HOOKS.map(|secret| secret.text);
     // Each receiver returns the secrets of its own hook only.
     let mut receivers = Vec::new();
@@ -129,7 +129,12 @@ pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
     {
         let receiver = Receiver::start().await;
         let echo = own.into_iter().cloned().collect::<Vec<_>>().join(" ");
-        receiver.always(Say::With(500, "x-echo", echo.clone(), Bytes::from(format!("{{\"you sent\":\"{echo}\"}}"))));
+        receiver.always_reply_with(Reply::Full(
+            500,
+            "x-echo",
+            echo.clone(),
+            Bytes::from(format!("{{\"you sent\":\"{echo}\"}}")),
+        ));
         receivers.push(receiver);
     }
     let url = |at: usize| receivers[at].url.clone();
@@ -154,31 +159,31 @@ pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
         config["is_system_webhook"] = json!(true);
         let body = json!({ "type": kind, "config": config, "events": ["repository", "push"], "active": true,
             "authorization_header": header });
-        let made = seen.ask("POST", "/api/v1/admin/hooks", &[], &body.to_string()).await;
-        assert_eq!(made.status, 201, "{kind}: {made:?}");
+        let created = outputs.ask("POST", "/api/v1/admin/hooks", &[], &body.to_string()).await;
+        assert_eq!(created.status, 201, "{kind}: {created:?}");
     }
-    let hooks = seen.get("/api/v1/admin/hooks").await.json();
+    let hooks = outputs.get("/api/v1/admin/hooks").await.json();
     let first = hooks[0]["id"].to_string();
     let change = json!({ "config": { "secret": rotated } }).to_string();
-    assert_eq!(seen.ask("PATCH", &format!("/api/v1/admin/hooks/{first}"), &[], &change).await.status, 200);
+    assert_eq!(outputs.ask("PATCH", &format!("/api/v1/admin/hooks/{first}"), &[], &change).await.status, 200);
     let refused =
         json!({ "type": "gitea", "config": { "url": format!("ftp://x:{userinfo}@h/"), "content_type": "json" } });
-    assert_eq!(seen.ask("POST", "/api/v1/admin/hooks", &[], &refused.to_string()).await.status, 422);
+    assert_eq!(outputs.ask("POST", "/api/v1/admin/hooks", &[], &refused.to_string()).await.status, 422);
 
-    assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"notified"}"#).await.status, 201);
-    let (unix, hooks) = (seen.unix.clone(), hooks.as_array().expect("a list").len());
+    assert_eq!(outputs.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"notified"}"#).await.status, 201);
+    let (unix, hooks) = (outputs.unix.clone(), hooks.as_array().expect("a list").len());
     eventually("all deliveries have failed", async || {
         let ended = send(&unix, Method::GET, "/api/farrier/v1/deliveries?status=failure", &[], "").await.json();
         ended.as_array().expect("a list").len() >= hooks
     })
     .await;
-    for delivery in seen.get("/api/farrier/v1/deliveries").await.json().as_array().expect("a list") {
-        let detail = seen.get(&format!("/api/farrier/v1/deliveries/{}", text(&delivery["guid"]))).await;
+    for delivery in outputs.get("/api/farrier/v1/deliveries").await.json().as_array().expect("a list") {
+        let detail = outputs.get(&format!("/api/farrier/v1/deliveries/{}", text(&delivery["guid"]))).await;
         assert_eq!(detail.status, 200, "{detail:?}");
     }
-    assert!(seen.with("******") > 0, "hidden values are shown as asterisks");
+    assert!(outputs.with("******") > 0, "hidden values are shown as asterisks");
     for secret in HOOKS {
-        seen.secret(secret);
+        outputs.secret(secret);
     }
 }
 
@@ -192,7 +197,7 @@ const MIGRATIONS: [Secret; 3] = [
 ];
 
 /// Migrations with credentials from sources that refuse, that do not answer, or whose URL is invalid.
-pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
+pub(super) async fn migrations(program: &Binary, outputs: &mut Outputs) {
     let [password, token, userinfo] = MIGRATIONS.map(|secret| secret.text);
     let head =
         b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -210,19 +215,19 @@ pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
         for (key, value) in fields.as_object().expect("an object") {
             body[key] = value.clone();
         }
-        let refused = seen.ask("POST", "/api/v1/repos/migrate", &[], &body.to_string()).await;
+        let refused = outputs.ask("POST", "/api/v1/repos/migrate", &[], &body.to_string()).await;
         assert_eq!(refused.status, 422, "{refused:?}");
     }
     let body = json!({ "clone_addr": silent.url("x").replacen("http://", &in_address, 1), "repo_name": "slow",
         "auth_username": "u", "auth_password": password });
-    let started = seen.ask("POST", "/api/v1/repos/migrate", &[("prefer", "respond-async")], &body.to_string()).await;
+    let started = outputs.ask("POST", "/api/v1/repos/migrate", &[("prefer", "respond-async")], &body.to_string()).await;
     assert_eq!(started.status, 202, "{started:?}");
     eventually("git asks the source", async || silent.requests.load(std::sync::atomic::Ordering::SeqCst) > 0).await;
-    seen.processes(program.id());
-    assert!(seen.with(&silent.address) > 0, "the git process was recorded");
-    seen.get("/api/v1/repos/admin/slow").await;
-    assert_eq!(seen.ask("DELETE", "/api/v1/repos/admin/slow", &[], "").await.status, 204);
+    outputs.processes(program.id());
+    assert!(outputs.with(&silent.address) > 0, "the git process was recorded");
+    outputs.get("/api/v1/repos/admin/slow").await;
+    assert_eq!(outputs.ask("DELETE", "/api/v1/repos/admin/slow", &[], "").await.status, 204);
     for secret in MIGRATIONS {
-        seen.secret(secret);
+        outputs.secret(secret);
     }
 }
