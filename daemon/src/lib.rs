@@ -24,6 +24,7 @@ pub mod running;
 pub mod serve;
 pub mod service;
 pub mod set_aside;
+pub mod shares;
 mod show;
 mod start;
 pub mod store;

@@ -7,11 +7,12 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 30] = [
+const LAYERS: [&str; 31] = [
     "clock",
     "tasks",
     "wake",
     "model",
+    "shares",
     "config",
     "telemetry",
     "serve",
