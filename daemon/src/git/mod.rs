@@ -12,6 +12,7 @@ mod error;
 mod import;
 mod inspect;
 mod locks;
+mod orphans;
 pub mod pkt;
 mod process;
 mod prune;
@@ -95,12 +96,16 @@ struct Slot {
 }
 
 impl Git {
-    /// Opens the repositories below `data_dir`. Creates missing directories and removes directories whose
-    /// creation or deletion was interrupted when a daemon stopped.
+    /// Opens the repositories below `data_dir`. Ends git processes of an earlier daemon, creates missing directories, and
+    /// removes directories whose creation or deletion was interrupted when a daemon stopped. Blocks the thread.
     pub fn open(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         repository::create_dir(&root)?;
         repository::create_dir(&home)?;
+        let ended = orphans::end(&home)?;
+        if ended > 0 {
+            tracing::warn!(processes = ended, "git processes of an earlier daemon were ended");
+        }
         repository::create_without_commits(&home.join(EMPTY_REPOSITORY_DIR))?;
         let found = repository::scan(&root)?;
         Ok(Self::with(root, home, config, found))

@@ -123,8 +123,7 @@ pub(super) fn list(root: &Path) -> io::Result<Listed> {
 /// Removes directories whose creation or deletion was interrupted, and returns the numbers of the repositories.
 /// Their names start with [`NEW`] or [`TRASH`], so no acknowledged repository is affected.
 ///
-/// A git process that outlived a killed daemon may still write to such a directory. A directory that cannot be
-/// removed is left for the next start, because it must not prevent the daemon from starting.
+/// A directory that cannot be removed is left for the next start, because it must not prevent the daemon from starting.
 pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
     let listed = list(root)?;
     for partial in listed.partial {
