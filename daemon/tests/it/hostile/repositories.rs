@@ -1,8 +1,13 @@
 //! Hostile repositories: their content starts no programs and keeps no request busy.
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use http::Method;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::assert_healthy;
 use crate::support::{GitDir, Import, ServerAddress, TestDaemon, eventually, in_time, process, run, send, try_send};
@@ -41,6 +46,7 @@ async fn reading_a_hostile_repository_starts_no_program_but_git_and_connects_to_
         eprintln!("skipped: strace is not installed");
         return;
     };
+    let _guard = KillOnPanic(farrier.data_dir());
     let over = ServerAddress::Unix(farrier.socket());
     eventually("the traced daemon answers", || async {
         try_send(&over, Method::GET, "/api/healthz", &[], "").await.is_ok_and(|answer| answer.status == 200)
@@ -50,7 +56,7 @@ async fn reading_a_hostile_repository_starts_no_program_but_git_and_connects_to_
         let answer = send(&over, Method::GET, path, &[], "").await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
     }
-    terminate(&farrier.data_dir());
+    signal(&farrier.data_dir(), Signal::TERM);
     in_time("the daemon ends", traced.wait()).await.expect("a status");
 
     let log = std::fs::read_to_string(log).expect("text");
@@ -116,12 +122,22 @@ fn calls(log: &str, call: &str) -> BTreeSet<String> {
     arguments.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
-/// Sends SIGTERM to the daemon of `data_dir`.
-fn terminate(data_dir: &Path) {
+/// Sends a signal to the daemon of `data_dir`.
+fn signal(data_dir: &Path, signal: Signal) {
     let text = std::fs::read_to_string(data_dir.join("farrierd.pid")).expect("the daemon runs");
     let pid = text.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a number");
-    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+    kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it runs");
+}
+
+/// Kills the daemon of a data directory if the test panics. Killing strace alone leaves the daemon running.
+struct KillOnPanic(PathBuf);
+
+impl Drop for KillOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.0.join("farrierd.pid").exists() {
+            signal(&self.0, Signal::KILL);
+        }
+    }
 }
 
 #[tokio::test]
