@@ -1,4 +1,4 @@
-//! One connection to a receiver, kept for its next delivery.
+//! A connection to a receiver. It is kept open for the next delivery to the same receiver.
 
 use std::{convert::Infallible, future::ready, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -24,30 +24,30 @@ use tower::ServiceExt as _;
 use super::{client::Failure, wire::Wire};
 use crate::model::delivery_failure::FailureClass;
 
-/// Longest time for one of several addresses of the same family.
+/// Time limit for connecting to each of several addresses of the same family.
 const ADDRESS_TIMEOUT: Duration = Duration::from_secs(2);
-/// Most IPv4 addresses of one host that are tried, and most IPv6 addresses.
+/// Maximum number of IPv4 addresses of a host that are tried, and of IPv6 addresses.
 const ADDRESSES_PER_FAMILY: u32 = 4;
-/// Longest answer of a proxy to `CONNECT`.
+/// Maximum size of a proxy's response to `CONNECT`, bytes.
 const CONNECT_HEAD_MAX: usize = 8 << 10;
-/// Most that is buffered of an answer's head.
+/// Maximum size of a response head, bytes.
 const HEAD_MAX: usize = 64 << 10;
 
-/// An open connection. Its user drives it; no background task does.
+/// An open connection. No background task polls it: the methods poll it while they wait.
 pub struct Link {
-    /// Scheme, host and port, and the trust it was made with.
+    /// Scheme, host, port and TLS settings. Only requests with the same key may use the connection.
     pub(super) key: String,
     sender: SendRequest<Full<Bytes>>,
-    /// `None` once it has ended: it must not be driven any further.
+    /// `None` after the connection has ended, because a completed future must not be polled.
     connection: Option<Driver>,
-    /// Whether a request has been answered on it.
+    /// Whether the connection has been used for a request that got a response.
     pub(super) used: bool,
 }
 
 type Driver = Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>;
 
 impl Link {
-    /// Makes a connection speak HTTP.
+    /// Performs the HTTP handshake on an open stream.
     pub(super) async fn open(wire: Wire, key: String) -> Result<Self, Failure> {
         let (sender, connection) = Builder::new()
             .title_case_headers(true)
@@ -58,7 +58,7 @@ impl Link {
         Ok(Self { key, sender, connection: Some(Box::pin(connection)), used: false })
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the response.
     pub(super) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
         let Self { sender, connection, .. } = self;
         let exchange = async {
@@ -68,26 +68,26 @@ impl Link {
         drive(connection, exchange).await
     }
 
-    /// Runs `work` while the connection is driven.
+    /// Runs `work` and polls the connection until `work` ends.
     pub(super) async fn while_driven<T>(&mut self, work: impl Future<Output = T>) -> T {
         drive(&mut self.connection, work).await
     }
 
-    /// Whether the next request can be sent on it.
+    /// Returns whether the connection can be used for another request.
     pub(super) fn is_open(&self) -> bool {
         self.connection.is_some() && !self.sender.is_closed()
     }
 
-    /// Ends when the receiver closes the connection.
+    /// Waits until the receiver closes the connection.
     pub async fn closed(&mut self) {
         if let Some(open) = &mut self.connection {
-            let _ = open.as_mut().await; // how it ended does not matter
+            let _ = open.as_mut().await; // an error also means that the connection is closed
         }
         self.connection = None;
     }
 }
 
-/// Runs `work` to its end and, meanwhile, the connection.
+/// Runs `work` to its end and polls the connection until then.
 async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     if let Some(open) = connection {
@@ -103,9 +103,9 @@ async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>
 
 /// Connects to one of `addresses`, which the address policy has already allowed.
 ///
-/// The address families are tried side by side ("Happy Eyeballs", RFC 6555), the addresses of one family one after
-/// the other. `timeout` is the limit of the whole request; several addresses of a family share it, so that an address
-/// that does not answer leaves time for the others.
+/// Both address families are tried concurrently ("Happy Eyeballs", RFC 6555), the addresses of a family one after the
+/// other. `timeout` is the time limit of the request. Several addresses of a family share it, so that an unresponsive
+/// address leaves time for the others.
 pub(super) async fn connect(mut addresses: Vec<SocketAddr>, timeout: Duration) -> Result<TcpStream, Failure> {
     let mut counts = [0; 2];
     addresses.retain(|address| {
@@ -132,14 +132,14 @@ pub(super) async fn connect(mut addresses: Vec<SocketAddr>, timeout: Duration) -
     })
 }
 
-/// Asks a proxy for a tunnel to `host:port`.
+/// Opens a tunnel to `host:port` through a proxy, on a connection to the proxy.
 pub(super) async fn tunnel(
     mut stream: TcpStream,
     host: &str,
     port: u16,
     authorization: Option<&str>,
 ) -> Result<TcpStream, Failure> {
-    let failed = |text: String| Failure::new(FailureClass::Connect, format!("the proxy gave no tunnel: {text}"));
+    let failed = |text: String| Failure::new(FailureClass::Connect, format!("the proxy did not open a tunnel: {text}"));
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     let credentials = authorization.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
     let head = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{credentials}\r\n");
@@ -147,16 +147,16 @@ pub(super) async fn tunnel(
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() == CONNECT_HEAD_MAX {
-            return Err(failed("its answer is too long".to_owned()));
+            return Err(failed("its response is too long".to_owned()));
         }
-        // One byte at a time: what follows belongs to the tunnel.
+        // One byte at a time, because the bytes after the head belong to the tunnel.
         answer.push(stream.read_u8().await.map_err(|error| failed(error.to_string()))?);
     }
     let line = String::from_utf8_lossy(answer.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     if line.split(' ').nth(1) == Some("200") { Ok(stream) } else { Err(failed(line)) }
 }
 
-/// Secures a connection to `host`.
+/// Performs the TLS handshake on a connection to `host`.
 pub(super) async fn secure(stream: TcpStream, host: &str, config: Arc<ClientConfig>) -> Result<Wire, Failure> {
     let failed = |text: String| Failure::new(FailureClass::Tls, format!("the secure connection failed: {text}"));
     let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(error.to_string()))?;

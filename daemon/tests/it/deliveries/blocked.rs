@@ -145,7 +145,7 @@ async fn https_is_sent_through_a_tunnel_of_the_proxy() {
         assert!(head.contains("\r\nProxy-Authorization: Basic bWU6cHc=\r\n"), "{head}");
         if refusal.is_some() {
             let error = tested["history"][0]["error"].as_str().expect("text");
-            assert!(error.contains("the proxy gave no tunnel") && error.contains("407"), "{error}");
+            assert!(error.contains("the proxy did not open a tunnel") && error.contains("407"), "{error}");
         }
         // A proxy does not bypass the address policy.
         let own = hook(&farrier, &url, &["repository"], trust).await;
