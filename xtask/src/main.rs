@@ -12,7 +12,8 @@ const SHELLS: [(Shell, &str); 3] =
     [(Shell::Bash, "bash-completion"), (Shell::Zsh, "zsh-completion"), (Shell::Fish, "fish-completion")];
 
 fn main() -> ExitCode {
-    let Some(dir) = std::env::args_os().nth(1) else {
+    let argument = std::env::args_os().nth(1).filter(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    let Some(dir) = argument else {
         eprintln!("usage: xtask DIR");
         return ExitCode::from(2);
     };
