@@ -1,6 +1,6 @@
 //! Receives uploads: blocks in any order, then the list that orders them.
 
-use std::{pin::pin, sync::Arc};
+use std::{collections::HashSet, pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use farrier_proto::store::{Artifact, Block, Committed};
@@ -204,6 +204,9 @@ pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> 
     if block_ids.len() > rows::BLOCKS_MAX {
         return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
     }
+    if let Some(repeated) = first_repeated(block_ids) {
+        return Err(Error::invalid("blocklist", format!("names the block {repeated:?} more than once")));
+    }
     let list_sha256 = list_hash(block_ids);
     let list_ref = &list_sha256;
     let blocks = context
@@ -236,6 +239,15 @@ pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> 
         context.digests.committed(key, &refs);
     }
     Ok(())
+}
+
+/// Returns the first id that occurs a second time.
+///
+/// Azure allows repeated blocks. They would let a client with one small block make an artifact of gigabytes, which
+/// finalizing, `check-data` and each download would read in full. No artifact client repeats a block.
+fn first_repeated(block_ids: &[String]) -> Option<&str> {
+    let mut seen = HashSet::with_capacity(block_ids.len());
+    block_ids.iter().map(String::as_str).find(|id| !seen.insert(*id))
 }
 
 /// Returns the commit for a list of these blocks.

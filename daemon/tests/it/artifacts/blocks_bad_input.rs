@@ -104,6 +104,22 @@ async fn a_malformed_block_list_is_refused() {
 }
 
 #[tokio::test]
+async fn a_block_list_that_names_a_block_twice_is_refused() {
+    let (farrier, job, address) = daemon_with_upload().await;
+    for id in ["a", "b"] {
+        block(&farrier, &address, id, "x".repeat(64 << 10)).await;
+    }
+    for list in [&["a", "a"][..], &["a", "b", "a"], &["a"; 50_000]] {
+        let refused = commit(&farrier, &address, list).await;
+        assert_xml_error(&refused, 400, "InvalidBlockList");
+        assert!(refused.text().contains("the block &quot;a&quot; more than once"), "{refused:?}");
+    }
+    assert_eq!(finalize(&farrier, &job, "x", 128 << 10).await.status, 412, "no refused list was committed");
+    assert_eq!(commit(&farrier, &address, &["b", "a"]).await.status, 201);
+    assert_eq!(finalize(&farrier, &job, "x", 128 << 10).await.status, 200);
+}
+
+#[tokio::test]
 async fn hostile_names_and_block_ids_are_not_used_as_file_names() {
     let (farrier, job, address) = daemon_with_upload().await;
     for id in ["/../x", "..%2f..%2fx", "%2e%2e%2f%2e%2e%2fx", "C:%5cx", "~"] {
