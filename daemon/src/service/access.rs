@@ -25,7 +25,7 @@ pub async fn access_level(
     if matches!(identity, Identity::CiAgent) {
         return Ok(AccessLevel::CiAgent { sees: public });
     }
-    Ok(limited(identity, repository, own.max(floor), floor))
+    Ok(limited(identity, owner, repository, own.max(floor), floor))
 }
 
 /// Returns the level that the account has as owner, member or collaborator.
@@ -65,9 +65,16 @@ fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
 }
 
 /// Reduces the account's access level to what its token allows. A token never adds rights.
-fn limited(identity: &Identity, repository: &Repository, full: AccessLevel, floor: AccessLevel) -> AccessLevel {
+fn limited(
+    identity: &Identity,
+    owner: &Owner,
+    repository: &Repository,
+    full: AccessLevel,
+    floor: AccessLevel,
+) -> AccessLevel {
     let Some(token) = identity.token() else { return full };
-    if token.scopes.public_only() && repository.private {
+    let is_public = !repository.private && owner.visibility() == Visibility::Public;
+    if token.scopes.public_only() && !is_public {
         return AccessLevel::Hidden;
     }
     let outside = !token.repositories.is_empty() && !token.repositories.contains(&repository.id);
@@ -89,9 +96,11 @@ pub fn require(identity: &Identity, access_level: AccessLevel, action: Action) -
 }
 
 /// Returns whether the caller has full control over everything that belongs to `owner`. A token that is limited to
-/// repositories never has it.
+/// repositories never has it, and a token that is limited to public objects only over a public owner.
 pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
-    let Some(account) = identity.account().filter(|_| !is_repository_limited(identity)) else { return Ok(false) };
+    let is_hidden = is_public_only(identity) && owner.visibility() != Visibility::Public;
+    let is_limited = is_hidden || is_repository_limited(identity);
+    let Some(account) = identity.account().filter(|_| !is_limited) else { return Ok(false) };
     if account.user.admin || owner.id() == account.user.id {
         return Ok(true);
     }
@@ -217,6 +226,7 @@ mod tests {
         let user =
             |visibility: Visibility| Owner::User(User { id: 2, visibility: visibility.into(), ..User::default() });
         let org = Owner::Org(Org { id: 30, ..Org::default() });
+        let private_org = Owner::Org(Org { id: 30, visibility: Visibility::Private.into(), ..Org::default() });
         let public = Repository { id: 5, ..Repository::default() };
         let private = Repository { private: true, ..public.clone() };
         let (open, limited) = (user(Visibility::Public), user(Visibility::Limited));
@@ -237,6 +247,10 @@ mod tests {
             (account(2, false, token("all", vec![5])), &open, "rwaoRW", "rwaoRW"),
             (account(2, false, token("all", vec![6])), &open, "rR", ""),
             (account(2, false, token("all public-only", vec![])), &open, "rwaoRW", ""),
+            (account(2, false, token("all public-only", vec![])), &limited, "", ""),
+            (account(1, true, token("all public-only", vec![])), &user(Visibility::Private), "", ""),
+            (account(3, false, token("all public-only", vec![])), &org, "rwaoRW", ""),
+            (account(3, false, token("all public-only", vec![])), &private_org, "", ""),
         ] {
             for (repository, expected) in [(&public, in_public), (&private, in_private)] {
                 let got = access_level(&read, &identity, owner, repository).await.expect("rows");

@@ -1,6 +1,6 @@
 //! The owner of a hook (repository, organization, user or the administrators), and who may manage the owner's hooks.
 
-use farrier_proto::store::{Hook, HookScope};
+use farrier_proto::store::{Hook, HookScope, OwnerKind};
 
 use super::manageable;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     service::{
         Context, Error,
         access::{self, Action},
-        repositories,
+        repositories, viewer,
     },
     store::{Read, owners, owners::Owner},
 };
@@ -56,9 +56,11 @@ impl HookOwner {
         let org = match owners::owner_by_name(read, name).await? {
             Some(org @ Owner::Org(_)) => org,
             Some(Owner::User(_)) => return Err(missing),
-            None => return Err(crate::service::viewer::find(read, identity, name).await.err().unwrap_or(missing)),
+            None => return Err(viewer::find(read, identity, name).await.err().unwrap_or(missing)),
         };
         if !access::owns(read, identity, &org).await? {
+            // Callers who do not see the organization get "not found".
+            viewer::find_of_kind(read, identity, name, OwnerKind::Org).await?;
             return Err(Error::Forbidden { reason: "Must be an organization owner".into() });
         }
         enabled(context)?;

@@ -249,14 +249,11 @@ async fn only_visible(
     Ok(found.into_iter().map(|found| found.repository).collect())
 }
 
-/// Excludes private repositories if the token is limited to public ones. Removes duplicates.
+/// Excludes repositories that not everyone sees if the token is limited to public ones. Removes duplicates.
 fn restrict(identity: &Identity, listing: &mut ListingQuery) {
-    if identity.token().is_some_and(|token| token.scopes.public_only()) {
-        if listing.filter.private == Some(true) {
-            listing.lists.clear();
-            listing.singles.clear();
-        }
-        listing.filter.private = Some(false);
+    if access::is_public_only(identity) {
+        listing.lists.retain(|list| list.class == Visibility::Public);
+        listing.singles.retain(|row| row.listed() == Visibility::Public);
     }
     listing.singles.sort_by_key(|row| row.id);
     listing.singles.dedup_by_key(|row| row.id);

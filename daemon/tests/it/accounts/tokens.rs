@@ -1,9 +1,11 @@
 //! Access tokens: creation, scopes, limits and expiry.
 
 use farrierd::clock::Clock;
+use http::Method;
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic};
+use crate::support::send;
 
 const NOW_MS: i64 = 1_767_323_045_000;
 
@@ -101,6 +103,52 @@ async fn a_token_cannot_create_a_token_with_more_access() {
     let limited: Vec<_> = list.as_array().expect("a list").iter().filter_map(|t| t.get("repositories")).collect();
     assert_eq!(limited.len(), 1);
     assert_eq!(limited[0][0]["full_name"], "octo/a");
+}
+
+#[tokio::test]
+async fn a_public_only_token_does_not_reach_repositories_of_hidden_owners() {
+    let world = World::new().await;
+    for (user, visibility) in [("octo", "public"), ("half", "limited"), ("shut", "private")] {
+        world.user_with(user, json!({ "visibility": visibility })).await;
+        world.admin("post", &format!("/admin/users/{user}/repos"), json!({ "name": "own" }), 201).await;
+    }
+    for (org, visibility) in [("open", "public"), ("some", "limited"), ("none", "private")] {
+        let body = json!({ "username": org, "visibility": visibility });
+        world.admin("post", "/admin/users/octo/orgs", body, 201).await;
+        world.admin("post", &format!("/orgs/{org}/repos"), json!({ "name": "code" }), 201).await;
+    }
+    world.user_with("chief", json!({ "admin": true })).await;
+    for (user, everything) in [("octo", 5), ("chief", 6)] {
+        let full = format!("token {}", world.token(user, &["all"]).await);
+        let public = format!("token {}", world.token(user, &["all", "public-only"]).await);
+        let names = async |who: &str| {
+            let (_, found) = world.get(who, "/repos/search?limit=50").await;
+            let found = found["data"].as_array().expect("a list").iter();
+            let mut names: Vec<_> = found.map(|repo| repo["full_name"].as_str().expect("text").to_owned()).collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(names(&full).await.len(), everything, "{user}");
+        assert_eq!(names(&public).await, ["octo/own", "open/code"], "{user}");
+        for (repo, status) in [("open/code", 200), ("some/code", 404), ("none/code", 404), ("half/own", 404)] {
+            for rest in ["", "/branches", "/hooks", "/actions/artifacts", "/collaborators"] {
+                let path = format!("/repos/{repo}{rest}");
+                assert_eq!(world.get(&public, &path).await.0, status, "{user} {path}");
+            }
+            let fetched = world.farrier.tcp();
+            let path = format!("/{repo}/info/refs?service=git-upload-pack");
+            let refs = send(&fetched, Method::GET, &path, &[("authorization", &public)], "").await;
+            assert_eq!(refs.status, status, "{user} {path} {refs:?}");
+        }
+        for (org, status) in [("open", 200), ("none", 404)] {
+            assert_eq!(world.get(&public, &format!("/orgs/{org}/hooks")).await.0, status, "{user} {org}");
+        }
+    }
+    let own = world.token("octo", &["all", "public-only"]).await;
+    let (_, own) = world.get(&format!("token {own}"), "/user/repos").await;
+    assert_eq!(own.as_array().expect("a list").len(), 2, "{own}");
+    let stranger = format!("token {}", world.token("half", &["all"]).await);
+    assert_eq!(world.get(&stranger, "/orgs/none/hooks").await.0, 404);
 }
 
 #[tokio::test]
