@@ -12,7 +12,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationSta
 
 pub(crate) use self::{
     event::event,
-    hooks::{advice, hook, unsent_warning, warning},
+    hooks::{hook, unsent_warning, warning},
     owners::{organization, team},
 };
 use crate::{

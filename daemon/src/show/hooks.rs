@@ -4,13 +4,11 @@ use farrier_common::api;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
 use super::{number, time};
-use crate::{
-    model::{hook_config, hook_event, hook_health::HookHealth},
-    webhook::Refusal,
-};
+use crate::model::{hook_config, hook_event, hook_health::HookHealth};
 
-/// Converts a hook for callers who manage it. `refusal` says why the daemon does not connect to the URL of the hook.
-pub(crate) fn hook(row: &Hook, state: &HookState, refusal: Option<Refusal>) -> api::Hook {
+/// Converts a hook for callers who manage it. `refusal` is the warning that the daemon does not connect to the URL of
+/// the hook.
+pub(crate) fn hook(row: &Hook, state: &HookState, refusal: Option<String>) -> api::Hook {
     let content_type = if row.form { "form" } else { "json" };
     let health = HookHealth::of(row, state);
     api::Hook {
@@ -37,8 +35,7 @@ pub(crate) fn hook(row: &Hook, state: &HookState, refusal: Option<Refusal>) -> a
         failing_since: (state.failures > 0 && state.failing_since_ms != 0).then(|| time(state.failing_since_ms)),
         last_error: if state.failures > 0 { state.last_error.clone() } else { String::new() },
         disabled_reason: row.disabled_reason.clone(),
-        warning: warning([unsent_warning(row), refusal.as_ref().map(|refusal| refusal.reason.clone())]),
-        advice: refusal.map(advice),
+        warning: warning([unsent_warning(row), refusal]),
         ..api::Hook::default()
     }
 }
@@ -55,11 +52,6 @@ pub(crate) fn unsent_warning(row: &Hook) -> Option<String> {
 pub(crate) fn warning<const N: usize>(warnings: [Option<String>; N]) -> Option<String> {
     let all: Vec<String> = warnings.into_iter().flatten().collect();
     (!all.is_empty()).then(|| all.join("; "))
-}
-
-/// Converts a refusal to the setting that would allow the address.
-pub(crate) fn advice(refusal: Refusal) -> api::SettingAdvice {
-    api::SettingAdvice { setting: "webhook.allowed_hosts".into(), value: refusal.allowed_hosts }
 }
 
 fn config(row: &Hook, content_type: &str) -> std::collections::BTreeMap<String, String> {

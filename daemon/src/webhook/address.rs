@@ -10,8 +10,10 @@ use crate::model::{address_policy::AddressPolicy, delivery_failure::FailureClass
 /// Why an address is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// A sentence with the setting and the value that would allow the address.
+    /// A sentence for users. It names the host as the URL does, and neither its address nor the configured hosts.
     pub reason: String,
+    /// A sentence for administrators, with the address and the value of the setting that would allow it.
+    pub detail: String,
     /// The value of `webhook.allowed_hosts` that allows this address in addition to everything that is allowed
     /// now.
     pub allowed_hosts: String,
@@ -69,10 +71,12 @@ pub(super) fn allowed(policy: &AddressPolicy, host: &str, found: Vec<SocketAddr>
 
 fn refusal(policy: &AddressPolicy, host: &str, denied: SocketAddr) -> Refusal {
     let allowed_hosts = policy.extended_by(denied.ip());
-    let reason = format!(
-        "webhook can only call allowed HTTP servers (check your webhook.allowed_hosts setting), deny '{host}({denied})'; to allow it write allowed_hosts = \"{allowed_hosts}\" in the section [webhook]"
+    let refused = "webhook can only call allowed HTTP servers (check your webhook.allowed_hosts setting), deny";
+    let reason = format!("{refused} '{host}'");
+    let detail = format!(
+        "{refused} '{host}({denied})'; to allow it write allowed_hosts = \"{allowed_hosts}\" in the section [webhook]"
     );
-    Refusal { reason, allowed_hosts }
+    Refusal { reason, detail, allowed_hosts }
 }
 
 #[cfg(test)]
@@ -89,7 +93,11 @@ mod tests {
     fn only_allowed_addresses_are_kept() {
         assert_eq!(check("external", "h", &["8.8.8.8:80", "10.0.0.1:80"]).expect("one"), ["8.8.8.8:80"]);
         let refused = check("external", "h", &["[::ffff:127.0.0.1]:80"]).expect_err("loopback");
-        let text = &refused.reason;
+        assert!(
+            refused.reason.contains("webhook.allowed_hosts") && refused.reason.ends_with("deny 'h'"),
+            "{refused:?}"
+        );
+        let text = &refused.detail;
         assert!(text.contains("webhook.allowed_hosts") && text.contains("deny 'h([::ffff:127.0.0.1]:80)'"));
         assert!(text.contains(r#"allowed_hosts = "external, loopback""#), "{refused:?}");
     }

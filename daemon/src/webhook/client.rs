@@ -61,6 +61,8 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
+        // Those who read the deliveries of a hook need not know the addresses of internal names; the operator does.
+        tracing::info!(reason = refusal.detail, "a delivery was not sent: its target is not allowed");
         Self::new(FailureClass::Blocked, refusal.reason)
     }
 }

@@ -59,7 +59,8 @@ pub(in crate::http) async fn list(
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let reach = reach(&state, &snapshot, &caller.identity, query).await?;
     let page = hooks::page(&snapshot, &reach, &selection).await?;
-    let shown: Vec<_> = page.hooks.iter().map(|managed| show::managed_hook(&state, managed)).collect();
+    let shown: Vec<_> =
+        page.hooks.iter().map(|managed| show::managed_hook(&state, &caller.identity, managed)).collect();
     let next = page.next.map(|next| format!("{}-{}", hex::encode(next.key), next.id));
     let mut response = ok(shown).into_response();
     let headers = response.headers_mut();
@@ -137,7 +138,7 @@ pub(in crate::http) async fn get(
     let found = hooks::get(&snapshot, hook_owner, caller.hook()).await?;
     let names = hooks::owner_names(&snapshot, &found.hook).await?;
     let revision = Revision::of_hook(&found.hook);
-    Ok(Editable(ok(show::managed_hook(&state, &ListedHook { found, names })), revision))
+    Ok(Editable(ok(show::managed_hook(&state, caller.identity(), &ListedHook { found, names })), revision))
 }
 
 /// Lists the types of hooks.

@@ -7,36 +7,32 @@ use crate::{
     model::{
         hook_config::{self, COMMON_KEYS, ConfigKey},
         hook_event::{self, HookEvent},
+        identity::Identity,
     },
-    service::hooks::{FoundHook, ListedHook, OwnerNames, SavedHook},
-    show::{self, advice, unsent_warning, warning},
-    webhook::TargetProblem,
+    service::{
+        access,
+        hooks::{FoundHook, ListedHook, OwnerNames, SavedHook},
+    },
+    show::{self, unsent_warning, warning},
+    webhook::{Refusal, TargetProblem},
 };
 
-/// Converts a hook for callers who manage it.
-pub(in crate::http) fn hook(state: &AppState, found: &FoundHook) -> api::Hook {
-    show::hook(&found.hook, &found.state, state.client.refusal(&found.hook.url))
+/// Converts a hook for a caller who manages it.
+pub(in crate::http) fn hook(state: &AppState, identity: &Identity, found: &FoundHook) -> api::Hook {
+    let (refusal, advice) = state.client.refusal(&found.hook.url).map(|refusal| shown(identity, refusal)).unzip();
+    api::Hook { advice: advice.flatten(), ..show::hook(&found.hook, &found.state, refusal) }
 }
 
 /// Converts a hook that was just saved. Adds warnings about its target, about events that are never sent, and about
 /// removed secrets.
-/// `inside`: whether the caller may see the addresses of internal hosts.
-pub(in crate::http) fn saved_hook(
-    state: &AppState,
-    saved: &SavedHook,
-    problem: Option<TargetProblem>,
-    inside: bool,
-) -> api::Hook {
+pub(in crate::http) fn saved_hook(identity: &Identity, saved: &SavedHook, problem: Option<TargetProblem>) -> api::Hook {
     let row = &saved.found.hook;
-    let literal = state.client.refusal(&row.url).is_some();
     let (text, advice) = match problem {
         None => (None, None),
         Some(TargetProblem::Unresolved(reason)) => (Some(reason), None),
-        Some(TargetProblem::Refused(refusal)) if inside || literal => {
-            (Some(refusal.reason.clone()), Some(advice(refusal)))
-        }
-        Some(TargetProblem::Refused(_)) => {
-            (Some("the setting webhook.allowed_hosts does not allow the host; ask an administrator".to_owned()), None)
+        Some(TargetProblem::Refused(refusal)) => {
+            let (text, advice) = shown(identity, refusal);
+            (Some(text), advice)
         }
     };
     let unsent = hook_event::never_sent(&row.events);
@@ -46,13 +42,24 @@ pub(in crate::http) fn saved_hook(
         "the secrets were removed, because they belong to the receiver of the old URL; set new ones if needed"
             .to_owned()
     });
-    api::Hook { warning: warning([unsent_warning(row), some, text, removed]), advice, ..hook(state, &saved.found) }
+    let warning = warning([unsent_warning(row), some, text, removed]);
+    api::Hook { warning, advice, ..show::hook(row, &saved.found.state, None) }
+}
+
+/// Returns the warning about a refused target, and the setting that would allow it. Only site administrators, who can
+/// change the setting, get its value and the address of the target.
+fn shown(identity: &Identity, refusal: Refusal) -> (String, Option<api::SettingAdvice>) {
+    if access::require_site_admin(identity).is_err() {
+        return (refusal.reason, None);
+    }
+    let advice = api::SettingAdvice { setting: "webhook.allowed_hosts".into(), value: refusal.allowed_hosts };
+    (refusal.detail, Some(advice))
 }
 
 /// Converts a hook for a list across owners. Adds owner and repository.
-pub(in crate::http) fn managed_hook(state: &AppState, managed: &ListedHook) -> api::Hook {
+pub(in crate::http) fn managed_hook(state: &AppState, identity: &Identity, managed: &ListedHook) -> api::Hook {
     let OwnerNames { owner, repository, .. } = managed.names.clone();
-    api::Hook { owner, repository, ..hook(state, &managed.found) }
+    api::Hook { owner, repository, ..hook(state, identity, &managed.found) }
 }
 
 /// Converts an event that hooks can subscribe to.

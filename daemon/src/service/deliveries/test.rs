@@ -75,7 +75,7 @@ pub async fn ping(context: &Context, identity: &Identity, hook_owner: HookOwner,
     let body = json!({
         "zen": "A hook that answers is a hook that holds.",
         "hook_id": show::number(id),
-        "hook": show::hook(&found.hook, &found.state, context.client.refusal(&found.hook.url)),
+        "hook": show::hook(&found.hook, &found.state, None),
         "sender": show::user(&context.root_url, &Identity::Anonymous, &account.user),
     });
     let repository = if hook_owner.scope() == HookScope::Repository { hook_owner.target() } else { 0 };

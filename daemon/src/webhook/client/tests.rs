@@ -62,7 +62,7 @@ async fn the_name_of_a_target_is_resolved_when_its_hook_is_saved() {
     let check = async || client.check_target("http://ci.example.net/").await;
     assert_eq!(check().await, None);
     let Some(TargetProblem::Refused(refusal)) = check().await else { panic!("it leads to a private address") };
-    assert!(refusal.reason.contains("deny 'ci.example.net(10.0.0.1:80)'"), "{refusal:?}");
+    assert!(refusal.detail.contains("deny 'ci.example.net(10.0.0.1:80)'"), "{refusal:?}");
     assert_eq!(refusal.allowed_hosts, "external, 10.0.0.1");
     let unknown =
         Client { names: Names::Script(std::sync::Mutex::new([vec![], vec![]].into())), ..self::client("external") };

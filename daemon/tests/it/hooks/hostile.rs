@@ -73,3 +73,45 @@ async fn creating_a_hook_with_a_refused_target_warns() {
     let fine = hook_with(&["push"], json!({ "config": { "url": "https://8.8.8.8/" } }));
     assert!(world.admin("post", "/user/hooks", fine, 201).await.get("warning").is_none());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_administrators_see_internal_addresses_and_allowed_hosts() {
+    let world = World::with(|config| config.webhook.allowed_hosts = "external, 192.168.77.0/24".into()).await;
+    world.user("octo").await;
+    let token = format!("token {}", world.token("octo", &["all"]).await);
+    world.ask(&token, "post", "/user/repos", json!({ "name": "r" })).await;
+    let secrets = ["127.0.0.1", "192.168.77.0", "[::1]"];
+    for owner in ["/user", "/repos/octo/r"] {
+        for target in ["http://localhost:1/", "http://10.0.3.9/"] {
+            let body = hook_with(&["push"], json!({ "config": { "url": target } }));
+            let created = world.ask(&token, "post", &format!("{owner}/hooks"), body).await;
+            let id = created.json()["id"].to_string();
+            let warning = created.json()["warning"].as_str().expect("a warning").to_owned();
+            assert!(warning.contains("webhook.allowed_hosts") && warning.contains("deny '"), "{warning}");
+            let path = format!("{owner}/hooks/{id}");
+            let mut answers = vec![created.text()];
+            for (word, path) in [
+                ("get", path.clone()),
+                ("patch", path.clone()),
+                ("get", format!("{owner}/hooks")),
+                ("post", format!("{path}/pings?wait=1")),
+                ("get", format!("{path}/deliveries")),
+                ("get", path),
+            ] {
+                let answer =
+                    world.ask(&token, word, &path, if word == "patch" { json!({}) } else { Value::Null }).await;
+                assert!(answer.status < 300, "{word} {path}: {answer:?}");
+                answers.push(answer.text());
+            }
+            for answer in answers {
+                assert!(!secrets.iter().any(|secret| answer.contains(secret)), "{answer}");
+                assert!(!answer.contains("\"advice\""), "{answer}");
+            }
+            if owner.starts_with("/repos") {
+                let seen = world.admin("get", &format!("/repos/octo/r/hooks/{id}"), Value::Null, 200).await;
+                assert!(seen["warning"].as_str().expect("text").contains("192.168.77.0/24"), "{seen}");
+                assert_eq!(seen["advice"]["setting"], "webhook.allowed_hosts");
+            }
+        }
+    }
+}

@@ -31,7 +31,7 @@ use crate::{
 )]
 pub(in crate::http) async fn list(
     State(state): State<AppState>,
-    _caller: Caller<AdminScope>,
+    caller: Caller<AdminScope>,
     uri: Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -41,7 +41,7 @@ pub(in crate::http) async fn list(
         _ => &[HookScope::System],
     };
     let snapshot = state.store.read().await.map_err(Error::from)?;
-    super::page_of(&state, &snapshot, scopes, 0, uri.path(), query.as_deref()).await
+    super::page_of(&state, &caller.identity, &snapshot, (scopes, 0), uri.path(), query.as_deref()).await
 }
 
 /// Copies a default hook into existing repositories.

@@ -24,10 +24,10 @@ use crate::{
         page::PageQuery,
         show,
     },
-    model::revision::Revision,
+    model::{identity::Identity, revision::Revision},
     service::{
         Error,
-        hooks::{self, HookOwner, SavedHook},
+        hooks::{self, SavedHook},
     },
     store::Read,
 };
@@ -52,7 +52,9 @@ pub(in crate::http) async fn list<A: HookPath>(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let (snapshot, hook_owner) = caller.authorize(&state).await?;
-    page_of(&state, &snapshot, &[hook_owner.scope()], hook_owner.target(), uri.path(), query.as_deref()).await
+    let scopes = &[hook_owner.scope()];
+    let identity = caller.identity();
+    page_of(&state, identity, &snapshot, (scopes, hook_owner.target()), uri.path(), query.as_deref()).await
 }
 
 /// Creates {hook}.
@@ -73,7 +75,7 @@ pub(in crate::http) async fn create<A: HookPath>(
 ) -> Result<Response, ApiError> {
     let (_, hook_owner) = caller.authorize(&state).await?;
     let saved = hooks::create(&state, hook_owner, input).await?;
-    Ok(with_ignored_events(created(shown(&state, hook_owner, &saved).await).into_response(), &saved))
+    Ok(with_ignored_events(created(shown(&state, caller.identity(), &saved).await).into_response(), &saved))
 }
 
 /// Returns {hook}.
@@ -89,7 +91,7 @@ pub(in crate::http) async fn get<A: HookPath>(
 ) -> Result<Editable<api::Hook>, ApiError> {
     let (snapshot, hook_owner) = caller.authorize(&state).await?;
     let found = hooks::get(&snapshot, hook_owner, caller.hook()).await?;
-    Ok(editable(show::hook(&state, &found), &found))
+    Ok(editable(show::hook(&state, caller.identity(), &found), &found))
 }
 
 /// Changes {hook}.
@@ -113,7 +115,9 @@ pub(in crate::http) async fn edit<A: HookPath>(
     let (_, hook_owner) = caller.authorize(&state).await?;
     let saved = hooks::edit(&state, hook_owner, caller.hook(), &input, &expected).await?;
     let needs_check = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
-    let shown = if needs_check { shown(&state, hook_owner, &saved).await } else { show::hook(&state, &saved.found) };
+    let identity = caller.identity();
+    let shown =
+        if needs_check { shown(&state, identity, &saved).await } else { show::hook(&state, identity, &saved.found) };
     Ok(with_ignored_events(editable(shown, &saved.found).into_response(), &saved))
 }
 
@@ -139,18 +143,19 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
 
-/// Returns a page of the hooks of an owner. `path` is the path of the list.
+/// Returns a page of the hooks of an owner, which are of these kinds and belong to this id. `path` is the path of the
+/// list.
 async fn page_of(
     state: &AppState,
+    identity: &Identity,
     read: &impl Read,
-    scopes: &[HookScope],
-    target: u64,
+    (scopes, target): (&[HookScope], u64),
     path: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query);
     let (found, total) = page.cut(hooks::list(read, scopes, target).await.map_err(Error::from)?);
-    let shown: Vec<_> = found.iter().map(|found| show::hook(state, found)).collect();
+    let shown: Vec<_> = found.iter().map(|found| show::hook(state, identity, found)).collect();
     Ok(page.response(state, path, query, total, shown))
 }
 
@@ -159,9 +164,9 @@ fn editable(shown: api::Hook, found: &hooks::FoundHook) -> Editable<api::Hook> {
 }
 
 /// Returns a hook for the caller that saved it, with warnings about its target and its events.
-async fn shown(state: &AppState, hook_owner: HookOwner, saved: &SavedHook) -> api::Hook {
+async fn shown(state: &AppState, identity: &Identity, saved: &SavedHook) -> api::Hook {
     let problem = state.client.check_target(&saved.found.hook.url).await;
-    show::saved_hook(state, saved, problem, hook_owner.is_admin())
+    show::saved_hook(identity, saved, problem)
 }
 
 /// Adds the header [`IGNORED`] if event names were ignored, shortened to [`IGNORED_MAX_BYTES`].

@@ -123,6 +123,11 @@ impl<A: HookPath> HookCaller<A> {
         Ok((snapshot, hook_owner))
     }
 
+    /// Returns the caller.
+    pub(in crate::http) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
     /// Returns the number of the hook in the path.
     pub(in crate::http) fn hook(&self) -> u64 {
         self.path.hook()
