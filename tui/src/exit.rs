@@ -112,6 +112,11 @@ impl Failure {
         move |source| Self::Call { doing, source }
     }
 
+    /// A command that changes an object has no option that names a change. `example` is one of these options.
+    pub(crate) fn nothing_to_change(example: &str) -> Self {
+        Self::Usage(format!("nothing to change; give at least one option, such as {example}"))
+    }
+
     pub(crate) fn io(doing: impl Into<String>, source: io::Error) -> Self {
         Self::Io { doing: doing.into(), source }
     }

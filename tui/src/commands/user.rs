@@ -100,6 +100,9 @@ async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
         visibility: args.visibility,
         ..api::EditUser::default()
     };
+    if request == api::EditUser::default() && args.rename.is_none() {
+        return Err(Failure::nothing_to_change("--email EMAIL"));
+    }
     let changed = client.edit_user(&args.name, &request).await.map_err(Failure::call(doing.as_str()))?;
     let Some(new) = args.rename else { return Ok(changed) };
     client.rename_user(&args.name, &new).await.map_err(Failure::call(doing.as_str()))?;

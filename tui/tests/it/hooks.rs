@@ -77,6 +77,20 @@ fn a_hook_is_found_by_its_id_for_any_owner() {
 }
 
 #[test]
+fn an_edit_without_a_change_is_refused_and_hook_edit_explains_the_option_url() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    let created = daemon.farrier(&["hook", "create", TARGET, "--system", "--json"]).json();
+    let id = created["id"].to_string();
+    for edit in [&["hook", "edit", &id][..], &["repo", "edit", "admin/demo"], &["user", "edit", "admin"]] {
+        let refused = daemon.farrier(edit);
+        assert!(refused.code == 2 && refused.stderr.contains("nothing to change"), "{edit:?}: {refused:?}");
+    }
+    let refused = daemon.farrier(&["--url", "https://new.example/hook", "hook", "edit", &id]);
+    assert!(refused.stderr.contains("--url is the address of the daemon"), "{refused:?}");
+}
+
+#[test]
 fn secrets_are_read_from_standard_input_and_not_exported() {
     let daemon = Daemon::start();
     for name in ["admin/one", "admin/two"] {

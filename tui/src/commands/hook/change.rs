@@ -2,7 +2,10 @@
 //! machine can see command lines.
 
 use base64::Engine as _;
-use farrier_common::{api::Hook, client::Client};
+use farrier_common::{
+    api::{self, Hook},
+    client::Client,
+};
 use serde::Serialize;
 
 use super::edited;
@@ -45,6 +48,9 @@ pub(super) async fn edit(args: EditHook, client: &Client, output: &Output) -> Re
     let secrets = secrets(&args.change).await?;
     let (owner, id) = (args.owner.of_one(), args.id);
     let request = args.request(secrets.secret, secrets.authorization);
+    if request == api::EditHook::default() {
+        return Err(Failure::nothing_to_change("--target URL (--url is the address of the daemon)"));
+    }
     let hook = edited(client, &owner, id, &request).await?;
     print_saved(&hook, "changed", secrets.generated.as_deref(), output)
 }

@@ -6,7 +6,7 @@ mod deleted;
 mod migrate;
 
 use farrier_common::{
-    api::{Repository, RepositorySearch},
+    api::{EditRepository, Repository, RepositorySearch},
     client::{Client, RepositoryPath},
 };
 
@@ -62,7 +62,11 @@ async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure
 
 async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
     let path = args.repo.clone();
-    let changed = client.edit_repository(&path, &args.request()).await;
+    let request = args.request();
+    if request == EditRepository::default() {
+        return Err(Failure::nothing_to_change("--description TEXT"));
+    }
+    let changed = client.edit_repository(&path, &request).await;
     changed.map_err(Failure::call(format!("changing {path}")))
 }
 
