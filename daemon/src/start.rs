@@ -115,6 +115,7 @@ pub async fn run_with_store(
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
+    tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
     tasks.keep("deliver", delivery::run(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));
 

@@ -13,9 +13,9 @@ pub struct AccessToken {
     pub id: i64,
     /// Name, unique among the account's tokens.
     pub name: String,
-    /// The token, 40 hexadecimal digits. Only in the response that creates it; otherwise empty.
+    /// The token: `frr_` and 36 letters and digits. Only in the response that creates it; otherwise empty.
     pub sha1: String,
-    /// The last eight digits of the token, to identify it.
+    /// The last eight characters of the token, to identify it.
     pub token_last_eight: String,
     /// Canonical scopes; all nine `write:` scopes appear as `all`.
     pub scopes: Vec<String>,
@@ -26,10 +26,16 @@ pub struct AccessToken {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub last_used_at: Option<String>,
+    /// The address of the client that last used it, or `uid` and the user of a local client; absent if unknown
+    /// (farrier extension).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_used_address: Option<String>,
     /// When it expires; absent if never (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: Option<String>,
+    /// Whether it has expired. Expired tokens are refused, and deleted after 30 days (farrier extension).
+    pub expired: bool,
     /// The repositories to which the token is limited; absent for all repositories that the account can access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<TokenRepository>>,
@@ -106,7 +112,7 @@ pub struct CreateToken {
     #[serde(deserialize_with = "null_as_default")]
     #[cfg_attr(feature = "openapi", schema(required = true, schema_with = scopes))]
     pub scopes: Vec<String>,
-    /// Expiry time, RFC 3339; absent for never (farrier extension).
+    /// Expiry time, RFC 3339; absent for the maximum lifetime that the daemon allows (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: Option<String>,

@@ -5,5 +5,6 @@
 
 mod prune;
 mod sweep;
+mod tokens;
 
-pub use self::{prune::run as run_prune, sweep::run as run_sweep};
+pub use self::{prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry};

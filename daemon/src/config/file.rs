@@ -47,6 +47,9 @@ pub const TIMEOUT_SECS_MAX: u64 = 60;
 /// Largest stored part of a response: an attempt is stored in one row.
 const RESPONSE_BYTES_MAX: usize = 512 << 10;
 
+/// Longest lifetime of tokens that can be configured: 100 years.
+const TOKEN_DAYS_MAX: u32 = 36_500;
+
 const SECTIONS: &[&str] = &[
     "server",
     "socket",
@@ -76,6 +79,10 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("socket", "trust_peers", &mut s.trust_peers);
 
     r.value("auth", "query_tokens", &mut c.auth.query_tokens);
+    r.parsed("auth", "token_max_days", &mut c.auth.token_max_days, |days: u32| match days {
+        0..=TOKEN_DAYS_MAX => Ok(days),
+        _ => Err(format!("must be at most {TOKEN_DAYS_MAX} days")),
+    });
 
     r.parsed("store", "engine", &mut c.store.engine, |name: String| match name.as_str() {
         "redb" => Ok(name),

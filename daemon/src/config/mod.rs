@@ -109,6 +109,8 @@ pub struct SocketConfig {
 pub struct AuthConfig {
     /// `query_tokens`: whether tokens in the query are accepted. Proxies log queries.
     pub query_tokens: bool,
+    /// `token_max_days`: maximum lifetime of new tokens. 0: unlimited.
+    pub token_max_days: u32,
 }
 
 /// `[store]`
@@ -310,7 +312,7 @@ impl Config {
                 ci_group: None,
                 trust_peers: true,
             },
-            auth: AuthConfig { query_tokens: true },
+            auth: AuthConfig { query_tokens: false, token_max_days: 0 },
             store: StoreConfig { engine: "redb".into(), cache_mib: 32, quick_repair: false },
             storage: StorageConfig { set_aside_days: 30 },
             artifacts: ArtifactsConfig {

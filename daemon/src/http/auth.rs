@@ -123,14 +123,14 @@ impl FromRequestParts<AppState> for CheckedCredentials {
     }
 }
 
-/// The origin of a request, by which failed sign-ins are counted. See [`credentials::source`].
+/// The origin of a request, by which failed sign-ins are counted. See [`credentials::origin`].
 pub(super) struct SignInSource(pub(super) String);
 
 impl FromRequestParts<AppState> for SignInSource {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        Ok(Self(credentials::source(state, &parts.headers, parts.extensions.get::<Peer>())))
+        Ok(Self(credentials::origin(state, &parts.headers, parts.extensions.get::<Peer>()).source))
     }
 }
 
@@ -144,8 +144,8 @@ async fn identify_for(state: &AppState, parts: &Parts, password_may_be_due: bool
     let peer = parts.extensions.get::<Peer>();
     let identity = match credentials::of(headers, query, state.config.auth.query_tokens)? {
         Some(shown) => {
-            let source = credentials::source(state, headers, peer);
-            authentication::authenticate(state, shown, &source, password_may_be_due).await?
+            let origin = credentials::origin(state, headers, peer);
+            authentication::authenticate(state, shown, &origin, password_may_be_due).await?
         }
         None => peers::identity(state, peer).await?,
     };

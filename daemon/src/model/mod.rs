@@ -1,6 +1,7 @@
 //! Types with invariants and pure decisions. Uses no store, no clock and no HTTP.
 
 pub mod access_level;
+pub mod access_token;
 pub mod address_policy;
 pub mod branch_filter;
 pub mod delivery_failure;

@@ -17,7 +17,7 @@ pub use self::{
 use super::{Context, Error, access, security_log, sign_in, viewer};
 use crate::{
     clock::Millis,
-    model::identity::Identity,
+    model::{access_token, identity::Identity},
     store::{Store, StoreError, Tx, ids::IdKind, owners},
 };
 
@@ -154,6 +154,10 @@ fn check_password(field: &'static str, password: &str) -> Result<(), Error> {
     if password.len() > sign_in::PASSWORD_MAX_BYTES {
         let max = sign_in::PASSWORD_MAX_BYTES;
         return Err(Error::invalid(field, format!("is longer than {max} bytes")));
+    }
+    // Such a password would be refused as a token.
+    if access_token::has_form(password) {
+        return Err(Error::invalid(field, "has the form of an access token"));
     }
     Ok(())
 }

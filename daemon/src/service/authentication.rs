@@ -2,15 +2,17 @@
 
 use farrier_proto::store::{RunStatus, Token, User};
 
-use super::{Context, Error, access, accounts, sign_in::by_password};
+use super::{Context, Error, access, accounts, security_log, sign_in::by_password};
 use crate::{
     clock::Millis,
     model::{
+        access_token,
         identity::{Account, Identity, Proof, TokenProof},
         runtime_token::Claims,
         scope::Scopes,
         secret,
     },
+    show,
     store::{Snapshot, Tx, owners, repositories, runs, tokens},
 };
 
@@ -28,6 +30,14 @@ pub enum Credentials {
         /// The password, or a token.
         password: String,
     },
+}
+
+/// Where a request with credentials comes from.
+pub struct SignInOrigin {
+    /// The key by which wrong credentials are counted.
+    pub source: String,
+    /// The address of the client, or the user of a local peer.
+    pub address: String,
 }
 
 /// A live workflow job that was authenticated by its runtime token.
@@ -51,21 +61,24 @@ pub async fn built_in_administrator(context: &Context) -> Result<Identity, Error
 
 /// Returns the identity for `credentials`. Wrong credentials give an error and are never treated as anonymous.
 ///
-/// `source` is the address of the request. After many wrong credentials, further ones from it are refused
-/// for a while; a valid token is always accepted. `password_may_be_due`: also accept an account that must change its
+/// After many wrong credentials from the source in `origin`, further ones are refused for a while; a valid token is
+/// always accepted. `password_may_be_due`: also accept an account that must change its
 /// password.
 pub async fn authenticate(
     context: &Context,
     credentials: Credentials,
-    source: &str,
+    origin: &SignInOrigin,
     password_may_be_due: bool,
 ) -> Result<Identity, Error> {
+    let source = origin.source.as_str();
     let account = match credentials {
-        Credentials::Token(token) => by_token(context, &token, false).await?,
+        Credentials::Token(token) => by_token(context, &token, origin, false).await?,
         Credentials::Basic { name, password } => {
             let is_token = matches!(password.as_str(), "" | "x-oauth-basic");
-            match by_token(context, if is_token { &name } else { &password }, true).await? {
-                None if !is_token => Some(by_password(context, &name, password, source).await?),
+            match by_token(context, if is_token { &name } else { &password }, origin, true).await? {
+                None if !is_token && !access_token::has_form(&password) => {
+                    Some(by_password(context, &name, password, source).await?)
+                }
                 found => found,
             }
         }
@@ -112,17 +125,29 @@ fn check_state(user: &User, password_may_be_due: bool) -> Result<(), Error> {
     }
 }
 
-async fn by_token(context: &Context, clear: &str, as_password: bool) -> Result<Option<Account>, Error> {
+/// Returns the account of a token, or `None` if the token does not exist. An expired token is an error with the time of
+/// its expiry.
+async fn by_token(
+    context: &Context,
+    clear: &str,
+    origin: &SignInOrigin,
+    as_password: bool,
+) -> Result<Option<Account>, Error> {
+    if access_token::is_damaged(clear) {
+        return Ok(None);
+    }
     let hash = secret::sha256(clear.as_bytes());
     let now = context.now_ms();
     let snapshot = context.store.read().await?;
     let Some(token) = tokens::by_hash(&snapshot, &hash).await? else { return Ok(None) };
-    if token.expires_ms != 0 && token.expires_ms <= now {
-        return Ok(None);
-    }
     let Some(user) = owners::user(&snapshot, token.user_id).await? else { return Ok(None) };
     drop(snapshot);
-    note_use(context, hash, &token, now);
+    if token.expires_ms != 0 && token.expires_ms <= now {
+        security_log::expired_token_used(&user.name, token.id, &origin.source);
+        let reason = format!("the access token expired at {}; create a new one", show::time(token.expires_ms));
+        return Err(Error::Unauthenticated { reason });
+    }
+    note_use(context, hash, &token, &origin.address, now);
     let scopes = Scopes::parse(token.scopes.iter().map(String::as_str)).unwrap_or_default();
     let proof = Proof::Token(TokenProof {
         id: token.id,
@@ -136,16 +161,17 @@ async fn by_token(context: &Context, clear: &str, as_password: bool) -> Result<O
 }
 
 /// Records the use of the token, without delaying the request.
-fn note_use(context: &Context, hash: [u8; 32], token: &Token, now: Millis) {
+fn note_use(context: &Context, hash: [u8; 32], token: &Token, address: &str, now: Millis) {
     if now - token.last_used_ms < LAST_USED_EVERY_MS {
         return;
     }
-    let store = context.store.clone();
+    let (store, address) = (context.store.clone(), address.to_owned());
     context.tasks.short(async move {
         let noted = store
             .write(async |tx: Tx| {
                 if let Some(mut row) = tokens::by_hash(&tx, &hash).await? {
                     row.last_used_ms = now.max(row.last_used_ms);
+                    row.last_used_address.clone_from(&address);
                     tokens::update(&tx, &hash, &row);
                 }
                 Ok::<_, Error>(())

@@ -58,6 +58,16 @@ pub(super) fn token_deleted(by: &Identity, owner: u64, token: u64) {
     tracing::info!(target: TARGET, by = by.label(), user_id = owner, token_id = token, "token deleted");
 }
 
+/// Logs the deletion of a token whose retention after its expiry is over.
+pub(super) fn expired_token_deleted(owner: u64, token: u64) {
+    tracing::info!(target: TARGET, user_id = owner, token_id = token, "expired token deleted");
+}
+
+/// Logs a request with an expired token.
+pub(super) fn expired_token_used(owner: &str, token: u64, source: &str) {
+    tracing::warn!(target: TARGET, account = owner, token_id = token, source, "sign-in with an expired token");
+}
+
 /// Logs the deletion of a repository.
 pub(super) fn repository_deleted(by: &Identity, owner: &str, name: &str, id: u64) {
     tracing::warn!(target: TARGET, by = by.label(), repository = format!("{owner}/{name}"), id, "repository deleted");

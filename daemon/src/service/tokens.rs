@@ -1,19 +1,25 @@
 //! Access tokens. A token's value is shown only when it is created and stored only as a hash.
 
+mod expired;
+
 use farrier_common::api::{CreateToken, TokenRepository};
 use farrier_proto::store::{Token, User};
 
+pub use self::expired::delete_expired;
 use super::{
     Context, Error,
     access::{self, Action},
     repositories, security_log, viewer,
 };
 use crate::{
+    clock::Millis,
     model::{
+        access_token,
         identity::Identity,
         scope::{Category, Level, Scopes},
         secret,
     },
+    show,
     store::{
         Read, Tx,
         ids::IdKind,
@@ -25,12 +31,15 @@ use crate::{
 const NAME_MAX_CHARS: usize = 255;
 /// Maximum number of repositories that a token can be limited to.
 const REPOSITORIES_MAX: usize = 100;
+const DAY_MS: Millis = 86_400_000;
+/// How much an expiry may exceed the maximum and is then shortened, because the clock of the client may be ahead.
+const CLOCK_TOLERANCE_MS: Millis = 60_000;
 
 /// A new token with its value, which is not stored.
 pub struct CreatedToken {
     /// The stored row.
     pub row: Token,
-    /// The token's value: 40 hexadecimal digits.
+    /// The token's value.
     pub clear: String,
 }
 
@@ -71,10 +80,10 @@ pub async fn create(
     let repository_ids = requested_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
     drop(snapshot);
     let now = context.now_ms();
-    let expires_ms = expiry(input.expires_at.as_deref(), now)?;
+    let expires_ms = expiry(input.expires_at.as_deref(), now, context.config.auth.token_max_days)?;
     require_within(identity, scopes, expires_ms)?;
 
-    let clear = hex::encode(secret::random_bytes::<20>());
+    let clear = access_token::generate();
     let row = Token {
         id: context.store.next_id(IdKind::Token).await?,
         user_id: user.id,
@@ -85,6 +94,7 @@ pub async fn create(
         expires_ms,
         last_used_ms: 0,
         repository_ids,
+        last_used_address: String::new(),
     };
     let hash = secret::sha256(clear.as_bytes());
     let (row_ref, hash_ref) = (&row, &hash);
@@ -200,10 +210,61 @@ pub async fn delete_current(context: &Context, identity: &Identity) -> Result<()
     Ok(())
 }
 
-fn expiry(text: Option<&str>, now: i64) -> Result<i64, Error> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(0) };
-    let instant: jiff::Timestamp =
-        text.parse().map_err(|_| Error::invalid("expires_at", "is not a time in RFC 3339 format"))?;
+/// Returns when a new token expires. 0: never. `max_days`: see `auth.token_max_days`.
+fn expiry(text: Option<&str>, now: Millis, max_days: u32) -> Result<Millis, Error> {
+    let refused = |reason: String| Error::invalid("expires_at", reason);
+    let latest = (max_days != 0).then(|| now + Millis::from(max_days) * DAY_MS);
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(latest.unwrap_or(0)) };
+    let instant: jiff::Timestamp = text.parse().map_err(|_| refused("is not a time in RFC 3339 format".into()))?;
     let ms = instant.as_millisecond();
-    if ms > now { Ok(ms) } else { Err(Error::invalid("expires_at", "is in the past")) }
+    match latest {
+        _ if ms <= now => Err(refused("is in the past".into())),
+        Some(latest) if ms > latest + CLOCK_TOLERANCE_MS => {
+            let time = show::time(latest);
+            Err(refused(format!(
+                "is later than {time}: auth.token_max_days = {max_days} limits the lifetime of tokens"
+            )))
+        }
+        Some(latest) => Ok(ms.min(latest)),
+        None => Ok(ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Millis = 1_767_323_045_000; // 2026-01-02T03:04:05Z
+
+    #[test]
+    fn an_expiry_is_in_the_future_and_within_the_maximum() {
+        let text = |expiry: Result<Millis, Error>| match expiry {
+            Ok(0) => "never".to_owned(),
+            Ok(ms) => show::time(ms),
+            Err(error) => error.to_string(),
+        };
+        let limit = "2026-01-12T03:04:05Z";
+        for (given, max_days, expected) in [
+            (None, 0, "never"),
+            (Some(""), 0, "never"),
+            (None, 10, limit),
+            (Some("2026-01-03T00:00:00Z"), 10, "2026-01-03T00:00:00Z"),
+            (Some(limit), 10, limit),
+            (Some("2026-01-12T03:04:25Z"), 10, limit),
+            (Some("9999-12-30T22:00:00Z"), 0, "9999-12-30T22:00:00Z"),
+        ] {
+            assert_eq!(text(expiry(given, NOW, max_days)), expected, "{given:?} {max_days}");
+        }
+        for (given, max_days, reason) in [
+            ("2026-01-02T03:04:05Z", 0, "is in the past"),
+            ("-009999-01-02T01:59:59Z", 0, "is in the past"),
+            ("2026-01-12T03:06:00Z", 10, "is later than 2026-01-12T03:04:05Z: auth.token_max_days = 10"),
+            ("9999-12-30T22:00:00Z", 36_500, "auth.token_max_days = 36500"),
+            ("99999-01-01T00:00:00Z", 0, "is not a time"),
+            ("10d", 0, "is not a time"),
+        ] {
+            let refused = text(expiry(Some(given), NOW, max_days));
+            assert!(refused.contains(reason), "{given} {max_days}: {refused}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use farrier_proto::store::{Token, TokenReference};
 
 use super::{
     Read, StoreError, Tx,
-    engine::{Range, Scan},
+    engine::{Key, Range, Scan},
     keys,
 };
 
@@ -34,6 +34,16 @@ pub async fn get(read: &impl Read, user: u64, id: u64) -> Result<Option<Token>, 
         },
         None => Ok(None),
     }
+}
+
+/// Returns up to `limit` tokens of all accounts that follow the key `after`, and the key after which the next batch
+/// starts; `None` after the last batch.
+pub async fn batch(
+    read: &impl Read,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<Token>, Option<Key>), StoreError> {
+    read.readable(Range::prefix(keys::tokens()), after, limit).await
 }
 
 /// Deletes a token. Returns `false` if it does not exist.

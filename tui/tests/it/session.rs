@@ -210,7 +210,7 @@ fn new_users_and_tokens_are_usable_at_once() {
     daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
     let token = daemon.farrier(&["token", "create", "--user", "bob", "--name", "ci", "--scopes", "all"]).ok().stdout;
     let token = token.strip_suffix('\n').unwrap();
-    assert!(token.len() == 40 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+    assert!(token.starts_with("frr_") && token.len() == 40, "{token}");
     std::fs::write(daemon.work("token"), token).unwrap();
     let status = daemon.farrier(&["--token-file", "token", "status", "--json"]).json();
     assert_eq!(status["identity"], "bob");

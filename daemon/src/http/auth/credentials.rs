@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode, header};
 use crate::{
     http::{AppState, error::ApiError},
     serve::Peer,
-    service::authentication::Credentials,
+    service::authentication::{Credentials, SignInOrigin},
 };
 
 /// Query parameter and header that name the account to act as.
@@ -26,7 +26,9 @@ pub(super) fn of(
     }
     match query_token(query) {
         Some(_) if !query_tokens => {
-            Err(ApiError::new(StatusCode::UNAUTHORIZED, "tokens in the query are switched off, send a header"))
+            let reason =
+                "tokens in the query are not accepted: send `Authorization: token …`, or set auth.query_tokens";
+            Err(ApiError::new(StatusCode::UNAUTHORIZED, reason))
         }
         token => Ok(token.map(Credentials::Token)),
     }
@@ -70,21 +72,24 @@ pub(super) fn sudo(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
     in_query.filter(|name| !name.is_empty()).or_else(header).filter(|name| !name.is_empty())
 }
 
-/// Returns the origin by which failed sign-ins are counted: an IPv4 address, an IPv6 /64 network, or a local user.
+/// Returns where a request comes from. Failed sign-ins are counted by IPv4 address, IPv6 /64 network, or local user.
 ///
 /// Behind a trusted proxy, this is the address that the proxy reports.
-pub(super) fn source(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -> String {
+pub(super) fn origin(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -> SignInOrigin {
     if let Some(Peer::Unix(Some(ids))) = peer {
-        return format!("uid {}", ids.uid);
+        let user = format!("uid {}", ids.uid);
+        return SignInOrigin { source: user.clone(), address: user };
     }
-    match client_address(state, headers, peer) {
+    let client = client_address(state, headers, peer);
+    let source = match client {
         None => "unknown".to_owned(),
         Some(IpAddr::V4(address)) => format!("ip {address}"),
         Some(IpAddr::V6(address)) => {
             let [a, b, c, d, ..] = address.segments();
             format!("ip {a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
-    }
+    };
+    SignInOrigin { source, address: client.map(|address| address.to_string()).unwrap_or_default() }
 }
 
 /// Returns the client's address: the peer's, or the address that the peer reports if it is a trusted proxy.

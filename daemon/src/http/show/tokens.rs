@@ -10,7 +10,12 @@ use crate::{
 };
 
 /// Converts a token. `clear` is its value, which only the response to its creation contains.
-pub(in crate::http) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<api::AccessToken, Error> {
+pub(in crate::http) async fn token(
+    read: &impl Read,
+    row: &Token,
+    clear: &str,
+    now: i64,
+) -> Result<api::AccessToken, Error> {
     let set = |ms| (ms != 0).then(|| time(ms));
     Ok(api::AccessToken {
         id: number(row.id),
@@ -20,7 +25,9 @@ pub(in crate::http) async fn token(read: &impl Read, row: &Token, clear: &str) -
         scopes: row.scopes.clone(),
         created_at: time(row.created_ms),
         last_used_at: set(row.last_used_ms),
+        last_used_address: (!row.last_used_address.is_empty()).then(|| row.last_used_address.clone()),
         expires_at: set(row.expires_ms),
+        expired: row.expires_ms != 0 && row.expires_ms <= now,
         repositories: limits(read, row).await?,
     })
 }

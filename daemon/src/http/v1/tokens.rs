@@ -66,7 +66,7 @@ async fn list_as<N: RequiredScopes>(
     let (rows, total) = page.cut(tokens::list(&snapshot, &caller.identity, &name).await?);
     let mut shown = Vec::with_capacity(rows.len());
     for row in &rows {
-        shown.push(show::token(&snapshot, row, "").await?);
+        shown.push(show::token(&snapshot, row, "", state.now_ms()).await?);
     }
     Ok(page.response(&state, &format!("/api/v1/{prefix}/{name}/tokens"), query.as_deref(), total, shown))
 }
@@ -119,7 +119,7 @@ async fn create_as<N: RequiredScopes>(
     // Gitea-family clients expect 400 for these fields.
     let token = created_token.map_err(|error| ApiError::bad_request_for(error, &["name", "scopes", "repositories"]))?;
     let snapshot = state.store.read().await.map_err(Error::from)?;
-    Ok(created(show::token(&snapshot, &token.row, &token.clear).await?))
+    Ok(created(show::token(&snapshot, &token.row, &token.clear, state.now_ms()).await?))
 }
 
 /// Deletes an access token.

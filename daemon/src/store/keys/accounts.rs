@@ -23,6 +23,11 @@ pub fn token(hash: &[u8; 32]) -> Key {
     Builder::new("t").raw(hash).build()
 }
 
+/// Prefix of `t/`.
+pub fn tokens() -> Key {
+    Builder::new("t").build()
+}
+
 /// `tu/<uid>/<tid>`
 pub fn user_token(user: u64, token: u64) -> Key {
     Builder::new("tu").id(user).id(token).build()

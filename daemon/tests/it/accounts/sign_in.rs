@@ -35,9 +35,10 @@ async fn every_form_of_a_token_is_accepted_and_a_wrong_token_is_refused_on_every
 }
 
 #[tokio::test]
-async fn tokens_in_the_query_work_with_a_warning_unless_disabled() {
+async fn tokens_in_the_query_are_refused_unless_enabled() {
     for allowed in [true, false] {
-        let world = World::with(|config| config.auth.query_tokens = allowed).await;
+        let world =
+            if allowed { World::with(|config| config.auth.query_tokens = true).await } else { World::new().await };
         world.user("octo").await;
         let token = world.token("octo", &["read:user"]).await;
         for name in ["token", "access_token"] {
@@ -45,6 +46,7 @@ async fn tokens_in_the_query_work_with_a_warning_unless_disabled() {
             let answer = send(&world.farrier.tcp(), Method::GET, &path, &[], "").await;
             assert_eq!(answer.status, if allowed { 200 } else { 401 });
             assert!(answer.header("x-gitea-warning").contains("deprecated"));
+            assert!(allowed || answer.text().contains("auth.query_tokens"), "{answer:?}");
         }
         assert_eq!(world.get("", "/user?token=0123").await.0, 401);
     }

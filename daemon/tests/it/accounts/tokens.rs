@@ -1,11 +1,11 @@
 //! Access tokens: creation, scopes, limits and expiry.
 
-use farrierd::clock::Clock;
+use farrierd::{clock::Clock, config::Config};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic};
-use crate::support::send;
+use crate::support::{TestDaemon, eventually, send};
 
 const NOW_MS: i64 = 1_767_323_045_000;
 
@@ -18,7 +18,7 @@ async fn a_token_is_shown_once_and_deleted_by_id_or_name() {
     let created = create(json!({ "name": "ci", "scopes": ["write:repository"] })).await;
     let clear = created.json()["sha1"].as_str().expect("text").to_owned();
     assert_eq!((created.status, clear.len()), (201, 40));
-    assert!(clear.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));
+    assert!(clear.starts_with("frr_") && clear[4..].bytes().all(|byte| byte.is_ascii_alphanumeric()), "{clear}");
     assert!(clear.ends_with(created.json()["token_last_eight"].as_str().expect("text")));
     for (name, scopes) in [("ci", json!(["all"])), ("x", json!([])), ("x", json!(["fly"])), ("", json!(["all"]))] {
         assert_eq!(create(json!({ "name": name, "scopes": scopes })).await.status, 400, "{name} {scopes}");
@@ -228,8 +228,92 @@ async fn a_token_reads_and_deletes_itself_and_expires() {
     assert_eq!(world.get(&basic("octo", PASSWORD), "/token").await.0, 404);
     assert_eq!(world.get("", "/token").await.0, 401);
     world.farrier.clock.advance_ms(3_600_000);
-    assert_eq!(world.get(&token, "/token").await.0, 401, "expired");
+    let (status, refused) = world.get(&token, "/token").await;
+    assert_eq!(
+        (status, refused["message"].as_str()),
+        (401, Some("the access token expired at 2026-01-02T04:04:05Z; create a new one"))
+    );
     let fresh = format!("token {}", world.token("octo", &["read:misc"]).await);
     assert_eq!(world.status(&fresh, "delete", "/token", Value::Null).await, 204);
     assert_eq!(world.get(&fresh, "/version").await.0, 401);
+}
+
+/// Every way to send a token refuses one with a wrong checksum, without trying it as a password.
+#[tokio::test]
+async fn a_token_with_a_wrong_checksum_is_refused() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let token = world.token("octo", &["all"]).await;
+    let last = if token.ends_with('0') { "1" } else { "0" };
+    let damaged = format!("{}{last}", &token[..39]);
+    assert_eq!(world.get(&format!("token {token}"), "/user").await.0, 200);
+    for wrong in [damaged.as_str(), &token[..39], "frr_"] {
+        for form in
+            [format!("token {wrong}"), format!("Bearer {wrong}"), basic(wrong, ""), basic(wrong, "x-oauth-basic")]
+        {
+            assert_eq!(world.get(&form, "/user").await.0, 401, "{form}");
+        }
+        assert_eq!(world.get(&basic("octo", wrong), "/user").await.0, 401, "{wrong}");
+    }
+    let body = json!({ "password": token });
+    world.admin("patch", "/admin/users/octo", body, 400).await;
+}
+
+#[tokio::test]
+async fn an_expiry_in_the_past_or_above_the_maximum_is_refused() {
+    let clock = Clock::manual(NOW_MS);
+    let limited = |config: &mut Config| config.auth.token_max_days = 30;
+    let world = World { farrier: TestDaemon::with_clock(clock, limited).await };
+    world.user("octo").await;
+    let me = basic("octo", PASSWORD);
+    let create = async |name: &str, expires_at: Value| {
+        let body = json!({ "name": name, "scopes": ["all"], "expires_at": expires_at });
+        world.ask(&me, "post", "/users/octo/tokens", body).await
+    };
+    for (n, (expires_at, reason)) in [
+        ("2026-01-02T03:04:05Z", "is in the past"),
+        ("2000-01-01T00:00:00Z", "is in the past"),
+        ("2026-02-02T00:00:00Z", "later than 2026-02-01T03:04:05Z: auth.token_max_days = 30"),
+        ("9999-12-30T22:00:00Z", "auth.token_max_days = 30"),
+        ("99999-01-01T00:00:00Z", "not a time"),
+        ("9223372036854775807", "not a time"),
+        ("tomorrow", "not a time"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let refused = create(&format!("n{n}"), expires_at.into()).await;
+        assert!(refused.status == 422 && refused.text().contains(reason), "{expires_at}: {refused:?}");
+    }
+    // Clients of the Gitea family do not send the field.
+    assert_eq!(create("unset", Value::Null).await.json()["expires_at"], "2026-02-01T03:04:05Z");
+    assert_eq!(create("shorter", "2026-01-03T00:00:00Z".into()).await.json()["expires_at"], "2026-01-03T00:00:00Z");
+}
+
+#[tokio::test]
+async fn lists_show_the_last_use_and_expired_tokens_until_they_are_deleted() {
+    let world = World::with_clock(Clock::manual(NOW_MS)).await;
+    world.user("octo").await;
+    let fields = json!({ "scopes": ["read:user"], "expires_at": "2026-01-03T03:04:05Z" });
+    let short = format!("token {}", world.token_with("octo", fields).await);
+    world.token("octo", &["read:user"]).await;
+    let list = async || world.get(&basic("octo", PASSWORD), "/users/octo/tokens").await.1;
+    let before = list().await;
+    assert!(before[1].get("last_used_at").is_none() && before[1].get("last_used_address").is_none(), "{before}");
+    assert_eq!(world.get(&short, "/user").await.0, 200);
+    eventually("the use is recorded", async || list().await[1].get("last_used_at").is_some()).await;
+    let used = &list().await[1];
+    assert_eq!(used["last_used_at"], "2026-01-02T03:04:05Z");
+    assert!(used["last_used_address"].as_str().expect("text").starts_with("127."), "{used}");
+
+    world.farrier.clock.advance_ms(2 * 86_400_000);
+    let expired = list().await;
+    assert_eq!((&expired[0]["expired"], &expired[1]["expired"]), (&false.into(), &true.into()));
+    world.farrier.clock.advance_ms(31 * 86_400_000);
+    eventually("only the token without an expiry is left", async || {
+        let rows = list().await;
+        rows.as_array().expect("a list").len() == 1 && rows[0]["expired"] == false
+    })
+    .await;
+    assert_eq!(world.get(&short, "/user").await.1["message"], "invalid username, password or token");
 }

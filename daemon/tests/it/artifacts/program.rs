@@ -102,7 +102,7 @@ async fn a_committed_upload_can_be_finalized_after_the_daemon_was_killed() {
 
 #[tokio::test]
 async fn the_log_contains_no_token_and_no_signature() {
-    let (mut farrier, job) = program_with_job("[log]\nfilter = \"trace\"\n").await;
+    let (mut farrier, job) = program_with_job("[auth]\nquery_tokens = true\n[log]\nfilter = \"trace\"\n").await;
     let mut secrets = vec![job.token.clone()];
     let access = farrier.token("admin", &["all"]).await;
     let address = farrier.create(&job, "x").await;

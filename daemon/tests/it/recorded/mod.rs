@@ -23,7 +23,8 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        let farrier = TestDaemon::start().await;
+        // giteapy sends the token in the query.
+        let farrier = TestDaemon::with(|config| config.auth.query_tokens = true).await;
         let admin = async |method, path: &str, body| {
             let answer = farrier.admin(method, path, body).await;
             assert!(answer.status < 300, "{path}: {answer:?}");

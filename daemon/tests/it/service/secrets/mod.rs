@@ -24,7 +24,7 @@ async fn program() -> Binary {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o400)).expect("a mode");
     program.env("CREDENTIALS_DIRECTORY", credentials);
     program.configure(&format!(
-        "[webhook]\nallowed_hosts = \"external, loopback\"\nretry_schedule_secs = []\n\
+        "[auth]\nquery_tokens = true\n[webhook]\nallowed_hosts = \"external, loopback\"\nretry_schedule_secs = []\n\
          proxy_url = \"http://127.0.0.1:1\"\nproxy_auth_file = \"proxy\"\nproxy_hosts = \"*.proxied.example\"\n\
          [migration]\nallowed_hosts = \"loopback\"\n[log]\nfilter = \"trace\"\ndirectory = \"{}\"\n",
         logs.display()
