@@ -22,7 +22,9 @@ use crate::{
         deliveries::{self, NextStep, Outcome},
         hooks,
     },
-    webhook::{Answer, Failure, Limits, Link, Mask, Outgoing, Sending, Unsendable, request, tls::Trust},
+    webhook::{
+        AttemptContext, BuildError, Failure, Limits, Link, Mask, ReceiverResponse, WebhookRequest, request, tls::Trust,
+    },
 };
 
 /// A delivery after its payload was read.
@@ -72,12 +74,13 @@ pub fn refusal(context: &DeliveryContext, hook: Option<&Hook>, row: &Delivery) -
     }
 }
 
-/// An attempt that is being made.
-struct Attempting<'a> {
-    ready: PreparedDelivery,
+/// An attempt with a result that is not recorded yet.
+struct SentAttempt<'a> {
+    prepared: PreparedDelivery,
     hook: &'a Hook,
     started_ms: Millis,
-    outgoing: Result<Outgoing, String>,
+    /// The request that was sent, or why none could be built.
+    request: Result<WebhookRequest, String>,
 }
 
 impl PreparedDelivery {
@@ -90,80 +93,85 @@ impl PreparedDelivery {
         }
         let Some(hook) = &hook else { return Ok(SendResult::Cancelled(CancelReason::HookGone)) };
         let started_ms = context.now_ms();
-        let sending = Sending { delivery: &self.row, attempt: self.row.attempts + 1, now_ms: started_ms };
-        let outgoing = match request::build(hook, &sending, &self.json) {
-            Ok(outgoing) => Ok(outgoing),
-            Err(Unsendable::Unwanted) => return Ok(SendResult::Cancelled(CancelReason::Unwanted)),
-            Err(Unsendable::Invalid(reason)) => Err(reason),
+        let attempt = AttemptContext { delivery: &self.row, number: self.row.attempts + 1, now_ms: started_ms };
+        let request = match request::build(hook, &attempt, &self.json) {
+            Ok(request) => Ok(request),
+            Err(BuildError::EventNotSupported) => return Ok(SendResult::Cancelled(CancelReason::EventNotSupported)),
+            Err(BuildError::Invalid(reason)) => Err(reason),
         };
-        let began = Instant::now();
-        let answered = match &outgoing {
-            Ok(outgoing) => context.client.send(link, outgoing, &trust(hook), limits(context, hook)).await,
+        let start = Instant::now();
+        let response = match &request {
+            Ok(request) => context.client.send(link, request, &trust(hook), limits(context, hook)).await,
             Err(reason) => Err(Failure { class: FailureClass::Settings, reason: reason.clone() }),
         };
-        let attempting = Attempting { ready: self, hook, started_ms, outgoing };
-        Ok(SendResult::Attempt(Box::new(attempting.outcome(context, answered, began.elapsed()))))
+        let sent = SentAttempt { prepared: self, hook, started_ms, request };
+        Ok(SendResult::Attempt(Box::new(sent.outcome(context, response, start.elapsed()))))
     }
 }
 
-impl Attempting<'_> {
-    fn outcome(self, context: &DeliveryContext, answered: Result<Answer, Failure>, took: Duration) -> Outcome {
-        let (row, hook) = (&self.ready.row, self.hook);
+impl SentAttempt<'_> {
+    fn outcome(
+        self,
+        context: &DeliveryContext,
+        response: Result<ReceiverResponse, Failure>,
+        duration: Duration,
+    ) -> Outcome {
+        let (row, hook) = (&self.prepared.row, self.hook);
         let mask = Mask::of(hook);
-        let (ended, reason) = ended(&answered, context.now_ms());
+        let (result, reason) = result_of(&response, context.now_ms());
         let next_trigger = row.next_trigger();
         let number = row.attempts + 1;
         let mut attempt = Attempt {
             number,
             trigger: trigger(row).into(),
             started_ms: self.started_ms,
-            duration_ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
-            status_code: ended.status.into(),
-            error_class: ended.class.map(FailureClass::as_str).unwrap_or_default().to_owned(),
+            duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
+            status_code: result.status.into(),
+            error_class: result.class.map(FailureClass::as_str).unwrap_or_default().to_owned(),
             error: mask.text(&reason),
             ..Attempt::default()
         };
-        let shown = |name: &str, value: &[u8]| Header {
+        let masked = |name: &str, value: &[u8]| Header {
             name: name.into(),
             value: mask.header(name, &String::from_utf8_lossy(value)),
         };
-        match &self.outgoing {
-            Ok(outgoing) => {
-                attempt.url = mask.text(outgoing.url.as_str());
+        match &self.request {
+            Ok(request) => {
+                attempt.url = mask.text(request.url.as_str());
                 // The header is recorded under its first name; the other names have the same value.
-                let named = outgoing.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
-                attempt.request_headers = named.map(|(name, value)| shown(name, value.as_bytes())).collect();
-                attempt.set_request_body(outgoing.kind);
-                if outgoing.kind == RequestBody::Bytes {
-                    attempt.request_bytes = mask.bytes(outgoing.body.to_vec());
+                let named = request.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
+                attempt.request_headers = named.map(|(name, value)| masked(name, value.as_bytes())).collect();
+                attempt.set_request_body(request.kind);
+                if request.kind == RequestBody::Bytes {
+                    attempt.request_bytes = mask.bytes(request.body.to_vec());
                 }
-                if outgoing.method != http::Method::POST {
-                    attempt.method = outgoing.method.to_string();
+                if request.method != http::Method::POST {
+                    attempt.method = request.method.to_string();
                 }
             }
             Err(_) => attempt.url = mask.text(&hook.url),
         }
-        if let Ok(answer) = answered {
+        if let Ok(response) = response {
             attempt.response_headers =
-                answer.headers.iter().map(|(name, value)| shown(name.as_str(), value.as_bytes())).collect();
-            attempt.response_body = mask.bytes(answer.body);
-            attempt.response_cut = answer.cut;
+                response.headers.iter().map(|(name, value)| masked(name.as_str(), value.as_bytes())).collect();
+            attempt.response_body = mask.bytes(response.body);
+            attempt.response_cut = response.cut;
         }
-        let next = self.next_step(context, &ended, number);
-        let payload_bytes = self.ready.json.len() as u64;
+        let next = self.next_step(context, &result, number);
+        let payload_bytes = self.prepared.json.len() as u64;
         let revision = Revision::of_hook(hook);
         Outcome { delivery: row.id, hook: hook.id, revision, payload_bytes, next_trigger, attempt: Some(attempt), next }
     }
 
     /// Decides what follows the attempt.
-    fn next_step(&self, context: &DeliveryContext, ended: &AttemptResult, number: u32) -> NextStep {
+    fn next_step(&self, context: &DeliveryContext, result: &AttemptResult, number: u32) -> NextStep {
         let chance = f64::from(u32::from_le_bytes(secret::random_bytes())) / f64::from(u32::MAX);
-        match retry::next(ended, number, &context.config.webhook.retry_schedule_secs, chance) {
+        match retry::next(result, number, &context.config.webhook.retry_schedule_secs, chance) {
             Next::Done => NextStep::Done,
             Next::Gone => NextStep::Gone,
             Next::GiveUp => NextStep::GiveUp,
             // A test is not retried: its caller waits for the result.
-            Next::Again { .. } if self.ready.row.trigger() == DeliveryTrigger::Test => NextStep::GiveUp,
+            Next::Again { .. } if self.prepared.row.trigger() == DeliveryTrigger::Test => NextStep::GiveUp,
             Next::Again { after_ms } => NextStep::Again { at_ms: context.now_ms().saturating_add(after_ms) },
         }
     }
@@ -190,32 +198,32 @@ fn trust(hook: &Hook) -> Trust {
 }
 
 fn limits(context: &DeliveryContext, hook: &Hook) -> Limits {
-    let own = setting(hook, hook_config::TIMEOUT_SECS).parse().ok().map(Duration::from_secs);
+    let hook_timeout = setting(hook, hook_config::TIMEOUT_SECS).parse().ok().map(Duration::from_secs);
     Limits {
-        timeout: own.unwrap_or(context.config.webhook.timeout),
+        timeout: hook_timeout.unwrap_or(context.config.webhook.timeout),
         response_bytes: context.config.webhook.response_bytes,
         follow_redirects: setting(hook, hook_config::FOLLOW_REDIRECTS) == "true",
     }
 }
 
 /// Returns the result of the attempt, and a sentence for a failed one.
-fn ended(answered: &Result<Answer, Failure>, now_ms: Millis) -> (AttemptResult, String) {
-    let answer = match answered {
-        Ok(answer) => answer,
+fn result_of(response: &Result<ReceiverResponse, Failure>, now_ms: Millis) -> (AttemptResult, String) {
+    let response = match response {
+        Ok(response) => response,
         Err(failure) => {
             return (AttemptResult { class: Some(failure.class), ..AttemptResult::default() }, failure.reason.clone());
         }
     };
-    let status = answer.status;
-    let header = |name| answer.headers.get(name).and_then(|value| value.to_str().ok());
+    let status = response.status;
+    let header = |name| response.headers.get(name).and_then(|value| value.to_str().ok());
     let retry_after_ms = header(http::header::RETRY_AFTER).and_then(|value| retry::retry_after_ms(value, now_ms));
     let (class, reason) = match status {
         200..=299 => (None, String::new()),
         300..=399 => {
-            let to = header(http::header::LOCATION).unwrap_or("nowhere");
+            let target = header(http::header::LOCATION).unwrap_or("an unknown address");
             (
                 Some(FailureClass::Redirect),
-                format!("the receiver answered {status} and leads to {to}, which is not followed"),
+                format!("the receiver answered {status}, a redirect to {target}, which is not followed"),
             )
         }
         _ => (Some(FailureClass::Http), format!("the receiver answered {status}")),

@@ -22,7 +22,7 @@ use crate::{
         deliveries::{self, EventPayload},
         owners, repositories,
     },
-    webhook::push::{self, Bounds, People, Pushed},
+    webhook::push::{self, AccountNames, PayloadLimits, PushDetails},
 };
 
 /// Attempts to read the commits while too many git processes are running.
@@ -61,11 +61,11 @@ async fn fill(
 ) -> Result<(), DeliveryError> {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let moved = RefMove { name: text("ref"), before: text("before"), after: text("after"), known };
-    let mut pushed = Pushed::default();
+    let mut details = PushDetails::default();
     for attempt in 1.. {
         match read(context, row.repository_id, &moved).await {
             Ok(found) => {
-                pushed = found;
+                details = found;
                 break;
             }
             Err(DeliveryError::Git(GitError::Busy)) if attempt < TRIES => {
@@ -79,13 +79,13 @@ async fn fill(
             }
         }
     }
-    let commits = pushed.commits.iter().chain(&pushed.head);
-    let people = commits.flat_map(|(commit, _)| [&commit.author, &commit.committer]);
-    let addresses: Vec<&str> = people.map(|person| person.email.as_str()).collect();
-    let people = Accounts(owners::users_by_email(&context.store.read().await?, &addresses).await?);
-    let limits = &context.config.webhook;
-    let bounds = Bounds { files: limits.max_files_per_commit, bytes: limits.max_payload_bytes };
-    push::fill(event, &pushed, &people, &context.root_url, bounds);
+    let commits = details.commits.iter().chain(&details.head);
+    let authors = commits.flat_map(|(commit, _)| [&commit.author, &commit.committer]);
+    let addresses: Vec<&str> = authors.map(|person| person.email.as_str()).collect();
+    let accounts = Accounts(owners::users_by_email(&context.store.read().await?, &addresses).await?);
+    let config = &context.config.webhook;
+    let limits = PayloadLimits { files: config.max_files_per_commit, bytes: config.max_payload_bytes };
+    push::fill(event, &details, &accounts, &context.root_url, limits);
     Ok(())
 }
 
@@ -98,25 +98,25 @@ struct RefMove {
     known: Vec<String>,
 }
 
-async fn read(context: &DeliveryContext, repository: u64, moved: &RefMove) -> Result<Pushed, DeliveryError> {
+async fn read(context: &DeliveryContext, repository: u64, moved: &RefMove) -> Result<PushDetails, DeliveryError> {
     let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
-    let Some(row) = row else { return Ok(Pushed::default()) };
+    let Some(row) = row else { return Ok(PushDetails::default()) };
     drop(snapshot);
     // No client waits, so the limit is that of other git work.
     let git = context.git.reader(repository).with_timeout(context.git.timeout());
     if ref_name::is_zero(&moved.after) {
-        return Ok(Pushed::default());
+        return Ok(PushDetails::default());
     }
-    let Some(head) = git.resolve(&moved.after).await? else { return Ok(Pushed::default()) };
+    let Some(head) = git.resolve(&moved.after).await? else { return Ok(PushDetails::default()) };
     if !moved.name.starts_with(HEADS) {
-        return Ok(Pushed { head: one(&git, &head).await?, ..Pushed::default() });
+        return Ok(PushDetails { head: one(&git, &head).await?, ..PushDetails::default() });
     }
     if moved.before == moved.after {
         // The ref did not move: this is a test delivery, which shows the current commit.
         let shown = one(&git, &head).await?;
         let compared = Some((head.clone(), head));
-        return Ok(Pushed { commits: shown.clone().into_iter().collect(), total: 1, head: shown, compared });
+        return Ok(PushDetails { commits: shown.clone().into_iter().collect(), total: 1, head: shown, compared });
     }
     let new = ref_name::is_zero(&moved.before);
     let not = if new { moved.known.clone() } else { vec![moved.before.clone()] };
@@ -134,7 +134,7 @@ async fn read(context: &DeliveryContext, repository: u64, moved: &RefMove) -> Re
         Some(first) if first.0.id == head => Some(first.clone()),
         _ => one(&git, &head).await?,
     };
-    Ok(Pushed { commits, total, head, compared })
+    Ok(PushDetails { commits, total, head, compared })
 }
 
 async fn one(git: &RepositoryReader, id: &str) -> Result<Option<(CommitObject, Option<Changes>)>, DeliveryError> {
@@ -156,7 +156,7 @@ async fn load(
 /// Accounts by e-mail address in lower case.
 struct Accounts(BTreeMap<String, User>);
 
-impl People for Accounts {
+impl AccountNames for Accounts {
     fn name(&self, email: &str) -> &str {
         self.0.get(&email.to_lowercase()).map_or("", |user| user.name.as_str())
     }

@@ -65,10 +65,10 @@ mod tests {
         outbox.urge(3);
         outbox.announce(&[3]);
         assert_eq!(outbox.announced().await, [(1, false), (3, true)].into());
-        let (heard, ()) = tokio::join!(outbox.announced(), async {
+        let (announced, ()) = tokio::join!(outbox.announced(), async {
             tokio::task::yield_now().await;
             outbox.announce(&[7]);
         });
-        assert_eq!(heard, [(7, false)].into());
+        assert_eq!(announced, [(7, false)].into());
     }
 }

@@ -44,17 +44,17 @@ pub fn next(ended: &AttemptResult, attempts: u32, schedule_secs: &[u64], chance:
     if ended.status == 410 {
         return Next::Gone;
     }
-    let made = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
-    if made >= schedule_secs.len() {
+    let retries = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+    if retries >= schedule_secs.len() {
         return Next::GiveUp;
     }
-    let step = if lasts(ended) { made.max(PATIENT_STEP).min(schedule_secs.len() - 1) } else { made };
+    let step = if lasts(ended) { retries.max(PATIENT_STEP).min(schedule_secs.len() - 1) } else { retries };
     let pause_ms = i64::try_from(schedule_secs[step]).unwrap_or(i64::MAX).saturating_mul(1_000);
     let factor = 1.0 - JITTER + 2.0 * JITTER * chance.clamp(0.0, 1.0);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a pause need not be exact")]
     let pause_ms = (pause_ms as f64 * factor) as i64;
-    let wanted = if matches!(ended.status, 429 | 503) { ended.retry_after_ms } else { None };
-    Next::Again { after_ms: pause_ms.max(wanted.unwrap_or(0).clamp(0, RETRY_AFTER_MAX_MS)) }
+    let requested_ms = if matches!(ended.status, 429 | 503) { ended.retry_after_ms } else { None };
+    Next::Again { after_ms: pause_ms.max(requested_ms.unwrap_or(0).clamp(0, RETRY_AFTER_MAX_MS)) }
 }
 
 /// Returns whether a repetition of the request is likely to fail in the same way for some time.
@@ -113,11 +113,11 @@ mod tests {
 
     #[test]
     fn retry_after_extends_the_pause_of_429_and_503_up_to_a_day() {
-        for (status, asked, expected) in
+        for (status, requested_ms, expected) in
             [(429, 60_000, 60_000), (503, 1, 5_000), (429, i64::MAX, RETRY_AFTER_MAX_MS), (500, 60_000, 5_000)]
         {
-            let ended = AttemptResult { retry_after_ms: Some(asked), ..failed(status, FailureClass::Http) };
-            assert_eq!(next(&ended, 1, SCHEDULE, 0.5), Next::Again { after_ms: expected }, "{status} {asked}");
+            let ended = AttemptResult { retry_after_ms: Some(requested_ms), ..failed(status, FailureClass::Http) };
+            assert_eq!(next(&ended, 1, SCHEDULE, 0.5), Next::Again { after_ms: expected }, "{status} {requested_ms}");
         }
         assert_eq!(retry_after_ms("3", 0), Some(3_000));
         assert_eq!(retry_after_ms("-3", 0), Some(0));

@@ -171,8 +171,8 @@ impl Worker {
         };
         let room = |most: usize| if most == 0 { 0 } else { most + claims.len() };
         let mut ids = deliveries::waiting(&snapshot, self.hook, room(BATCH), room(line)).await?;
-        let mut seen = claims.clone();
-        ids.retain(|id| seen.insert(*id));
+        let mut known_ids = claims.clone();
+        ids.retain(|id| known_ids.insert(*id));
         if ids.is_empty() {
             return Ok(resting.map_or(Step::Nothing, Step::Later));
         }

@@ -41,7 +41,7 @@ impl FailureClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelReason {
     /// The type of the hook has no message for this event.
-    Unwanted,
+    EventNotSupported,
     /// The hook is deleted, or webhooks are disabled.
     HookGone,
     /// The hook is not active.
@@ -56,11 +56,11 @@ impl CancelReason {
     /// Returns the text in `Delivery.error_class` and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Unwanted => "unwanted",
-            Self::HookGone => "the hook gets nothing any more",
+            Self::EventNotSupported => "unwanted",
+            Self::HookGone => "the hook is deleted, or webhooks are disabled",
             Self::HookInactive => "the hook is not active",
-            Self::DeliveryForgotten => "the delivery is forgotten",
-            Self::PayloadForgotten => "what it said is forgotten",
+            Self::DeliveryForgotten => "the delivery was removed",
+            Self::PayloadForgotten => "the payload was removed",
         }
     }
 }

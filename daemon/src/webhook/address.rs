@@ -1,4 +1,4 @@
-//! Resolves and checks the addresses of receivers. Connections are made only to the checked addresses.
+//! Resolves and checks the addresses of receivers. The client connects only to checked addresses.
 
 use std::net::SocketAddr;
 
@@ -34,35 +34,39 @@ pub(super) fn target(url: &Url) -> Result<(String, u16), Failure> {
 
 /// The resolver of host names.
 #[derive(Debug, Default)]
-pub(super) enum Names {
+pub(super) enum HostResolver {
     /// The resolver of the system.
     #[default]
     System,
-    /// Scripted answers, one per request, for tests.
+    /// A list of results for tests, one per call.
     #[cfg(test)]
     Script(std::sync::Mutex<std::collections::VecDeque<Vec<SocketAddr>>>),
 }
 
-impl Names {
+impl HostResolver {
     /// Returns the addresses of a host. A host without an address is an error.
     pub(super) async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
-        let found = match self {
+        let resolved = match self {
             Self::System => tokio::net::lookup_host((host, port)).await.map(Iterator::collect),
             #[cfg(test)]
-            Self::Script(answers) => Ok(answers.lock().expect("a lock").pop_front().expect("an answer")),
+            Self::Script(results) => Ok(results.lock().expect("a lock").pop_front().expect("a result")),
         };
-        let found: Vec<SocketAddr> = found
+        let addresses: Vec<SocketAddr> = resolved
             .map_err(|error| Failure::new(FailureClass::Dns, format!("the host {host} cannot be resolved: {error}")))?;
-        if found.is_empty() {
+        if addresses.is_empty() {
             return Err(Failure::new(FailureClass::Dns, format!("the host {host} has no address")));
         }
-        Ok(found)
+        Ok(addresses)
     }
 }
 
-/// Returns the allowed addresses of `found`; an error if none is allowed.
-pub(super) fn allowed(policy: &AddressPolicy, host: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
-    let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(|address| policy.allows(host, address.ip()));
+/// Returns those of `addresses` that the policy allows; an error if it allows none.
+pub(super) fn allowed(
+    policy: &AddressPolicy,
+    host: &str,
+    addresses: Vec<SocketAddr>,
+) -> Result<Vec<SocketAddr>, Refusal> {
+    let (good, bad): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|address| policy.allows(host, address.ip()));
     match bad.first() {
         Some(denied) if good.is_empty() => Err(refusal(policy, host, *denied)),
         _ => Ok(good),
@@ -83,10 +87,10 @@ fn refusal(policy: &AddressPolicy, host: &str, denied: SocketAddr) -> Refusal {
 mod tests {
     use super::*;
 
-    fn check(policy: &str, host: &str, found: &[&str]) -> Result<Vec<String>, Refusal> {
+    fn check(policy: &str, host: &str, addresses: &[&str]) -> Result<Vec<String>, Refusal> {
         let policy = AddressPolicy::parse(policy).expect("a policy");
-        let found = found.iter().map(|address| address.parse().expect("an address")).collect();
-        allowed(&policy, host, found).map(|good| good.iter().map(ToString::to_string).collect())
+        let addresses = addresses.iter().map(|address| address.parse().expect("an address")).collect();
+        allowed(&policy, host, addresses).map(|good| good.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -131,8 +135,8 @@ mod tests {
         ] {
             let url = Url::parse(&format!("http://{host}:8080/x")).expect("an address");
             let (host, port) = target(&url).expect("a host");
-            let found = Names::System.resolve(&host, port).await.expect("an address");
-            assert!(allowed(&policy, &host, found).is_err(), "{host}");
+            let addresses = HostResolver::System.resolve(&host, port).await.expect("an address");
+            assert!(allowed(&policy, &host, addresses).is_err(), "{host}");
         }
     }
 }

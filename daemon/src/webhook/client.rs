@@ -1,4 +1,5 @@
-//! The outgoing client: one request to a receiver within its time, its answer within a bound.
+//! The HTTP client for deliveries. It sends a request to a receiver within the time limit and reads the response up
+//! to the size limit.
 
 use std::{
     borrow::Cow,
@@ -14,33 +15,33 @@ use hyper::body::Incoming;
 use url::Url;
 
 use super::{
-    address::{self, Names, Refusal},
+    address::{self, HostResolver, Refusal},
     headers::Header,
     link::{self, Link},
-    request::Outgoing,
+    receiver_stream::ReceiverStream,
+    request::WebhookRequest,
     tls::{SystemTrust, Trust},
-    wire::Wire,
 };
 use crate::{
     config,
     model::{address_policy::AddressPolicy, delivery_failure::FailureClass},
 };
 
-/// Redirects that are followed where a hook wants that.
+/// Maximum number of redirects that are followed, if the hook allows redirects.
 const REDIRECTS_MAX: usize = 5;
-/// Who makes a hook does not wait longer to hear where its name leads to.
-const NAMES_TIMEOUT: Duration = Duration::from_millis(800);
+/// Time limit for resolving the host of a hook that is being saved. The client of the API waits for it.
+const RESOLVE_TIMEOUT: Duration = Duration::from_millis(800);
 
-/// What came back from a receiver.
+/// The response of a receiver.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct ReceiverResponse {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
     /// The body, or its beginning.
     pub body: Vec<u8>,
-    /// Whether the body was longer.
+    /// Whether the body is incomplete.
     pub cut: bool,
 }
 
@@ -49,7 +50,7 @@ pub struct Answer {
 pub struct Failure {
     /// The class.
     pub class: FailureClass,
-    /// A sentence.
+    /// The reason as a sentence for people.
     pub reason: String,
 }
 
@@ -67,32 +68,32 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What is wrong with the target of a hook that is saved.
+/// Why deliveries to the URL of a hook would fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetProblem {
-    /// The configuration refuses its address.
+    /// The configuration does not allow the address.
     Refused(Refusal),
-    /// Its name cannot be resolved, for this reason.
+    /// The host cannot be resolved, for this reason.
     Unresolved(String),
 }
 
-/// What one request may take.
+/// The limits of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Longest time, from the resolution of the name to the last byte of the answer.
+    /// Time limit from the start of the name resolution to the last byte of the response.
     pub timeout: Duration,
-    /// How much of the answer's body is kept.
+    /// Maximum size of the response body, bytes. The rest of a longer body is not read.
     pub response_bytes: usize,
-    /// Whether 307 and 308 are followed.
+    /// Whether redirects with the status 307 or 308 are followed.
     pub follow_redirects: bool,
 }
 
-/// Sends requests to receivers, through the address policy and, where one is configured, a proxy.
+/// Sends requests to the addresses that the policy allows, through a proxy if one is configured.
 pub struct Client {
     policy: RwLock<Arc<AddressPolicy>>,
     proxy: Option<Proxy>,
     system: SystemTrust,
-    names: Names,
+    resolver: HostResolver,
 }
 
 struct Proxy {
@@ -102,9 +103,9 @@ struct Proxy {
 }
 
 impl Client {
-    /// A client for what is configured.
+    /// Creates a client with the settings of `[webhook]`.
     pub fn new(config: &config::WebhookConfig) -> Self {
-        // Both lists were parsed when the configuration was read.
+        // Parsing does not fail: both lists were validated when the configuration was read.
         let list = |text: &str| AddressPolicy::parse(text).unwrap_or_default();
         let proxy = config.proxy_url.clone().map(|mut url| {
             let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
@@ -115,10 +116,10 @@ impl Client {
             Proxy { url, hosts: list(&config.proxy_hosts), authorization }
         });
         let policy = RwLock::new(Arc::new(list(&config.allowed_hosts)));
-        Self { policy, proxy, system: SystemTrust::default(), names: Names::default() }
+        Self { policy, proxy, system: SystemTrust::default(), resolver: HostResolver::default() }
     }
 
-    /// Puts other `webhook.allowed_hosts` in force, for connections that are made from now on.
+    /// Replaces `webhook.allowed_hosts` for new connections.
     pub fn allow(&self, hosts: &str) {
         let policy = AddressPolicy::parse(hosts).unwrap_or_default();
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
@@ -128,59 +129,62 @@ impl Client {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Why deliveries to `url` are refused by the configuration, as far as that is seen without resolving names.
+    /// Returns why the configuration refuses deliveries to `url`. Does not resolve names.
     pub fn refusal(&self, url: &str) -> Option<Refusal> {
         let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
         self.check_literal(&host, port).err()
     }
 
-    /// What is wrong with the target `url`: the configuration refuses its address, or its name cannot be resolved.
-    /// Names with dots that nobody knows may be known tomorrow, so only single labels are reported.
+    /// Returns why deliveries to `url` would fail: the configuration refuses its address, or its host cannot be
+    /// resolved. Unresolved names are reported only if they are single labels: a name with dots may be registered
+    /// later.
     pub async fn check_target(&self, url: &str) -> Option<TargetProblem> {
         let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
         if self.check_literal(&host, port).is_err() || self.proxy_for(&host).is_some() {
             return self.refusal(url).map(TargetProblem::Refused);
         }
         let is_single_label = !host.contains(['.', ':']);
-        match tokio::time::timeout(NAMES_TIMEOUT, self.names.resolve(&host, port)).await.ok()? {
-            Ok(found) => address::allowed(&self.policy(), &host, found).err().map(TargetProblem::Refused),
+        match tokio::time::timeout(RESOLVE_TIMEOUT, self.resolver.resolve(&host, port)).await.ok()? {
+            Ok(addresses) => address::allowed(&self.policy(), &host, addresses).err().map(TargetProblem::Refused),
             Err(failure) => is_single_label.then_some(TargetProblem::Unresolved(failure.reason)),
         }
     }
 
-    /// Sends `outgoing` on the connection in `link`, or on a new one, which is left there for the next.
+    /// Sends `request` on the connection in `link` or on a new connection. Leaves the connection in `link` if it can
+    /// be used again.
     pub async fn send(
         &self,
         link: &mut Option<Link>,
-        outgoing: &Outgoing,
+        request: &WebhookRequest,
         trust: &Trust,
         limits: Limits,
-    ) -> Result<Answer, Failure> {
-        let answered = tokio::time::timeout(limits.timeout, self.follow(link, outgoing, trust, limits)).await;
-        answered.unwrap_or_else(|_| {
-            *link = None; // the answer may still come on it
+    ) -> Result<ReceiverResponse, Failure> {
+        let result = tokio::time::timeout(limits.timeout, self.follow(link, request, trust, limits)).await;
+        result.unwrap_or_else(|_| {
+            *link = None; // a late response must not be read as the response to the next request
             let secs = limits.timeout.as_secs();
-            Err(Failure::new(FailureClass::Timeout, format!("no complete answer within {secs} s")))
+            Err(Failure::new(FailureClass::Timeout, format!("no complete response within {secs} s")))
         })
     }
 
+    /// Sends `request` and follows redirects if the limits allow that.
     async fn follow(
         &self,
         link: &mut Option<Link>,
-        outgoing: &Outgoing,
+        request: &WebhookRequest,
         trust: &Trust,
         limits: Limits,
-    ) -> Result<Answer, Failure> {
-        let mut hop = Cow::Borrowed(outgoing);
+    ) -> Result<ReceiverResponse, Failure> {
+        let mut hop = Cow::Borrowed(request);
         for _ in 0..=REDIRECTS_MAX {
-            let answer = self.exchange(link, &hop, &hop.url, trust, limits).await?;
-            if !limits.follow_redirects || !matches!(answer.status, 307 | 308) {
-                return Ok(answer);
+            let response = self.exchange(link, &hop, &hop.url, trust, limits).await?;
+            if !limits.follow_redirects || !matches!(response.status, 307 | 308) {
+                return Ok(response);
             }
-            let Some(next) = redirect_target(&hop.url, &answer.headers) else { return Ok(answer) };
+            let Some(next) = redirect_target(&hop.url, &response.headers) else { return Ok(response) };
             let hop = hop.to_mut();
             if next.origin() != hop.url.origin() {
-                // For good: a later redirect back does not bring them back.
+                // The headers are not added again, even if a later redirect leads back to the first origin.
                 hop.headers.retain(Header::crosses_origins);
             }
             hop.url = next;
@@ -188,35 +192,34 @@ impl Client {
         Err(Failure::new(FailureClass::Redirect, format!("more than {REDIRECTS_MAX} redirects")))
     }
 
-    /// One request and its answer. A kept connection may have been closed by the receiver in this very
-    /// moment: then the request is sent once more on a new one.
+    /// Sends one request and reads the response. The receiver may close an idle connection at the moment of the
+    /// request; the request is then sent again on a new connection.
     async fn exchange(
         &self,
-        kept: &mut Option<Link>,
-        outgoing: &Outgoing,
+        idle: &mut Option<Link>,
+        request: &WebhookRequest,
         url: &Url,
         trust: &Trust,
         limits: Limits,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ReceiverResponse, Failure> {
         let (host, port) = address::target(url)?;
         let key = format!("{}://{host}:{port} {} {}", url.scheme(), trust.fingerprint, trust.ca_pem);
         loop {
-            let mut link = match kept.take().filter(|link| link.key == key && link.is_open()) {
+            let mut link = match idle.take().filter(|link| link.key == key && link.is_open()) {
                 Some(link) => link,
                 None => Link::open(self.connect(url, trust, limits.timeout).await?, key.clone()).await?,
             };
-            let request = self.request(outgoing, url, &host)?;
-            match link.send(request).await {
+            match link.send(self.http_request(request, url, &host)?).await {
                 Ok(response) => {
-                    let (answer, whole) = collect(&mut link, response, limits.response_bytes).await?;
-                    if whole && link.is_open() {
+                    let (response, is_complete) = collect(&mut link, response, limits.response_bytes).await?;
+                    if is_complete && link.is_open() {
                         link.used = true;
-                        *kept = Some(link);
+                        *idle = Some(link);
                     }
-                    return Ok(answer);
+                    return Ok(response);
                 }
                 Err(_) if link.used => {}
-                Err(error) => return Err(broken(&error)),
+                Err(error) => return Err(invalid_response(&error)),
             }
         }
     }
@@ -224,76 +227,79 @@ impl Client {
     /// Connects to the receiver at `url`, directly or through the proxy. Direct connections go only to addresses that
     /// the policy allows; for connections through the proxy, which resolves names itself, only addresses in the URL are
     /// checked.
-    async fn connect(&self, url: &Url, trust: &Trust, timeout: Duration) -> Result<Wire, Failure> {
+    async fn connect(&self, url: &Url, trust: &Trust, timeout: Duration) -> Result<ReceiverStream, Failure> {
         let (host, port) = address::target(url)?;
         let secure = url.scheme() == "https";
         let stream = if let Some(proxy) = self.proxy_for(&host) {
             self.check_literal(&host, port)?;
             let (proxy_host, proxy_port) = address::target(&proxy.url)?;
-            let stream = link::connect(self.names.resolve(&proxy_host, proxy_port).await?, timeout).await?;
+            let stream = link::connect(self.resolver.resolve(&proxy_host, proxy_port).await?, timeout).await?;
             if !secure {
-                return Ok(Wire::plain(stream));
+                return Ok(ReceiverStream::plain(stream));
             }
             link::tunnel(stream, &host, port, proxy.authorization.as_deref()).await?
         } else {
-            let found = self.names.resolve(&host, port).await?;
-            link::connect(address::allowed(&self.policy(), &host, found)?, timeout).await?
+            let addresses = self.resolver.resolve(&host, port).await?;
+            link::connect(address::allowed(&self.policy(), &host, addresses)?, timeout).await?
         };
         if !secure {
-            return Ok(Wire::plain(stream));
+            return Ok(ReceiverStream::plain(stream));
         }
         let config = self.system.config(trust).map_err(|reason| Failure::new(FailureClass::Tls, reason))?;
         link::secure(stream, &host, config).await
     }
 
+    /// Returns the proxy for requests to `host`; `None` for direct requests. `webhook.proxy_hosts` is compared with an
+    /// IP address in `host`, or with the name. Names are not resolved here.
     fn proxy_for(&self, host: &str) -> Option<&Proxy> {
-        // A name is not resolved here; a pattern or `*` decides, or the address that it is.
-        let unknown = std::net::Ipv4Addr::UNSPECIFIED.into();
-        self.proxy.as_ref().filter(|proxy| proxy.hosts.allows(host, host.parse().unwrap_or(unknown)))
+        let no_address = std::net::Ipv4Addr::UNSPECIFIED.into();
+        self.proxy.as_ref().filter(|proxy| proxy.hosts.allows(host, host.parse().unwrap_or(no_address)))
     }
 
-    /// What is an address, or this machine's own name, can be judged as it stands.
+    /// Checks hosts whose address is known without a resolver: IP addresses and the names of the loopback interface.
     fn check_literal(&self, host: &str, port: u16) -> Result<(), Refusal> {
         let name = host.trim_end_matches('.');
-        let own = name == "localhost" || name.ends_with(".localhost");
+        let is_loopback = name == "localhost" || name.ends_with(".localhost");
         let literal: Option<std::net::IpAddr> =
-            if own { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { host.parse().ok() };
+            if is_loopback { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { host.parse().ok() };
         match literal {
             Some(address) => address::allowed(&self.policy(), host, vec![(address, port).into()]).map(|_| ()),
             None => Ok(()),
         }
     }
 
-    fn request(&self, outgoing: &Outgoing, url: &Url, host: &str) -> Result<Request<Full<Bytes>>, Failure> {
-        let bad =
+    /// Builds the HTTP message of `request` for `url`. A plain HTTP request through a proxy has the complete URL as its
+    /// target (RFC 9112, section 3.2.2).
+    fn http_request(&self, request: &WebhookRequest, url: &Url, host: &str) -> Result<Request<Full<Bytes>>, Failure> {
+        let invalid =
             |error: http::Error| Failure::new(FailureClass::Settings, format!("the request cannot be built: {error}"));
-        let proxied = if url.scheme() == "http" { self.proxy_for(host) } else { None };
+        let proxy = if url.scheme() == "http" { self.proxy_for(host) } else { None };
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-        let target = if proxied.is_some() { &url[..url::Position::AfterQuery] } else { path };
-        let target: Uri = target.parse().map_err(|error: http::uri::InvalidUri| bad(error.into()))?;
-        let mut request = Request::builder().method(outgoing.method.clone()).uri(target);
-        if let Some(headers) = request.headers_mut() {
-            headers.reserve(outgoing.headers.iter().map(|header| header.names.len()).sum::<usize>() + 3);
+        let target = if proxy.is_some() { &url[..url::Position::AfterQuery] } else { path };
+        let target: Uri = target.parse().map_err(|error: http::uri::InvalidUri| invalid(error.into()))?;
+        let mut message = Request::builder().method(request.method.clone()).uri(target);
+        if let Some(headers) = message.headers_mut() {
+            headers.reserve(request.headers.iter().map(|header| header.names.len()).sum::<usize>() + 3);
         }
-        request = request.header(header::HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
-        for header in &outgoing.headers {
+        message = message.header(header::HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
+        for header in &request.headers {
             for name in header.names {
-                request = request.header(name.clone(), header.value.clone());
+                message = message.header(name.clone(), header.value.clone());
             }
         }
-        if outgoing.method == Method::POST || outgoing.method == Method::PUT {
-            request = request.header(header::CONTENT_LENGTH, outgoing.body.len());
+        if request.method == Method::POST || request.method == Method::PUT {
+            message = message.header(header::CONTENT_LENGTH, request.body.len());
         }
-        if let Some(value) = proxied.and_then(|proxy| proxy.authorization.as_deref()) {
-            request =
-                request.header(header::PROXY_AUTHORIZATION, HeaderValue::from_str(value).map_err(|e| bad(e.into()))?);
+        if let Some(value) = proxy.and_then(|proxy| proxy.authorization.as_deref()) {
+            let value = HeaderValue::from_str(value).map_err(|error| invalid(error.into()))?;
+            message = message.header(header::PROXY_AUTHORIZATION, value);
         }
-        request.body(Full::new(outgoing.body.clone())).map_err(bad)
+        message.body(Full::new(request.body.clone())).map_err(invalid)
     }
 }
 
-/// Where a redirect leads, if it may be followed: to an http or https address, and never from https to http, where
-/// everybody on the way could read the delivery.
+/// Returns the target of a redirect from `from`; `None` if it must not be followed. Only http and https URLs are
+/// followed, and never from https to http, because the delivery would be sent unencrypted.
 fn redirect_target(from: &Url, headers: &HeaderMap) -> Option<Url> {
     let location = headers.get(header::LOCATION)?.to_str().ok()?;
     let next = from.join(location).ok()?;
@@ -303,35 +309,40 @@ fn redirect_target(from: &Url, headers: &HeaderMap) -> Option<Url> {
     }
 }
 
-/// Reads an answer up to `most` bytes of its body; whether that was all of it.
-async fn collect(link: &mut Link, response: Response<Incoming>, most: usize) -> Result<(Answer, bool), Failure> {
-    let (parts, mut body) = response.into_parts();
-    let mut answer = Answer { status: parts.status.as_u16(), headers: parts.headers, ..Answer::default() };
-    let whole = link
+/// Reads at most `max_bytes` of the response's body. Also returns whether that is the complete body.
+async fn collect(
+    link: &mut Link,
+    response: Response<Incoming>,
+    max_bytes: usize,
+) -> Result<(ReceiverResponse, bool), Failure> {
+    let (head, mut body) = response.into_parts();
+    let mut response =
+        ReceiverResponse { status: head.status.as_u16(), headers: head.headers, ..ReceiverResponse::default() };
+    let result = link
         .while_driven(async {
             while let Some(frame) = body.frame().await {
                 let Ok(data) = frame?.into_data() else { continue };
-                let room = most - answer.body.len();
-                answer.body.extend_from_slice(&data[..data.len().min(room)]);
-                if data.len() > room {
-                    answer.cut = true;
+                let bytes_left = max_bytes - response.body.len();
+                response.body.extend_from_slice(&data[..data.len().min(bytes_left)]);
+                if data.len() > bytes_left {
+                    response.cut = true;
                     return Ok(false);
                 }
             }
             Ok::<_, hyper::Error>(true)
         })
         .await;
-    // The status has come: a body that breaks off afterwards changes nothing of it.
-    let whole = whole.unwrap_or_else(|_| {
-        answer.cut = true;
+    // An incomplete body is not a failure of the delivery: the status is already known.
+    let is_complete = result.unwrap_or_else(|_| {
+        response.cut = true;
         false
     });
-    Ok((answer, whole))
+    Ok((response, is_complete))
 }
 
-fn broken(error: &hyper::Error) -> Failure {
+fn invalid_response(error: &hyper::Error) -> Failure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Failure::new(FailureClass::Http, format!("the receiver gave no proper answer: {error}{cause}"))
+    Failure::new(FailureClass::Http, format!("no valid HTTP response from the receiver: {error}{cause}"))
 }
 
 #[cfg(test)]

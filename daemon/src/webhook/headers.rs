@@ -4,7 +4,7 @@ use farrier_proto::store::Hook;
 use http::header::{HeaderName, HeaderValue};
 
 use super::{
-    request::{ACCEPT, AGENT, ATTEMPTS, CONTENT_TYPE, Sending},
+    request::{ACCEPT, AGENT, ATTEMPTS, AttemptContext, CONTENT_TYPE},
     sign,
 };
 use crate::model::{hook_config, hook_event};
@@ -29,8 +29,8 @@ impl Header {
         Self { names, value: HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("?")) }
     }
 
-    /// Returns whether the header may be sent to another origin after a redirect. Credentials, signatures and
-    /// everything else that only the receiver may know are sent only to the hook's own scheme, host and port.
+    /// Returns whether the header may be sent to another origin after a redirect. Credentials, signatures and all
+    /// other confidential headers are sent only to the hook's own scheme, host and port.
     pub(super) fn crosses_origins(&self) -> bool {
         let harmless =
             [&DELIVERY[..], &EVENT, &EVENT_TYPE, &HOOK_ID, &TARGET_TYPE, &ATTEMPTS, &AGENT, &ACCEPT, &CONTENT_TYPE];
@@ -71,11 +71,11 @@ static STANDARD_SIGNATURE: [HeaderName; 1] = names!["webhook-signature"];
 static FAMILIES: [&[HeaderName]; 6] = [&DELIVERY, &EVENT, &EVENT_TYPE, &HOOK_ID, &TARGET_TYPE, &SIGNATURE];
 
 /// Returns the headers that every delivery has: its UUID, its event, and its hook.
-pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
-    let event = &sending.delivery.event;
+pub(super) fn identity(hook: &Hook, attempt: &AttemptContext) -> Vec<Header> {
+    let event = &attempt.delivery.event;
     let coarse = hook_event::by_name(event).and_then(|event| event.headers.first()).map_or(event.as_str(), |(_, c)| c);
     let mut all = Vec::with_capacity(16);
-    all.push(Header::plain(&DELIVERY, &sending.uuid()));
+    all.push(Header::plain(&DELIVERY, &attempt.uuid()));
     all.push(Header::plain(&EVENT, coarse));
     all.push(Header::plain(&EVENT_TYPE, event));
     all.push(Header::plain(&HOOK_ID, &hook.id.to_string()));
@@ -85,7 +85,7 @@ pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
 
 /// Returns the signatures: over `text`, the JSON of the delivery, and, if the secret has the Standard Webhooks
 /// format, over `body` as Standard Webhooks requires. Without a secret, there are no signatures.
-pub(super) fn signatures(hook: &Hook, sending: &Sending, text: &[u8], body: &[u8]) -> Vec<Header> {
+pub(super) fn signatures(hook: &Hook, attempt: &AttemptContext, text: &[u8], body: &[u8]) -> Vec<Header> {
     let mut all = Vec::new();
     if !hook.secret.is_empty() {
         let sha256 = sign::sha256(&hook.secret, text);
@@ -93,9 +93,9 @@ pub(super) fn signatures(hook: &Hook, sending: &Sending, text: &[u8], body: &[u8
         all.push(Header::plain(&HUB_SIGNATURE, &format!("sha1={}", sign::sha1(&hook.secret, text))));
         all.push(Header::plain(&HUB_SIGNATURE_256, &format!("sha256={sha256}")));
     }
-    let (id, seconds) = (sending.uuid(), sending.now_ms.div_euclid(1_000));
-    // After a rotation, the previous secret also signs for a while.
-    let old = (sending.now_ms < hook.old_secret_until_ms).then_some(&hook.old_secret);
+    let (id, seconds) = (attempt.uuid(), attempt.now_ms.div_euclid(1_000));
+    // For a limited time after a rotation, the delivery is also signed with the previous secret.
+    let old = (attempt.now_ms < hook.old_secret_until_ms).then_some(&hook.old_secret);
     let secrets = [&hook.secret].into_iter().chain(old);
     let standard: Vec<String> = secrets.filter_map(|secret| sign::standard(secret, &id, seconds, body)).collect();
     if !standard.is_empty() {

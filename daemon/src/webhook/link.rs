@@ -21,7 +21,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use tower::ServiceExt as _;
 
-use super::{client::Failure, wire::Wire};
+use super::{client::Failure, receiver_stream::ReceiverStream};
 use crate::model::delivery_failure::FailureClass;
 
 /// Time limit for connecting to each of several addresses of the same family.
@@ -44,15 +44,15 @@ pub struct Link {
     pub(super) used: bool,
 }
 
-type Driver = Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>;
+type Driver = Pin<Box<Connection<TokioIo<ReceiverStream>, Full<Bytes>>>>;
 
 impl Link {
     /// Performs the HTTP handshake on an open stream.
-    pub(super) async fn open(wire: Wire, key: String) -> Result<Self, Failure> {
+    pub(super) async fn open(stream: ReceiverStream, key: String) -> Result<Self, Failure> {
         let (sender, connection) = Builder::new()
             .title_case_headers(true)
             .max_buf_size(HEAD_MAX)
-            .handshake(TokioIo::new(wire))
+            .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| Failure::new(FailureClass::Connect, format!("the connection failed: {error}")))?;
         Ok(Self { key, sender, connection: Some(Box::pin(connection)), used: false })
@@ -144,22 +144,26 @@ pub(super) async fn tunnel(
     let credentials = authorization.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
     let head = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{credentials}\r\n");
     stream.write_all(head.as_bytes()).await.map_err(|error| failed(error.to_string()))?;
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        if answer.len() == CONNECT_HEAD_MAX {
+    let mut response = Vec::new();
+    while !response.ends_with(b"\r\n\r\n") {
+        if response.len() == CONNECT_HEAD_MAX {
             return Err(failed("its response is too long".to_owned()));
         }
         // One byte at a time, because the bytes after the head belong to the tunnel.
-        answer.push(stream.read_u8().await.map_err(|error| failed(error.to_string()))?);
+        response.push(stream.read_u8().await.map_err(|error| failed(error.to_string()))?);
     }
-    let line = String::from_utf8_lossy(answer.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
+    let line = String::from_utf8_lossy(response.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     if line.split(' ').nth(1) == Some("200") { Ok(stream) } else { Err(failed(line)) }
 }
 
 /// Performs the TLS handshake on a connection to `host`.
-pub(super) async fn secure(stream: TcpStream, host: &str, config: Arc<ClientConfig>) -> Result<Wire, Failure> {
+pub(super) async fn secure(
+    stream: TcpStream,
+    host: &str,
+    config: Arc<ClientConfig>,
+) -> Result<ReceiverStream, Failure> {
     let failed = |text: String| Failure::new(FailureClass::Tls, format!("the secure connection failed: {text}"));
     let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(error.to_string()))?;
     let secured = TlsConnector::from(config).connect(name, stream).await;
-    secured.map(Wire::secure).map_err(|error| failed(error.to_string()))
+    secured.map(ReceiverStream::secure).map_err(|error| failed(error.to_string()))
 }

@@ -11,16 +11,16 @@ mod headers;
 mod link;
 mod mask;
 pub mod push;
+mod receiver_stream;
 pub mod request;
 mod sign;
 pub mod tls;
-mod wire;
 
 pub use self::{
     address::Refusal,
-    client::{Answer, Client, Failure, Limits, TargetProblem},
+    client::{Client, Failure, Limits, ReceiverResponse, TargetProblem},
     headers::{Header, names_of},
     link::Link,
     mask::Mask,
-    request::{Outgoing, Sending, Unsendable},
+    request::{AttemptContext, BuildError, WebhookRequest},
 };

@@ -11,7 +11,7 @@ use crate::git::read::{
 
 /// The data of a push, read from git.
 #[derive(Clone, Debug, Default)]
-pub struct Pushed {
+pub struct PushDetails {
     /// The new commits, newest first, with the changes of each.
     pub commits: Vec<(CommitObject, Option<Changes>)>,
     /// Total number of new commits.
@@ -24,50 +24,56 @@ pub struct Pushed {
 
 /// Limits of a payload.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// Most paths of one commit.
+pub struct PayloadLimits {
+    /// Maximum number of paths per commit.
     pub files: usize,
-    /// Size of the payload, bytes.
+    /// Maximum size of the payload, bytes.
     pub bytes: usize,
 }
 
 /// Finds accounts by email address.
-pub trait People {
+pub trait AccountNames {
     /// Returns the name of the account with this address; empty if there is none.
     fn name(&self, email: &str) -> &str;
 }
 
-/// Adds commits to `event`, the JSON of a push, up to `bounds`. `root` is the base URL of the daemon.
-pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl People, root: &str, bounds: Bounds) {
+/// Adds commits to `event`, the JSON of a push, up to `limits`. `root` is the base URL of the daemon.
+pub fn fill(
+    event: &mut Map<String, Value>,
+    details: &PushDetails,
+    accounts: &impl AccountNames,
+    root: &str,
+    limits: PayloadLimits,
+) {
     let html = event.get("repository").and_then(|r| r["html_url"].as_str()).unwrap_or_default().to_owned();
     let mut cut = false;
-    let mut shown = |(commit, changes): &(CommitObject, Option<Changes>)| {
-        let (value, all) = commit_json(commit, changes.as_ref(), people, &html, bounds.files);
-        cut |= !all;
+    let mut to_json = |(commit, changes): &(CommitObject, Option<Changes>)| {
+        let (value, complete) = commit_json(commit, changes.as_ref(), accounts, &html, limits.files);
+        cut |= !complete;
         value
     };
-    let commits: Vec<Value> = pushed.commits.iter().map(&mut shown).collect();
-    let head = pushed.head.as_ref().map_or(Value::Null, &mut shown);
-    let compare = match &pushed.compared {
+    let commits: Vec<Value> = details.commits.iter().map(&mut to_json).collect();
+    let head = details.head.as_ref().map_or(Value::Null, &mut to_json);
+    let compare = match &details.compared {
         Some((from, to)) => format!("{html}/compare/{from}...{to}"),
         None => format!("{root}/"),
     };
     event.insert("compare_url".into(), compare.into());
-    event.insert("total_commits".into(), pushed.total.into());
+    event.insert("total_commits".into(), details.total.into());
     event.insert("head_commit".into(), head);
-    let rest = serde_json::to_vec(event).map_or(0, |bytes| bytes.len());
-    let mut room = bounds.bytes.saturating_sub(rest);
-    let mut kept = Vec::with_capacity(commits.len());
+    let other_bytes = serde_json::to_vec(event).map_or(0, |bytes| bytes.len());
+    let mut bytes_left = limits.bytes.saturating_sub(other_bytes);
+    let mut complete_commits = Vec::with_capacity(commits.len());
     for commit in commits {
         let size = commit.to_string().len() + 1;
-        if size > room {
+        if size > bytes_left {
             cut = true;
             break;
         }
-        room -= size;
-        kept.push(commit);
+        bytes_left -= size;
+        complete_commits.push(commit);
     }
-    event.insert("commits".into(), kept.into());
+    event.insert("commits".into(), complete_commits.into());
     if cut {
         event.insert("truncated".into(), true.into());
     }
@@ -77,12 +83,11 @@ pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl Peopl
 pub fn commit_json(
     commit: &CommitObject,
     changes: Option<&Changes>,
-    people: &impl People,
+    accounts: &impl AccountNames,
     html: &str,
     files: usize,
 ) -> (Value, bool) {
-    let person =
-        |person: &Person| json!({ "name": person.name, "email": person.email, "username": people.name(&person.email) });
+    let person = |person: &Person| json!({ "name": person.name, "email": person.email, "username": accounts.name(&person.email) });
     let (mut added, mut removed, mut modified) = (Vec::new(), Vec::new(), Vec::new());
     let all = changes.map(|changes| changes.files.as_slice()).unwrap_or_default();
     for (path, letter) in all.iter().take(files) {
@@ -99,7 +104,7 @@ pub fn commit_json(
         "author": person(&commit.author),
         "committer": person(&commit.committer),
         "verification": null,
-        "timestamp": own_time(&commit.author),
+        "timestamp": local_time(&commit.author),
         "added": added,
         "removed": removed,
         "modified": modified,
@@ -107,8 +112,8 @@ pub fn commit_json(
     (value, all.len() <= files)
 }
 
-/// Formats a time as RFC 3339 with the offset of the author or committer, whole seconds.
-fn own_time(person: &Person) -> String {
+/// Formats a time as RFC 3339 with the offset of the author or committer, in whole seconds.
+fn local_time(person: &Person) -> String {
     let offset = tz::Offset::from_seconds(person.offset_minutes.saturating_mul(60)).unwrap_or(tz::Offset::UTC);
     let instant = Timestamp::from_second(person.seconds).unwrap_or(Timestamp::UNIX_EPOCH);
     if offset == tz::Offset::UTC {
@@ -133,7 +138,7 @@ mod tests {
 
     struct Ann;
 
-    impl People for Ann {
+    impl AccountNames for Ann {
         fn name(&self, email: &str) -> &str {
             if email == "ann@x" { "ann" } else { "" }
         }
@@ -146,21 +151,21 @@ mod tests {
         (commit, Some(Changes { files, ..Changes::default() }))
     }
 
-    fn filled(pushed: &Pushed, bounds: Bounds) -> Value {
+    fn filled(details: &PushDetails, limits: PayloadLimits) -> Value {
         let mut event = object(br#"{"ref":"refs/heads/main","repository":{"html_url":"http://h/o/r"}}"#).expect("JSON");
-        fill(&mut event, pushed, &Ann, "http://h", bounds);
+        fill(&mut event, details, &Ann, "http://h", limits);
         Value::Object(event)
     }
 
     #[test]
     fn a_push_event_lists_complete_commits_and_the_total_count() {
-        let pushed = Pushed {
+        let details = PushDetails {
             commits: vec![commit("b", 4), commit("a", 0)],
             total: 60,
             head: Some(commit("b", 4)),
             compared: Some(("x".into(), "b".into())),
         };
-        let event = filled(&pushed, Bounds { files: 9, bytes: 1 << 20 });
+        let event = filled(&details, PayloadLimits { files: 9, bytes: 1 << 20 });
         assert_eq!(
             (&event["total_commits"], &event["compare_url"]),
             (&60.into(), &"http://h/o/r/compare/x...b".into())
@@ -178,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_payload_that_is_too_large_is_truncated_and_marked() {
-        let pushed = Pushed { commits: vec![commit("b", 2), commit("a", 2)], total: 2, ..Pushed::default() };
-        let event = filled(&pushed, Bounds { files: 1, bytes: 1 << 20 });
+        let details = PushDetails { commits: vec![commit("b", 2), commit("a", 2)], total: 2, ..PushDetails::default() };
+        let event = filled(&details, PayloadLimits { files: 1, bytes: 1 << 20 });
         assert_eq!((&event["commits"][0]["removed"], &event["truncated"]), (&json!([]), &true.into()));
-        let event = filled(&pushed, Bounds { files: 9, bytes: 500 });
+        let event = filled(&details, PayloadLimits { files: 9, bytes: 500 });
         assert_eq!((event["commits"].as_array().map(Vec::len), &event["truncated"]), (Some(1), &true.into()));
         assert_eq!((&event["total_commits"], &event["compare_url"]), (&2.into(), &"http://h/".into()));
     }

@@ -28,18 +28,18 @@ pub(super) static ACCEPT: [HeaderName; 1] = [header::ACCEPT];
 pub(super) static AUTHORIZATION: [HeaderName; 1] = [header::AUTHORIZATION];
 pub(super) static CONTENT_TYPE: [HeaderName; 1] = [header::CONTENT_TYPE];
 
-/// An attempt to be sent.
+/// The delivery and the number of an attempt, as input for its request.
 #[derive(Clone, Copy, Debug)]
-pub struct Sending<'a> {
+pub struct AttemptContext<'a> {
     /// The delivery.
     pub delivery: &'a Delivery,
     /// Number of the attempt, from 1.
-    pub attempt: u32,
+    pub number: u32,
     /// The current time.
     pub now_ms: Millis,
 }
 
-impl Sending<'_> {
+impl AttemptContext<'_> {
     /// Returns the UUID that all attempts of the delivery share.
     pub(super) fn uuid(&self) -> String {
         uuid_text(&self.delivery.uuid)
@@ -53,7 +53,7 @@ pub fn uuid_text(bytes: &[u8]) -> String {
 
 /// A request to a receiver.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct WebhookRequest {
     /// The method.
     pub method: Method,
     /// The URL.
@@ -68,50 +68,50 @@ pub struct Outgoing {
 
 /// Why no request can be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unsendable {
-    /// Receivers of this type do not get this event.
-    Unwanted,
+pub enum BuildError {
+    /// The hook type has no message for this event.
+    EventNotSupported,
     /// The settings of the hook or the event are not valid.
     Invalid(String),
 }
 
-/// Builds the request of an attempt. `json` is the event as native hooks get it.
-pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
+/// Builds the request of an attempt. `json` is the payload for native hooks.
+pub fn build(hook: &Hook, attempt: &AttemptContext, json: &Bytes) -> Result<WebhookRequest, BuildError> {
     let kind = hook_config::by_name(&hook.r#type);
-    let mut outgoing = match kind {
-        Some(kind) if kind.native => native(hook, sending, json)?,
-        Some(_) => chat::message(hook, sending, json)?,
-        None => return Err(Unsendable::Invalid(format!("the type {:?} is unknown", hook.r#type))),
+    let mut request = match kind {
+        Some(kind) if kind.native => native(hook, attempt, json)?,
+        Some(_) => chat::message(hook, attempt, json)?,
+        None => return Err(BuildError::Invalid(format!("the type {:?} is unknown", hook.r#type))),
     };
-    outgoing.headers.push(Header::plain(&ATTEMPTS, &sending.attempt.to_string()));
-    outgoing.headers.push(Header::plain(&AGENT, USER_AGENT));
-    outgoing.headers.push(Header::plain(&ACCEPT, "*/*"));
-    if !hook.authorization.is_empty() && !outgoing.headers.iter().any(|header| header.is(&header::AUTHORIZATION)) {
-        outgoing.headers.push(authorization(&hook.authorization)?);
+    request.headers.push(Header::plain(&ATTEMPTS, &attempt.number.to_string()));
+    request.headers.push(Header::plain(&AGENT, USER_AGENT));
+    request.headers.push(Header::plain(&ACCEPT, "*/*"));
+    if !hook.authorization.is_empty() && !request.headers.iter().any(|header| header.is(&header::AUTHORIZATION)) {
+        request.headers.push(authorization(&hook.authorization)?);
     }
-    Ok(outgoing)
+    Ok(request)
 }
 
 /// Builds the `Authorization` header.
-pub(super) fn authorization(text: &str) -> Result<Header, Unsendable> {
-    let odd = || Unsendable::Invalid("the authorization cannot be the value of a header".to_owned());
-    Header::checked(&AUTHORIZATION, text).ok_or_else(odd)
+pub(super) fn authorization(text: &str) -> Result<Header, BuildError> {
+    let invalid = || BuildError::Invalid("the authorization is not valid as the value of a header".to_owned());
+    Header::checked(&AUTHORIZATION, text).ok_or_else(invalid)
 }
 
-fn native(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
-    let kind = body_kind(hook, sending);
+fn native(hook: &Hook, attempt: &AttemptContext, json: &Bytes) -> Result<WebhookRequest, BuildError> {
+    let kind = body_kind(hook, attempt);
     let (text, body) = native_body(kind, json);
     let content_type = if hook.form { "application/x-www-form-urlencoded" } else { "application/json" };
-    let mut headers = headers::identity(hook, sending);
-    headers.extend(headers::signatures(hook, sending, &text, &body));
+    let mut headers = headers::identity(hook, attempt);
+    headers.extend(headers::signatures(hook, attempt, &text, &body));
     headers.push(Header::plain(&CONTENT_TYPE, content_type));
-    Ok(Outgoing { method: Method::POST, url: address(&hook.url)?, headers, body, kind })
+    Ok(WebhookRequest { method: Method::POST, url: address(&hook.url)?, headers, body, kind })
 }
 
 /// Returns how the body of a native delivery is built. Receivers of the type `gitea` get short names of created
 /// and deleted refs; all others get full names, as in the event.
-fn body_kind(hook: &Hook, sending: &Sending) -> RequestBody {
-    let short = hook.r#type == "gitea" && matches!(sending.delivery.event.as_str(), "create" | "delete");
+fn body_kind(hook: &Hook, attempt: &AttemptContext) -> RequestBody {
+    let short = hook.r#type == "gitea" && matches!(attempt.delivery.event.as_str(), "create" | "delete");
     match (hook.form, short) {
         (false, false) => RequestBody::Json,
         (false, true) => RequestBody::ShortRef,
@@ -150,8 +150,8 @@ pub(super) fn short_ref(name: &str) -> &str {
 }
 
 /// Parses the URL of a receiver, which was validated when the hook was saved.
-pub(super) fn address(text: &str) -> Result<Url, Unsendable> {
-    Url::parse(text).map_err(|error| Unsendable::Invalid(format!("the address cannot be used: {error}")))
+pub(super) fn address(text: &str) -> Result<Url, BuildError> {
+    Url::parse(text).map_err(|error| BuildError::Invalid(format!("the URL is not valid: {error}")))
 }
 
 #[cfg(test)]
@@ -171,15 +171,15 @@ mod tests {
         }
     }
 
-    fn built(hook: &Hook, event: &str) -> Outgoing {
+    fn built(hook: &Hook, event: &str) -> WebhookRequest {
         let delivery = Delivery { uuid: vec![0x11; 16], event: event.into(), ..Delivery::default() };
-        let sending = Sending { delivery: &delivery, attempt: 2, now_ms: 1_700_000_000_500 };
-        build(hook, &sending, &Bytes::from_static(BODY)).expect("a request")
+        let attempt = AttemptContext { delivery: &delivery, number: 2, now_ms: 1_700_000_000_500 };
+        build(hook, &attempt, &Bytes::from_static(BODY)).expect("a request")
     }
 
-    fn value<'a>(outgoing: &'a Outgoing, name: &str) -> Option<&'a str> {
-        let known = outgoing.headers.iter().find(|header| header.names.iter().any(|known| known.as_str() == name));
-        known.map(|header| header.value.to_str().expect("text"))
+    fn value<'a>(request: &'a WebhookRequest, name: &str) -> Option<&'a str> {
+        let header = request.headers.iter().find(|header| header.names.iter().any(|other| other.as_str() == name));
+        header.map(|header| header.value.to_str().expect("text"))
     }
 
     #[test]

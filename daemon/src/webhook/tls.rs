@@ -34,17 +34,17 @@ impl SystemTrust {
         if !trust.ca_pem.is_empty() {
             return with_roots(authorities(&trust.ca_pem)?).map(Arc::new);
         }
-        if let Some(known) = self.0.get() {
-            return Ok(Arc::clone(known));
+        if let Some(config) = self.0.get() {
+            return Ok(Arc::clone(config));
         }
-        let found = rustls_native_certs::load_native_certs();
+        let native = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(found.certs);
+        roots.add_parsable_certificates(native.certs);
         if roots.is_empty() {
-            return Err("the system has no certificates of authorities".to_owned());
+            return Err("the system has no certificate authorities".to_owned());
         }
-        let made = Arc::new(with_roots(roots)?);
-        Ok(Arc::clone(self.0.get_or_init(|| made)))
+        let config = Arc::new(with_roots(roots)?);
+        Ok(Arc::clone(self.0.get_or_init(|| config)))
     }
 }
 
@@ -61,28 +61,28 @@ fn authorities(pem: &str) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
         let certificate = certificate.map_err(|error| format!("ca_pem cannot be read: {error}"))?;
-        roots.add(certificate).map_err(|error| format!("ca_pem holds a certificate that cannot be used: {error}"))?;
+        roots.add(certificate).map_err(|error| format!("ca_pem contains a certificate that is not valid: {error}"))?;
     }
-    if roots.is_empty() { Err("ca_pem holds no certificate".to_owned()) } else { Ok(roots) }
+    if roots.is_empty() { Err("ca_pem contains no certificate".to_owned()) } else { Ok(roots) }
 }
 
 fn pinned(fingerprint: &str) -> Result<ClientConfig, String> {
     let digits: String = fingerprint.chars().filter(|c| !matches!(c, ':' | ' ')).collect();
-    let mut wanted = [0; 32];
-    hex::decode_to_slice(&digits, &mut wanted)
+    let mut expected = [0; 32];
+    hex::decode_to_slice(&digits, &mut expected)
         .map_err(|_| "the pinned fingerprint must be the 64 digits of a SHA-256".to_owned())?;
-    let verifier = Arc::new(Pinned { wanted, provider: ring::default_provider() });
+    let verifier = Arc::new(PinnedCertificate { expected, provider: ring::default_provider() });
     Ok(builder()?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
 /// Accepts one certificate regardless of its issuer and its name.
 #[derive(Debug)]
-struct Pinned {
-    wanted: [u8; 32],
+struct PinnedCertificate {
+    expected: [u8; 32],
     provider: CryptoProvider,
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedCertificate {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -91,10 +91,10 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if secret::equal(&secret::sha256(end_entity), &self.wanted) {
+        if secret::equal(&secret::sha256(end_entity), &self.expected) {
             Ok(ServerCertVerified::assertion())
         } else {
-            Err(Error::General("the receiver has another certificate than the pinned one".into()))
+            Err(Error::General("the receiver's certificate is not the pinned one".into()))
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn invalid_trust_settings_are_reported() {
         let system = SystemTrust::default();
         let trust = |ca_pem: &str, fingerprint: &str| Trust { ca_pem: ca_pem.into(), fingerprint: fingerprint.into() };
-        assert_eq!(system.config(&trust("x", "")).expect_err("no PEM"), "ca_pem holds no certificate");
+        assert_eq!(system.config(&trust("x", "")).expect_err("no PEM"), "ca_pem contains no certificate");
         assert!(system.config(&trust("", "ab:cd")).expect_err("too short").contains("64 digits"));
         assert!(system.config(&trust("", &"AB:".repeat(32))).is_ok());
     }

@@ -45,7 +45,7 @@ pub(super) fn delivery(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, Sto
     let mut all = vec![entry(keys::hook_delivery(row.hook_id, row.id), &Reference::default())];
     let is_failed = match row.state() {
         DeliveryState::Failed => true,
-        DeliveryState::Cancelled => row.error_class != CancelReason::Unwanted.as_str(),
+        DeliveryState::Cancelled => row.error_class != CancelReason::EventNotSupported.as_str(),
         _ => false,
     };
     if is_failed {

@@ -152,7 +152,7 @@ fn reason_to_disable(
         return None;
     }
     if outcome.next == NextStep::Gone {
-        return Some("the receiver answered 410: it wants no more deliveries".to_owned());
+        return Some("the receiver answered 410: it accepts no more deliveries".to_owned());
     }
     let hopeless = hook_health::is_hopeless(state, now_ms, after_ms);
     hopeless.then(|| format!("{} attempts failed in {} days without a success", state.failures, after_ms / 86_400_000))
@@ -182,7 +182,7 @@ fn set_next_step(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
         }
         NextStep::Cancel(reason) => {
             reason.as_str().clone_into(&mut row.error_class);
-            if reason != CancelReason::Unwanted {
+            if reason != CancelReason::EventNotSupported {
                 tx.put(failed, &Reference::default());
             }
             DeliveryState::Cancelled

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use self::summary::Summary;
 use super::{
     headers::Header,
-    request::{CONTENT_TYPE, Outgoing, Sending, Unsendable, address, authorization},
+    request::{AttemptContext, BuildError, CONTENT_TYPE, WebhookRequest, address, authorization},
 };
 
 /// Maximum lengths of texts in Discord, characters.
@@ -27,37 +27,37 @@ const TELEGRAM_TEXT: usize = 4_096;
 const MATRIX_BYTES: usize = 60_000;
 
 /// Builds the request that sends the event to a chat service.
-pub(super) fn message(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
+pub(super) fn message(hook: &Hook, attempt: &AttemptContext, json: &Bytes) -> Result<WebhookRequest, BuildError> {
     let event: Value = serde_json::from_slice(json)
-        .map_err(|error| Unsendable::Invalid(format!("the event's JSON cannot be read: {error}")))?;
+        .map_err(|error| BuildError::Invalid(format!("the event's JSON cannot be read: {error}")))?;
     // A push without commits: a tag or a deleted branch, for which other events are sent.
-    if sending.delivery.event == "push" && event["commits"].as_array().is_none_or(Vec::is_empty) {
-        return Err(Unsendable::Unwanted);
+    if attempt.delivery.event == "push" && event["commits"].as_array().is_none_or(Vec::is_empty) {
+        return Err(BuildError::EventNotSupported);
     }
-    let summary = Summary::of(&sending.delivery.event, &event);
+    let summary = Summary::of(&attempt.delivery.event, &event);
     let setting = |key: &str| hook.settings.get(key).map(String::as_str).unwrap_or_default();
     match hook.r#type.as_str() {
         "slack" => post(hook, &slack(&summary, &setting)),
         "discord" => post(hook, &discord(&summary, &setting)),
         "msteams" => post(hook, &msteams(&summary)),
         "telegram" => telegram(hook, &summary, &setting),
-        "matrix" => matrix(sending, &summary, &setting),
-        other => Err(Unsendable::Invalid(format!("the type {other:?} is no chat"))),
+        "matrix" => matrix(attempt, &summary, &setting),
+        other => Err(BuildError::Invalid(format!("the type {other:?} is not a chat service"))),
     }
 }
 
-fn post(hook: &Hook, body: &Value) -> Result<Outgoing, Unsendable> {
+fn post(hook: &Hook, body: &Value) -> Result<WebhookRequest, BuildError> {
     Ok(request(Method::POST, address(&hook.url)?, body))
 }
 
-fn request(method: Method, url: url::Url, body: &Value) -> Outgoing {
+fn request(method: Method, url: url::Url, body: &Value) -> WebhookRequest {
     let headers = vec![Header::plain(&CONTENT_TYPE, "application/json")];
-    Outgoing { method, url, headers, body: body.to_string().into(), kind: RequestBody::Bytes }
+    WebhookRequest { method, url, headers, body: body.to_string().into(), kind: RequestBody::Bytes }
 }
 
 fn slack<'a>(summary: &Summary, setting: &impl Fn(&str) -> &'a str) -> Value {
-    let own = setting("color");
-    let color = if own.is_empty() { format!("#{:06x}", summary.color) } else { own.to_owned() };
+    let custom = setting("color");
+    let color = if custom.is_empty() { format!("#{:06x}", summary.color) } else { custom.to_owned() };
     let link = |text: &str, url: &str| match url {
         "" => escaped(text),
         url => format!("<{url}|{}>", escaped(text)),
@@ -125,18 +125,22 @@ fn msteams(summary: &Summary) -> Value {
     })
 }
 
-fn telegram<'a>(hook: &Hook, summary: &Summary, setting: &impl Fn(&str) -> &'a str) -> Result<Outgoing, Unsendable> {
+fn telegram<'a>(
+    hook: &Hook,
+    summary: &Summary,
+    setting: &impl Fn(&str) -> &'a str,
+) -> Result<WebhookRequest, BuildError> {
     let mut url = address(&hook.url)?;
     let token = setting("bot_token");
     if !token.is_empty() {
         url.path_segments_mut()
-            .map_err(|()| Unsendable::Invalid("the address cannot be extended".into()))?
+            .map_err(|()| BuildError::Invalid("the URL cannot have a path".into()))?
             .pop_if_empty()
             .push(&format!("bot{token}"))
             .push("sendMessage");
     }
     for (name, value) in [("chat_id", setting("chat_id")), ("message_thread_id", setting("thread_id"))] {
-        if !value.is_empty() && !url.query_pairs().any(|(known, _)| known == name) {
+        if !value.is_empty() && !url.query_pairs().any(|(key, _)| key == name) {
             url.query_pairs_mut().append_pair(name, value);
         }
     }
@@ -155,14 +159,14 @@ fn telegram<'a>(hook: &Hook, summary: &Summary, setting: &impl Fn(&str) -> &'a s
 /// Builds a Matrix request. Matrix accepts a message with the same transaction id only once, so the id is derived
 /// from the UUID of the delivery.
 fn matrix<'a>(
-    sending: &Sending,
+    attempt: &AttemptContext,
     summary: &Summary,
     setting: &impl Fn(&str) -> &'a str,
-) -> Result<Outgoing, Unsendable> {
+) -> Result<WebhookRequest, BuildError> {
     let mut url = address(setting("homeserver_url"))?;
-    let transaction = BASE64.encode(Sha256::digest(&sending.delivery.uuid));
+    let transaction = BASE64.encode(Sha256::digest(&attempt.delivery.uuid));
     url.path_segments_mut()
-        .map_err(|()| Unsendable::Invalid("the homeserver's address cannot be extended".into()))?
+        .map_err(|()| BuildError::Invalid("the homeserver's URL cannot have a path".into()))?
         .pop_if_empty()
         .extend(["_matrix", "client", "v3", "rooms", setting("room_id"), "send", "m.room.message", &transaction]);
     let (mut plain, mut formatted) = (summary.title.clone(), html(&summary.title, &summary.url));
@@ -180,9 +184,9 @@ fn matrix<'a>(
         "format": "org.matrix.custom.html",
         "formatted_body": formatted,
     });
-    let mut outgoing = request(Method::PUT, url, &body);
-    outgoing.headers.push(authorization(&format!("Bearer {}", setting("access_token")))?);
-    Ok(outgoing)
+    let mut request = request(Method::PUT, url, &body);
+    request.headers.push(authorization(&format!("Bearer {}", setting("access_token")))?);
+    Ok(request)
 }
 
 fn escaped(text: &str) -> String {

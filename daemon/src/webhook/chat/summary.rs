@@ -1,4 +1,4 @@
-//! Describes an event in a few words for all chat types.
+//! Builds the short description of an event that all chat types use.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const YELLOW: u32 = 0xff_d930;
 const RED: u32 = 0xff_3232;
 const PURPLE: u32 = 0x72_89da;
 const GREY: u32 = 0x4f_545c;
-/// Most commits of a push that are listed.
+/// Maximum number of listed commits of a push.
 const COMMITS_MAX: usize = 20;
 /// Digits of an abbreviated commit id.
 const SHORT_ID: usize = 10;
@@ -83,8 +83,8 @@ impl Summary {
             let id = text(commit, "/id");
             let id = id.get(..SHORT_ID).unwrap_or(id);
             let subject = text(commit, "/message").lines().next().unwrap_or_default();
-            let text_of = format!("{id} {subject} - {}", text(commit, "/author/name"));
-            Line { text: text_of, url: text(commit, "/url").to_owned() }
+            let url = text(commit, "/url").to_owned();
+            Line { text: format!("{id} {subject} - {}", text(commit, "/author/name")), url }
         };
         let lines = commits.iter().take(COMMITS_MAX).map(line).collect();
         let title = format!("[{}:{branch}] {total} new {noun} by {}", self.repository, self.sender);

@@ -49,10 +49,10 @@ fn a_target_that_the_policy_refuses_is_reported_before_sending() {
     assert_eq!(client("external,loopback").refusal("http://127.0.0.1:1/"), None);
 }
 
-/// A client whose names lead to these addresses, one after the other.
-fn scripted(allowed: &str, answers: &[SocketAddr]) -> Client {
-    let answers = answers.iter().map(|address| vec![*address]).collect();
-    Client { names: Names::Script(std::sync::Mutex::new(answers)), ..client(allowed) }
+/// Returns a client whose resolver returns the next of `addresses` at each call.
+fn scripted(allowed: &str, addresses: &[SocketAddr]) -> Client {
+    let results = addresses.iter().map(|address| vec![*address]).collect();
+    Client { resolver: HostResolver::Script(std::sync::Mutex::new(results)), ..client(allowed) }
 }
 
 #[tokio::test]
@@ -61,11 +61,13 @@ async fn the_name_of_a_target_is_resolved_when_its_hook_is_saved() {
     let client = scripted("external", &[good, bad]);
     let check = async || client.check_target("http://ci.example.net/").await;
     assert_eq!(check().await, None);
-    let Some(TargetProblem::Refused(refusal)) = check().await else { panic!("it leads to a private address") };
+    let Some(TargetProblem::Refused(refusal)) = check().await else { panic!("the address is private") };
     assert!(refusal.detail.contains("deny 'ci.example.net(10.0.0.1:80)'"), "{refusal:?}");
     assert_eq!(refusal.allowed_hosts, "external, 10.0.0.1");
-    let unknown =
-        Client { names: Names::Script(std::sync::Mutex::new([vec![], vec![]].into())), ..self::client("external") };
+    let unknown = Client {
+        resolver: HostResolver::Script(std::sync::Mutex::new([vec![], vec![]].into())),
+        ..self::client("external")
+    };
     assert_eq!(unknown.check_target("http://ci.example.net/").await, None, "the name may resolve later");
     let Some(TargetProblem::Unresolved(reason)) = unknown.check_target("http://ci/").await else { panic!("unknown") };
     assert!(reason.contains("the host ci has no address"), "{reason}");
@@ -80,8 +82,8 @@ async fn only_the_checked_address_is_connected_to() {
     let other = TcpListener::bind(bad).await.expect("the port");
     let client = scripted("127.0.0.2/32", &[good, bad]);
     let url = Url::parse(&format!("http://ci.example.net:{}/", good.port())).expect("an address");
-    let outgoing =
-        Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
+    let request =
+        WebhookRequest { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
     let limits = Limits { timeout: Duration::from_secs(10), response_bytes: 100, follow_redirects: false };
     let trust = Trust::default();
     let serve = async {
@@ -90,44 +92,44 @@ async fn only_the_checked_address_is_connected_to() {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await.expect("written");
         length
     };
-    let (mut first, mut second) = (None, None);
-    let (answer, length) = tokio::join!(client.send(&mut first, &outgoing, &trust, limits), serve);
-    assert_eq!((answer.map(|answer| answer.status), length > 0), (Ok(200), true));
-    let rebound = client.send(&mut second, &outgoing, &trust, limits).await.map(|answer| answer.status);
+    let (mut first_link, mut second_link) = (None, None);
+    let (response, length) = tokio::join!(client.send(&mut first_link, &request, &trust, limits), serve);
+    assert_eq!((response.map(|response| response.status), length > 0), (Ok(200), true));
+    let rebound = client.send(&mut second_link, &request, &trust, limits).await.map(|response| response.status);
     assert_eq!(rebound.map_err(|failure| failure.class), Err(FailureClass::Blocked));
     let connected = tokio::time::timeout(Duration::from_millis(50), other.accept()).await;
     assert!(connected.is_err(), "the refused address is not connected to");
 }
 
-/// When a receiver answers, and what it does with the rest of the request.
+/// When a receiver responds, and what it does with the rest of the request.
 #[derive(Clone, Copy, Debug)]
-enum Early {
-    /// Before it has read anything; then it closes.
+enum EarlyResponse {
+    /// Responds before it reads anything, then closes the connection.
     AtOnce,
-    /// Behind the head; then it closes.
+    /// Responds after it has read the head, then closes the connection.
     AfterHead,
-    /// Before it has read anything; it closes its side and reads nothing.
-    Half,
-    /// Before it has read anything; then it reads on.
-    ReadsOn,
+    /// Responds before it reads anything, closes only its sending side, and reads nothing.
+    HalfClosed,
+    /// Responds before it reads anything, then reads the request.
+    ReadsRequest,
 }
 
-/// Answers each of `count` connections so.
-async fn receive(listener: TcpListener, how: Early, count: usize) {
+/// Accepts `count` connections and responds to each as `how` describes.
+async fn receive(listener: TcpListener, how: EarlyResponse, count: usize) {
     for _ in 0..count {
         let (mut stream, _) = listener.accept().await.expect("a connection");
-        if matches!(how, Early::AfterHead) {
+        if matches!(how, EarlyResponse::AfterHead) {
             let _ = stream.read(&mut [0; 512]).await.expect("a head");
         }
-        let answer = b"HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno";
-        stream.write_all(answer).await.expect("written");
+        let response = b"HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 2\r\n\r\nno";
+        stream.write_all(response).await.expect("written");
         match how {
-            Early::AtOnce | Early::AfterHead => {}
-            Early::Half => {
+            EarlyResponse::AtOnce | EarlyResponse::AfterHead => {}
+            EarlyResponse::HalfClosed => {
                 stream.shutdown().await.expect("closed");
                 tokio::time::sleep(Duration::from_millis(30)).await;
             }
-            Early::ReadsOn => {
+            EarlyResponse::ReadsRequest => {
                 let mut buffer = vec![0; 1 << 16];
                 while stream.read(&mut buffer).await.is_ok_and(|length| length > 0) {}
             }
@@ -137,19 +139,19 @@ async fn receive(listener: TcpListener, how: Early, count: usize) {
 
 #[tokio::test]
 async fn an_early_response_is_accepted() {
-    const TIMES: usize = 20;
+    const ROUNDS: usize = 20;
     let client = client("loopback");
     let limits = Limits { timeout: Duration::from_secs(10), response_bytes: 100, follow_redirects: false };
     for (how, size) in [
-        (Early::AtOnce, 10),
-        (Early::AtOnce, 8 << 20),
-        (Early::AfterHead, 8 << 20),
-        (Early::Half, 8 << 20),
-        (Early::ReadsOn, 8 << 20),
+        (EarlyResponse::AtOnce, 10),
+        (EarlyResponse::AtOnce, 8 << 20),
+        (EarlyResponse::AfterHead, 8 << 20),
+        (EarlyResponse::HalfClosed, 8 << 20),
+        (EarlyResponse::ReadsRequest, 8 << 20),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = Url::parse(&format!("http://{}/", listener.local_addr().expect("an address"))).expect("an address");
-        let outgoing = Outgoing {
+        let request = WebhookRequest {
             method: Method::POST,
             url,
             headers: Vec::new(),
@@ -157,13 +159,13 @@ async fn an_early_response_is_accepted() {
             kind: RequestBody::Json,
         };
         let sent = async {
-            for _ in 0..TIMES {
-                let answer = client.send(&mut None, &outgoing, &Trust::default(), limits).await;
-                let answer = answer.unwrap_or_else(|failure| panic!("{how:?} {size}: {failure:?}"));
-                assert_eq!((answer.status, answer.body.as_slice()), (413, &b"no"[..]), "{how:?} {size}");
+            for _ in 0..ROUNDS {
+                let response = client.send(&mut None, &request, &Trust::default(), limits).await;
+                let response = response.unwrap_or_else(|failure| panic!("{how:?} {size}: {failure:?}"));
+                assert_eq!((response.status, response.body.as_slice()), (413, &b"no"[..]), "{how:?} {size}");
             }
         };
-        tokio::join!(sent, receive(listener, how, TIMES));
+        tokio::join!(sent, receive(listener, how, ROUNDS));
     }
 }
 
@@ -191,16 +193,16 @@ impl SilentAddress {
     }
 }
 
-/// Sends a delivery to a host name with the addresses `before` and the address of a listener that answers, and returns
+/// Sends a delivery to a host name with the addresses `before` and the address of a listener that responds, and returns
 /// the head of the request that the listener received.
 async fn delivered_after(before: &[SocketAddr]) -> String {
     let good = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let mut addresses = before.to_vec();
     addresses.push(good.local_addr().expect("an address"));
-    let client = Client { names: Names::Script(std::sync::Mutex::new([addresses].into())), ..client("*") };
+    let client = Client { resolver: HostResolver::Script(std::sync::Mutex::new([addresses].into())), ..client("*") };
     let url = Url::parse("http://ci.example.net/").expect("an address");
-    let outgoing =
-        Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
+    let request =
+        WebhookRequest { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
     let limits = Limits { timeout: Duration::from_secs(60), response_bytes: 100, follow_redirects: false };
     let (mut link, trust) = (None, Trust::default());
     let serve = async {
@@ -211,9 +213,9 @@ async fn delivered_after(before: &[SocketAddr]) -> String {
         String::from_utf8_lossy(&head[..length]).into_owned()
     };
     // A failed delivery never reaches the listener, so this ends with the first error.
-    let send = async { client.send(&mut link, &outgoing, &trust, limits).await };
-    let (answer, head) = tokio::try_join!(send, async { Ok(serve.await) }).expect("one of the addresses answers");
-    assert_eq!(answer.status, 200);
+    let send = async { client.send(&mut link, &request, &trust, limits).await };
+    let (response, head) = tokio::try_join!(send, async { Ok(serve.await) }).expect("one of the addresses responds");
+    assert_eq!(response.status, 200);
     head
 }
 
@@ -234,7 +236,7 @@ async fn an_unresponsive_ipv6_address_does_not_prevent_ipv4() {
 #[tokio::test]
 async fn a_failed_connection_names_the_addresses_that_were_tried() {
     let refused: SocketAddr = "127.0.0.1:1".parse().expect("an address");
-    let failure = link::connect(vec![refused], Duration::from_secs(60)).await.map(drop).expect_err("nobody listens");
+    let failure = link::connect(vec![refused], Duration::from_secs(60)).await.map(drop).expect_err("no listener");
     assert_eq!(failure.class, FailureClass::Connect);
     assert!(failure.reason.starts_with("the connection failed: 127.0.0.1:1: "), "{}", failure.reason);
     assert!(failure.reason.contains("refused"), "{}", failure.reason);
@@ -244,11 +246,11 @@ async fn a_failed_connection_names_the_addresses_that_were_tried() {
 async fn an_address_in_the_url_is_checked_before_connecting() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = Url::parse(&format!("http://{}/", listener.local_addr().expect("an address"))).expect("an address");
-    let outgoing =
-        Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
+    let request =
+        WebhookRequest { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
     let limits = Limits { timeout: Duration::from_secs(60), response_bytes: 100, follow_redirects: false };
-    let sent = client("external").send(&mut None, &outgoing, &Trust::default(), limits).await;
-    assert_eq!(sent.map(|answer| answer.status).map_err(|failure| failure.class), Err(FailureClass::Blocked));
+    let sent = client("external").send(&mut None, &request, &Trust::default(), limits).await;
+    assert_eq!(sent.map(|response| response.status).map_err(|failure| failure.class), Err(FailureClass::Blocked));
 }
 
 #[test]

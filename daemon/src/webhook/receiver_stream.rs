@@ -16,14 +16,14 @@ use tokio::{
 use tokio_rustls::client::TlsStream;
 
 /// A plain or TLS connection.
-pub(super) struct Wire {
+pub(super) struct ReceiverStream {
     stream: Stream,
-    /// Whether anything was written. Nothing is read before, because hyper treats bytes before the request as
+    /// Whether anything was written. Nothing is read before that, because hyper treats bytes before the request as
     /// an error.
-    asked: bool,
-    reader: Option<Waker>,
+    request_started: bool,
+    pending_reader: Option<Waker>,
     /// Whether a write has failed. Further writes are discarded; the response can still be read.
-    deaf: bool,
+    write_failed: bool,
 }
 
 enum Stream {
@@ -31,33 +31,37 @@ enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Wire {
+impl ReceiverStream {
     /// Wraps a connection without TLS.
     pub(super) fn plain(stream: TcpStream) -> Self {
-        Self::over(Stream::Plain(stream))
+        Self::new(Stream::Plain(stream))
     }
 
     /// Wraps a TLS connection.
     pub(super) fn secure(stream: TlsStream<TcpStream>) -> Self {
-        Self::over(Stream::Tls(Box::new(stream)))
+        Self::new(Stream::Tls(Box::new(stream)))
     }
 
-    fn over(stream: Stream) -> Self {
-        Self { stream, asked: false, reader: None, deaf: false }
+    fn new(stream: Stream) -> Self {
+        Self { stream, request_started: false, pending_reader: None, write_failed: false }
     }
 
     /// Returns the result of `write`. If writing fails, now or earlier, returns success with `length`.
-    fn written<T>(&mut self, length: T, write: impl FnOnce(&mut Stream) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.asked = true;
-        if let Some(reader) = self.reader.take() {
-            reader.wake();
+    fn write_or_discard<T>(
+        &mut self,
+        length: T,
+        write: impl FnOnce(&mut Stream) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        self.request_started = true;
+        if let Some(pending_reader) = self.pending_reader.take() {
+            pending_reader.wake();
         }
-        if self.deaf {
+        if self.write_failed {
             return Poll::Ready(Ok(length));
         }
         match write(&mut self.stream) {
             Poll::Ready(Err(_)) => {
-                self.deaf = true;
+                self.write_failed = true;
                 Poll::Ready(Ok(length))
             }
             other => other,
@@ -74,32 +78,32 @@ macro_rules! each {
     };
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for ReceiverStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.asked {
-            self.reader = Some(context.waker().clone());
+        if !self.request_started {
+            self.pending_reader = Some(context.waker().clone());
             return Poll::Pending;
         }
         each!(&mut self.stream, stream => Pin::new(stream).poll_read(context, buffer))
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for ReceiverStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.written(bytes.len(), |stream| each!(stream, inner => Pin::new(inner).poll_write(context, bytes)))
+        self.write_or_discard(bytes.len(), |stream| each!(stream, inner => Pin::new(inner).poll_write(context, bytes)))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.deaf {
+        if self.write_failed {
             return Poll::Ready(Ok(()));
         }
         let flushed = each!(&mut self.stream, stream => Pin::new(stream).poll_flush(context));
         if let Poll::Ready(Err(_)) = flushed {
-            self.deaf = true;
+            self.write_failed = true;
             return Poll::Ready(Ok(()));
         }
         flushed
@@ -115,7 +119,10 @@ impl AsyncWrite for Wire {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let length = slices.iter().map(|slice| slice.len()).sum();
-        self.written(length, |stream| each!(stream, inner => Pin::new(inner).poll_write_vectored(context, slices)))
+        self.write_or_discard(
+            length,
+            |stream| each!(stream, inner => Pin::new(inner).poll_write_vectored(context, slices)),
+        )
     }
 
     fn is_write_vectored(&self) -> bool {
