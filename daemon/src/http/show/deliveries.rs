@@ -1,4 +1,4 @@
-//! Converts deliveries. Secrets were masked when the deliveries were recorded.
+//! Converts deliveries to API objects. Secrets were masked when the deliveries were recorded.
 
 use std::collections::BTreeMap;
 
@@ -11,50 +11,50 @@ use super::{number, time};
 use crate::{
     clock::Millis,
     http::AppState,
-    service::deliveries::{history::Detail, known::Known},
+    service::deliveries::{history::DeliveryWithAttempts, listed::ListedDelivery},
     webhook::{
         names_of,
         request::{native_body, uuid_text},
     },
 };
 
-/// Returns the id that receivers see.
+/// Returns the UUID of the delivery, which receivers get as its id.
 pub(in crate::http) fn guid(row: &Delivery) -> String {
     uuid_text(&row.uuid)
 }
 
 /// Converts a delivery for a list.
-pub(in crate::http) fn delivery(state: &AppState, known: &Known) -> api::Delivery {
-    let row = &known.row;
-    let tries = state.config.webhook.retry_schedule_secs.len() + 1;
+pub(in crate::http) fn delivery(state: &AppState, listed: &ListedDelivery) -> api::Delivery {
+    let row = &listed.row;
+    let max_attempts = state.config.webhook.retry_schedule_secs.len() + 1;
     api::Delivery {
         id: number(row.id),
         guid: guid(row),
         hook_id: number(row.hook_id),
-        delivered_at: set(row.delivered_ms),
+        delivered_at: optional_time(row.delivered_ms),
         redelivery: row.last_trigger() == DeliveryTrigger::Manual,
         duration: seconds(row.duration_ms),
         status: status(row),
         status_code: row.status_code,
         event: row.event.clone(),
         action: Some(row.action.clone()).filter(|action| !action.is_empty()),
-        repository: Some(known.repository.clone()).filter(|path| !path.is_empty()),
+        repository: Some(listed.repository.clone()).filter(|path| !path.is_empty()),
         repository_id: (row.repository_id != 0).then(|| number(row.repository_id)),
         state: state_word(row.state()).to_owned(),
         trigger: trigger_word(row.trigger()).to_owned(),
         attempts: row.attempts,
-        max_attempts: u32::try_from(tries).unwrap_or(u32::MAX),
-        next_attempt_at: set(known.due_ms),
+        max_attempts: u32::try_from(max_attempts).unwrap_or(u32::MAX),
+        next_attempt_at: optional_time(listed.due_ms),
         created_at: time(row.created_ms),
         ..api::Delivery::default()
     }
 }
 
 /// Converts a delivery with its attempts.
-pub(in crate::http) fn delivery_detail(state: &AppState, detail: &Detail) -> api::DeliveryDetail {
+pub(in crate::http) fn delivery_detail(state: &AppState, detail: &DeliveryWithAttempts) -> api::DeliveryDetail {
     let last = detail.attempts.last().cloned().unwrap_or_default();
     api::DeliveryDetail {
-        delivery: delivery(state, &detail.known),
+        delivery: delivery(state, &detail.listed),
         url: last.url.clone(),
         request: request(&last, &detail.json),
         response: api::DeliveryResponse {
@@ -69,7 +69,7 @@ pub(in crate::http) fn delivery_detail(state: &AppState, detail: &Detail) -> api
 
 /// Converts the request of `attempt`. `json` is the event's payload, from which the body is created again.
 fn request(attempt: &Attempt, json: &Bytes) -> api::DeliveryRequest {
-    let known = !json.is_empty();
+    let has_payload = !json.is_empty();
     let (text, body) = match attempt.request_body() {
         RequestBody::Unspecified => (json.clone(), None),
         RequestBody::Bytes => {
@@ -78,12 +78,12 @@ fn request(attempt: &Attempt, json: &Bytes) -> api::DeliveryRequest {
         }
         kind => {
             let (text, body) = native_body(kind, json);
-            (text, known.then_some(body))
+            (text, has_payload.then_some(body))
         }
     };
     api::DeliveryRequest {
         method: if attempt.method.is_empty() { "POST".to_owned() } else { attempt.method.clone() },
-        headers: sent(&attempt.request_headers),
+        headers: headers_with_all_names(&attempt.request_headers),
         payload: serde_json::from_slice(&text).unwrap_or_default(),
         body: body.as_ref().and_then(|body| String::from_utf8(body.to_vec()).ok()),
         body_base64: body.and_then(|body| base64_of(&body)),
@@ -113,17 +113,17 @@ fn headers(all: &[Header]) -> BTreeMap<String, String> {
 }
 
 /// Returns the request headers under all of their names.
-fn sent(all: &[Header]) -> BTreeMap<String, String> {
-    let mut named = headers(all);
+fn headers_with_all_names(all: &[Header]) -> BTreeMap<String, String> {
+    let mut by_name = headers(all);
     for header in all {
         for name in names_of(&header.name).unwrap_or_default() {
-            named.insert(name.to_string(), header.value.clone());
+            by_name.insert(name.to_string(), header.value.clone());
         }
     }
-    named
+    by_name
 }
 
-fn set(ms: Millis) -> Option<String> {
+fn optional_time(ms: Millis) -> Option<String> {
     (ms != 0).then(|| time(ms))
 }
 

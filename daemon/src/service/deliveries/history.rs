@@ -1,10 +1,10 @@
-//! Queries of deliveries, and requests to send deliveries again.
+//! Lists and reads deliveries, and queues them to be sent again.
 
 use bytes::Bytes;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hook};
 use uuid::Uuid;
 
-use super::known::{Known, known};
+use super::listed::{ListedDelivery, with_event_and_hook};
 use crate::{
     clock::Millis,
     service::{Context, Error, hooks, hooks::HookOwner},
@@ -15,9 +15,9 @@ use crate::{
 };
 
 const MISSING: Error = Error::NotFound { what: "the delivery" };
-/// Larger payloads are not returned.
+/// Maximum size of a payload that is returned, bytes.
 const SHOWN_MAX_BYTES: usize = 1 << 20;
-/// Most deliveries that one transaction queues.
+/// Maximum number of deliveries that one transaction queues.
 const RECOVER_BATCH: usize = 200;
 
 /// The hooks whose deliveries a request may access.
@@ -35,7 +35,7 @@ impl DeliveryScope {
         Ok(Self::Hook(hooks::get(read, hook_owner, id).await?.hook.id))
     }
 
-    fn holds(self, row: &Delivery) -> bool {
+    fn contains(self, row: &Delivery) -> bool {
         match self {
             Self::All => true,
             Self::Hook(id) => row.hook_id == id,
@@ -45,9 +45,9 @@ impl DeliveryScope {
 
 /// A delivery with its attempts and its payload.
 #[derive(Clone, Debug)]
-pub struct Detail {
+pub struct DeliveryWithAttempts {
     /// The delivery.
-    pub known: Known,
+    pub listed: ListedDelivery,
     /// The attempts, oldest first.
     pub attempts: Vec<Attempt>,
     /// The payload of the event; empty if it has expired or is too large.
@@ -56,23 +56,23 @@ pub struct Detail {
 
 /// A page of deliveries.
 #[derive(Clone, Debug)]
-pub struct PageOf {
+pub struct DeliveryPage {
     /// The deliveries, newest first.
-    pub rows: Vec<Known>,
-    /// Id after which the next page starts; 0: this is the last page.
+    pub rows: Vec<ListedDelivery>,
+    /// Id after which the next page starts; 0 on the last page.
     pub next: u64,
     /// Total number of deliveries, if it was counted.
     pub total: Option<u64>,
 }
 
 /// Returns a page of deliveries, newest first.
-pub async fn list(read: &impl Read, scope: DeliveryScope, mut query: DeliverySelection) -> Result<PageOf, Error> {
+pub async fn list(read: &impl Read, scope: DeliveryScope, mut query: DeliverySelection) -> Result<DeliveryPage, Error> {
     if let DeliveryScope::Hook(id) = scope {
         query.hook = Some(id);
     }
     let total = if query.before == 0 { deliveries::total(read, &query).await? } else { None };
     let (rows, next) = deliveries::page(read, &query).await?;
-    Ok(PageOf { rows: known(read, rows).await?, next, total })
+    Ok(DeliveryPage { rows: with_event_and_hook(read, rows).await?, next, total })
 }
 
 /// Finds a delivery by its UUID or id.
@@ -83,43 +83,43 @@ async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Deli
         let uuid = Uuid::parse_str(text).map_err(|_| MISSING)?;
         deliveries::by_uuid(read, *uuid.as_bytes()).await?
     };
-    row.filter(|row| scope.holds(row)).ok_or(MISSING)
+    row.filter(|row| scope.contains(row)).ok_or(MISSING)
 }
 
 /// Returns a delivery with its attempts.
-pub async fn get(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Detail, Error> {
+pub async fn get(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<DeliveryWithAttempts, Error> {
     let row = find(read, scope, text).await?;
     let attempts = deliveries::attempts(read, row.id).await?;
     let payload = deliveries::payload(read, row.event_id).await?;
     let json = payload.map(|payload| payload.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
-    Ok(Detail { known: one(read, row).await?, attempts, json })
+    Ok(DeliveryWithAttempts { listed: one(read, row).await?, attempts, json })
 }
 
-async fn one(read: &impl Read, row: Delivery) -> Result<Known, Error> {
-    known(read, vec![row]).await?.pop().ok_or(MISSING)
+async fn one(read: &impl Read, row: Delivery) -> Result<ListedDelivery, Error> {
+    with_event_and_hook(read, vec![row]).await?.pop().ok_or(MISSING)
 }
 
 /// Queues another attempt of a delivery, before all other deliveries of the hook. The attempt has the same body
 /// and UUID, and is signed with the secret that the hook has at the time of the attempt.
-pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> Result<Known, Error> {
-    let asked = context
+pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> Result<ListedDelivery, Error> {
+    let queued = context
         .store
         .write(async |tx: Tx| {
             let row = find(&tx, scope, text).await?;
             let Some(hook) = crate::store::hooks::get(&tx, row.hook_id).await? else {
-                return Err(Error::Conflict { reason: "the hook of this delivery is gone".into() });
+                return Err(Error::Conflict { reason: "the hook of this delivery was deleted".into() });
             };
             require_active(&hook)?;
             if deliveries::payload(&tx, row.event_id).await?.is_none() {
-                return Err(Error::Conflict { reason: "what this delivery said is forgotten".into() });
+                return Err(Error::Conflict { reason: "the payload of this delivery was removed".into() });
             }
             deliveries::request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
             let row = deliveries::get(&tx, row.id).await?.ok_or(MISSING)?;
             one(&tx, row).await
         })
         .await?;
-    context.outbox.urge(asked.row.hook_id);
-    Ok(asked)
+    context.outbox.urge(queued.row.hook_id);
+    Ok(queued)
 }
 
 /// Queues the deliveries of a hook that failed since `since_ms`. Returns their number.
@@ -150,8 +150,8 @@ pub async fn recoverable(read: &impl Read, scope: DeliveryScope, since_ms: Milli
         // Each step starts after the last index entry of the previous step, so the loop ends.
         let (rows, next) = deliveries::failures(read, hook, before, RECOVER_BATCH).await?;
         count += rows.iter().filter(|row| is_recovered(row, since_ms)).count();
-        let over = rows.last().is_some_and(|row| row.created_ms < since_ms);
-        match next.filter(|_| !over) {
+        let past_since = rows.last().is_some_and(|row| row.created_ms < since_ms);
+        match next.filter(|_| !past_since) {
             Some(next) => before = next,
             None => return Ok(u64::try_from(count).unwrap_or(u64::MAX)),
         }
@@ -190,6 +190,6 @@ async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Resu
         deliveries::request_attempt(tx, row, DeliveryTrigger::Manual, false);
         count += 1;
     }
-    let over = rows.last().is_some_and(|row| row.created_ms < since_ms);
-    Ok((count, next.filter(|_| !over)))
+    let past_since = rows.last().is_some_and(|row| row.created_ms < since_ms);
+    Ok((count, next.filter(|_| !past_since)))
 }

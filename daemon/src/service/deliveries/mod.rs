@@ -1,8 +1,8 @@
 //! Queries of deliveries, and the actions of operators: redeliver, recover, test, ping.
 //!
-//! Attempts are made by `delivery`.
+//! `delivery` makes the attempts.
 
 pub mod history;
-pub mod known;
+pub mod listed;
 pub mod test;
 pub mod watch;

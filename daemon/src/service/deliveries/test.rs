@@ -21,12 +21,12 @@ use crate::{
     store::{Read, Tx, deliveries, ids::IdKind, owners, repositories as rows},
 };
 
-/// Most repositories that are searched for one with a commit.
-const LOOK_MAX: usize = 100;
+/// Maximum number of repositories that are searched for a commit.
+const SEARCH_MAX: usize = 100;
 
-/// The content of a test delivery.
+/// The options of a test delivery.
 #[derive(Clone, Debug, Default)]
-pub struct With {
+pub struct TestOptions {
     /// Branch, tag or commit; empty: the default branch.
     pub revision: String,
     /// `owner/name` of the repository, for hooks that do not belong to a repository; empty for any repository
@@ -40,24 +40,22 @@ pub async fn test(
     identity: &Identity,
     hook_owner: HookOwner,
     id: u64,
-    with: &With,
+    options: &TestOptions,
 ) -> Result<Delivery, Error> {
     let snapshot = context.store.read().await?;
     let found = hooks::get(&snapshot, hook_owner, id).await?;
-    let repository = repository(&snapshot, identity, hook_owner, &with.repository).await?;
+    let repository = repository(&snapshot, identity, hook_owner, &options.repository).await?;
     let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await?;
     let owner = owner.ok_or(Error::NotFound { what: "the repository" })?;
     drop(snapshot);
-    let seen = access::AccessLevel::Owner;
-    let browse = Browse::new(
-        context,
-        repositories::FoundRepository { repository: repository.clone(), owner, access_level: seen },
-    );
+    let access_level = access::AccessLevel::Owner;
+    let found_repository = repositories::FoundRepository { repository: repository.clone(), owner, access_level };
+    let browse = Browse::new(context, found_repository);
     if browse.git.is_empty().await? {
         return Err(EMPTY);
     }
-    let commit = browse.resolve(&with.revision).await?;
-    let revision = if with.revision.is_empty() { &repository.default_branch } else { &with.revision };
+    let commit = browse.resolve(&options.revision).await?;
+    let revision = if options.revision.is_empty() { &repository.default_branch } else { &options.revision };
     let name = if revision.starts_with("refs/") { revision.clone() } else { format!("{HEADS}{revision}") };
     let change = RefChange { r#ref: name, before: commit.clone(), after: commit };
     let actor = Actor::of(identity);
@@ -68,12 +66,12 @@ pub async fn test(
 
 const EMPTY: Error = Error::NotFound { what: "a commit to test with" };
 
-/// Sends a ping, which contains the hook.
+/// Sends a ping event with the hook in its payload.
 pub async fn ping(context: &Context, identity: &Identity, hook_owner: HookOwner, id: u64) -> Result<Delivery, Error> {
     let account = access::require_account(identity)?;
     let found = hooks::get(&context.store.read().await?, hook_owner, id).await?;
     let body = json!({
-        "zen": "A hook that answers is a hook that holds.",
+        "zen": "Design for failure.",
         "hook_id": show::number(id),
         "hook": show::hook(&found.hook, &found.state, None),
         "sender": show::user(&context.root_url, &Identity::Anonymous, &account.user),
@@ -90,14 +88,14 @@ async fn insert(
     repository: u64,
     payload: &Payload,
 ) -> Result<Delivery, Error> {
-    // Takes an ID from the sequence of events, although only this hook receives it.
-    let number = context.store.next_id(IdKind::Event).await?;
-    let id = deliveries::number(number, 0);
+    // The payload is stored under an event ID, so the test takes an ID from the sequence of events.
+    let event_id = context.store.next_id(IdKind::Event).await?;
+    let id = deliveries::number(event_id, 0);
     let row = Delivery {
         id,
         uuid: deliveries::uuid(id, secret::random_bytes()).to_vec(),
         hook_id: found.hook.id,
-        event_id: number,
+        event_id,
         event: event.to_owned(),
         repository_id: repository,
         trigger: DeliveryTrigger::Test.into(),
@@ -109,7 +107,7 @@ async fn insert(
     context
         .store
         .write(async |tx: Tx| {
-            deliveries::put_initial_payload(&tx, number, payload);
+            deliveries::put_initial_payload(&tx, event_id, payload);
             deliveries::insert_urgent(&tx, &row);
             Ok::<_, Error>(())
         })
@@ -119,22 +117,26 @@ async fn insert(
 }
 
 /// Waits until a delivery has ended, at most as long as an attempt can take.
-pub async fn wait(context: &Context, scope: DeliveryScope, row: &Delivery) -> Result<super::history::Detail, Error> {
+pub async fn wait(
+    context: &Context,
+    scope: DeliveryScope,
+    row: &Delivery,
+) -> Result<super::history::DeliveryWithAttempts, Error> {
     let text = row.id.to_string();
-    let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
-    let ended = async {
+    let time_limit = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
+    let result = async {
         loop {
             // Registered before the delivery is read, so that a result that is recorded in between is not
             // missed.
             let recorded = context.results.subscribe(row.id);
             let detail = super::history::get(&context.store.read().await?, scope, &text).await?;
-            if detail.known.row.state() != DeliveryState::Pending {
+            if detail.listed.row.state() != DeliveryState::Pending {
                 return Ok::<_, Error>(detail);
             }
             recorded.wait().await;
         }
     };
-    match tokio::time::timeout(longest, ended).await {
+    match tokio::time::timeout(time_limit, result).await {
         Ok(detail) => detail,
         Err(_) => super::history::get(&context.store.read().await?, scope, &text).await,
     }
@@ -145,17 +147,17 @@ async fn repository(
     read: &impl Read,
     identity: &Identity,
     hook_owner: HookOwner,
-    named: &str,
+    path: &str,
 ) -> Result<Repository, Error> {
     const MISSING: Error = Error::NotFound { what: "the repository" };
     if hook_owner.scope() == HookScope::Repository {
         return rows::get(read, hook_owner.target()).await?.ok_or(MISSING);
     }
-    if let Some((owner, name)) = named.split_once('/') {
+    if let Some((owner, name)) = path.split_once('/') {
         let found = repositories::find(read, identity, owner, name, Action::Read).await?;
-        let holds = hook_owner.is_admin() || found.repository.owner_id == hook_owner.target();
-        return if holds { Ok(found.repository) } else { Err(MISSING) };
+        let is_in_scope = hook_owner.is_admin() || found.repository.owner_id == hook_owner.target();
+        return if is_in_scope { Ok(found.repository) } else { Err(MISSING) };
     }
-    let candidates = rows::newest(read, (!hook_owner.is_admin()).then(|| hook_owner.target()), LOOK_MAX).await?;
+    let candidates = rows::newest(read, (!hook_owner.is_admin()).then(|| hook_owner.target()), SEARCH_MAX).await?;
     candidates.into_iter().find(|row| !row.empty && !row.deleted).ok_or(EMPTY)
 }

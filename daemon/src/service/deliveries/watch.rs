@@ -9,11 +9,11 @@ use crate::{
     store::{deliveries, hooks},
 };
 
-/// Maximum count, each, of queued deliveries, requested attempts and retries.
+/// Maximum count of queued deliveries, of requested attempts, and of retries.
 pub const COUNT_MAX: u64 = 100_000;
-/// Most hooks that are read for metrics. Takes at most ten milliseconds.
+/// Maximum number of hooks that are read for metrics. Reading them takes at most ten milliseconds.
 const HOOKS_MAX: usize = 1_000;
-/// Most hooks that are read for the health check, which needs no authentication.
+/// Maximum number of hooks that are read for the health check, which needs no authentication.
 const HOOKS_MAX_FOR_HEALTH: usize = 50;
 /// A due delivery is overdue after this time. An attempt takes at most a minute, and other hooks may be served
 /// first.
@@ -21,70 +21,75 @@ const STUCK_MS: Millis = 5 * 60_000;
 
 /// Statistics of waiting deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingStats {
     /// Deliveries that wait for an attempt.
     pub pending: u64,
-    /// For how long the oldest due delivery has been due.
+    /// Time since the oldest due delivery became due.
     pub oldest_due_ms: Millis,
     /// Number of failing hooks that are only probed.
     pub probed_hooks: u64,
 }
 
 /// Returns the statistics of waiting deliveries.
-pub async fn waiting(context: &Context) -> Result<Waiting, Error> {
+pub async fn waiting(context: &Context) -> Result<WaitingStats, Error> {
     let snapshot = context.store.read().await?;
     let pending = deliveries::count_pending(&snapshot, COUNT_MAX).await?;
-    let failing = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
+    let states = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
     let failing: Vec<u64> =
-        failing.filter(|(_, state)| hook_health::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
+        states.filter(|(_, state)| hook_health::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
     let probed = hooks::many(&snapshot, &failing).await?.iter().filter(|hook| hook.active).count();
     drop(snapshot);
     let due = due(context, HOOKS_MAX).await?;
     let oldest = due.iter().map(|due| due.since_ms).min().unwrap_or(Millis::MAX);
-    Ok(Waiting { pending, oldest_due_ms: context.now_ms().saturating_sub(oldest).max(0), probed_hooks: probed as u64 })
+    Ok(WaitingStats {
+        pending,
+        oldest_due_ms: context.now_ms().saturating_sub(oldest).max(0),
+        probed_hooks: probed as u64,
+    })
 }
 
 /// Returns whether a delivery has been due for too long although nothing was sent to its receiver meanwhile.
 pub async fn stuck(context: &Context) -> Result<bool, Error> {
     let started_ms = context.serving.started_ms;
     let limit = context.now_ms().saturating_sub(STUCK_MS);
-    Ok(due(context, HOOKS_MAX_FOR_HEALTH).await?.iter().any(|due| due.nothing_since_ms(started_ms) < limit))
+    Ok(due(context, HOOKS_MAX_FOR_HEALTH).await?.iter().any(|due| due.idle_since_ms(started_ms) < limit))
 }
 
 /// A due delivery or retry.
-struct Due {
+struct DueDelivery {
     since_ms: Millis,
     /// Time of the last attempt of the same hook.
-    worked_ms: Millis,
+    last_attempt_ms: Millis,
 }
 
-impl Due {
-    fn nothing_since_ms(&self, started_ms: Millis) -> Millis {
-        self.since_ms.max(self.worked_ms).max(started_ms)
+impl DueDelivery {
+    /// Returns since when the delivery has been due while nothing was sent to its receiver.
+    fn idle_since_ms(&self, started_ms: Millis) -> Millis {
+        self.since_ms.max(self.last_attempt_ms).max(started_ms)
     }
 }
 
 /// Returns the first due deliveries in the queues of at most `hooks_max` hooks, and the first due retry.
-async fn due(context: &Context, hooks_max: usize) -> Result<Vec<Due>, Error> {
+async fn due(context: &Context, hooks_max: usize) -> Result<Vec<DueDelivery>, Error> {
     let (snapshot, now) = (context.store.read().await?, context.now_ms());
     let mut all = Vec::new();
     for row in deliveries::first_in_queues(&snapshot, hooks_max).await? {
         let state = hooks::state(&snapshot, row.hook_id).await?;
         let since = due_since(&row, &state).filter(|at| *at <= now);
-        all.extend(since.map(|since_ms| Due { since_ms, worked_ms: state.last_delivery_ms }));
+        all.extend(since.map(|since_ms| DueDelivery { since_ms, last_attempt_ms: state.last_delivery_ms }));
     }
     let retry = deliveries::next_retry_ms(&snapshot).await?.filter(|at| *at <= now);
     // The retry is not in a queue yet, so the last attempt of its hook does not matter.
-    all.extend(retry.map(|since_ms| Due { since_ms, worked_ms: 0 }));
+    all.extend(retry.map(|since_ms| DueDelivery { since_ms, last_attempt_ms: 0 }));
     Ok(all)
 }
 
 /// Returns since when the first delivery of a queue could have been sent. `None` for a redelivery, because the
 /// time of its request is not stored.
 fn due_since(row: &Delivery, state: &HookState) -> Option<Millis> {
-    let asked_again = row.attempts > 0 && row.next_attempt_ms == 0;
+    let is_redelivery = row.attempts > 0 && row.next_attempt_ms == 0;
     let since = row.created_ms.max(row.next_attempt_ms).max(hook_health::probed_at(state).unwrap_or(0));
-    (!asked_again).then_some(since)
+    (!is_redelivery).then_some(since)
 }
 
 #[cfg(test)]
@@ -94,20 +99,20 @@ mod tests {
     #[test]
     fn the_due_time_respects_retries_and_probes_and_ignores_redeliveries() {
         let fresh = Delivery { created_ms: 1_000, ..Delivery::default() };
-        let well = HookState::default();
-        assert_eq!(due_since(&fresh, &well), Some(1_000));
+        let healthy = HookState::default();
+        assert_eq!(due_since(&fresh, &healthy), Some(1_000));
         let retried = Delivery { attempts: 1, next_attempt_ms: 6_000, ..fresh.clone() };
-        assert_eq!(due_since(&retried, &well), Some(6_000));
-        let failing = HookState { failures: hook_health::DEGRADED_AFTER, last_delivery_ms: 5_000, ..well };
+        assert_eq!(due_since(&retried, &healthy), Some(6_000));
+        let failing = HookState { failures: hook_health::DEGRADED_AFTER, last_delivery_ms: 5_000, ..healthy };
         assert_eq!(due_since(&fresh, &failing), Some(5_000 + hook_health::PROBE_MS));
-        let asked_again = Delivery { attempts: 8, next_attempt_ms: 0, ..fresh };
-        assert_eq!(due_since(&asked_again, &failing), None);
+        let redelivered = Delivery { attempts: 8, next_attempt_ms: 0, ..fresh };
+        assert_eq!(due_since(&redelivered, &failing), None);
     }
 
     #[test]
     fn a_hook_with_recent_attempts_is_not_stuck() {
-        let due = Due { since_ms: 10, worked_ms: 500 };
-        assert_eq!(due.nothing_since_ms(0), 500);
-        assert_eq!(due.nothing_since_ms(900), 900, "time before the start does not count");
+        let due = DueDelivery { since_ms: 10, last_attempt_ms: 500 };
+        assert_eq!(due.idle_since_ms(0), 500);
+        assert_eq!(due.idle_since_ms(900), 900, "time before the start does not count");
     }
 }

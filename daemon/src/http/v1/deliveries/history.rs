@@ -20,7 +20,7 @@ use crate::{
     },
     service::{
         Error,
-        deliveries::history::{self, DeliveryScope, PageOf},
+        deliveries::history::{self, DeliveryPage, DeliveryScope},
     },
     store::deliveries::{DeliveryFilter, DeliverySelection},
 };
@@ -106,8 +106,8 @@ async fn list_of(
     let selection = parse_query(query)?;
     let limit = selection.limit;
     let snapshot = state.store.read().await.map_err(Error::from)?;
-    let PageOf { rows, next, total } = history::list(&snapshot, scope, selection).await?;
-    let mut response = ok(rows.iter().map(|known| show::delivery(state, known)).collect::<Vec<_>>()).into_response();
+    let DeliveryPage { rows, next, total } = history::list(&snapshot, scope, selection).await?;
+    let mut response = ok(rows.iter().map(|row| show::delivery(state, row)).collect::<Vec<_>>()).into_response();
     let headers = response.headers_mut();
     if let Some(total) = total {
         headers.insert(HeaderName::from_static("x-total-count"), total.into());

@@ -18,7 +18,7 @@ use crate::{
     },
     service::deliveries::{
         history::DeliveryScope,
-        test::{self, With},
+        test::{self, TestOptions},
     },
 };
 
@@ -41,8 +41,8 @@ pub(in crate::http) async fn test<A: HookPath>(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let value = |name| query::value(query.as_deref(), name).unwrap_or_default();
-    let with = With { revision: value("ref"), repository: value("repository") };
-    let row = test::test(&state, &request.identity, request.hook_owner, request.hook, &with).await?;
+    let options = TestOptions { revision: value("ref"), repository: value("repository") };
+    let row = test::test(&state, &request.identity, request.hook_owner, request.hook, &options).await?;
     test_response(&state, request.scope, &row, query.as_deref()).await
 }
 
