@@ -190,8 +190,9 @@ mod tests {
     #[tokio::test]
     async fn a_path_that_does_not_exist_creates_nothing() {
         let (dir, aside, _) = data();
-        let gone = aside.take(dir.path().join("artifacts/1/1"), "artifacts/1/1".into()).await.expect("nothing to do");
-        assert_eq!(gone, None);
+        let missing =
+            aside.take(dir.path().join("artifacts/1/1"), "artifacts/1/1".into()).await.expect("nothing to do");
+        assert_eq!(missing, None);
         assert!(!aside.root().exists());
     }
 }

@@ -203,14 +203,14 @@ mod tests {
     async fn carried_work_continues_when_the_caller_stops_waiting() {
         let tasks = Tasks::default();
         assert_eq!(tasks.carry(async { 7 }).await, 7);
-        let (go, gone) = oneshot::channel();
+        let (release, released) = oneshot::channel();
         let (tx, rx) = oneshot::channel();
         let carried = tasks.carry(async move {
-            gone.await.expect("sent");
+            released.await.expect("sent");
             tx.send(()).expect("the receiver waits");
         });
         assert!(tokio::time::timeout(Duration::ZERO, carried).await.is_err(), "it waits for the signal");
-        go.send(()).expect("the work waits");
+        release.send(()).expect("the work waits");
         rx.await.expect("the work ran to its end");
     }
 
@@ -219,9 +219,9 @@ mod tests {
         let stop = CancellationToken::new();
         let tasks = Tasks::new(stop.clone());
         let (tx, rx) = oneshot::channel();
-        let seen = stop.clone();
+        let stop_signal = stop.clone();
         tasks.short(async move {
-            seen.cancelled().await;
+            stop_signal.cancelled().await;
             tx.send(()).expect("the receiver waits");
         });
         stop.cancel();

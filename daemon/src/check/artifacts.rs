@@ -188,6 +188,6 @@ async fn orphan_bytes(check: &mut Check, key: UploadKey) -> Result<(), CheckErro
 pub(super) async fn is_known(store: &Store, key: UploadKey) -> Result<bool, CheckError> {
     let snapshot = store.read().await?;
     let row = rows::get(&snapshot, key.artifact).await?;
-    let live = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == key.generation));
+    let live = row.is_some_and(|row| rows::live_generations(&row).any(|generation| generation == key.generation));
     Ok(live || rows::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }

@@ -133,10 +133,10 @@ impl Pairing {
             }
         };
         let recorded = refs::all(&self.store.read().await?, row.id).await?;
-        let gone = recorded.keys().filter(|name| !found.contains_key(*name)).map(|name| (name.clone(), None));
+        let removed = recorded.keys().filter(|name| !found.contains_key(*name)).map(|name| (name.clone(), None));
         let moved = found.iter().filter(|(name, id)| recorded.get(*name) != Some(id));
         let moved = moved.map(|(name, id)| (name.clone(), Some(id.clone())));
-        let changes: Vec<(String, Option<String>)> = gone.chain(moved).collect();
+        let changes: Vec<(String, Option<String>)> = removed.chain(moved).collect();
         let has_branch = found.keys().any(|name| name.starts_with("refs/heads/"));
         // The import is done: its directory exists, although it was running when this older store was copied. The
         // daemon would remove the directory of an interrupted import.
@@ -211,7 +211,7 @@ impl Pairing {
             id,
             owner_kind: OWNER_KIND.into(),
             owner_id: ADMIN_ID,
-            description: format!("Recovered on {}: the store did not know this repository", self.aside.today()),
+            description: format!("Recovered on {}: the store had no row for this repository", self.aside.today()),
             private: true,
             listed: repositories::class(owner.visibility(), true).into(),
             default_branch: head.or_else(|| first.map(str::to_owned)).unwrap_or_else(|| "main".into()),

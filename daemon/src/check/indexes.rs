@@ -1,6 +1,6 @@
 //! Checks the store itself: index entries against rows, ids against sequences.
 
-use super::{Check, CheckError, Class, Finding, Mending};
+use super::{Check, CheckError, Class, Finding, RepairState};
 use crate::store::{check as store, ids::IdKind};
 
 /// Checks every table of the store.
@@ -21,10 +21,10 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
                     class: if found.problem.is_harmless() { Class::Waste } else { Class::Damage },
                     subject: format!("key {}", store::show(&found.key)),
                     message: found.problem.sentence().to_owned(),
-                    mending: match found.fix {
-                        Some(_) if check.options.repair => Mending::Done,
-                        Some(_) => Mending::Possible,
-                        None => Mending::None,
+                    repair: match found.fix {
+                        Some(_) if check.options.repair => RepairState::Done,
+                        Some(_) => RepairState::Possible,
+                        None => RepairState::None,
                     },
                 });
             }

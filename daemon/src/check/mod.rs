@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 pub use self::{
     decide::{Decision, DecisionReport, decide},
-    report::{CheckReport, Class, Finding, Mending, SetAsideItem},
+    report::{CheckReport, Class, Finding, RepairState, SetAsideItem},
 };
 use crate::{
     blob::{BlobError, LocalBlobs},
@@ -143,7 +143,7 @@ impl Check {
 
     /// Adds a finding that this program cannot repair, or that the daemon resolves by itself.
     fn add_finding(&mut self, class: Class, subject: impl Into<String>, message: impl Into<String>) {
-        self.report.add(Finding { class, subject: subject.into(), message: message.into(), mending: Mending::None });
+        self.report.add(Finding { class, subject: subject.into(), message: message.into(), repair: RepairState::None });
     }
 
     /// Adds a finding that `repair` repairs, and awaits `repair` if the options ask for it. An error of `repair` is
@@ -153,14 +153,14 @@ impl Check {
         (class, subject, message): (Class, String, String),
         repair: impl Future<Output = Result<T, E>>,
     ) {
-        let (mending, message) = if self.options.repair {
+        let (state, message) = if self.options.repair {
             match repair.await {
-                Ok(_) => (Mending::Done, message),
-                Err(error) => (Mending::None, format!("{message}; the repair failed: {error}")),
+                Ok(_) => (RepairState::Done, message),
+                Err(error) => (RepairState::None, format!("{message}; the repair failed: {error}")),
             }
         } else {
-            (Mending::Possible, message)
+            (RepairState::Possible, message)
         };
-        self.report.add(Finding { class, subject, message, mending });
+        self.report.add(Finding { class, subject, message, repair: state });
     }
 }

@@ -24,7 +24,7 @@ pub enum Class {
 /// Whether a finding is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mending {
+pub enum RepairState {
     /// It was repaired.
     Done,
     /// `--repair` would repair it.
@@ -43,7 +43,8 @@ pub struct Finding {
     /// What is wrong with it.
     pub message: String,
     /// Whether it is repaired.
-    pub mending: Mending,
+    #[serde(rename = "mending")]
+    pub repair: RepairState,
 }
 
 /// A directory or file in `set-aside`.
@@ -96,7 +97,7 @@ impl CheckReport {
         }
         let mut report = Self::default();
         let subject = format!("store {}", path.display());
-        report.add(Finding { class: Class::Damage, subject, message, mending: Mending::None });
+        report.add(Finding { class: Class::Damage, subject, message, repair: RepairState::None });
         report
     }
 
@@ -105,7 +106,7 @@ impl CheckReport {
         match finding.class {
             Class::Damage => {
                 self.damage += 1;
-                self.damage_left += u64::from(finding.mending != Mending::Done);
+                self.damage_left += u64::from(finding.repair != RepairState::Done);
             }
             Class::Waste => self.waste += 1,
             Class::Unfinished => self.unfinished += 1,
@@ -121,18 +122,18 @@ impl fmt::Display for CheckReport {
         if let Some(mismatch) = &self.mismatch {
             writeln!(f, "{mismatch}\n")?;
         }
-        for Finding { class, subject, message, mending } in &self.findings {
+        for Finding { class, subject, message, repair } in &self.findings {
             let class = match class {
                 Class::Damage => "damage",
                 Class::Waste => "waste",
                 Class::Unfinished => "unfinished",
             };
-            let mending = match mending {
-                Mending::Done => " (repaired)",
-                Mending::Possible => " (--repair repairs it)",
-                Mending::None => "",
+            let repair = match repair {
+                RepairState::Done => " (repaired)",
+                RepairState::Possible => " (--repair repairs it)",
+                RepairState::None => "",
             };
-            writeln!(f, "{class}: {subject}: {message}{mending}")?;
+            writeln!(f, "{class}: {subject}: {message}{repair}")?;
         }
         for SetAsideItem { path, size_bytes, since, removed_on } in &self.set_aside {
             write!(f, "set aside: {path} ({size_bytes} bytes")?;

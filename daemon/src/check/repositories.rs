@@ -112,7 +112,7 @@ async fn check_visibility(check: &mut Check, row: &Repository, subject: &str) ->
     let Some(owner) = owner else { return Ok(()) };
     let class = repositories::class(owner.visibility(), row.private);
     if row.listed() != class {
-        let about = (Class::Damage, subject.to_owned(), "its listing class does not fit its visibility".to_owned());
+        let about = (Class::Damage, subject.to_owned(), "its listing class does not match its visibility".to_owned());
         let (store, id, before) = (check.store.clone(), row.id, row);
         let relisted = store.write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.unwrap_or_else(|| before.clone());

@@ -189,15 +189,15 @@ mod tests {
         let mut bytes = list(&lines, Some(&["x=y", "z\n"]));
         let length = bytes.len();
         bytes.extend_from_slice(b"PACK");
-        let mut whole = Parser::default();
-        assert_eq!(whole.advance(&bytes), Ok(true));
-        assert_eq!(whole.read, length);
+        let mut parser = Parser::default();
+        assert_eq!(parser.advance(&bytes), Ok(true));
+        assert_eq!(parser.read, length);
         let mut pieces = Parser::default();
         for end in 0..length {
             assert_eq!(pieces.advance(&bytes[..end]), Ok(false), "{end}");
         }
         assert_eq!(pieces.advance(&bytes[..length]), Ok(true));
-        let commands = whole.finish();
+        let commands = parser.finish();
         assert_eq!(commands, pieces.finish());
         assert_eq!(commands.options, ["x=y", "z"]);
         assert!(commands.has("side-band-64k") && !commands.has("side-band"));

@@ -112,7 +112,7 @@ impl Staged {
         let call = self.call(["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
         let mut process = source.allow(call).operands([source.url()]).args(REFSPECS).stream().await?;
         let mut stderr = process.take_stderr().expect("stderr is taken once");
-        let (mut line, mut kept, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
+        let (mut line, mut stderr_text, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
         let mut measure = tokio::time::interval(MEASURE_INTERVAL);
         let mut size = 0;
         loop {
@@ -136,9 +136,9 @@ impl Staged {
                     b'\r' | b'\n' => {
                         on_progress(&cleaned(&line), size);
                         // A line that ends with a carriage return is progress, which the next line overwrites.
-                        if *byte == b'\n' && kept.len() + line.len() < ERROR_MAX_BYTES {
-                            kept.append(&mut line);
-                            kept.push(b'\n');
+                        if *byte == b'\n' && stderr_text.len() + line.len() < ERROR_MAX_BYTES {
+                            stderr_text.append(&mut line);
+                            stderr_text.push(b'\n');
                         }
                         line.clear();
                     }
@@ -147,11 +147,11 @@ impl Staged {
                 }
             }
         }
-        kept.append(&mut line);
+        stderr_text.append(&mut line);
         let exit = process.wait().await?;
         match exit.status {
             Some(0) => Ok(()),
-            status => Err(GitError::Failed { command: exit.command, status, stderr: cleaned(&kept) }),
+            status => Err(GitError::Failed { command: exit.command, status, stderr: cleaned(&stderr_text) }),
         }
     }
 

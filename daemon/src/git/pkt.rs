@@ -20,7 +20,7 @@ pub enum Packet<'a> {
 
 /// The bytes are not packet lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body is no packet line")]
+#[error("the body is not a packet line")]
 pub struct Malformed;
 
 /// Decodes the first packet of `bytes` and returns it with its length; `None` if it is incomplete.

@@ -101,8 +101,8 @@ impl GitProcess {
                 break;
             }
             let room = STDERR_MAX_BYTES - self.stderr_kept.len();
-            let kept = &buffer.filled()[..buffer.filled().len().min(room)];
-            self.stderr_kept.extend_from_slice(kept);
+            let stored = &buffer.filled()[..buffer.filled().len().min(room)];
+            self.stderr_kept.extend_from_slice(stored);
         }
         Poll::Ready(())
     }

@@ -17,7 +17,7 @@ fn git(dir: &Path) -> Git {
 async fn a_repository_is_created_gets_a_new_head_and_is_removed() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
-    git.init_bare(7, "trunk", false).await.expect("made");
+    git.init_bare(7, "trunk", false).await.expect("created");
     let head = git.run(7, ["symbolic-ref", "HEAD"], "").await.expect("a head");
     assert_eq!(&head.stdout[..], b"refs/heads/trunk\n");
     git.set_head(7, "other").await.expect("set");
@@ -35,7 +35,7 @@ async fn a_repository_is_created_gets_a_new_head_and_is_removed() {
 async fn sha256_repositories_have_long_ids() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
-    git.init_bare(1, "main", true).await.expect("made");
+    git.init_bare(1, "main", true).await.expect("created");
     let id = git.run(1, ["hash-object", "-w", "--stdin"], "x").await.expect("an id");
     assert_eq!(id.stdout.len(), 65);
 }
@@ -44,7 +44,7 @@ async fn sha256_repositories_have_long_ids() {
 async fn errors_have_distinct_kinds_and_one_line_messages() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
-    git.init_bare(1, "main", false).await.expect("made");
+    git.init_bare(1, "main", false).await.expect("created");
     let missing = git.call(1, ["rev-parse", "--verify"]).operands(["nothing\u{1b}[31m"]).run().await;
     let Err(GitError::Failed { status: Some(128), stderr, .. }) = missing else { panic!("{missing:?}") };
     assert!(!stderr.contains(['\n', '\u{1b}']), "{stderr:?}");
@@ -64,7 +64,7 @@ async fn errors_have_distinct_kinds_and_one_line_messages() {
 async fn a_timeout_kills_the_whole_process_group() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
-    git.init_bare(1, "main", false).await.expect("made");
+    git.init_bare(1, "main", false).await.expect("created");
     // A shell alias starts a child process of git. Both must be killed.
     let pid_file = dir.path().join("pid");
     let alias = format!("!echo $$ > {}; sleep 60", pid_file.display());
@@ -86,7 +86,7 @@ async fn a_timeout_kills_the_whole_process_group() {
 async fn hooks_in_the_repository_and_the_daemons_environment_are_ignored() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
-    git.init_bare(1, "main", false).await.expect("made");
+    git.init_bare(1, "main", false).await.expect("created");
     let hooks = git.directory(1).join("hooks");
     std::fs::create_dir_all(&hooks).expect("a directory");
     let hook = hooks.join("reference-transaction");
@@ -111,7 +111,7 @@ fn streaming_processes_leave_slots_for_short_commands() {
 async fn unfinished_directories_are_removed_at_the_next_start() {
     let dir = tempfile::tempdir().expect("a directory");
     let first = git(dir.path());
-    first.init_bare(3, "main", false).await.expect("made");
+    first.init_bare(3, "main", false).await.expect("created");
     for left in ["new-4-aa", "trash-5-bb"] {
         std::fs::create_dir_all(dir.path().join("repositories").join(left).join("objects")).expect("a directory");
     }

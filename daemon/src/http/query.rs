@@ -62,7 +62,8 @@ pub(super) fn time(field: &'static str, text: &str) -> Result<Millis, ApiError> 
     if let Ok(seconds) = text.parse::<i64>() {
         return Ok(seconds.saturating_mul(1_000));
     }
-    let timestamp = text.parse::<jiff::Timestamp>().map_err(|_| Error::invalid(field, "is no time in RFC 3339"))?;
+    let timestamp =
+        text.parse::<jiff::Timestamp>().map_err(|_| Error::invalid(field, "is not a time in RFC 3339 format"))?;
     Ok(timestamp.as_millisecond())
 }
 

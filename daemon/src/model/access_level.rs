@@ -1,6 +1,6 @@
 //! Access levels of repositories, and the actions that each level permits. Pure.
 
-/// What a caller wants to do with a repository.
+/// An action of a caller on a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read the repository and its content.

@@ -216,9 +216,9 @@ fn fits(parse_pattern: &[Glyph], text: &str) -> bool {
             p += 1;
         } else if parse_pattern.get(p).is_some_and(|glyph| glyph.is(text[t])) {
             (p, t) = (p + 1, t + 1);
-        } else if let Some((at, taken)) = star {
-            star = Some((at, taken + 1));
-            (p, t) = (at + 1, taken + 1);
+        } else if let Some((at, star_end)) = star {
+            star = Some((at, star_end + 1));
+            (p, t) = (at + 1, star_end + 1);
         } else {
             return false;
         }

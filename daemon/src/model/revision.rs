@@ -40,7 +40,7 @@ impl Revision {
     }
 }
 
-/// The condition under which a client wants its change applied.
+/// The condition of a client for applying its change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
     /// Any state: the client has set no condition.

@@ -35,9 +35,9 @@ impl Throttle {
     /// Returns the milliseconds until `key` may try again. `None`: it may try now.
     pub fn wait_ms(&self, key: &str, allowance: Allowance, now: Millis) -> Option<Millis> {
         let pending = self.entries.get(key)?.free_at_ms - now;
-        let over = pending - Millis::from(allowance.limit) * allowance.expire_point_ms;
+        let excess_ms = pending - Millis::from(allowance.limit) * allowance.expire_point_ms;
         // The next attempt itself needs room for one point.
-        (over + allowance.expire_point_ms > 0).then_some(over + allowance.expire_point_ms)
+        (excess_ms + allowance.expire_point_ms > 0).then_some(excess_ms + allowance.expire_point_ms)
     }
 
     /// Records wrong credentials of `key`, worth `points`.

@@ -97,7 +97,7 @@ pub(super) fn visibility(word: &str) -> Result<Visibility, Error> {
         "" | "public" => Ok(Visibility::Public),
         "limited" => Ok(Visibility::Limited),
         "private" => Ok(Visibility::Private),
-        _ => Err(Error::invalid("visibility", "is none of public, limited, private")),
+        _ => Err(Error::invalid("visibility", "must be public, limited or private")),
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn check_website(text: &str) -> Result<(), Error> {
     if text.is_empty() || url::Url::parse(text).is_ok_and(web) {
         return Ok(());
     }
-    Err(Error::invalid("website", "is no address that begins with http:// or https://"))
+    Err(Error::invalid("website", "must begin with http:// or https://"))
 }
 
 /// Returns the user `name` for an administrator. A renamed user gives [`Error::Renamed`].
@@ -143,7 +143,7 @@ pub(super) fn check_email(email: &str) -> Result<(), Error> {
             Err(Error::invalid("email", format!("is longer than {EMAIL_MAX_BYTES} bytes")))
         }
         _ if has_parts && plain => Ok(()),
-        _ => Err(Error::invalid("email", "is no e-mail address")),
+        _ => Err(Error::invalid("email", "is not an e-mail address")),
     }
 }
 

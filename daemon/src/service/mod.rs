@@ -6,6 +6,7 @@ pub mod artifacts;
 pub mod authentication;
 pub mod browse;
 pub mod ci;
+mod commit_outcome;
 mod context;
 pub mod deleted;
 pub mod deliveries;
@@ -27,7 +28,6 @@ pub mod status;
 pub mod tasks;
 pub mod templates;
 pub mod tokens;
-mod unknown;
 pub mod viewer;
 
 pub use self::{

@@ -76,7 +76,7 @@ async fn bytes_without_row(context: &Context) -> Result<(), Error> {
 async fn has_row(context: &Context, key: UploadKey) -> Result<bool, Error> {
     let snapshot = context.store.read().await?;
     let row = artifacts::get(&snapshot, key.artifact).await?;
-    let live = row.is_some_and(|row| artifacts::live_generations(&row).any(|kept| kept == key.generation));
+    let live = row.is_some_and(|row| artifacts::live_generations(&row).any(|generation| generation == key.generation));
     Ok(live || artifacts::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }
 
@@ -85,7 +85,7 @@ pub async fn sweep(context: &Context) {
     if next_due_ms(context).is_none_or(|due| due > context.now_ms()) {
         return;
     }
-    match context.set_aside.remove_over(days(context)).await {
+    match context.set_aside.remove_expired(days(context)).await {
         Ok(removed) => {
             for path in removed {
                 tracing::info!(path = %path.display(), "removed data from set-aside whose retention is over");

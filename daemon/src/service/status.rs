@@ -44,7 +44,7 @@ pub async fn health(context: &Context) -> Health {
 }
 
 async fn store(context: &Context) -> PartHealth {
-    if context.store.health().await.is_ok() { PartHealth::Pass } else { PartHealth::Fail("the store does not answer") }
+    if context.store.health().await.is_ok() { PartHealth::Pass } else { PartHealth::Fail("the store does not respond") }
 }
 
 async fn disk(context: &Context) -> PartHealth {
@@ -53,7 +53,7 @@ async fn disk(context: &Context) -> PartHealth {
             PartHealth::Fail("the disk is almost full: uploads are refused")
         }
         Ok(_) => PartHealth::Pass,
-        Err(_) => PartHealth::Fail("the disk does not answer"),
+        Err(_) => PartHealth::Fail("the disk does not respond"),
     }
 }
 
@@ -73,7 +73,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
     }
     let store = context.store.health().await?;
     let health = health(context).await;
-    // If the disk does not answer, `problems` says so.
+    // If the disk does not respond, `problems` contains that.
     let (free_bytes, total_bytes) =
         context.blobs.space().await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
     let listeners = context.serving.listeners.iter();

@@ -93,7 +93,7 @@ mod tests {
         let viewers = [&anonymous, &member, &narrow, &restricted, &admin];
         let user = |id, v: Visibility| Owner::User(User { id, visibility: v.into(), ..User::default() });
         let org = |id, v: Visibility| Owner::Org(Org { id, visibility: v.into(), ..Org::default() });
-        for (owner, seen) in [
+        for (owner, expected) in [
             (user(7, Public), "yyyny"),
             (user(7, Limited), "nynny"),
             (user(7, Private), "nnnny"),
@@ -103,7 +103,7 @@ mod tests {
             (org(31, Limited), "nynny"),
         ] {
             let got: String = viewers.iter().map(|viewer| if viewer.sees(&owner) { 'y' } else { 'n' }).collect();
-            assert_eq!(got, seen, "{owner:?}");
+            assert_eq!(got, expected, "{owner:?}");
         }
     }
 }

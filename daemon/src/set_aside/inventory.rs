@@ -95,11 +95,11 @@ impl SetAside {
 
     /// Removes the entries that are older than `days` and returns their paths. An error stops the removal, which is
     /// retried an hour later.
-    pub async fn remove_over(&self, days: u32) -> io::Result<Vec<PathBuf>> {
+    pub async fn remove_expired(&self, days: u32) -> io::Result<Vec<PathBuf>> {
         let (root, now) = (self.root.clone(), self.clock.now_ms());
         let removed = tasks::blocking(move || {
-            let over = list(&root, days)?.into_iter().filter(|item| item.removed_ms.is_some_and(|end| end <= now));
-            over.map(|item| remove(&root, &item).map(|()| item.path)).collect::<io::Result<Vec<_>>>()
+            let expired = list(&root, days)?.into_iter().filter(|item| item.removed_ms.is_some_and(|end| end <= now));
+            expired.map(|item| remove(&root, &item).map(|()| item.path)).collect::<io::Result<Vec<_>>>()
         });
         let removed = removed.await;
         let retry_ms = if removed.is_ok() { Millis::MIN } else { now.saturating_add(RETRY_MS) };
@@ -325,12 +325,12 @@ mod tests {
         assert_eq!(aside.next_removal_ms(30), Some(BEGIN_MS + 31 * DAY_MS));
 
         clock.advance_ms(31 * DAY_MS - 1);
-        assert_eq!(aside.remove_over(30).await.expect("nothing is over"), Vec::<PathBuf>::new());
+        assert_eq!(aside.remove_expired(30).await.expect("nothing has expired"), Vec::<PathBuf>::new());
         clock.advance_ms(1);
-        assert_eq!(aside.remove_over(30).await.expect("removed").len(), 5);
+        assert_eq!(aside.remove_expired(30).await.expect("removed").len(), 5);
         assert_eq!(aside.next_removal_ms(30), Some(BEGIN_MS + 33 * DAY_MS));
         clock.advance_ms(2 * DAY_MS);
-        assert_eq!(paths_of(&aside.remove_over(30).await.expect("removed")), ["2024-10-06/repositories/8.git"]);
+        assert_eq!(paths_of(&aside.remove_expired(30).await.expect("removed")), ["2024-10-06/repositories/8.git"]);
         assert!(!aside.root().join("2024-10-06").exists(), "an empty day directory is removed");
         assert_eq!(
             paths(&aside.items(30).await.expect("listed")),
@@ -353,7 +353,7 @@ mod tests {
         write(aside.root(), "2024-10-04/repositories/7.git/HEAD");
         aside.items(0).await.expect("listed");
         assert!(aside.next_removal_ms(0).is_some_and(|at| at <= BEGIN_MS));
-        assert_eq!(aside.remove_over(0).await.expect("removed").len(), 1);
+        assert_eq!(aside.remove_expired(0).await.expect("removed").len(), 1);
         assert_eq!(aside.next_removal_ms(0), None);
     }
 

@@ -7,7 +7,7 @@ use std::{path::Path, sync::Arc};
 
 use farrier_proto::store::{Collaborator, PushMark, Reference, Sequence};
 use farrierd::{
-    check::{self, CheckReport, Class, Finding, Mending, Options},
+    check::{self, CheckReport, Class, Finding, Options, RepairState},
     clock::Clock,
     config::Config,
     set_aside::SetAside,
@@ -83,8 +83,8 @@ fn finding<'a>(report: &'a CheckReport, class: Class, subject: &str, message: &s
 /// Checks that the finding is reported as repairable, that a repair reports it as repaired, and that no damage
 /// is left afterwards.
 async fn assert_repaired(config: &Config, class: Class, subject: &str, message: &str) {
-    assert_eq!(finding(&run_check(config, CHECK).await, class, subject, message).mending, Mending::Possible);
-    assert_eq!(finding(&run_check(config, REPAIR).await, class, subject, message).mending, Mending::Done);
+    assert_eq!(finding(&run_check(config, CHECK).await, class, subject, message).repair, RepairState::Possible);
+    assert_eq!(finding(&run_check(config, REPAIR).await, class, subject, message).repair, RepairState::Done);
     let after = run_check(config, CHECK).await;
     assert_eq!((after.damage, after.damage_left), (0, 0), "after {message}:\n{after}");
 }
@@ -128,7 +128,7 @@ async fn missing_and_surplus_index_entries_are_found_and_repaired() {
             // Entries that could belong to real data are reported but not deleted.
             corrupt(config, |tx| tx.put(keys::ref_tip(99, "refs/heads/x"), &to(1))).await;
             let report = run_check(config, REPAIR).await;
-            assert_eq!(finding(&report, Class::Damage, "key rf", "does not exist").mending, Mending::None);
+            assert_eq!(finding(&report, Class::Damage, "key rf", "does not exist").repair, RepairState::None);
             assert_eq!((report.damage, report.damage_left), (1, 1));
             corrupt(config, |tx| tx.delete(keys::ref_tip(99, "refs/heads/x"))).await;
             // An unreadable row does not stop the check.
@@ -157,7 +157,7 @@ async fn differences_between_repositories_and_their_directories_are_found_and_re
             })
             .await;
             let report = run_check(config, REPAIR).await;
-            assert_eq!(finding(&report, Class::Damage, "repository 1", "the repair failed").mending, Mending::None);
+            assert_eq!(finding(&report, Class::Damage, "repository 1", "the repair failed").repair, RepairState::None);
             corrupt(config, |tx| tx.delete(keys::ref_tip(1, "refs/heads/void"))).await;
             // `HEAD` must name the default branch.
             git(&["symbolic-ref", "HEAD", "refs/heads/other"]);
@@ -189,7 +189,10 @@ async fn differences_between_repositories_and_their_directories_are_found_and_re
             let report = run_check(config, CHECK).await;
             std::fs::rename(root.join("2.git"), config.data_dir.join("away")).expect("moved");
             let missing = run_check(config, REPAIR).await;
-            assert_eq!(finding(&missing, Class::Damage, "repository 2", "directory is missing").mending, Mending::None);
+            assert_eq!(
+                finding(&missing, Class::Damage, "repository 2", "directory is missing").repair,
+                RepairState::None
+            );
             std::fs::rename(config.data_dir.join("away"), root.join("2.git")).expect("moved");
             report
         })
@@ -244,8 +247,8 @@ async fn differences_between_artifacts_and_their_files_are_found_and_repaired() 
             std::fs::write(log, b"short").expect("a write");
             let report = run_check(config, REPAIR).await;
             assert_eq!(
-                finding(&report, Class::Damage, "artifact 1 (log)", "5 bytes and should have 10").mending,
-                Mending::None
+                finding(&report, Class::Damage, "artifact 1 (log)", "5 bytes and should have 10").repair,
+                RepairState::None
             );
             std::fs::remove_file(log).expect("removed");
             finding(&run_check(config, CHECK).await, Class::Damage, "artifact 1 (log)", "is missing");

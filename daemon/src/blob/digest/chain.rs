@@ -244,11 +244,11 @@ impl Chain {
     fn rewind(&mut self, count: usize) {
         self.appender = Appender::Free;
         self.states.retain(|(blocks, _)| *blocks <= count);
-        let kept = self.states.last().map_or(0, |(blocks, _)| *blocks);
+        let checked = self.states.last().map_or(0, |(blocks, _)| *blocks);
         if self.list.is_none() {
-            self.waiting.extend((kept..).zip(self.hashed[kept..].iter().copied()));
+            self.waiting.extend((checked..).zip(self.hashed[checked..].iter().copied()));
         }
-        self.hashed.truncate(kept);
+        self.hashed.truncate(checked);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Stores blocks on a local disk as `<root>/<artifact>/<generation>/<file>`, all decimal numbers.
 //!
-//! Only this module knows the paths of blocks. All system calls run on blocking threads, and a thread is held
+//! The paths of blocks are defined only in this module. All system calls run on blocking threads, and a thread is held
 //! only while it uses the disk. A slow client therefore never holds a thread.
 
 mod read;

@@ -32,7 +32,7 @@ struct Directory {
     sync: SharedSync,
     /// Whether the entries of the directory and of its parent were made durable since this process started. An
     /// earlier process may have created them and died before it synced them.
-    rooted: AtomicBool,
+    parents_synced: AtomicBool,
 }
 
 impl Syncs {
@@ -40,20 +40,20 @@ impl Syncs {
     /// them, are durable.
     pub(super) async fn key(disk: &Arc<Disk>, key: UploadKey) -> Result<(), BlobError> {
         let directory = disk.syncs.directory(key);
-        let rooted = directory.rooted.load(Ordering::Acquire);
+        let parents_synced = directory.parents_synced.load(Ordering::Acquire);
         let doing = "making durable the directory of";
-        let own = directory.sync.sync({
+        let directory_sync = directory.sync.sync({
             let disk = disk.clone();
             move || {
                 sync_directory(&disk.key(key))?;
-                if rooted { Ok(()) } else { sync_directory(&disk.artifact(key.artifact)) }
+                if parents_synced { Ok(()) } else { sync_directory(&disk.artifact(key.artifact)) }
             }
         });
-        own.await.map_err(BlobError::io(doing, key))?;
-        if !rooted {
-            let above = disk.clone();
-            disk.syncs.root.sync(move || sync_directory(&above.root)).await.map_err(BlobError::io(doing, key))?;
-            directory.rooted.store(true, Ordering::Release);
+        directory_sync.await.map_err(BlobError::io(doing, key))?;
+        if !parents_synced {
+            let root_disk = disk.clone();
+            disk.syncs.root.sync(move || sync_directory(&root_disk.root)).await.map_err(BlobError::io(doing, key))?;
+            directory.parents_synced.store(true, Ordering::Release);
         }
         Ok(())
     }

@@ -37,8 +37,8 @@ pub(in crate::http) fn background_task(task: &MigrationTask, now: Millis) -> api
         unit: unit(&progress.phase, progress.total).into(),
         bytes: number(progress.bytes),
         phases: passed.collect(),
-        millis: (ended_ms.unwrap_or(now) - task.began_ms).max(0),
-        began_at: time(task.began_ms),
+        millis: (ended_ms.unwrap_or(now) - task.started_ms).max(0),
+        began_at: time(task.started_ms),
         ended_at: ended_ms.map(time),
         error: error.into(),
     }

@@ -93,8 +93,8 @@ pub async fn list(
     let mut next = None;
     loop {
         let (rows, after) = owners::users_batch(read, next.as_deref(), BATCH).await?;
-        let kept = rows.into_iter().filter(|user| filter.matches(user));
-        found.extend(kept.map(Owner::User).filter(|owner| viewer.sees(owner)).filter_map(|owner| match owner {
+        let matching = rows.into_iter().filter(|user| filter.matches(user));
+        found.extend(matching.map(Owner::User).filter(|owner| viewer.sees(owner)).filter_map(|owner| match owner {
             Owner::User(user) => Some(user),
             Owner::Org(_) => None,
         }));

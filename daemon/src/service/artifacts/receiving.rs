@@ -84,7 +84,7 @@ mod tests {
         }
         assert_eq!(receiving.count(), 2);
         assert!(receiving.sweep_after(key(1)) && !receiving.sweep_after(key(3)));
-        assert!(!receiving.end(key(1)), "another block comes");
+        assert!(!receiving.end(key(1)), "another block is being received");
         assert!(receiving.end(key(1)));
         assert!(!receiving.end(key(2)), "no sweep waits");
         assert_eq!(receiving.count(), 0);

@@ -162,7 +162,7 @@ where
     ];
     if let Some((field, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
         discard_file(context, key, file).await;
-        return Err(Error::invalid(field, "does not fit the bytes that arrived"));
+        return Err(Error::invalid(field, "does not match the received bytes"));
     }
     Ok(written)
 }

@@ -71,7 +71,7 @@ pub async fn list(
 /// Returns the commit that `revision` resolves to.
 pub async fn get(browse: &Browse, revision: &str, changes: bool) -> Result<CommitWithChanges, Error> {
     if !rev::is_revision(revision) {
-        return Err(Error::invalid("sha", "is no name of a commit"));
+        return Err(Error::invalid("sha", "is not a valid name of a commit"));
     }
     let from = browse.resolve(revision).await?;
     load_one(browse, from, changes).await
@@ -95,7 +95,7 @@ pub async fn compare(browse: &Browse, base: &str, head: &str) -> Result<PageWith
 pub async fn note(browse: &Browse, revision: &str) -> Result<(String, CommitWithChanges), Error> {
     let missing = || Error::NotFound { what: "the note" };
     if !rev::is_revision(revision) {
-        return Err(Error::invalid("sha", "is no name of a commit"));
+        return Err(Error::invalid("sha", "is not a valid name of a commit"));
     }
     let id = browse.resolve(revision).await?;
     // git spreads many notes over directories named by the first digits of the id.

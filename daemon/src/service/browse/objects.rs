@@ -40,7 +40,7 @@ pub async fn tree(
     limit: usize,
 ) -> Result<(String, PageWithTotal<TreeEntry>), Error> {
     if !rev::is_revision(name) {
-        return Err(Error::Body { reason: "this is no name of a tree".into() });
+        return Err(Error::Body { reason: "this is not a valid name of a tree".into() });
     }
     let peel = |prefix: &str| format!("{prefix}{name}^{{tree}}");
     let names = if rev::is_full_id(name) { vec![peel("")] } else { ["refs/heads/", "refs/tags/", ""].map(peel).into() };
@@ -53,7 +53,7 @@ pub async fn tree(
 /// Returns a blob by id. Its content is `None` if it is too large for JSON.
 pub async fn blob(browse: &Browse, id: &str) -> Result<(ObjectInfo, Option<Bytes>), Error> {
     if !rev::is_id(id) {
-        return Err(Error::Body { reason: "this is no id of an object".into() });
+        return Err(Error::Body { reason: "this is not a valid id of an object".into() });
     }
     let found = browse.git.infos(&[id.to_owned()]).await?.into_iter().flatten().next();
     let info = found.filter(|info| info.kind == "blob").ok_or(Error::NotFound { what: "the blob" })?;

@@ -49,7 +49,7 @@ pub async fn get(browse: &Browse, name: &str) -> Result<NamedTag, Error> {
 /// Returns the tag object `id`.
 pub async fn annotated(browse: &Browse, id: &str) -> Result<commit::TagObject, Error> {
     if !rev::is_id(id) {
-        return Err(Error::Body { reason: "this is no id of an object".into() });
+        return Err(Error::Body { reason: "this is not a valid id of an object".into() });
     }
     let found = browse.git.tags(&[id.to_owned()]).await?;
     found.into_iter().next().ok_or(Error::NotFound { what: "the tag" })

@@ -12,7 +12,7 @@ use farrier_proto::store::{
 };
 
 pub use self::{
-    read::{EventFilter, Page, newest, next_due_ms, page, present, sweep},
+    read::{EventFilter, Page, newest, next_due_ms, page, sweep},
     sequence_tracker::SequenceTracker,
 };
 use super::Context;
@@ -27,7 +27,7 @@ use crate::{
 /// Records the events of one transaction under ids that were reserved before it.
 ///
 /// Readers of events stop at the first reserved id that is not released, because a lower id may be committed after a
-/// higher one. Dropping the recorder releases the ids, whatever the outcome of the transaction, and wakes the
+/// higher one. Dropping the recorder releases the ids, regardless of the outcome of the transaction, and wakes the
 /// dispatcher and the readers.
 pub struct EventRecorder<'a> {
     context: &'a Context,

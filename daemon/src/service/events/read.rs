@@ -15,14 +15,14 @@ use crate::{
     store::{Read, Snapshot, StoreError, Tx, events, owners, repositories},
 };
 
-/// Rows per read.
-const PIECE: usize = 256;
-/// Most rows that one page reads. A caller who may see few of them gets a short or empty page and continues
+/// Number of rows per read.
+const BATCH: usize = 256;
+/// Maximum number of rows that one page reads. A caller who may see few of them gets a short or empty page and continues
 /// with the next one.
-const PASSED_MAX: usize = 4_096;
-/// Most events that one step of the sweep removes.
+const ROWS_READ_MAX: usize = 4_096;
+/// Maximum number of events that one step of the sweep removes.
 const SWEEP_MAX: usize = 1_000;
-/// Expired events are removed together, at most once in this time.
+/// Minimum interval between removals of expired events, milliseconds.
 const SWEEP_EVERY_MS: Millis = 3_600 * 1_000;
 
 /// Which events to return.
@@ -41,14 +41,14 @@ pub struct Page {
     pub events: Vec<Event>,
     /// Id after which the next page starts.
     pub next: u64,
-    /// Whether there were more.
+    /// Whether the next page may have events.
     pub more: bool,
     /// Whether events after the start of this page have expired.
     pub gap: bool,
 }
 
-/// Returns the id of the newest settled event. A reader that starts after it gets all later events.
-pub fn present(context: &Context) -> u64 {
+/// Returns the id before the first unsettled one. A reader that starts after it gets all later events.
+fn newest_settled(context: &Context) -> u64 {
     context.events.unsettled().saturating_sub(1)
 }
 
@@ -69,26 +69,26 @@ pub async fn page(
     let snapshot = context.store.read().await?;
     let forgotten = events::forgotten(&snapshot).await?;
     let mut page = Page { next: after.max(forgotten), gap: after < forgotten, ..Page::default() };
-    let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
-    let mut passed = 0;
+    let mut visibility = VisibilityCache { identity, by_repository: HashMap::new() };
+    let mut rows_read = 0;
     loop {
-        let rows = events::after(&snapshot, page.next, PIECE).await?;
-        let whole = rows.len() == PIECE;
+        let rows = events::after(&snapshot, page.next, BATCH).await?;
+        let is_full = rows.len() == BATCH;
         for row in rows {
             if row.id >= end {
                 return Ok(page);
             }
-            if page.events.len() == limit || passed == PASSED_MAX {
+            if page.events.len() == limit || rows_read == ROWS_READ_MAX {
                 page.more = true;
                 return Ok(page);
             }
-            passed += 1;
+            rows_read += 1;
             page.next = row.id;
-            if filter.passes(&row) && visibility.is_visible(&snapshot, &row).await? {
+            if filter.matches(&row) && visibility.is_visible(&snapshot, &row).await? {
                 page.events.push(row);
             }
         }
-        if !whole {
+        if !is_full {
             return Ok(page);
         }
         tokio::task::yield_now().await;
@@ -100,27 +100,27 @@ pub async fn page(
 pub async fn newest(context: &Context, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Read before the snapshot, so that the snapshot contains all settled events.
-    let present = present(context);
+    let newest_id = newest_settled(context);
     let snapshot = context.store.read().await?;
-    let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
-    let mut page = Page { next: present, ..Page::default() };
-    let mut before = present.saturating_add(1);
-    let mut passed = 0;
+    let mut visibility = VisibilityCache { identity, by_repository: HashMap::new() };
+    let mut page = Page { next: newest_id, ..Page::default() };
+    let mut before = newest_id.saturating_add(1);
+    let mut rows_read = 0;
     // Each step reads the rows before those of the previous step.
-    while passed < PASSED_MAX {
-        let rows = events::before(&snapshot, before, PIECE).await?;
-        let whole = rows.len() == PIECE;
-        passed += rows.len();
+    while rows_read < ROWS_READ_MAX {
+        let rows = events::before(&snapshot, before, BATCH).await?;
+        let is_full = rows.len() == BATCH;
+        rows_read += rows.len();
         for row in rows {
             if page.events.len() == limit {
                 break;
             }
             before = row.id;
-            if filter.passes(&row) && visibility.is_visible(&snapshot, &row).await? {
+            if filter.matches(&row) && visibility.is_visible(&snapshot, &row).await? {
                 page.events.push(row);
             }
         }
-        if !whole || page.events.len() == limit {
+        if !is_full || page.events.len() == limit {
             break;
         }
         tokio::task::yield_now().await;
@@ -130,34 +130,35 @@ pub async fn newest(context: &Context, identity: &Identity, filter: &EventFilter
 }
 
 impl EventFilter {
-    fn passes(&self, event: &Event) -> bool {
-        self.repository.is_none_or(|wanted| event.repository_id == wanted)
+    fn matches(&self, event: &Event) -> bool {
+        self.repository.is_none_or(|repository| event.repository_id == repository)
             && (self.kinds.is_empty() || self.kinds.contains(&event.kind))
     }
 }
 
-/// Remembers for each repository of a page whether the caller may see its events.
+/// Whether the caller may see the events of each repository of a page.
 struct VisibilityCache<'a> {
     identity: &'a Identity,
-    seen: HashMap<u64, bool>,
+    by_repository: HashMap<u64, bool>,
 }
 
 impl VisibilityCache<'_> {
     async fn is_visible(&mut self, snapshot: &Snapshot, event: &Event) -> Result<bool, StoreError> {
-        if let Some(seen) = self.seen.get(&event.repository_id) {
-            return Ok(*seen);
+        if let Some(visible) = self.by_repository.get(&event.repository_id) {
+            return Ok(*visible);
         }
-        let seen = sees(snapshot, self.identity, event.repository_id).await?;
-        self.seen.insert(event.repository_id, seen);
-        Ok(seen)
+        let visible = sees(snapshot, self.identity, event.repository_id).await?;
+        self.by_repository.insert(event.repository_id, visible);
+        Ok(visible)
     }
 }
 
 /// Returns whether the caller may see the events of a repository: everyone who may read it; only administrators
 /// if it is deleted.
 async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, StoreError> {
-    let whole = identity.token().is_none_or(|token| token.repositories.is_empty() && !token.scopes.public_only());
-    if identity.is_admin() && whole {
+    let is_unrestricted =
+        identity.token().is_none_or(|token| token.repositories.is_empty() && !token.scopes.public_only());
+    if identity.is_admin() && is_unrestricted {
         return Ok(true);
     }
     let Some(row) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(false) };

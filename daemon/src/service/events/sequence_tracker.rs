@@ -92,10 +92,10 @@ mod tests {
         tracker.take(&store, 2, &mut first).await.expect("numbers");
         tracker.take(&store, 1, &mut second).await.expect("numbers");
         assert_eq!((first.as_slice(), second.as_slice()), (&[1, 2][..], &[3][..]));
-        let mut heard = tracker.listen();
+        let mut changes = tracker.listen();
         tracker.release(&second);
-        assert!(heard.has_changed().expect("open"));
-        heard.mark_unchanged();
+        assert!(changes.has_changed().expect("open"));
+        changes.mark_unchanged();
         assert_eq!(tracker.unsettled(), 1);
         tracker.release(&first);
         assert_eq!(tracker.unsettled(), 4);

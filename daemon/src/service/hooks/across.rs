@@ -108,11 +108,12 @@ pub struct HookPage {
 
 /// Returns a page of the hooks in `manageable`.
 pub async fn page(read: &impl Read, manageable: &ManageableHooks, query: &HookQuery) -> Result<HookPage, Error> {
-    let mut walk = Walk { read, manageable, query, names_by_owner: HashMap::new() };
-    if query.sort == HookSort::Id { walk.by_id().await } else { walk.sorted().await }
+    let mut reader = PageReader { read, manageable, query, names_by_owner: HashMap::new() };
+    if query.sort == HookSort::Id { reader.by_id().await } else { reader.sorted().await }
 }
 
-struct Walk<'a, R> {
+/// Reads the hooks of one page.
+struct PageReader<'a, R> {
     read: &'a R,
     manageable: &'a ManageableHooks,
     query: &'a HookQuery,
@@ -120,18 +121,18 @@ struct Walk<'a, R> {
     names_by_owner: HashMap<(i32, u64), OwnerNames>,
 }
 
-impl<R: Read> Walk<'_, R> {
+impl<R: Read> PageReader<'_, R> {
     async fn by_id(&mut self) -> Result<HookPage, Error> {
         let query = self.query;
         let mut rows =
             Rows::new(self.read, self.manageable, query.descending, query.after.as_ref().map(|at| at.id)).await?;
-        let known = if query.after.is_some() { None } else { self.known_total(&rows).await? };
-        let counts = query.after.is_none() && known.is_none();
+        let quick_total = if query.after.is_some() { None } else { self.total_without_rows(&rows).await? };
+        let must_count = query.after.is_none() && quick_total.is_none();
         let (mut page, mut rows_read, mut matching) = (HookPage::default(), 0, 0);
         loop {
             let step = rows.next(self.read).await?;
             if step.is_empty() {
-                page.total = known.or(counts.then_some(matching));
+                page.total = quick_total.or(must_count.then_some(matching));
                 return Ok(page);
             }
             rows_read += step.len();
@@ -142,16 +143,16 @@ impl<R: Read> Walk<'_, R> {
                     let names = self.names(&found.hook).await?;
                     page.hooks.push(ListedHook { found, names });
                 } else if page.next.is_none() {
-                    let at = page.hooks.last().map_or(0, |managed| managed.found.hook.id);
+                    let at = page.hooks.last().map_or(0, |last| last.found.hook.id);
                     page.next = Some(HookCursor { key: Vec::new(), id: at });
                 }
             }
-            if page.next.is_some() && !counts {
-                page.total = known;
+            if page.next.is_some() && !must_count {
+                page.total = quick_total;
                 return Ok(page);
             }
             if rows_read >= ROWS_READ_MAX {
-                page.total = known;
+                page.total = quick_total;
                 page.next = page.next.or(last.map(|id| HookCursor { key: Vec::new(), id }));
                 return Ok(page);
             }
@@ -160,19 +161,19 @@ impl<R: Read> Walk<'_, R> {
     }
 
     /// Returns the total if it can be determined without reading rows.
-    async fn known_total(&self, rows: &Rows) -> Result<Option<u64>, StoreError> {
-        let everything = self.manageable.owners.is_none() && self.manageable.scopes.len() == SCOPES;
-        if !everything || !self.query.filter.is_empty() {
+    async fn total_without_rows(&self, rows: &Rows) -> Result<Option<u64>, StoreError> {
+        let all_hooks = self.manageable.owners.is_none() && self.manageable.scopes.len() == SCOPES;
+        if !all_hooks || !self.query.filter.is_empty() {
             return Ok(None);
         }
         debug_assert!(rows.ids.is_none());
         if repositories::first_deleted_ms(self.read).await?.is_some() {
             return Ok(None);
         }
-        let most = ROWS_READ_MAX as u64;
-        let all = self.read.count(&Range::prefix(keys::hooks()), most).await?;
-        let retired = self.read.count(&keys::retired_hooks(i64::MAX), most).await?;
-        Ok((all < most).then(|| all.saturating_sub(retired)))
+        let max = ROWS_READ_MAX as u64;
+        let all = self.read.count(&Range::prefix(keys::hooks()), max).await?;
+        let retired = self.read.count(&keys::retired_hooks(i64::MAX), max).await?;
+        Ok((all < max).then(|| all.saturating_sub(retired)))
     }
 
     async fn sorted(&mut self) -> Result<HookPage, Error> {
@@ -200,9 +201,9 @@ impl<R: Read> Walk<'_, R> {
         };
         all.sort_unstable_by(order);
         let first = query.after.as_ref().map_or(0, |after| all.partition_point(|item| order(item, after).is_le()));
-        let shown = &all[first..(first + query.limit).min(all.len())];
-        let next = shown.last().filter(|_| first + shown.len() < all.len()).cloned();
-        let ids: Vec<u64> = shown.iter().map(|item| item.id).collect();
+        let page_items = &all[first..(first + query.limit).min(all.len())];
+        let next = page_items.last().filter(|_| first + page_items.len() < all.len()).cloned();
+        let ids: Vec<u64> = page_items.iter().map(|item| item.id).collect();
         let mut page = HookPage { hooks: Vec::new(), next, total: query.after.is_none().then_some(total) };
         for hook in hooks::many(self.read, &ids).await? {
             let state = hooks::state(self.read, hook.id).await?;

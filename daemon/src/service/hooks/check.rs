@@ -42,7 +42,7 @@ pub(super) fn name(text: &str) -> Result<String, Error> {
 /// Checks that the text is a valid header value.
 pub(super) fn authorization(text: &str) -> Result<(), Error> {
     let is_valid = text.len() <= AUTHORIZATION_MAX_BYTES && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_valid { Ok(()) } else { Err(Error::invalid("authorization_header", "cannot be the value of a header")) }
+    if is_valid { Ok(()) } else { Err(Error::invalid("authorization_header", "is not valid as the value of a header")) }
 }
 
 /// Reads the two lists of event names. If both are empty, returns the default events. Returns an error if no name is

@@ -222,10 +222,10 @@ mod tests {
     fn a_new_origin_does_not_get_the_secrets_of_the_old_one() {
         let before = Hook { old_secret: "zero".into(), old_secret_until_ms: 9, ..hook() };
         let secrets = |hook: Hook| (hook.secret, hook.old_secret, hook.authorization);
-        let kept = ("one".to_owned(), "zero".to_owned(), "Bearer x".to_owned());
+        let unchanged = ("one".to_owned(), "zero".to_owned(), "Bearer x".to_owned());
         for url in ["http://h/", "http://h/other", "http://h:80/?a=b", "HTTP://H/x"] {
             let same = edited(&before, serde_json::json!({ "config": { "url": url } }));
-            assert_eq!(secrets(same), kept, "{url}");
+            assert_eq!(secrets(same), unchanged, "{url}");
         }
         for url in ["https://h/", "http://h:81/", "http://elsewhere.example/", "http://h.elsewhere.example/"] {
             let moved = edited(&before, serde_json::json!({ "config": { "url": url, "secret": "" } }));

@@ -12,7 +12,7 @@ use crate::{
     show,
 };
 
-/// Makes the checks of [`begin`](super::begin) and connects to the source. Creates nothing.
+/// Runs the checks of [`begin`](super::begin) and connects to the source. Creates nothing.
 pub async fn check(
     context: &Context,
     identity: &Identity,
@@ -20,19 +20,19 @@ pub async fn check(
 ) -> Result<CheckedMigration, Error> {
     let MigrationPlan { source, signed_in, .. } = plan(context, identity, input).await?;
     let _slot = context.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
-    let survey = tokio::select! {
+    let summary = tokio::select! {
         () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
-        survey = context.git.source_summary(&source) => survey.map_err(MigrationError::Git),
+        summary = context.git.source_summary(&source) => summary.map_err(MigrationError::Git),
     };
-    let survey = survey.map_err(to_error)?;
+    let summary = summary.map_err(to_error)?;
     let space =
         context.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
-    let count = |many: usize| i64::try_from(many).unwrap_or(i64::MAX);
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     Ok(CheckedMigration {
-        branches: count(survey.branches),
-        tags: count(survey.tags),
-        head: survey.head.unwrap_or_default(),
-        object_format_name: if survey.sha256 { "sha256" } else { "sha1" }.to_owned(),
+        branches: count(summary.branches),
+        tags: count(summary.tags),
+        head: summary.head.unwrap_or_default(),
+        object_format_name: if summary.sha256 { "sha256" } else { "sha1" }.to_owned(),
         signed_in,
         free_bytes: show::number(space.free_bytes),
         max_bytes: show::number(context.config.migration.max_bytes),

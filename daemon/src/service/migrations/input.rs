@@ -25,7 +25,7 @@ pub(super) fn address(input: &MigrateRepository) -> Result<Address, Error> {
     if text.is_empty() {
         return Err(refused("Required: an address is required"));
     }
-    if text.chars().any(char::is_control) || ["%0a", "%0d", "%00"].iter().any(|bad| lower.contains(bad)) {
+    if text.chars().any(char::is_control) || ["%0a", "%0d", "%00"].iter().any(|escape| lower.contains(escape)) {
         return Err(refused("the address contains a control character"));
     }
     if text.starts_with(['/', '.', '-']) {
@@ -41,8 +41,8 @@ pub(super) fn address(input: &MigrateRepository) -> Result<Address, Error> {
         return Err(refused("must be the plain address of a repository"));
     }
     let credentials = credentials(input, &url);
-    let cleared = url.set_username("").and_then(|()| url.set_password(None));
-    cleared.map_err(|()| refused("its user name cannot be read"))?;
+    let without_credentials = url.set_username("").and_then(|()| url.set_password(None));
+    without_credentials.map_err(|()| refused("the user name in the address is not valid"))?;
     Ok(Address { url, credentials })
 }
 

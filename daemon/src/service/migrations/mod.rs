@@ -25,8 +25,8 @@ pub use self::{
 };
 use super::{
     Context, Error, access,
+    commit_outcome::run_until_known,
     repositories::{FoundRepository, OwnerChoice, create, rules},
-    unknown::settle,
 };
 use crate::{
     git::{EMPTY_REPOSITORY, ImportSource, SourceError},
@@ -36,7 +36,7 @@ use crate::{
 
 /// Interrupted migrations to handle per start.
 const RECOVER_MAX: usize = 10_000;
-/// Attempts for a short transaction whose outcome is unknown. The next start settles the rest.
+/// Attempts for a short transaction whose outcome is unknown. After these, the next start finishes the migration.
 const TRIES: u32 = 5;
 
 /// What to do with the row of a failed migration.
@@ -72,7 +72,7 @@ struct MigrationPlan {
     signed_in: bool,
 }
 
-/// Checks the whole request.
+/// Checks the complete request.
 async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository) -> Result<MigrationPlan, Error> {
     access::require_account(identity)?;
     access::require_whole_account(identity)?;
@@ -201,7 +201,7 @@ pub(super) fn has_ended(context: &Context, repository: u64) -> bool {
     !context.migrations.is_running(repository)
 }
 
-/// Settles every migration that a stopped daemon left unfinished. If the repository's directory is in its final
+/// Finishes every migration that was interrupted when the daemon stopped. If the repository's directory is in its final
 /// location, the migration is recorded as done, else as failed. Removes no files: partly fetched directories were
 /// removed when the directories were opened, and a directory in its final location is complete and may be the only
 /// copy.
@@ -215,7 +215,7 @@ pub async fn recover(context: &Context) -> Result<(), Error> {
             tracing::info!(repository = row.id, "an interrupted migration failed");
             continue;
         }
-        match record::finish_placed(context, &row).await {
+        match record::finish_interrupted(context, &row).await {
             Ok(()) => tracing::info!(repository = row.id, "an interrupted migration was finished"),
             Err(error) => {
                 tracing::error!(
@@ -231,7 +231,7 @@ pub async fn recover(context: &Context) -> Result<(), Error> {
 }
 
 async fn mark_failed(context: &Context, id: u64, reason: &str) -> Result<(), Error> {
-    settle(context, TRIES, async |tx: Tx| {
+    run_until_known(context, TRIES, async |tx: Tx| {
         let Some(before) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) else { return Ok(()) };
         let mut row = before.clone();
         let migration = row.migration.get_or_insert_default();

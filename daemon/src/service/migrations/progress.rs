@@ -88,12 +88,12 @@ fn parts(text: &str) -> Option<(u64, u64)> {
 /// Parses the bytes from `…, 1.20 MiB | 300 KiB/s`.
 fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = text.split_once("), ")?.1.split(['|', ',']).next()?.trim().split_once(' ')?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let power = ["bytes", "KiB", "MiB", "GiB", "TiB"].iter().position(|known| *known == unit)?;
+    let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let power = ["bytes", "KiB", "MiB", "GiB", "TiB"].iter().position(|name| *name == unit)?;
     let scale = 1u64 << (10 * power);
     let digits = u32::try_from(fraction.len()).ok().filter(|digits| *digits < 6)?;
     let fraction: u64 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-    Some(whole.parse::<u64>().ok()?.saturating_mul(scale) + fraction * scale / 10u64.pow(digits))
+    Some(integer.parse::<u64>().ok()?.saturating_mul(scale) + fraction * scale / 10u64.pow(digits))
 }
 
 #[cfg(test)]

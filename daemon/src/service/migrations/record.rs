@@ -8,15 +8,15 @@ use farrier_proto::store::{MigrationState, Repository};
 use crate::{
     service::{
         Context, Error,
+        commit_outcome::{CommitOutcome, Retries, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
-        unknown::{Retries, Settled, settle},
     },
     store::{Tx, owners, owners::Owner, repositories},
 };
 
 /// A fetched repository in its final location.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct ImportedRepository {
     pub(super) head: String,
     pub(super) sha256: bool,
     pub(super) refs: Vec<(String, String)>,
@@ -30,19 +30,19 @@ pub(super) async fn record(
     id: u64,
     owner: &Owner,
     actor: &Actor,
-    placed: &Placed,
+    imported: &ImportedRepository,
     tries: u32,
-) -> Settled<Option<Repository>> {
+) -> CommitOutcome<Option<Repository>> {
     let mut retries = Retries::of(tries);
     let recorder = loop {
         match EventRecorder::reserve(context, 1).await.map_err(Error::from) {
             Ok(recorder) => break recorder,
             Err(error) if retries.wait(context, &error).await => {}
-            Err(error) => return Settled::Known(Err(error)),
+            Err(error) => return CommitOutcome::Known(Err(error)),
         }
     };
     let (recorder, now) = (&recorder, context.now_ms());
-    settle(context, tries, async |tx: Tx| {
+    run_until_known(context, tries, async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
         let Some(before) = before else { return Ok(None) };
         let mut row = before.clone();
@@ -52,13 +52,13 @@ pub(super) async fn record(
             return Ok(Some(before));
         }
         migration.set_state(MigrationState::Done);
-        row.default_branch.clone_from(&placed.head);
-        row.sha256 = placed.sha256;
-        row.size_bytes = placed.bytes;
-        row.empty = !placed.refs.iter().any(|(name, _)| name.starts_with("refs/heads/"));
+        row.default_branch.clone_from(&imported.head);
+        row.sha256 = imported.sha256;
+        row.size_bytes = imported.bytes;
+        row.empty = !imported.refs.iter().any(|(name, _)| name.starts_with("refs/heads/"));
         row.updated_ms = now;
         repositories::put(&tx, Some(&before), &row);
-        repositories::put_tips(&tx, id, &placed.refs);
+        repositories::put_tips(&tx, id, &imported.refs);
         let subject = Subject { repository: &row, owner, actor };
         recorder.record(&tx, subject, &[EventKind::Repository { action: "created", before: Vec::new() }]).await?;
         Ok(Some(row))
@@ -67,9 +67,9 @@ pub(super) async fn record(
 }
 
 /// Finishes the migration of a repository whose directory a stopped daemon had moved but not recorded.
-pub(super) async fn finish_placed(context: &Context, row: &Repository) -> Result<(), Error> {
+pub(super) async fn finish_interrupted(context: &Context, row: &Repository) -> Result<(), Error> {
     let reading = || Error::git("reading a migrated repository");
-    let placed = Placed {
+    let imported = ImportedRepository {
         head: context.git.head(row.id).await.map_err(reading())?.unwrap_or_else(|| row.default_branch.clone()),
         sha256: context.git.is_sha256(row.id).await,
         refs: context.git.all_tips(row.id).await.map_err(reading())?,
@@ -80,5 +80,5 @@ pub(super) async fn finish_placed(context: &Context, row: &Repository) -> Result
     let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
     let actor = Actor::find(&snapshot, row.migration.as_ref().map_or(0, |migration| migration.actor_id)).await?;
     drop(snapshot);
-    record(context, row.id, &owner, &actor, &placed, 1).await.result().map(drop)
+    record(context, row.id, &owner, &actor, &imported, 1).await.result().map(drop)
 }

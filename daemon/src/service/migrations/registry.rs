@@ -36,12 +36,12 @@ struct TaskLists {
 /// One migration, identified by the id of its repository.
 #[derive(Debug)]
 pub struct MigrationTask {
-    /// The repository when the migration began.
+    /// The row of the repository at the start of the migration.
     pub row: Repository,
-    /// `owner/name` when it began.
+    /// `owner/name` at the start of the migration.
     pub path: String,
-    /// When it began.
-    pub began_ms: Millis,
+    /// Start time of the migration.
+    pub started_ms: Millis,
     pub(in crate::service) cancel: CancellationToken,
     state: Mutex<State>,
 }
@@ -113,7 +113,7 @@ impl Migrations {
         let running = Arc::new(MigrationTask {
             row: row.clone(),
             path,
-            began_ms: now,
+            started_ms: now,
             cancel: CancellationToken::new(),
             state: Mutex::default(),
         });
@@ -150,8 +150,8 @@ impl Migrations {
 
 impl TaskLists {
     fn forget(&mut self, now: Millis) {
-        let kept = Millis::try_from(KEEP_ENDED.as_millis()).unwrap_or(Millis::MAX);
-        let is_old = |ended: &Arc<MigrationTask>| ended.end().is_none_or(|(_, at)| now - at > kept);
+        let keep_ms = Millis::try_from(KEEP_ENDED.as_millis()).unwrap_or(Millis::MAX);
+        let is_old = |ended: &Arc<MigrationTask>| ended.end().is_none_or(|(_, at)| now - at > keep_ms);
         while self.ended.len() > ENDED_MAX || self.ended.front().is_some_and(is_old) {
             self.ended.pop_front();
         }
@@ -207,7 +207,7 @@ mod tests {
             begin(&all, id);
             all.end(id, MigrationResult::Done, 4_000_000);
         }
-        let kept = ids(4_000_000);
-        assert_eq!((kept.len(), kept[0], kept.contains(&3)), (ENDED_MAX + 1, 299, false));
+        let listed = ids(4_000_000);
+        assert_eq!((listed.len(), listed[0], listed.contains(&3)), (ENDED_MAX + 1, 299, false));
     }
 }

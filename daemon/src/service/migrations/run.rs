@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{
     TRIES, WhenFailed, mark_failed,
-    record::{Placed, record},
+    record::{ImportedRepository, record},
     registry::{MigrationResult, MigrationTask},
 };
 use crate::{
     git::{GitError, ImportSource, Imported, Staged},
     model::identity::Identity,
-    service::{Context, Error, events::Actor, pushes, repositories::FoundRepository, unknown::settle},
+    service::{Context, Error, commit_outcome::run_until_known, events::Actor, pushes, repositories::FoundRepository},
     store::{Tx, repositories},
 };
 
@@ -103,12 +103,12 @@ impl MigrationRun {
     async fn finish(&self, fetched: Fetched) -> Result<FoundRepository, MigrationError> {
         let (context, id) = (&self.context, self.found.repository.id);
         let Fetched { head, sha256, imported } = fetched;
-        let installed = Placed { head, sha256, refs: imported.refs, bytes: imported.bytes };
+        let imported = ImportedRepository { head, sha256, refs: imported.refs, bytes: imported.bytes };
         let actor = Actor::of(&self.identity);
-        let recorded = record(context, id, &self.found.owner, &actor, &installed, u32::MAX).await;
+        let recorded = record(context, id, &self.found.owner, &actor, &imported, u32::MAX).await;
         let repository = recorded.result().map_err(MigrationError::Unrecorded)?.ok_or(MigrationError::Cancelled)?;
-        let tidied = context.clone();
-        context.tasks.short(async move { pushes::tidy(&tidied, id).await });
+        let tidy_context = context.clone();
+        context.tasks.short(async move { pushes::tidy(&tidy_context, id).await });
         Ok(FoundRepository { repository, ..self.found.clone() })
     }
 
@@ -120,15 +120,15 @@ impl MigrationRun {
     async fn clean_up(&self, failed: MigrationError) -> Error {
         let (context, id) = (&self.context, self.found.repository.id);
         // A cancelled migration leaves no row.
-        let keeps = self.when_failed == WhenFailed::Keep && !matches!(failed, MigrationError::Cancelled);
+        let keeps_row = self.when_failed == WhenFailed::Keep && !matches!(failed, MigrationError::Cancelled);
         let error = match failed {
             MigrationError::Unrecorded(error) => return error,
             failed => to_error(failed),
         };
-        let written = if keeps {
+        let written = if keeps_row {
             mark_failed(context, id, &reason(&error)).await
         } else {
-            settle(context, TRIES, async |tx: Tx| {
+            run_until_known(context, TRIES, async |tx: Tx| {
                 if let Some(row) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) {
                     repositories::discard(&tx, &row).await?;
                 }
@@ -153,7 +153,7 @@ pub(super) fn to_error(failed: MigrationError) -> Error {
     let invalid = |reason: String| Error::invalid("clone_addr", reason);
     match failed {
         MigrationError::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
-        MigrationError::Stopped => Error::Exists { message: "the daemon was stopped meanwhile".into() },
+        MigrationError::Stopped => Error::Exists { message: "the daemon was stopped during the migration".into() },
         MigrationError::Time => invalid("the migration took too long".into()),
         MigrationError::Unrecorded(error) => error,
         MigrationError::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {
@@ -165,7 +165,7 @@ pub(super) fn to_error(failed: MigrationError) -> Error {
         MigrationError::Git(GitError::TooMuch { limit, .. }) => {
             invalid(format!("the repository is larger than {limit} bytes"))
         }
-        MigrationError::Git(GitError::Timeout { .. }) => invalid("the source does not answer".into()),
+        MigrationError::Git(GitError::Timeout { .. }) => invalid("the source does not respond".into()),
         MigrationError::Git(source) => Error::Git { doing: "fetching a repository", source },
     }
 }
@@ -177,7 +177,7 @@ fn is_refusal(stderr: &str) -> bool {
         .any(|text| stderr.contains(text))
 }
 
-/// Returns git's last error. The lines before it only lead to it.
+/// Returns git's last error. The lines before it are hints and progress.
 fn short(stderr: &str) -> String {
     const MAX_CHARS: usize = 300;
     let fatal = stderr.rfind("fatal: ").map_or(stderr, |at| &stderr[at + "fatal: ".len()..]);

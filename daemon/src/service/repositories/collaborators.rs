@@ -92,7 +92,7 @@ pub async fn add_collaborator(
         "" | "write" => Permission::Write,
         "read" => Permission::Read,
         "admin" => Permission::Admin,
-        _ => return Err(Error::invalid("permission", "is none of read, write, admin")),
+        _ => return Err(Error::invalid("permission", "must be read, write or admin")),
     };
     let (found, user) = find_both(context, identity, (owner, name), user).await?;
     if matches!(&found.owner, Owner::User(owner) if owner.id == user.id) {

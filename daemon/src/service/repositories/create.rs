@@ -9,11 +9,10 @@ use crate::{
     service::{
         Context, Error,
         access::{self, AccessLevel},
+        commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         hooks::DefaultHookCopies,
-        initial,
-        unknown::{Settled, settle},
-        viewer,
+        initial, viewer,
     },
     store::{
         Read, Tx,
@@ -54,15 +53,15 @@ pub async fn create(
     let sha256 = new.row.sha256;
     context.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("creating a repository"))?;
     match finish(context, identity, new, content).await {
-        Settled::Known(created) => {
+        CommitOutcome::Known(created) => {
             if created.is_err() {
-                // Safe to remove: there is certainly no row, and the directory was created above and never used.
+                // Safe to remove: no row was committed, and the directory was created above and never used.
                 // If removing fails, the directory is set aside later as one without a row.
                 let _ = context.git.remove(id).await;
             }
             created
         }
-        Settled::Unknown(error) => {
+        CommitOutcome::Unknown(error) => {
             // A row may refer to the directory, so it is kept. If there is none, the directory is set aside.
             tracing::warn!(repository = id, "it is unknown whether the repository was created; its files are kept");
             Err(error)
@@ -76,11 +75,11 @@ async fn finish(
     identity: &Identity,
     mut new: NewRepository,
     content: Option<initial::Content>,
-) -> Settled<FoundRepository> {
+) -> CommitOutcome<FoundRepository> {
     if let Some(content) = content {
         let tip = match initial::commit(context, identity, &new.row, &content).await {
             Ok(tip) => tip,
-            Err(error) => return Settled::Known(Err(error)),
+            Err(error) => return CommitOutcome::Known(Err(error)),
         };
         new.row.empty = false;
         // If the size cannot be read, the next push measures it.
@@ -190,7 +189,7 @@ pub(in crate::service) async fn insert(
     context: &Context,
     new: NewRepository,
     creator: Option<&Actor>,
-) -> Settled<FoundRepository> {
+) -> CommitOutcome<FoundRepository> {
     let prepared = async {
         Ok::<_, Error>((
             EventRecorder::reserve(context, creator.iter().len()).await?,
@@ -199,10 +198,10 @@ pub(in crate::service) async fn insert(
     };
     let (recorder, copies) = match prepared.await {
         Ok(prepared) => prepared,
-        Err(error) => return Settled::Known(Err(error)),
+        Err(error) => return CommitOutcome::Known(Err(error)),
     };
     let (recorder, copies, new_ref) = (&recorder, &copies, &new);
-    let inserted = settle(context, TRIES, async |tx: Tx| {
+    let inserted = run_until_known(context, TRIES, async |tx: Tx| {
         if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
             // Ids are used once, so an earlier attempt was committed.
             return Ok(Some(row));
@@ -228,12 +227,12 @@ pub(in crate::service) async fn insert(
     })
     .await;
     match inserted {
-        Settled::Known(Ok(Some(repository))) => {
-            Settled::Known(Ok(FoundRepository { repository, owner: new.owner, access_level: AccessLevel::Owner }))
+        CommitOutcome::Known(Ok(Some(repository))) => {
+            CommitOutcome::Known(Ok(FoundRepository { repository, owner: new.owner, access_level: AccessLevel::Owner }))
         }
-        Settled::Known(Ok(None)) => Settled::Known(Err(name_in_use(&new.owner, &new.row))),
-        Settled::Known(Err(error)) => Settled::Known(Err(error)),
-        Settled::Unknown(error) => Settled::Unknown(error),
+        CommitOutcome::Known(Ok(None)) => CommitOutcome::Known(Err(name_in_use(&new.owner, &new.row))),
+        CommitOutcome::Known(Err(error)) => CommitOutcome::Known(Err(error)),
+        CommitOutcome::Unknown(error) => CommitOutcome::Unknown(error),
     }
 }
 

@@ -35,7 +35,7 @@ pub(in crate::service) fn description(text: &str) -> Result<(), Error> {
 pub(in crate::service) fn website(text: &str) -> Result<(), Error> {
     at_most("website", text, WEBSITE_MAX_CHARS)?;
     let web = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    if text.is_empty() || web { Ok(()) } else { Err(Error::invalid("website", "Url: is no http or https address")) }
+    if text.is_empty() || web { Ok(()) } else { Err(Error::invalid("website", "Url: is not an http or https address")) }
 }
 
 fn at_most(field: &'static str, text: &str, max: usize) -> Result<(), Error> {
@@ -52,7 +52,7 @@ pub(in crate::service) fn branch(field: &'static str, name: &str) -> Result<(), 
     }
     // A branch whose name looks like an id would hide the commit with that id.
     let is_valid = is_valid_short(name) && name.chars().count() <= BRANCH_MAX_CHARS && !rev::is_full_id(name);
-    if is_valid { Ok(()) } else { Err(Error::invalid(field, "GitRefName: is no name of a branch or tag")) }
+    if is_valid { Ok(()) } else { Err(Error::invalid(field, "GitRefName: is not a valid name of a branch or tag")) }
 }
 
 /// Returns whether the repository uses SHA-256 object ids.

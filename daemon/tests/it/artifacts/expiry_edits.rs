@@ -78,7 +78,7 @@ async fn invalid_expiry_times_are_refused_and_change_nothing() {
             "expires_at",
             "[ExpiresAt]: must be at most 400 days from now",
         ),
-        (json!({ "expires_at": "soon" }), "expires_at", "[ExpiresAt]: is no time in RFC 3339"),
+        (json!({ "expires_at": "soon" }), "expires_at", "[ExpiresAt]: is not a time in RFC 3339 format"),
         (json!({ "days": 0 }), "days", "[Days]: must be in the future"),
         (json!({ "days": -3 }), "days", "[Days]: must be in the future"),
         (json!({ "days": 401 }), "days", "[Days]: must be at most 400 days from now"),

@@ -107,7 +107,7 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
             .await;
             let report = run_check(config, REPAIR).await;
             for subject in [format!("key d/{ended}"), "key h/3".into()] {
-                assert_eq!(finding(&report, Class::Damage, &subject, "does not exist").mending, Mending::None);
+                assert_eq!(finding(&report, Class::Damage, &subject, "does not exist").repair, RepairState::None);
             }
         })
         .await;

@@ -59,10 +59,10 @@ pub(in crate::http) async fn list(
         until: time(&params, "until")?,
         changes: fields.stat || fields.files,
     };
-    let (seen, total) = commits::list(&context.browse, &selection, page.skip(), page.limit).await?;
+    let (commits, total) = commits::list(&context.browse, &selection, page.skip(), page.limit).await?;
     let mut headers = page.headers(&format!("{}/commits", context.api), query.as_deref(), total);
     add_older_headers(&mut headers, page, total);
-    Ok((headers, ok(shown(&context, &seen, fields).await?)).into_response())
+    Ok((headers, ok(rendered(&context, &commits, fields).await?)).into_response())
 }
 
 /// Returns a time in the query, in seconds since the epoch.
@@ -90,18 +90,22 @@ fn add_older_headers(headers: &mut HeaderMap, page: PageQuery, total: u64) {
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
 }
 
-async fn shown(
+async fn rendered(
     context: &BrowseContext,
-    seen: &[CommitWithChanges],
+    commits: &[CommitWithChanges],
     fields: CommitFields,
 ) -> Result<Vec<api::Commit>, ApiError> {
-    let commits: Vec<_> = seen.iter().map(|seen| &seen.commit).collect();
-    let renderer = context.renderer(&commits).await?;
-    Ok(seen.iter().map(|seen| renderer.commit(seen, fields)).collect())
+    let without_changes: Vec<_> = commits.iter().map(|row| &row.commit).collect();
+    let renderer = context.renderer(&without_changes).await?;
+    Ok(commits.iter().map(|row| renderer.commit(row, fields)).collect())
 }
 
-async fn one(context: &BrowseContext, seen: &CommitWithChanges, fields: CommitFields) -> Result<api::Commit, ApiError> {
-    Ok(context.renderer(&[&seen.commit]).await?.commit(seen, fields))
+async fn rendered_one(
+    context: &BrowseContext,
+    commit: &CommitWithChanges,
+    fields: CommitFields,
+) -> Result<api::Commit, ApiError> {
+    Ok(context.renderer(&[&commit.commit]).await?.commit(commit, fields))
 }
 
 /// Returns a commit, or its diff or patch as text if the name ends in `.diff` or `.patch`.
@@ -129,8 +133,8 @@ pub(in crate::http) async fn get(
         }
     }
     let fields = CommitFields::of(&QueryParams::new(query.as_deref()));
-    let seen = commits::get(&context.browse, &sha, fields.stat || fields.files).await?;
-    Ok(ok(one(&context, &seen, fields).await?).into_response())
+    let commit = commits::get(&context.browse, &sha, fields.stat || fields.files).await?;
+    Ok(ok(rendered_one(&context, &commit, fields).await?).into_response())
 }
 
 /// Compares two revisions: returns the newest 250 commits that the second one has and the first one does not have.
@@ -148,9 +152,9 @@ pub(in crate::http) async fn compare(
     let split = both.split_once("...").or_else(|| both.split_once(".."));
     let (base, head) =
         split.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "a comparison is written base...head"))?;
-    let (seen, total) = commits::compare(&context.browse, base, head).await?;
+    let (commits, total) = commits::compare(&context.browse, base, head).await?;
     let fields = CommitFields { stat: true, files: true, verification: true };
-    Ok(ok(api::Compare { total_commits: number(total), commits: shown(&context, &seen, fields).await? }))
+    Ok(ok(api::Compare { total_commits: number(total), commits: rendered(&context, &commits, fields).await? }))
 }
 
 /// Returns the note on a commit.
@@ -167,7 +171,7 @@ pub(in crate::http) async fn note(
     RawQuery(query): RawQuery,
 ) -> Result<JsonResponse<api::Note>, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
-    let (message, seen) = commits::note(&context.browse, &sha).await?;
+    let (message, commit) = commits::note(&context.browse, &sha).await?;
     let fields = CommitFields::of(&QueryParams::new(query.as_deref()));
-    Ok(ok(api::Note { message, commit: one(&context, &seen, fields).await? }))
+    Ok(ok(api::Note { message, commit: rendered_one(&context, &commit, fields).await? }))
 }

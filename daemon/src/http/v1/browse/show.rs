@@ -161,8 +161,8 @@ impl CommitRenderer<'_> {
     }
 
     /// Converts a commit. `fields` selects its optional fields.
-    pub(super) fn commit(&self, seen: &CommitWithChanges, fields: CommitFields) -> api::Commit {
-        let (context, commit) = (self.context, &seen.commit);
+    pub(super) fn commit(&self, row: &CommitWithChanges, fields: CommitFields) -> api::Commit {
+        let (context, commit) = (self.context, &row.commit);
         let created = commit.committer.seconds;
         let person = |person: &Person, date: String| api::Signature {
             name: person.name.clone(),
@@ -189,8 +189,8 @@ impl CommitRenderer<'_> {
             author: self.account(&commit.author),
             committer: self.account(&commit.committer),
             parents: commit.parents.iter().map(|id| context.meta(id, None)).collect(),
-            files: seen.changes.as_ref().filter(|_| fields.files).map(files),
-            stats: seen.changes.as_ref().filter(|_| fields.stat).map(stats),
+            files: row.changes.as_ref().filter(|_| fields.files).map(files),
+            stats: row.changes.as_ref().filter(|_| fields.stat).map(stats),
         }
     }
 }

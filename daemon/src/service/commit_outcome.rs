@@ -15,14 +15,14 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// The outcome of a transaction.
 #[derive(Debug)]
-pub(super) enum Settled<T> {
-    /// It was certainly committed or certainly not.
+pub(super) enum CommitOutcome<T> {
+    /// The transaction was committed, or it was not. The result shows which.
     Known(Result<T, Error>),
-    /// It may have been committed.
+    /// The transaction may have been committed.
     Unknown(Error),
 }
 
-impl<T> Settled<T> {
+impl<T> CommitOutcome<T> {
     /// Returns the result for a caller that treats an unknown outcome like any other error.
     pub(super) fn result(self) -> Result<T, Error> {
         match self {
@@ -35,23 +35,23 @@ impl<T> Settled<T> {
 /// The remaining attempts of an operation.
 #[derive(Debug)]
 pub(super) struct Retries {
-    left: u32,
+    attempts_left: u32,
     pause: Duration,
 }
 
 impl Retries {
     /// Allows at most `tries` attempts, including the first.
     pub(super) fn of(tries: u32) -> Self {
-        Self { left: tries.saturating_sub(1), pause: PAUSE_MIN }
+        Self { attempts_left: tries.saturating_sub(1), pause: PAUSE_MIN }
     }
 
     /// Waits before the next attempt. Returns `false` if there is none: `error` is permanent, the attempts are used up,
     /// or the daemon is stopping.
     pub(super) async fn wait(&mut self, context: &Context, error: &Error) -> bool {
-        if !is_temporary(error) || self.left == 0 {
+        if !is_temporary(error) || self.attempts_left == 0 {
             return false;
         }
-        self.left -= 1;
+        self.attempts_left -= 1;
         tracing::warn!(error = error as &dyn std::error::Error, "retrying a store transaction");
         let pause = self.pause;
         self.pause = (pause * 2).min(PAUSE_MAX);
@@ -65,7 +65,7 @@ impl Retries {
 /// Runs `work` as a transaction, with up to `tries` attempts while the outcome is unknown or the store is unavailable.
 ///
 /// `work` must find the result of an earlier attempt and succeed without writing it again.
-pub(super) async fn settle<T, F, Fut>(context: &Context, tries: u32, work: F) -> Settled<T>
+pub(super) async fn run_until_known<T, F, Fut>(context: &Context, tries: u32, work: F) -> CommitOutcome<T>
 where
     F: Fn(Tx) -> Fut + Send + Sync,
     Fut: Future<Output = Result<T, Error>> + Send,
@@ -77,10 +77,10 @@ where
             Err(error) if is_temporary(&error) => {
                 unknown |= matches!(error, Error::Store { source: StoreError::Unknown(_), .. });
                 if !retries.wait(context, &error).await {
-                    return if unknown { Settled::Unknown(error) } else { Settled::Known(Err(error)) };
+                    return if unknown { CommitOutcome::Unknown(error) } else { CommitOutcome::Known(Err(error)) };
                 }
             }
-            result => return Settled::Known(result),
+            result => return CommitOutcome::Known(result),
         }
     }
 }
