@@ -28,14 +28,14 @@ fn main() -> ExitCode {
 
 fn generate(dir: &Path) -> io::Result<()> {
     let man = dir.join("man");
-    fresh(&man)?;
+    create_empty(&man)?;
     for program in programs() {
         clap_mangen::generate_to(program, &man)?;
     }
     fs::write(man.join("farrier-keys.7"), keys())?;
     for (shell, subdirectory) in SHELLS {
         let target = dir.join(subdirectory);
-        fresh(&target)?;
+        create_empty(&target)?;
         for mut program in programs() {
             let name = program.get_name().to_owned();
             let generated = clap_complete::generate_to(shell, &mut program, &name, &target)?;
@@ -53,23 +53,27 @@ fn generate(dir: &Path) -> io::Result<()> {
 
 /// Returns the manual page of the full screen's keys, generated from the key table of the program.
 fn keys() -> String {
-    let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
+    let escape = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
     let mut page = String::from(
         ".TH farrier-keys 7\n.SH NAME\nfarrier\\-keys \\- keys of farrier's full screen\n.SH DESCRIPTION\n\
-         Each place has its keys, and those of the places named list, moves and global where they make sense. \
-         The word in brackets is the action's name in the configuration, below [keys.PLACE].\n",
+         Each section lists the keys of one screen or dialog. The keys of the sections GLOBAL, LIST and MOVES also \
+         work on other screens, if the action applies there. The word in brackets is the name of the action in the \
+         configuration file. Its table there is [keys.SECTION], with the name of the section in lower case.\n",
     );
     for (screen, rows) in farrier::keys() {
-        let _ = writeln!(page, ".SH {}", plain(&screen.to_uppercase()));
-        for (keys, what, action) in rows {
+        let _ = writeln!(page, ".SH {}", escape(&screen.to_uppercase()));
+        for (keys, description, action) in rows {
             // The first line must not begin with a roff control character.
-            let keys = plain(&keys.join("  "));
-            let _ = writeln!(page, ".TP\n\\&{keys}\n{} [{}]", plain(what), plain(&action));
+            let keys = escape(&keys.join("  "));
+            let _ = writeln!(page, ".TP\n\\&{keys}\n{} [{}]", escape(description), escape(&action));
         }
     }
-    page.push_str(".SH COMMANDS\nTyped after a colon. Other commands have the names of the shell's commands.\n");
-    for (words, what) in farrier::typed() {
-        let _ = writeln!(page, ".TP\n\\&:{}\n{}", plain(&words), plain(what));
+    page.push_str(
+        ".SH COMMANDS\nThese commands have no key: type a colon, then the command. The commands of the command line \
+         have the same names here.\n",
+    );
+    for (words, description) in farrier::typed() {
+        let _ = writeln!(page, ".TP\n\\&:{}\n{}", escape(&words), escape(description));
     }
     page
 }
@@ -79,7 +83,7 @@ fn programs() -> [clap::Command; 2] {
 }
 
 /// Creates an empty directory. Files of earlier runs are removed.
-fn fresh(dir: &Path) -> io::Result<()> {
+fn create_empty(dir: &Path) -> io::Result<()> {
     if dir.exists() {
         fs::remove_dir_all(dir)?;
     }
