@@ -96,8 +96,8 @@ struct Slot {
 }
 
 impl Git {
-    /// Opens the repositories below `data_dir`. Ends git processes of an earlier daemon, creates missing directories, and
-    /// removes directories whose creation or deletion was interrupted when a daemon stopped. Blocks the thread.
+    /// Opens the repositories below `data_dir`. Ends git processes of an earlier daemon, creates missing directories
+    /// and removes directories whose creation or deletion was interrupted when a daemon stopped. Blocks the thread.
     pub fn open(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         repository::create_dir(&root)?;

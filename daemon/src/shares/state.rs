@@ -171,8 +171,8 @@ impl State {
         granted
     }
 
-    /// Returns the holder whose first waiter is next: the one with the fewest running items, then the one whose last
-    /// item started longest ago, then the one that has waited longest.
+    /// Returns the holder whose first waiter is next: the holder with the fewest running items, then the holder whose
+    /// last item started longest ago, then the holder that has waited longest.
     fn next_holder(&self) -> Option<Holder> {
         let waiting = self.holders.iter().filter_map(|(holder, state)| {
             let first = state.waiting.front()?;

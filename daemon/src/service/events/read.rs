@@ -17,8 +17,8 @@ use crate::{
 
 /// Number of rows per read.
 const BATCH: usize = 256;
-/// Maximum number of rows that one page reads. A caller who may see few of them gets a short or empty page and continues
-/// with the next one.
+/// Maximum number of rows that one page reads. A caller who may see few of them gets a short or empty page and
+/// continues with the next one.
 const ROWS_READ_MAX: usize = 4_096;
 /// Maximum number of events that one step of the sweep removes.
 const SWEEP_MAX: usize = 1_000;
