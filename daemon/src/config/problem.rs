@@ -21,7 +21,7 @@ pub struct ConfigProblem {
 impl ConfigProblem {
     /// Creates a problem without a line.
     pub fn new(key: impl Into<String>, value: &str, reason: impl Into<String>) -> Self {
-        Self { key: key.into(), value: shown(value), line: None, reason: reason.into() }
+        Self { key: key.into(), value: displayed_value(value), line: None, reason: reason.into() }
     }
 }
 
@@ -67,7 +67,7 @@ impl KeyLocations {
 
 /// Shortens a value for a message: its first line, limited in length, without the text before an `@`, where
 /// addresses have their credentials.
-pub(super) fn shown(value: &str) -> String {
+pub(super) fn displayed_value(value: &str) -> String {
     let line = value.trim().lines().next().unwrap_or_default();
     let line = match line.rsplit_once('@') {
         Some((before, host)) => {
@@ -95,9 +95,9 @@ mod tests {
             ("\"plain\"", "\"plain\""),
             ("[\n1]", "["),
         ] {
-            assert_eq!(shown(value), expected);
+            assert_eq!(displayed_value(value), expected);
         }
-        assert_eq!(shown(&"x".repeat(100)).chars().count(), VALUE_MAX_CHARS + 1);
+        assert_eq!(displayed_value(&"x".repeat(100)).chars().count(), VALUE_MAX_CHARS + 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use toml::{
 
 use super::{
     ConfigProblem,
-    problem::{KeyLocations, shown},
+    problem::{KeyLocations, displayed_value},
     toml_value::{FromToml, items},
 };
 
@@ -73,7 +73,7 @@ impl<'t> ConfigReader<'t> {
 
     /// Returns the line and the text of a part of the file.
     fn position(&self, span: std::ops::Range<usize>) -> (usize, String) {
-        (line_of(self.text, span.start), shown(self.text.get(span).unwrap_or_default()))
+        (line_of(self.text, span.start), displayed_value(self.text.get(span).unwrap_or_default()))
     }
 
     /// Records a problem with the part `span` of the value of `key`.
@@ -177,7 +177,7 @@ impl<'t> ConfigReader<'t> {
                 DeValue::Table(rest) if sections.contains(&name.as_ref()) => {
                     for key in rest.keys() {
                         let name = format!("{name}.{}", key.get_ref());
-                        let reason = format!("unknown key{}", self.similar(&name));
+                        let reason = format!("unknown key{}", self.suggestion(&name));
                         unknown(name, key.span(), reason);
                     }
                 }
@@ -191,7 +191,7 @@ impl<'t> ConfigReader<'t> {
                 _ if sections.contains(&name.as_ref()) => {
                     unknown(name.to_string(), span, format!("must be a table: write [{name}] on a line of its own"));
                 }
-                _ => unknown(name.to_string(), span, format!("unknown key{}", self.similar(name))),
+                _ => unknown(name.to_string(), span, format!("unknown key{}", self.suggestion(name))),
             }
         }
         problems.sort_by_key(|problem| problem.line);
@@ -199,7 +199,7 @@ impl<'t> ConfigReader<'t> {
     }
 
     /// Returns a suggestion with the known key that is most similar to `name`, or an empty string.
-    fn similar(&self, name: &str) -> String {
+    fn suggestion(&self, name: &str) -> String {
         let distances = self.known.iter().map(|known| (strsim::damerau_levenshtein(known, name), known));
         match distances.min() {
             Some((1..=3, known)) => format!("; did you mean {known}?"),

@@ -25,7 +25,7 @@ impl Outbox {
     }
 
     /// Announces a delivery that an operator requested. It is sent at once, even if the hook is failing.
-    pub fn urge(&self, hook: u64) {
+    pub fn announce_urgent(&self, hook: u64) {
         self.add(&[hook], true);
     }
 
@@ -62,7 +62,7 @@ mod tests {
         let outbox = Outbox::default();
         outbox.announce(&[]);
         outbox.announce(&[3, 1]);
-        outbox.urge(3);
+        outbox.announce_urgent(3);
         outbox.announce(&[3]);
         assert_eq!(outbox.announced().await, [(1, false), (3, true)].into());
         let (announced, ()) = tokio::join!(outbox.announced(), async {

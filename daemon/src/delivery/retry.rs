@@ -37,30 +37,30 @@ pub enum Next {
 }
 
 /// Decides what follows attempt number `attempts` (from 1). `chance` is a random number between 0 and 1 for the jitter.
-pub fn next(ended: &AttemptResult, attempts: u32, schedule_secs: &[u64], chance: f64) -> Next {
-    if ended.class.is_none() {
+pub fn next(result: &AttemptResult, attempts: u32, schedule_secs: &[u64], chance: f64) -> Next {
+    if result.class.is_none() {
         return Next::Done;
     }
-    if ended.status == 410 {
+    if result.status == 410 {
         return Next::Gone;
     }
     let retries = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     if retries >= schedule_secs.len() {
         return Next::GiveUp;
     }
-    let step = if lasts(ended) { retries.max(PATIENT_STEP).min(schedule_secs.len() - 1) } else { retries };
+    let step = if is_persistent(result) { retries.max(PATIENT_STEP).min(schedule_secs.len() - 1) } else { retries };
     let pause_ms = i64::try_from(schedule_secs[step]).unwrap_or(i64::MAX).saturating_mul(1_000);
     let factor = 1.0 - JITTER + 2.0 * JITTER * chance.clamp(0.0, 1.0);
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a pause need not be exact")]
     let pause_ms = (pause_ms as f64 * factor) as i64;
-    let requested_ms = if matches!(ended.status, 429 | 503) { ended.retry_after_ms } else { None };
+    let requested_ms = if matches!(result.status, 429 | 503) { result.retry_after_ms } else { None };
     Next::Again { after_ms: pause_ms.max(requested_ms.unwrap_or(0).clamp(0, RETRY_AFTER_MAX_MS)) }
 }
 
 /// Returns whether a repetition of the request is likely to fail in the same way for some time.
-fn lasts(ended: &AttemptResult) -> bool {
-    matches!(ended.status, 400 | 401 | 403 | 404 | 413 | 422)
-        || matches!(ended.class, Some(FailureClass::Blocked | FailureClass::Redirect | FailureClass::Settings))
+fn is_persistent(result: &AttemptResult) -> bool {
+    matches!(result.status, 400 | 401 | 403 | 404 | 413 | 422)
+        || matches!(result.class, Some(FailureClass::Blocked | FailureClass::Redirect | FailureClass::Settings))
 }
 
 /// Parses a `Retry-After` header (seconds or a date) to milliseconds from now.
@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn permanent_failures_are_retried_later_and_410_is_not_retried() {
-        for ended in [
+        for result in [
             failed(404, FailureClass::Http),
             failed(422, FailureClass::Http),
             failed(0, FailureClass::Blocked),
             failed(302, FailureClass::Redirect),
         ] {
-            assert_eq!(next(&ended, 1, SCHEDULE, 0.5), Next::Again { after_ms: 1_800_000 }, "{ended:?}");
-            assert_eq!(next(&ended, 4, SCHEDULE, 0.5), Next::Again { after_ms: 7_200_000 }, "{ended:?}");
-            assert_eq!(next(&ended, 1, &[1], 0.5), Next::Again { after_ms: 1_000 }, "{ended:?}");
+            assert_eq!(next(&result, 1, SCHEDULE, 0.5), Next::Again { after_ms: 1_800_000 }, "{result:?}");
+            assert_eq!(next(&result, 4, SCHEDULE, 0.5), Next::Again { after_ms: 7_200_000 }, "{result:?}");
+            assert_eq!(next(&result, 1, &[1], 0.5), Next::Again { after_ms: 1_000 }, "{result:?}");
         }
         assert_eq!(next(&failed(410, FailureClass::Http), 1, SCHEDULE, 0.5), Next::Gone);
     }
@@ -116,8 +116,8 @@ mod tests {
         for (status, requested_ms, expected) in
             [(429, 60_000, 60_000), (503, 1, 5_000), (429, i64::MAX, RETRY_AFTER_MAX_MS), (500, 60_000, 5_000)]
         {
-            let ended = AttemptResult { retry_after_ms: Some(requested_ms), ..failed(status, FailureClass::Http) };
-            assert_eq!(next(&ended, 1, SCHEDULE, 0.5), Next::Again { after_ms: expected }, "{status} {requested_ms}");
+            let result = AttemptResult { retry_after_ms: Some(requested_ms), ..failed(status, FailureClass::Http) };
+            assert_eq!(next(&result, 1, SCHEDULE, 0.5), Next::Again { after_ms: expected }, "{status} {requested_ms}");
         }
         assert_eq!(retry_after_ms("3", 0), Some(3_000));
         assert_eq!(retry_after_ms("-3", 0), Some(0));

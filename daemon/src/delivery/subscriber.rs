@@ -26,7 +26,7 @@ impl Subscriber {
     }
 
     /// Returns whether the hook gets an event of this kind. The branch filter applies only to changes of refs.
-    pub fn gets(&self, kind: &EventKind<'_>) -> bool {
+    pub fn subscribes_to(&self, kind: &EventKind<'_>) -> bool {
         subscribes(&self.hook, kind) && kind.ref_change().is_none_or(|change| self.filter.passes(&change.r#ref))
     }
 }
@@ -47,16 +47,16 @@ mod tests {
         let change = RefChange { r#ref: "refs/heads/main".into(), ..RefChange::default() };
         let push = EventKind::Ref { kind: "push", change: &change, known: &[] };
         let edited = EventKind::Repository { action: "edited", before: Vec::new() };
-        let gets = |active, events: &[&str], filter: &str| {
+        let subscribes_to = |active, events: &[&str], filter: &str| {
             let events = events.iter().map(|event| (*event).to_owned()).collect();
             let hook = Hook { active, events, branch_filter: filter.into(), ..Hook::default() };
             let subscriber = Subscriber::new(hook, &[push.clone(), edited.clone()]);
-            subscriber.map(|hook| (hook.gets(&push), hook.gets(&edited)))
+            subscriber.map(|hook| (hook.subscribes_to(&push), hook.subscribes_to(&edited)))
         };
-        assert_eq!(gets(true, &["push", "repository"], ""), Some((true, true)));
-        assert_eq!(gets(true, &["push", "repository"], "other"), Some((false, true)));
-        assert_eq!(gets(true, &["push"], "ma*"), Some((true, false)));
-        assert_eq!(gets(true, &["create"], ""), None);
-        assert_eq!(gets(false, &["push"], ""), None);
+        assert_eq!(subscribes_to(true, &["push", "repository"], ""), Some((true, true)));
+        assert_eq!(subscribes_to(true, &["push", "repository"], "other"), Some((false, true)));
+        assert_eq!(subscribes_to(true, &["push"], "ma*"), Some((true, false)));
+        assert_eq!(subscribes_to(true, &["create"], ""), None);
+        assert_eq!(subscribes_to(false, &["push"], ""), None);
     }
 }

@@ -49,7 +49,7 @@ impl ApiError {
     /// clients expect there.
     pub(super) fn bad_request_for(error: Error, fields: &[&str]) -> Self {
         let is_listed =
-            matches!(&error, Error::Invalid { field, .. } | Error::Taken { field, .. } if fields.contains(field));
+            matches!(&error, Error::Invalid { field, .. } | Error::InUse { field, .. } if fields.contains(field));
         let mut response = Self::from(error);
         if is_listed {
             response.status = StatusCode::BAD_REQUEST;
@@ -90,7 +90,7 @@ impl From<Error> for ApiError {
             report(&error);
         }
         let message = match &error {
-            Error::Invalid { field, reason } | Error::Taken { field, reason } => {
+            Error::Invalid { field, reason } | Error::InUse { field, reason } => {
                 format!("[{}]: {reason}", family_name(field))
             }
             Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => return Self::of_storage(&error, status),
@@ -99,7 +99,7 @@ impl From<Error> for ApiError {
         let mut response = Self::new(status, message);
         response.body.code = code_of(&error).map(str::to_owned);
         match error {
-            Error::Invalid { field, .. } | Error::Taken { field, .. } => response.body.field = Some(field.to_owned()),
+            Error::Invalid { field, .. } | Error::InUse { field, .. } => response.body.field = Some(field.to_owned()),
             Error::Moved { owner, name } => response.details.moved = Some(format!("{owner}/{name}")),
             Error::Renamed { from, to } => response.details.renamed = Some((from, to)),
             Error::Throttled { retry_after_secs } => response.details.retry_after_secs = Some(retry_after_secs),
@@ -139,7 +139,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Moved { .. } | Error::Renamed { .. } => StatusCode::TEMPORARY_REDIRECT,
         Error::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Error::Invalid { .. } | Error::Unusable { .. } | Error::Taken { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::Invalid { .. } | Error::Unusable { .. } | Error::InUse { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
         Error::Archived => StatusCode::LOCKED,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
@@ -165,9 +165,9 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
 
 fn code_of(error: &Error) -> Option<&'static str> {
     match error {
-        Error::Taken { field: "email", .. } => Some("email_exists"),
-        Error::Taken { field: "name", .. } => Some("repo_exists"),
-        Error::Taken { .. } => Some("user_exists"),
+        Error::InUse { field: "email", .. } => Some("email_exists"),
+        Error::InUse { field: "name", .. } => Some("repo_exists"),
+        Error::InUse { .. } => Some("user_exists"),
         Error::Exists { .. } => Some("exists"),
         Error::Changed { .. } => Some("changed"),
         Error::Quota { .. } => Some("quota"),

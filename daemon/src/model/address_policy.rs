@@ -115,9 +115,9 @@ impl Rule {
             Self::Private => is_private(address),
             Self::Loopback => address.is_loopback(),
             Self::Net(net) => net.contains(&address),
-            Self::Host(parse_pattern) => {
-                fits(parse_pattern, &host.trim_end_matches('.').to_lowercase())
-                    || fits(parse_pattern, &address.to_string())
+            Self::Host(pattern) => {
+                matches_pattern(pattern, &host.trim_end_matches('.').to_lowercase())
+                    || matches_pattern(pattern, &address.to_string())
             }
         }
     }
@@ -206,15 +206,15 @@ fn set(rest: &mut std::str::Chars<'_>) -> Option<Glyph> {
 }
 
 /// Returns whether `text` matches the complete `pattern`.
-fn fits(parse_pattern: &[Glyph], text: &str) -> bool {
+fn matches_pattern(pattern: &[Glyph], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
-        if parse_pattern.get(p) == Some(&Glyph::Run) {
+        if pattern.get(p) == Some(&Glyph::Run) {
             star = Some((p, t));
             p += 1;
-        } else if parse_pattern.get(p).is_some_and(|glyph| glyph.is(text[t])) {
+        } else if pattern.get(p).is_some_and(|glyph| glyph.matches(text[t])) {
             (p, t) = (p + 1, t + 1);
         } else if let Some((at, star_end)) = star {
             star = Some((at, star_end + 1));
@@ -223,14 +223,14 @@ fn fits(parse_pattern: &[Glyph], text: &str) -> bool {
             return false;
         }
     }
-    parse_pattern[p..].iter().all(|glyph| *glyph == Glyph::Run)
+    pattern[p..].iter().all(|glyph| *glyph == Glyph::Run)
 }
 
 impl Glyph {
-    fn is(&self, c: char) -> bool {
+    fn matches(&self, c: char) -> bool {
         match self {
             Self::Run | Self::One => true,
-            Self::Literal(own) => *own == c,
+            Self::Literal(literal) => *literal == c,
             Self::Set { not, ranges } => ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *not,
         }
     }

@@ -86,9 +86,9 @@ pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -
             Ok(user)
         }
         Some(owners::UserConflict::Name) => {
-            Err(Error::taken("username", format!("user already exists: {}", user.name)))
+            Err(Error::in_use("username", format!("user already exists: {}", user.name)))
         }
-        Some(owners::UserConflict::Email) => Err(Error::taken("email", "e-mail already in use")),
+        Some(owners::UserConflict::Email) => Err(Error::in_use("email", "e-mail already in use")),
     }
 }
 

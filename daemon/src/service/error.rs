@@ -43,7 +43,7 @@ pub enum Error {
     },
     /// The value of an input field is used by another object. The API family answers this like any invalid input.
     #[error("{field}: {reason}")]
-    Taken {
+    InUse {
         /// The field's name in the protocol.
         field: &'static str,
         /// The conflict.
@@ -178,8 +178,8 @@ impl Error {
     }
 
     /// Creates an error for an input field whose value is used by another object.
-    pub fn taken(field: &'static str, reason: impl Into<String>) -> Self {
-        Self::Taken { field, reason: reason.into() }
+    pub fn in_use(field: &'static str, reason: impl Into<String>) -> Self {
+        Self::InUse { field, reason: reason.into() }
     }
 
     /// Creates an error for an invalid input field.

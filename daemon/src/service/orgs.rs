@@ -69,7 +69,7 @@ pub async fn create(
         }
         Ok::<_, Error>(free)
     });
-    if free.await? { Ok(row) } else { Err(Error::taken("username", format!("user already exists: {}", row.name))) }
+    if free.await? { Ok(row) } else { Err(Error::in_use("username", format!("user already exists: {}", row.name))) }
 }
 
 /// Returns the id of the new organization's owner, if the caller may create it.
@@ -168,7 +168,7 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
             if orgs::update(&tx, &old, &row).await? {
                 return Ok(());
             }
-            Err(Error::taken("new_name", format!("user already exists: {new}")))
+            Err(Error::in_use("new_name", format!("user already exists: {new}")))
         })
         .await
 }

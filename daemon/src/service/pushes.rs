@@ -101,13 +101,13 @@ pub async fn record(context: &Context, push: &Push, received_bytes: u64, lock: &
     let names: Vec<String> = push.requested.keys().filter(|name| is_recorded(name)).cloned().collect();
     let (found, size) = tokio::join!(
         context.git.tips(push.repository, names.clone()),
-        measured(context, push.repository, received_bytes)
+        size_after_push(context, push.repository, received_bytes)
     );
     let found = found.map_err(Error::git("reading refs"))?;
     let known = refs::tips(&context.store.read().await?, push.repository, &names).await?;
     let changes = names.iter().zip(known.iter().zip(&found));
     let changes = changes.flat_map(|(name, (known, found))| {
-        changes::between(name, known.as_deref(), found.as_deref(), push.requested.get(name))
+        changes::find_changes(name, known.as_deref(), found.as_deref(), push.requested.get(name))
     });
     let changes = changes.collect::<Vec<_>>();
     write(context, push.repository, push.actor, &changes, size, &[push.mark], lock).await?;
@@ -158,9 +158,9 @@ async fn recover_one(context: &Context, push: &Push, quarantines: Vec<PathBuf>) 
     }
     let names = known.keys().chain(found.keys()).collect::<BTreeSet<_>>();
     let changes = names.into_iter().flat_map(|name| {
-        changes::between(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
+        changes::find_changes(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
     });
-    let size = measured(context, push.repository, 0).await;
+    let size = size_after_push(context, push.repository, 0).await;
     write(context, push.repository, push.actor, &changes.collect::<Vec<_>>(), size, &[push.mark], &lock).await?;
     drop(lock);
     Ok(())
@@ -168,7 +168,7 @@ async fn recover_one(context: &Context, push: &Push, quarantines: Vec<PathBuf>) 
 
 /// Returns the size of a repository after a push of `received` bytes. A repository with too many files to be measured
 /// while the client waits is measured after it was tidied.
-async fn measured(context: &Context, repository: u64, received: u64) -> Size {
+async fn size_after_push(context: &Context, repository: u64, received: u64) -> Size {
     match context.git.size_of_few_files(repository).await {
         Ok(Some(bytes)) => Size::Measured(bytes),
         Ok(None) => Size::GrewBy(received),
@@ -228,7 +228,7 @@ async fn write(
     };
     let actor = &Actor::find(&snapshot, actor).await?;
     let known = &match &row {
-        Some(row) => known(&snapshot, row, changes).await?,
+        Some(row) => branch_tips(&snapshot, row, changes).await?,
         None => Vec::new(),
     };
     drop(snapshot);
@@ -290,7 +290,7 @@ fn event_kinds<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [Strin
 
 /// Returns the distinct tips of branches before `changes`, if one of these creates a branch. The new commits of that
 /// branch are determined against these tips later, when the branches may have moved.
-async fn known(read: &impl Read, repository: &Repository, changes: &[Change]) -> Result<Vec<String>, Error> {
+async fn branch_tips(read: &impl Read, repository: &Repository, changes: &[Change]) -> Result<Vec<String>, Error> {
     if !changes.iter().any(|change| change.before.is_none() && change.name.starts_with(HEADS)) {
         return Ok(Vec::new());
     }

@@ -33,12 +33,12 @@ pub async fn list(context: &Context, identity: &Identity) -> Result<Vec<Arc<Migr
 
 /// Returns task `id`.
 pub async fn find(context: &Context, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
-    Ok(found(context, identity, id).await?.0)
+    Ok(find_with_access(context, identity, id).await?.0)
 }
 
 /// Cancels a running task. It ends shortly afterwards, when it has removed what it created.
 pub async fn cancel(context: &Context, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
-    let (task, access_level) = found(context, identity, id).await?;
+    let (task, access_level) = find_with_access(context, identity, id).await?;
     access::require(identity, access_level, Action::Own)?;
     if task.end().is_some() {
         return Err(Error::Conflict { reason: "the task has ended already".into() });
@@ -47,7 +47,11 @@ pub async fn cancel(context: &Context, identity: &Identity, id: u64) -> Result<A
     Ok(task)
 }
 
-async fn found(context: &Context, identity: &Identity, id: u64) -> Result<(Arc<MigrationTask>, AccessLevel), Error> {
+async fn find_with_access(
+    context: &Context,
+    identity: &Identity,
+    id: u64,
+) -> Result<(Arc<MigrationTask>, AccessLevel), Error> {
     access::require_account(identity)?;
     let task = context.migrations.of(id, context.now_ms()).ok_or(MISSING)?;
     let access_level = access_level(&context.store.read().await?, identity, &task).await?;

@@ -154,13 +154,13 @@ fn list(root: &Path, days: u32) -> io::Result<Vec<SetAsideEntry>> {
         for kind in entries(&day.path())? {
             match name(&kind).filter(|_| is_directory(&kind)).as_deref() {
                 Some("repositories") => {
-                    below(root, &kind, (ItemKind::Repository, date, days), is_repository, &mut items)?;
+                    add_entries(root, &kind, (ItemKind::Repository, date, days), is_repository, &mut items)?;
                 }
-                Some("store") => below(root, &kind, (ItemKind::Store, date, days), is_store, &mut items)?,
+                Some("store") => add_entries(root, &kind, (ItemKind::Store, date, days), is_store, &mut items)?,
                 Some("artifacts") => {
                     for artifact in entries(&kind.path())? {
                         if name(&artifact).is_some_and(|name| is_number(&name)) && is_directory(&artifact) {
-                            below(root, &artifact, (ItemKind::Artifact, date, days), is_generation, &mut items)?;
+                            add_entries(root, &artifact, (ItemKind::Artifact, date, days), is_generation, &mut items)?;
                         } else {
                             items.push(new_entry(root, &artifact, ItemKind::Unknown, None, days)?);
                         }
@@ -175,7 +175,7 @@ fn list(root: &Path, days: u32) -> io::Result<Vec<SetAsideEntry>> {
 }
 
 /// Adds every entry of `directory`. Names that `is_ours` does not recognize become [`ItemKind::Unknown`].
-fn below(
+fn add_entries(
     root: &Path,
     directory: &DirEntry,
     (kind, date, days): (ItemKind, Date, u32),
@@ -183,8 +183,8 @@ fn below(
     items: &mut Vec<SetAsideEntry>,
 ) -> io::Result<()> {
     for entry in entries(&directory.path())? {
-        let ours = name(&entry).is_some_and(|name| is_ours(&name));
-        let (kind, since) = if ours { (kind, Some(date)) } else { (ItemKind::Unknown, None) };
+        let is_recognized = name(&entry).is_some_and(|name| is_ours(&name));
+        let (kind, since) = if is_recognized { (kind, Some(date)) } else { (ItemKind::Unknown, None) };
         items.push(new_entry(root, &entry, kind, since, days)?);
     }
     Ok(())

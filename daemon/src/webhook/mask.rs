@@ -39,7 +39,7 @@ impl Mask {
 
     /// Replaces the secrets in `bytes`. Other bytes are unchanged.
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
-        self.secrets.iter().fold(bytes, |bytes, secret| without(bytes, secret.as_bytes()))
+        self.secrets.iter().fold(bytes, |bytes, secret| mask_secret(bytes, secret.as_bytes()))
     }
 
     /// Replaces the secrets in the value of a header. The values of credential headers are replaced completely.
@@ -52,7 +52,7 @@ impl Mask {
     }
 }
 
-fn without(bytes: Vec<u8>, secret: &[u8]) -> Vec<u8> {
+fn mask_secret(bytes: Vec<u8>, secret: &[u8]) -> Vec<u8> {
     let find = |rest: &[u8]| rest.windows(secret.len()).position(|window| window == secret);
     let Some(mut at) = find(&bytes) else { return bytes };
     let (mut masked, mut rest) = (Vec::with_capacity(bytes.len()), &bytes[..]);

@@ -76,7 +76,7 @@ impl From<Error> for TwirpError {
             Error::Invalid { .. } | Error::Unusable { .. } | Error::Body { .. } | Error::TooLarge { .. } => {
                 Self::invalid(msg)
             }
-            Error::Exists { .. } | Error::Taken { .. } => Self::new(status, "already_exists", msg),
+            Error::Exists { .. } | Error::InUse { .. } => Self::new(status, "already_exists", msg),
             Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
             Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),
             Error::Precondition { .. } | Error::Changed { .. } | Error::Conflict { .. } | Error::Archived => {

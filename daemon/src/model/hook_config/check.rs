@@ -57,7 +57,7 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     if !is_target(url) {
         return refused("Invalid url".into());
     }
-    if let Some(reason) = target::impossible(url) {
+    if let Some(reason) = target::why_unreachable(url) {
         return refused(format!("Invalid url: {reason}"));
     }
     let system = match value(IS_SYSTEM).unwrap_or_default() {

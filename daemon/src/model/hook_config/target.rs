@@ -22,7 +22,7 @@ pub(super) fn is_target(text: &str) -> bool {
 
 /// Returns why no receiver can exist at `text`, which must be valid for [`is_target`]: DNS cannot hold the name of
 /// its host (RFC 1035, section 2.3.4), or its port is 0.
-pub(super) fn impossible(text: &str) -> Option<String> {
+pub(super) fn why_unreachable(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     if url.port() == Some(0) {
         return Some("port 0 is not valid".to_owned());
@@ -97,12 +97,12 @@ mod tests {
     fn invalid_host_names_and_port_0_are_refused() {
         let long = format!("http://{}.example/", "a".repeat(64));
         for bad in ["http://-/", "http://a..b/", "http://.a/", "http://a-.b/", "http://a*b/", "http://a:0/", &long] {
-            assert!(is_target(bad) && impossible(bad).is_some(), "{bad}");
+            assert!(is_target(bad) && why_unreachable(bad).is_some(), "{bad}");
         }
         for good in
             ["http://x/", "http://a_b.c./", "https://xn--bcher-kva.example/", "http://[::1]:9/", "http://1.2.3.4/"]
         {
-            assert_eq!(impossible(good), None, "{good}");
+            assert_eq!(why_unreachable(good), None, "{good}");
         }
     }
 

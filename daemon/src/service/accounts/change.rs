@@ -44,7 +44,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
             }
             match owners::update_user(&tx, &old, &row).await? {
                 None => Ok::<_, Error>((old, row)),
-                Some(_) => Err(Error::taken("email", "e-mail already in use")),
+                Some(_) => Err(Error::in_use("email", "e-mail already in use")),
             }
         })
         .await?;
@@ -109,7 +109,7 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
             let row = User { name: new.to_owned(), updated_ms: now, ..old.clone() };
             match owners::update_user(&tx, &old, &row).await? {
                 None => Ok(()),
-                Some(_) => Err(Error::taken("new_username", format!("user already exists: {new}"))),
+                Some(_) => Err(Error::in_use("new_username", format!("user already exists: {new}"))),
             }
         })
         .await

@@ -103,7 +103,7 @@ pub struct ArtifactPage {
 
 impl ArtifactQuery {
     /// Returns the index that gives the requested order and skips the most rows.
-    fn walk(&self) -> ArtifactOrder {
+    fn order(&self) -> ArtifactOrder {
         match (self.state, self.run, self.repository) {
             (Some(Availability::Uploading), ..) => ArtifactOrder::Uploads,
             _ if self.by_expiry || self.expires_before_ms.is_some() => ArtifactOrder::Expiry {
@@ -132,12 +132,12 @@ pub async fn page(
     identity: &Identity,
     query: &ArtifactQuery,
 ) -> Result<ArtifactPage, Error> {
-    let (walk, now) = (query.walk(), context.now_ms());
+    let (order, now) = (query.order(), context.now_ms());
     let mut loader = EntryLoader { access_cache: AccessCache::new(identity, Action::ReadActions), last: None };
     let (mut page, mut skipped) = (ArtifactPage::default(), 0);
     let mut after = query.after;
     loop {
-        let rows = next_page(read, walk, after, STEP).await?;
+        let rows = next_page(read, order, after, STEP).await?;
         let is_full_batch = rows.len() == STEP;
         for row in rows {
             let is_full_page = page.entries.len() == query.limit;
@@ -145,7 +145,7 @@ pub async fn page(
                 page.next = after;
                 return Ok(page);
             }
-            after = Some(walk.position(&row));
+            after = Some(order.position(&row));
             if !query.matches(&row, now) {
                 skipped += 1;
                 continue;

@@ -26,7 +26,7 @@ pub struct Archive {
 }
 
 /// Returns the archive for a file name such as `main.tar.gz`.
-pub async fn named(browse: &Browse, name: &str) -> Result<Archive, Error> {
+pub async fn for_file_name(browse: &Browse, name: &str) -> Result<Archive, Error> {
     let unknown = || Error::Body { reason: "archives end in .zip, .tar.gz or .bundle".into() };
     let (revision, format) = ArchiveFormat::split(name).ok_or_else(unknown)?;
     of(browse, revision, format).await

@@ -38,7 +38,7 @@ pub async fn end(context: &Context, identity: &Identity, job: i64, conclusion: a
             let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
             let (repository, owner) = require_write(&tx, identity, &row).await?;
             if row.status() == RunStatus::Completed {
-                return if row.conclusion() == conclusion { Ok(row) } else { Err(ended(&row)) };
+                return if row.conclusion() == conclusion { Ok(row) } else { Err(already_ended(&row)) };
             }
             let (job, run) = finish(&tx, row, conclusion, now).await?;
             let subject = Subject { repository: &repository, owner: &owner, actor };
@@ -58,7 +58,7 @@ pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<EventKind<'a>> {
 }
 
 /// Returns the error for changing a job that has ended.
-pub(super) fn ended(job: &Job) -> Error {
+pub(super) fn already_ended(job: &Job) -> Error {
     let word = words::conclusion_word(job.conclusion());
     Error::Exists { message: format!("job {} has already ended with conclusion {word}", job.id) }
 }
@@ -93,7 +93,7 @@ pub(super) async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: M
     if run.live_jobs == 0 {
         let jobs = runs::jobs_of_run(tx, run.id, JOBS_MAX).await?;
         run.set_status(RunStatus::Completed);
-        run.set_conclusion(overall(jobs.iter().map(Job::conclusion)));
+        run.set_conclusion(run_conclusion(jobs.iter().map(Job::conclusion)));
         run.completed_ms = now;
     }
     runs::update_run(tx, &run);
@@ -102,7 +102,7 @@ pub(super) async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: M
 
 /// Returns the conclusion of a run: failure if any job failed, else cancelled if any was cancelled, skipped only if all
 /// were.
-fn overall(jobs: impl Iterator<Item = Conclusion>) -> Conclusion {
+fn run_conclusion(jobs: impl Iterator<Item = Conclusion>) -> Conclusion {
     let rank = |c: &Conclusion| match c {
         Conclusion::Failure => 3,
         Conclusion::Cancelled => 2,
@@ -125,7 +125,7 @@ mod tests {
             (&[Cancelled, Failure, Success], Failure),
             (&[Skipped], Skipped),
         ] {
-            assert_eq!(overall(jobs.iter().copied()), expected);
+            assert_eq!(run_conclusion(jobs.iter().copied()), expected);
         }
     }
 }

@@ -6,7 +6,7 @@
 use farrier_common::api;
 use farrier_proto::store::{Job, RunStatus};
 
-use super::end::{ended, require_write};
+use super::end::{already_ended, require_write};
 use crate::{
     clock::Millis,
     model::identity::Identity,
@@ -74,7 +74,7 @@ pub async fn renew(context: &Context, identity: &Identity, job: u64) -> Result<J
             let row = runs::job_by_id(&tx, job).await?.ok_or(Error::NotFound { what: "the job" })?;
             require_write(&tx, identity, &row).await?;
             if row.status() == RunStatus::Completed {
-                return Err(ended(&row));
+                return Err(already_ended(&row));
             }
             if row.lease_ms == 0 {
                 return Ok(row);

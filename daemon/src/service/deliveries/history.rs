@@ -92,10 +92,10 @@ pub async fn get(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<D
     let attempts = deliveries::attempts(read, row.id).await?;
     let payload = deliveries::payload(read, row.event_id).await?;
     let json = payload.map(|payload| payload.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
-    Ok(DeliveryWithAttempts { listed: one(read, row).await?, attempts, json })
+    Ok(DeliveryWithAttempts { listed: listed_delivery(read, row).await?, attempts, json })
 }
 
-async fn one(read: &impl Read, row: Delivery) -> Result<ListedDelivery, Error> {
+async fn listed_delivery(read: &impl Read, row: Delivery) -> Result<ListedDelivery, Error> {
     with_event_and_hook(read, vec![row]).await?.pop().ok_or(MISSING)
 }
 
@@ -115,10 +115,10 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
             }
             deliveries::request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
             let row = deliveries::get(&tx, row.id).await?.ok_or(MISSING)?;
-            one(&tx, row).await
+            listed_delivery(&tx, row).await
         })
         .await?;
-    context.outbox.urge(queued.row.hook_id);
+    context.outbox.announce_urgent(queued.row.hook_id);
     Ok(queued)
 }
 
@@ -132,7 +132,7 @@ pub async fn recover(context: &Context, scope: DeliveryScope, since_ms: Millis) 
         let (recovered, last) = context.store.write(step).await?;
         count += recovered;
         if count > 0 {
-            context.outbox.urge(hook);
+            context.outbox.announce_urgent(hook);
         }
         match last {
             Some(last) => before = last,

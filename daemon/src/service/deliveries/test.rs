@@ -112,7 +112,7 @@ async fn insert(
             Ok::<_, Error>(())
         })
         .await?;
-    context.outbox.urge(found.hook.id);
+    context.outbox.announce_urgent(found.hook.id);
     Ok(row)
 }
 

@@ -58,12 +58,13 @@ impl<'a> EventRecorder<'a> {
         for (id, kind) in self.numbers.iter().zip(kinds) {
             let event = self.event(*id, subject, kind);
             events::insert(tx, &event);
-            let wanting: Vec<&Hook> = hooks.iter().filter(|hook| hook.gets(kind)).map(|hook| &hook.hook).collect();
-            if wanting.is_empty() {
+            let subscribed: Vec<&Hook> =
+                hooks.iter().filter(|hook| hook.subscribes_to(kind)).map(|hook| &hook.hook).collect();
+            if subscribed.is_empty() {
                 continue;
             }
             deliveries::put_initial_payload(tx, *id, &payload(self.context, subject, kind));
-            for (index, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
+            for (index, hook) in subscribed.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
                 deliveries::enqueue(tx, &self.delivery(&event, hook, index));
                 announced.push(hook.id);
             }

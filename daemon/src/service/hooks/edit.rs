@@ -50,7 +50,7 @@ pub async fn edit(
             Ok::<_, Error>(SavedHook { found: FoundHook { hook: row, state }, ignored, secrets_removed })
         })
         .await?;
-    context.outbox.urge(id);
+    context.outbox.announce_urgent(id);
     Ok(saved)
 }
 

@@ -82,7 +82,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
     input::mirror(input)?;
     let owner = owner(context, identity, input).await?;
     let source = source(context, identity, &address).await?;
-    let mut row = create::fresh(context, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
+    let mut row = create::default_row(context, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
     row.name.clone_from(&input.repo_name);
     row.description.clone_from(&input.description);
     row.original_url = address.url.to_string();

@@ -28,7 +28,7 @@ pub(super) struct RequestedUpdate {
 ///
 /// If a push did what it requested but started from another id than the store's, an earlier change of the ref was not
 /// recorded. That change is returned first.
-pub(super) fn between(
+pub(super) fn find_changes(
     name: &str,
     known: Option<&str>,
     found: Option<&str>,
@@ -154,7 +154,7 @@ mod tests {
             ("c", "c", requested("b", "c"), &[]),
         ] {
             let id = |text: &'static str| Some(text).filter(|text| !text.is_empty());
-            let got = between("refs/heads/x", id(known), id(found), requested.as_ref());
+            let got = find_changes("refs/heads/x", id(known), id(found), requested.as_ref());
             let expected: Vec<_> = expected.iter().map(|(old, new)| change("refs/heads/x", old, new)).collect();
             assert_eq!(got, expected, "{known} {found} {requested:?}");
         }

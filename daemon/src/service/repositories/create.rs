@@ -47,7 +47,7 @@ pub async fn create(
 ) -> Result<FoundRepository, Error> {
     let owner = owner_for(context, identity, owner).await?;
     let content = initial::Content::from_input(&input, &owner, context.now_ms())?;
-    let row = checked(context, &owner, input)?;
+    let row = checked_row(context, &owner, input)?;
     let new = reserve(context, owner, row).await?;
     let id = new.row.id;
     let sha256 = new.row.sha256;
@@ -100,7 +100,7 @@ pub(in crate::service) struct NewRepository {
 }
 
 /// Returns the row for `input`, without an id.
-fn checked(context: &Context, owner: &Owner, input: CreateRepository) -> Result<Repository, Error> {
+fn checked_row(context: &Context, owner: &Owner, input: CreateRepository) -> Result<Repository, Error> {
     rules::name("name", &input.name)?;
     rules::description(&input.description)?;
     rules::issue_labels(&input.issue_labels)?;
@@ -117,12 +117,12 @@ fn checked(context: &Context, owner: &Owner, input: CreateRepository) -> Result<
         name: input.name,
         description: input.description,
         template: input.template,
-        ..fresh(context, owner, input.private, branch)
+        ..default_row(context, owner, input.private, branch)
     })
 }
 
 /// Returns a new row of `owner` with default values.
-pub(in crate::service) fn fresh(context: &Context, owner: &Owner, private: bool, branch: String) -> Repository {
+pub(in crate::service) fn default_row(context: &Context, owner: &Owner, private: bool, branch: String) -> Repository {
     let now = context.now_ms();
     Repository {
         owner_kind: owner.kind().into(),

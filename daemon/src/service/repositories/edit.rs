@@ -51,7 +51,7 @@ pub async fn edit(
             if row.name == before.name {
                 repositories::put(&tx, Some(&before), &row);
             } else if !repositories::rename(&tx, &before, &row).await? {
-                return Err(Error::taken("name", format!("repository name already exists: {}", row.name)));
+                return Err(Error::in_use("name", format!("repository name already exists: {}", row.name)));
             }
             let events: Vec<_> = actions.iter().map(|action| event_kind(action, &before, &row)).collect();
             recorder.record(&tx, Subject { repository: &row, owner: &owner, actor }, &events).await?;

@@ -47,7 +47,7 @@ pub(in crate::http) async fn get(
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
-    let archive = archives::named(&context.browse, &archive).await?;
+    let archive = archives::for_file_name(&context.browse, &archive).await?;
     respond(&context, &archive, &method, &params).await
 }
 
