@@ -25,6 +25,7 @@ use super::{
     body::{DrainOnDrop, IdleTimeoutBody},
     error::{ApiError, complete},
     etag,
+    refusal::Refusal,
 };
 use crate::{model::secret, serve::Peer, webhook::request::ATTEMPT};
 
@@ -107,13 +108,14 @@ impl HttpService {
             let expects_continue = parts.headers.contains_key(header::EXPECT);
             Body::new(DrainOnDrop::new(IdleTimeoutBody::new(body, *idle_timeout), expects_continue, tasks.clone()))
         };
+        let refusal = Refusal::of(&parts);
         let uri = parts.uri.clone();
         let if_none_match = parts.headers.get(header::IF_NONE_MATCH).cloned();
         // No log line contains the query: it can hold signatures and tokens.
         let path = uri.path();
         let request = Request::from_parts(parts, body);
 
-        let handling = AssertUnwindSafe(route(router.clone(), request)).catch_unwind();
+        let handling = AssertUnwindSafe(answer(router.clone(), refusal, request)).catch_unwind();
         // hyper drops this future when the client disconnects. A request that changes data still runs to its end:
         // the transaction may be committed already while its follow-up work is not done.
         let result = if method.is_safe() { handling.await } else { tasks.carry(handling).await };
@@ -143,6 +145,14 @@ impl HttpService {
             Some(entry) => entry.follow(response),
             None => response,
         }
+    }
+}
+
+/// Returns the response to `request`: the refusal if there is one, else the response of its route.
+async fn answer(router: Router, refusal: Option<Refusal>, request: Request<Body>) -> Response<Body> {
+    match refusal {
+        Some(refusal) => refusal.response(request.uri().path()),
+        None => route(router, request).await,
     }
 }
 

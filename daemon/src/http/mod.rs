@@ -20,6 +20,7 @@ mod origin;
 mod page;
 mod pages;
 mod query;
+mod refusal;
 mod router;
 mod show;
 mod state;

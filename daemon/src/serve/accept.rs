@@ -50,6 +50,9 @@ const BRIEF_HEADER_TIMEOUT: Duration = Duration::from_millis(250);
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// Largest read buffer of a connection, which is also the largest frame of an upload, in bytes.
 const READ_BUFFER_MAX: usize = 256 << 10;
+/// Largest head that is read, in bytes. Larger than what the handler accepts, so that it can refuse most heads that are
+/// too large with an error body; others get a 431 without one.
+pub const HEAD_READ_MAX: usize = 64 << 10;
 
 /// Limits for connections.
 #[derive(Clone, Debug)]
@@ -82,6 +85,7 @@ pub async fn serve<F, Fut, B>(
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(READ_BUFFER_MAX);
+    http.max_header_size(HEAD_READ_MAX);
     let mut brief = http.clone();
     brief.keep_alive(false).header_read_timeout(limits.header_timeout.min(BRIEF_HEADER_TIMEOUT));
     let server = Server {

@@ -15,7 +15,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 pub use self::{
-    accept::{ConnectionLimits, serve},
+    accept::{ConnectionLimits, HEAD_READ_MAX, serve},
     fd_reserve::{FdGuard, FdReserve},
     inherit::inherited,
     peer::{Peer, PeerIds},

@@ -10,4 +10,4 @@ mod stream;
 pub mod twirp;
 mod xml;
 
-pub(super) use self::xml::BlobApiError;
+pub(super) use self::{twirp::TwirpError, xml::BlobApiError};

@@ -39,7 +39,7 @@ pub(in crate::http) struct TwirpError {
 }
 
 impl TwirpError {
-    fn new(status: StatusCode, code: &'static str, msg: impl Into<String>) -> Self {
+    pub(in crate::http) fn new(status: StatusCode, code: &'static str, msg: impl Into<String>) -> Self {
         Self { status, code, msg: msg.into() }
     }
 

@@ -18,7 +18,7 @@ pub(in crate::http) struct BlobApiError {
 }
 
 impl BlobApiError {
-    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    pub(in crate::http) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into() }
     }
 

@@ -18,7 +18,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use self::{
     access::{Allowed, allow},
@@ -26,6 +26,11 @@ use self::{
 };
 use super::{AppState, error::ApiError};
 use crate::git::pkt;
+
+/// Returns an error response for git clients.
+pub(super) fn failure(status: StatusCode, text: impl Into<String>) -> Response {
+    GitFailure::new(status, text).into_response()
+}
 
 /// The service that a git client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -149,7 +149,12 @@ pub struct RawFile {
 /// Returns the file at `path` of the commit that `revision` resolves to. Without a revision the first segments of the
 /// path may be one.
 pub async fn raw(browse: &Browse, path: &str, revision: &str) -> Result<RawFile, Error> {
+    let missing = || Error::NotFound { what: "the file" };
     let path = super::path(path)?;
+    // git refuses an empty path.
+    if path.is_empty() {
+        return Err(missing());
+    }
     let direct = match browse.resolve(revision).await {
         Ok(commit) => browse.git.entry(&commit, path).await?.map(|entry| (commit, entry)),
         Err(Error::NotFound { .. }) => None,
@@ -159,7 +164,6 @@ pub async fn raw(browse: &Browse, path: &str, revision: &str) -> Result<RawFile,
         None if revision.is_empty() => named_by_path(browse, path).await?,
         found => found,
     };
-    let missing = || Error::NotFound { what: "the file" };
     let (commit, entry) = found.ok_or_else(missing)?;
     if matches!(entry.entry_kind(), EntryKind::Directory | EntryKind::Submodule) {
         return Err(missing());
@@ -174,7 +178,7 @@ async fn named_by_path(browse: &Browse, path: &str) -> Result<Option<(String, Tr
     /// Maximum number of segments to try. Branches with more slashes need the parameter `ref`.
     const PARTS_MAX: usize = 8;
     for (at, _) in path.match_indices('/').take(PARTS_MAX) {
-        let (name, rest) = (&path[..at], &path[at + 1..]);
+        let (name, rest) = (&path[..at], path[at + 1..].trim_start_matches('/'));
         if let Some(commit) = browse.git.resolve(name).await? {
             return Ok(browse.git.entry(&commit, rest).await?.map(|entry| (commit, entry)));
         }

@@ -7,6 +7,10 @@ use crate::service::Error;
 
 /// Shortest interval between updates of a mirror, in seconds.
 const INTERVAL_MIN_SECS: f64 = 600.0;
+/// Longest address, in bytes. It is an argument of git, which the kernel limits.
+const ADDRESS_MAX_BYTES: usize = 8 << 10;
+/// Longest user name, password or token, in bytes. They are in the environment of git, which the kernel limits.
+const CREDENTIAL_MAX_BYTES: usize = 8 << 10;
 
 /// The address of the source and its credentials.
 #[derive(Clone)]
@@ -24,6 +28,18 @@ pub(super) fn address(input: &MigrateRepository) -> Result<Address, Error> {
     let lower = text.to_ascii_lowercase();
     if text.is_empty() {
         return Err(refused("Required: an address is required"));
+    }
+    if text.len() > ADDRESS_MAX_BYTES {
+        return Err(refused(&format!("is longer than {ADDRESS_MAX_BYTES} bytes")));
+    }
+    for (field, value) in [
+        ("auth_username", &input.auth_username),
+        ("auth_password", &input.auth_password),
+        ("auth_token", &input.auth_token),
+    ] {
+        if value.len() > CREDENTIAL_MAX_BYTES {
+            return Err(Error::invalid(field, format!("is longer than {CREDENTIAL_MAX_BYTES} bytes")));
+        }
     }
     if text.chars().any(char::is_control) || ["%0a", "%0d", "%00"].iter().any(|escape| lower.contains(escape)) {
         return Err(refused("the address contains a control character"));

@@ -86,6 +86,10 @@ async fn missing_and_invalid_paths_are_refused() {
         ("raw/lib", 404),
         ("raw/..%2fx", 422),
         ("raw/-x", 404),
+        ("raw/%2F", 404),
+        ("raw/%2F%2F", 404),
+        ("raw/main%2F%2F", 404),
+        ("raw/main/%2F%2FREADME.md", 200),
     ] {
         assert_eq!(farrier.status(&demo.at(&format!("/{path}"))).await, status, "{path}");
     }

@@ -59,7 +59,7 @@ async fn malformed_requests_are_refused_and_the_connection_is_closed() {
         ("a zero in a header", b"GET / HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n", 400),
         ("a huge header", huge.as_bytes(), 431),
         ("many headers", many.as_bytes(), 431),
-        ("a long address", long_url.as_bytes(), 414),
+        ("a long address", long_url.as_bytes(), 431),
         ("a negative length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n", 400),
         ("a signed length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: +1\r\n\r\na", 400),
         ("a hexadecimal length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0x1\r\n\r\na", 400),
@@ -78,6 +78,56 @@ async fn malformed_requests_are_refused_and_the_connection_is_closed() {
         assert!(statuses.is_empty() || statuses == [status], "{name}: {answers:?}");
     }
     assert_healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn heads_over_32_kib_are_refused_in_the_format_of_each_protocol() {
+    let farrier = daemon().await;
+    let (fitting, large) = ("x".repeat(31 << 10), "x".repeat(33 << 10));
+    let request = |path: &str, header: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\nx-large: {header}\r\n\r\n");
+    for (path, body) in [
+        ("/api/v1/version", "\"message\":\"the headers are larger than 32768 bytes\""),
+        ("/a/b.git/info/refs?service=git-upload-pack", "the headers are larger than 32768 bytes\n"),
+        ("/_blob/1/1/x?op=r", "<Message>the headers are larger than 32768 bytes</Message>"),
+        ("/twirp/github.actions.results.api.v1.ArtifactService/ListArtifacts", "\"code\":\"malformed\""),
+    ] {
+        let mut raw = RawConnection::sending(&farrier.tcp(), request(path, &fitting)).await;
+        assert_ne!(raw.answer().await.expect("an answer").0, 431, "{path}");
+        raw.send(request(path, &large)).await.expect("the daemon reads");
+        let answers = raw.answers().await;
+        assert!(answers.len() == 1 && answers[0].0 == 431 && answers[0].1.contains(body), "{path}: {answers:?}");
+    }
+    let mut raw = RawConnection::sending(&farrier.tcp(), request(&format!("/{large}"), "")).await;
+    let (status, body) = raw.answer().await.expect("an answer");
+    assert!(status == 414 && body.contains("the address is longer than 32768 bytes"), "{status} {body}");
+    assert_healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn a_request_needs_exactly_one_valid_host() {
+    let farrier = daemon().await;
+    for (version, hosts, status) in [
+        ("1.1", "host: a.example\r\n", 200),
+        ("1.1", "Host: [::1]:3000\r\n", 200),
+        ("1.0", "", 200),
+        ("1.1", "", 400),
+        ("1.1", "host:\r\n", 400),
+        ("1.1", "host: a/b\r\n", 400),
+        ("1.1", "host: a b\r\n", 400),
+        ("1.1", "host: u@a\r\n", 400),
+        ("1.1", "host: a:99999\r\n", 400),
+        ("1.1", "host: a\u{ff}\r\n", 400),
+        ("1.1", "host: a\r\nhost: a\r\n", 400),
+        ("1.1", "host: a\r\nx: y\r\nHost: b\r\n", 400),
+        ("1.0", "host: a\r\nhost: b\r\n", 400),
+    ] {
+        let request = format!("GET /api/v1/version HTTP/{version}\r\nconnection: close\r\n{hosts}\r\n");
+        let mut raw = RawConnection::sending(&farrier.tcp(), request).await;
+        let answers = raw.answers().await;
+        let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
+        assert_eq!(statuses, [status], "{version} {hosts:?}: {answers:?}");
+        assert!(status == 200 || answers[0].1.contains("one header Host"), "{answers:?}");
+    }
 }
 
 #[tokio::test]

@@ -64,6 +64,13 @@ async fn options_are_validated_before_anything_is_created() {
         let refused = migrate(&farrier, &[], body).await;
         assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{refused:?}");
     }
+    for field in ["auth_username", "auth_password", "auth_token"] {
+        let body = json!({ "clone_addr": source.url("x"), "repo_name": "copy", field: "s".repeat(100_000) });
+        let refused = migrate(&farrier, &[], body).await;
+        assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{}", refused.status);
+    }
+    let long = json!({ "clone_addr": source.url(&"x".repeat(100_000)), "repo_name": "copy" });
+    assert_eq!(migrate(&farrier, &[], long).await.status, 422);
     for body in [
         json!({ "clone_addr": source.url("x") }),
         json!({ "clone_addr": source.url("x"), "repo_name": "a..b" }),
