@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     config::{self, Config},
-    serve::{self, FdGuard},
+    serve::{self, AdmissionLimits, FdGuard},
     service::{Context, WeakContext},
     tasks::Tasks,
 };
@@ -43,14 +43,14 @@ impl Control {
             tracing::error!(%error, "the store failed its health check");
             return false;
         }
-        // With all permits in use the probe could not connect either. That is load, not a failure.
-        if context.serving.slots.available_permits() == 0 {
-            return true;
-        }
         // The Unix socket is preferred: no firewall or proxy can block it.
         let listeners = &context.serving.listeners;
         let unix = listeners.iter().find(|(kind, _)| *kind == "unix");
         let Some((kind, address)) = unix.or(listeners.first()) else { return true };
+        // With all slots in use the probe would be refused. That is load, not a failure.
+        if context.serving.admission.is_full(kind) {
+            return true;
+        }
         match serve::probe(kind, address).await {
             Ok(()) => true,
             Err(error) => {
@@ -75,9 +75,9 @@ impl Control {
         let changed = *current != next;
         if changed {
             let resize = |permits: &Arc<Semaphore>, from, to| resize(&context.tasks, permits, from, to);
-            resize(&context.serving.slots, current.server.max_connections, next.server.max_connections);
             resize(&context.uploads, current.artifacts.max_uploads, next.artifacts.max_uploads);
             resize(&context.archives, current.git.max_archives, next.git.max_archives);
+            context.serving.admission.set_limits(AdmissionLimits::of(&next));
             context.client.allow(&next.webhook.allowed_hosts);
             context.config.replace(next);
             // New limits can make data overdue for deletion.

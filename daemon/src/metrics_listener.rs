@@ -3,11 +3,9 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 
-use tokio::sync::Semaphore;
-
 use crate::{
     http::{self, AppState, HttpService},
-    serve::{self, ConnectionLimits, Listener},
+    serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener},
 };
 
 /// Maximum number of open connections.
@@ -18,8 +16,9 @@ pub(crate) fn start(state: &AppState, address: SocketAddr) -> io::Result<String>
     let listener = Listener::tcp(serve::bind_tcp(address)?)?;
     let address = listener.address().to_owned();
     let server = &state.config.server;
+    let admission = AdmissionLimits { tcp: CONNECTIONS_MAX, per_address: 0, unix: 0, exempt: Vec::new() };
     let limits = ConnectionLimits {
-        slots: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+        admission: Arc::new(Admission::new(admission)),
         header_timeout: server.header_timeout,
         idle_timeout: server.idle_timeout,
         drain_grace: server.drain_grace,
@@ -27,9 +26,7 @@ pub(crate) fn start(state: &AppState, address: SocketAddr) -> io::Result<String>
     };
     let router = http::metrics_router(state.clone());
     let service = HttpService::new(router, state);
-    let serving = serve::serve(vec![listener], limits, state.tasks.clone(), Arc::default(), move |peer, request| {
-        service.clone().handle(peer, request)
-    });
+    let serving = serve::serve(vec![listener], limits, state.tasks.clone(), Arc::default(), service);
     state.tasks.keep("metrics", serving);
     Ok(address)
 }

@@ -24,7 +24,7 @@ use crate::{
     metrics_listener,
     model::secret::{self, SigningKey},
     running,
-    serve::{self, ConnectionLimits, Listener},
+    serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener},
     service::{
         Context, ContextFields, Serving, SigningKeys, accounts,
         artifacts::Receiving,
@@ -102,16 +102,14 @@ pub async fn run_with_store(
     let router = http::router(state.clone());
     let service = HttpService::new(router, &state);
     let limits = ConnectionLimits {
-        slots: context.serving.slots.clone(),
+        admission: context.serving.admission.clone(),
         header_timeout: context.config.server.header_timeout,
         idle_timeout: context.config.server.idle_timeout,
         drain_grace: context.config.server.drain_grace,
         reserve: context.serving.reserve.clone(),
     };
     let open = context.serving.connections.clone();
-    let serving = serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| {
-        service.clone().handle(peer, request)
-    });
+    let serving = serve::serve(listeners, limits, tasks.clone(), open, service);
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
@@ -160,7 +158,7 @@ async fn build(
         started_ms: now,
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
         connections: Arc::default(),
-        slots: Arc::new(Semaphore::new(config.server.max_connections)),
+        admission: Arc::new(Admission::new(AdmissionLimits::of(&config))),
         reserve: Arc::default(),
     };
     let log_filter = watch::Sender::new(config.log.filter.clone());

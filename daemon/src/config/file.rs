@@ -73,6 +73,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
 
     let s = &mut c.socket;
     r.parsed("socket", "path", &mut s.path, absolute);
+    r.at_least("socket", "max_connections", &1, &mut s.max_connections);
     r.parsed("socket", "group", &mut s.group, |name: String| Ok(Some(name)));
     r.parsed("socket", "admin_group", &mut s.admin_group, |name: String| Ok(Some(name)));
     r.parsed("socket", "ci_group", &mut s.ci_group, |name: String| Ok(Some(name)));
@@ -135,8 +136,10 @@ fn read_server(r: &mut ConfigReader<'_>, c: &mut Config) {
         text.parse::<IpNet>().map_err(|_| "expected a network such as \"10.0.0.0/8\" or \"::1/128\"".into())
     });
     r.at_least("server", "max_connections", &1, &mut s.max_connections);
+    r.value("server", "max_connections_per_address", &mut s.max_connections_per_address);
     r.seconds("server", "header_timeout_secs", 1, &mut s.header_timeout);
     r.seconds("server", "idle_timeout_secs", 1, &mut s.idle_timeout);
+    r.value("server", "body_min_bytes_per_sec", &mut s.body_min_bytes_per_sec);
     r.seconds("server", "drain_grace_secs", 0, &mut s.drain_grace);
     r.at_least("server", "max_body_bytes", &1_024, &mut s.max_body_bytes);
 }

@@ -77,12 +77,17 @@ pub struct ServerConfig {
     pub version: String,
     /// `trusted_proxies`: networks of proxies whose `X-Forwarded-*` headers are used.
     pub trusted_proxies: Vec<IpNet>,
-    /// `max_connections`: open connections of all listeners. More connections wait in the kernel's queue.
+    /// `max_connections`: open TCP connections. More connections get 503.
     pub max_connections: usize,
+    /// `max_connections_per_address`: open TCP connections of one IPv4 address or one IPv6 /64 network, except for
+    /// trusted proxies. 0: unlimited.
+    pub max_connections_per_address: usize,
     /// `header_timeout_secs`: time limit for receiving the head of a request.
     pub header_timeout: Duration,
     /// `idle_timeout_secs`: a request or response body without progress for this time is aborted.
     pub idle_timeout: Duration,
+    /// `body_min_bytes_per_sec`: lowest average rate of a request body. 0: unlimited.
+    pub body_min_bytes_per_sec: u64,
     /// `drain_grace_secs`: time for running requests to end when the daemon stops.
     pub drain_grace: Duration,
     /// `max_body_bytes`: largest request body, except for uploads and git.
@@ -94,6 +99,8 @@ pub struct ServerConfig {
 pub struct SocketConfig {
     /// `path`
     pub path: PathBuf,
+    /// `max_connections`: open connections. More connections get 503.
+    pub max_connections: usize,
     /// `group`: group that may connect. The socket's mode is 0660 with a group, else 0600.
     pub group: Option<String>,
     /// `admin_group`: members act as the built-in administrator.
@@ -300,13 +307,16 @@ impl Config {
                     IpNet::new_assert(Ipv6Addr::LOCALHOST.into(), 128),
                 ],
                 max_connections: 16_384,
+                max_connections_per_address: 512,
                 header_timeout: Duration::from_secs(10),
                 idle_timeout: Duration::from_secs(60),
+                body_min_bytes_per_sec: 1_024,
                 drain_grace: Duration::from_secs(30),
                 max_body_bytes: 1 << 20,
             },
             socket: SocketConfig {
                 path: paths.socket.clone(),
+                max_connections: 4_096,
                 group: None,
                 admin_group: None,
                 ci_group: None,

@@ -29,6 +29,7 @@ fixed! {
     "server.listen" => server.listen;
     "server.header_timeout_secs" => server.header_timeout;
     "server.idle_timeout_secs" => server.idle_timeout;
+    "server.body_min_bytes_per_sec" => server.body_min_bytes_per_sec;
     "server.drain_grace_secs" => server.drain_grace;
     "socket.path" => socket.path;
     "socket.group" => socket.group;

@@ -1,4 +1,5 @@
-//! Request bodies with an idle timeout, and draining of bodies that a handler did not read to the end.
+//! Request bodies that fail when the client sends too slowly, and draining of bodies that a handler did not read to the
+//! end.
 
 use std::{
     pin::Pin,
@@ -15,26 +16,59 @@ use crate::tasks::Tasks;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body that fails when no byte arrives within `limit`.
-pub(super) struct IdleTimeoutBody<B> {
-    body: B,
-    limit: Duration,
-    /// Created at the first pending read: most bodies are empty or arrive with the head.
-    timer: Option<Pin<Box<Sleep>>>,
+/// How slowly a client may send a request body.
+///
+/// The daemon waits for the body for at most `wait_max`. Received bytes extend this time again, each by the time for
+/// one byte at `min_bytes_per_sec`, up to `wait_max`. Only waiting counts: not the time before the body is read, and
+/// not the time in which the daemon does something else. So a client may pause for `wait_max` at any time, but
+/// cannot hold its connection by sending a few bytes now and then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// Longest pause.
+    pub(super) wait_max: Duration,
+    /// Lowest rate on average. 0: each byte allows the longest pause.
+    pub(super) min_bytes_per_sec: u64,
 }
 
-/// The error of a body whose client stopped sending.
-#[derive(Debug, thiserror::Error)]
-#[error("no byte arrived for {0:?}")]
-pub(super) struct BodyIdle(Duration);
+impl Pace {
+    /// Returns the waiting time that `bytes` received bytes allow.
+    fn earned(&self, bytes: usize) -> Duration {
+        match (bytes as u64).saturating_mul(1_000_000_000).checked_div(self.min_bytes_per_sec) {
+            Some(nanoseconds) => Duration::from_nanos(nanoseconds).min(self.wait_max),
+            None => self.wait_max,
+        }
+    }
 
-impl<B> IdleTimeoutBody<B> {
-    pub(super) fn new(body: B, limit: Duration) -> Self {
-        Self { body, limit, timer: None }
+    /// Returns the time limit for reading the rest of a body after the response.
+    pub(super) fn drain_timeout(&self) -> Duration {
+        self.wait_max.min(DRAIN_TIMEOUT)
     }
 }
 
-impl<B> Body for IdleTimeoutBody<B>
+/// A body that fails when its client sends more slowly than a [`Pace`].
+pub(super) struct PacedBody<B> {
+    body: B,
+    pace: Pace,
+    /// How long the daemon may still wait for the client.
+    allowance: Duration,
+    /// When the current wait began.
+    waiting_since: Option<Instant>,
+    /// Created at the first wait: most bodies are empty or arrive with the head.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+/// The error of a body whose client sends too slowly.
+#[derive(Debug, thiserror::Error)]
+#[error("the body arrives too slowly")]
+pub(super) struct BodyTooSlow;
+
+impl<B> PacedBody<B> {
+    pub(super) fn new(body: B, pace: Pace) -> Self {
+        Self { body, pace, allowance: pace.wait_max, waiting_since: None, timer: None }
+    }
+}
+
+impl<B> Body for PacedBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
@@ -43,16 +77,21 @@ where
     type Error = BoxError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
-            let deadline = Instant::now() + self.limit;
-            if let Some(timer) = &mut self.timer {
-                timer.as_mut().reset(deadline);
-            }
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            let waited = this.waiting_since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref().map(Bytes::len)).unwrap_or(0);
+            let left = this.allowance.saturating_sub(waited);
+            this.allowance = left.saturating_add(this.pace.earned(bytes)).min(this.pace.wait_max);
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let limit = self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        timer.as_mut().poll(cx).map(|()| Some(Err(BodyIdle(limit).into())))
+        let since = *this.waiting_since.get_or_insert_with(Instant::now);
+        let deadline = since + this.allowance;
+        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if timer.deadline() != deadline {
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(cx).map(|()| Some(Err(BodyTooSlow.into())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -66,8 +105,11 @@ where
 
 /// Limit for reading the rest of a body after the response, in bytes: as much as clients send in one request.
 const DRAIN_MAX_BYTES: u64 = 128 << 20;
+/// Longest time for reading the rest of a body after the response.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body whose unread rest is read and discarded when the handler drops it.
+/// A body whose unread rest is read and discarded when the handler drops it, for a limited time. If it does not end
+/// within the limits, the connection is closed.
 ///
 /// A request can be refused while its body is still being sent. If the daemon closed the connection then, a
 /// client that reads the response only after it has sent the whole body would see a reset instead of the error.
@@ -75,13 +117,15 @@ pub(super) struct DrainOnDrop<B: Body<Data = Bytes> + Send + Unpin + 'static> {
     body: Option<B>,
     /// Whether the client is sending. A client that waits for `100 Continue` has sent nothing to drain.
     sending: bool,
+    timeout: Duration,
     tasks: Tasks,
 }
 
 impl<B: Body<Data = Bytes> + Send + Unpin> DrainOnDrop<B> {
-    /// `expects_continue`: the client waits for `100 Continue` before it sends the body.
-    pub(super) fn new(body: B, expects_continue: bool, tasks: Tasks) -> Self {
-        Self { body: Some(body), sending: !expects_continue, tasks }
+    /// `expects_continue`: the client waits for `100 Continue` before it sends the body. `timeout` limits the time for
+    /// reading the rest.
+    pub(super) fn new(body: B, expects_continue: bool, timeout: Duration, tasks: Tasks) -> Self {
+        Self { body: Some(body), sending: !expects_continue, timeout, tasks }
     }
 }
 
@@ -111,7 +155,7 @@ impl<B: Body<Data = Bytes> + Send + Unpin> Body for DrainOnDrop<B> {
 impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drop for DrainOnDrop<B> {
     fn drop(&mut self) {
         let Some(mut body) = self.body.take().filter(|body| self.sending && !body.is_end_stream()) else { return };
-        let stop = self.tasks.stop().clone();
+        let (stop, timeout) = (self.tasks.stop().clone(), self.timeout);
         self.tasks.short(async move {
             let rest = async {
                 let mut left = DRAIN_MAX_BYTES;
@@ -123,7 +167,7 @@ impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drop for DrainOnDrop<B> {
                     }
                 }
             };
-            stop.run_until_cancelled(rest).await;
+            let _ = stop.run_until_cancelled(tokio::time::timeout(timeout, rest)).await;
         });
     }
 }
@@ -140,19 +184,67 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn an_idle_body_fails_and_a_slow_one_does_not() {
-        let steps = futures_util::stream::unfold(0, |step| async move {
-            let pause = if step < 3 { 9 } else { 11 };
+    const PACE: Pace = Pace { wait_max: Duration::from_secs(10), min_bytes_per_sec: 100 };
+
+    /// A body that waits and then sends a number of bytes, for each step.
+    fn body(steps: Vec<(u64, usize)>) -> impl Body<Data = Bytes, Error = BoxError> + Unpin {
+        let steps = futures_util::stream::iter(steps).then(|(pause, length)| async move {
             tokio::time::sleep(Duration::from_secs(pause)).await;
-            Some((Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x"))), step + 1))
+            Ok::<_, BoxError>(Frame::data(Bytes::from(vec![b'x'; length])))
         });
-        let mut body = IdleTimeoutBody::new(StreamBody::new(Box::pin(steps)), Duration::from_secs(10));
+        StreamBody::new(Box::pin(steps))
+    }
+
+    /// Returns the number of bytes before the body ended, or before it failed.
+    async fn read(body: impl Body<Data = Bytes, Error = BoxError> + Unpin, pace: Pace) -> Result<usize, usize> {
+        let (mut body, mut bytes) = (PacedBody::new(body, pace), 0);
+        while let Some(frame) = body.frame().await {
+            match frame {
+                Ok(frame) => bytes += frame.data_ref().map_or(0, Bytes::len),
+                Err(error) => {
+                    assert!(error.is::<BodyTooSlow>());
+                    return Err(bytes);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_may_pause_and_be_slow_but_not_slower_than_the_minimum_rate() {
+        assert_eq!(read(body(vec![(9, 1)]), PACE).await, Ok(1));
+        assert_eq!(read(body(vec![(9, 1_000), (9, 1_000), (9, 1_000)]), PACE).await, Ok(3_000));
+        assert_eq!(read(body(vec![(1, 100); 100]), PACE).await, Ok(10_000));
+        assert_eq!(read(body(vec![(1, 99); 100]), PACE).await, Ok(9_900), "a little slower, but not for long");
+        assert_eq!(read(body(vec![(11, 1)]), PACE).await, Err(0));
+        assert_eq!(read(body(vec![(1, 1); 100]), PACE).await, Err(10));
+        assert_eq!(read(body(vec![(1, 100_000), (11, 1)]), PACE).await, Err(100_000), "old bytes do not count");
+        let any_rate = Pace { min_bytes_per_sec: 0, ..PACE };
+        assert_eq!(read(body(vec![(9, 1); 100]), any_rate).await, Ok(100));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_in_which_the_daemon_does_not_read_does_not_count() {
+        let mut body = PacedBody::new(body(vec![(9, 1), (0, 1), (0, 1)]), PACE);
         for _ in 0..3 {
             body.frame().await.expect("a frame").expect("in time");
+            tokio::time::sleep(Duration::from_secs(60)).await;
         }
-        let error = body.frame().await.expect("an end").expect_err("too slow");
-        assert!(error.is::<BodyIdle>());
+        assert!(body.frame().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_rest_of_a_dropped_body_is_read_for_a_limited_time() {
+        let tasks = Tasks::default();
+        let endless = futures_util::stream::repeat(()).then(|()| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
+        });
+        let endless = StreamBody::new(Box::pin(endless));
+        drop(DrainOnDrop::new(endless, false, Duration::from_secs(5), tasks.clone()));
+        assert_eq!(tasks.short_running(), 1);
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert_eq!(tasks.short_running(), 0);
     }
 
     #[tokio::test]
@@ -165,7 +257,7 @@ mod tests {
                 Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
             });
             let tasks = Tasks::default();
-            let mut body = DrainOnDrop::new(StreamBody::new(frames), expects_continue, tasks.clone());
+            let mut body = DrainOnDrop::new(StreamBody::new(frames), expects_continue, PACE.wait_max, tasks.clone());
             if started {
                 body.frame().await.expect("a frame").expect("no error");
             }

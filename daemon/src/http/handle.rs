@@ -1,4 +1,4 @@
-//! Handles every request before and after routing: request id, canonical path, idle timeout of the body,
+//! Handles every request before and after routing: request id, canonical path, pace of the body,
 //! security headers, one log line.
 
 use std::{
@@ -8,7 +8,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use axum::{Router, body::Body, response::IntoResponse as _};
@@ -22,12 +21,16 @@ use super::{
     AppState, access_log,
     artifact::BlobApiError,
     auth::{client_address, query_token},
-    body::{DrainOnDrop, IdleTimeoutBody},
+    body::{DrainOnDrop, Pace, PacedBody},
     error::{ApiError, complete},
     etag,
     refusal::Refusal,
 };
-use crate::{model::secret, serve::Peer, webhook::request::ATTEMPT};
+use crate::{
+    model::secret,
+    serve::{Handler, Peer},
+    webhook::request::ATTEMPT,
+};
 
 /// Response header with the request id, which also appears in the log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -75,21 +78,21 @@ pub struct HttpService(Arc<Shared>);
 struct Shared {
     router: Router,
     state: AppState,
-    idle_timeout: Duration,
+    pace: Pace,
     ids: RequestIds,
 }
 
 impl HttpService {
-    /// Creates the service for `router`. Requests are counted in the counters of `state`. A request body fails when no
-    /// byte arrives for `server.idle_timeout_secs`.
+    /// Creates the service for `router`. Requests are counted in the counters of `state`. A request body fails when
+    /// its client sends too slowly, see `server.idle_timeout_secs` and `server.body_min_bytes_per_sec`.
     pub fn new(router: Router, state: &AppState) -> Self {
-        let idle_timeout = state.config.server.idle_timeout;
-        Self(Arc::new(Shared { router, state: state.clone(), idle_timeout, ids: RequestIds::new() }))
+        let server = &state.config.server;
+        let pace = Pace { wait_max: server.idle_timeout, min_bytes_per_sec: server.body_min_bytes_per_sec };
+        Self(Arc::new(Shared { router, state: state.clone(), pace, ids: RequestIds::new() }))
     }
 
-    /// Answers one request.
-    pub async fn handle(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
-        let Shared { router, state, idle_timeout, ids } = &*self.0;
+    async fn respond(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
+        let Shared { router, state, pace, ids } = &*self.0;
         let tasks = &state.tasks;
         let id = ids.next();
         let started = tokio::time::Instant::now();
@@ -106,7 +109,12 @@ impl HttpService {
             Body::empty()
         } else {
             let expects_continue = parts.headers.contains_key(header::EXPECT);
-            Body::new(DrainOnDrop::new(IdleTimeoutBody::new(body, *idle_timeout), expects_continue, tasks.clone()))
+            Body::new(DrainOnDrop::new(
+                PacedBody::new(body, *pace),
+                expects_continue,
+                pace.drain_timeout(),
+                tasks.clone(),
+            ))
         };
         let refusal = Refusal::of(&parts);
         let uri = parts.uri.clone();
@@ -145,6 +153,24 @@ impl HttpService {
             Some(entry) => entry.follow(response),
             None => response,
         }
+    }
+}
+
+impl Handler for HttpService {
+    type Body = Body;
+
+    fn handle(self, peer: Peer, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send + 'static {
+        self.respond(peer, request)
+    }
+
+    fn refuse(&self, request: &Request<Incoming>) -> Response<Body> {
+        let Shared { state, ids, .. } = &*self.0;
+        let (id, uri) = (ids.next(), request.uri());
+        let mut response = complete(Refusal::Busy.response(uri.path()), &state.root_url, uri, id.as_str());
+        if let Ok(id) = HeaderValue::from_bytes(&id.0) {
+            response.headers_mut().insert(REQUEST_ID, id);
+        }
+        response
     }
 }
 

@@ -1,6 +1,6 @@
 //! The metrics of one scrape, in the text format of Prometheus.
 
-use prometheus::{IntCounter, IntGauge, Opts, TextEncoder, core::Collector, proto::MetricFamily};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, TextEncoder, core::Collector, proto::MetricFamily};
 
 use super::VALID;
 
@@ -33,6 +33,21 @@ impl Exposition {
         let counter = IntCounter::new(name, help).expect(VALID);
         counter.inc_by(value);
         self.families.extend(counter.collect());
+    }
+
+    /// Adds values that only increase, and that differ in `labels`.
+    pub fn add_counters<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        values: impl IntoIterator<Item = ([&'static str; N], u64)>,
+    ) {
+        let counters = IntCounterVec::new(Opts::new(name, help), &labels).expect(VALID);
+        for (labels, value) in values {
+            counters.with_label_values(&labels).inc_by(value);
+        }
+        self.families.extend(counters.collect());
     }
 
     /// Returns the text that Prometheus reads.

@@ -1,8 +1,9 @@
 //! The accept loop, for TCP and Unix sockets.
 //!
-//! Each connection needs a permit, request heads have a time limit, and the shutdown has a deadline. When the process
-//! has run out of file descriptors, connections use spare descriptors: each gets one request, with a short time limit
-//! for its head.
+//! Each connection needs a slot, request heads have a time limit, and the shutdown has a deadline. A connection over a
+//! limit gets one response with status 503, or is closed if many are refused at the same time. When the process has run
+//! out of file descriptors, connections use spare descriptors: each gets one request, with a short time limit for its
+//! head.
 //!
 //! A connection that was accepted before the shutdown gets a response, even if its first request arrives afterwards:
 //! clients do not retry a connection that was closed without a response.
@@ -26,16 +27,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    sync::{Notify, Semaphore},
     time::Instant,
 };
-use tokio_util::{
-    sync::CancellationToken,
-    task::{TaskTracker, task_tracker::TaskTrackerToken},
-};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Kind, Listener, Peer,
+    Admission, Kind, Listener, Peer,
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
     write_timeout::WriteTimeout,
 };
@@ -43,8 +41,7 @@ use crate::tasks::Tasks;
 
 /// Pause after an accept error. Short, so that a waiting connection gets the next free descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Time limit for the request head on a spare descriptor. Short, because such a client has already waited for the
-/// descriptor.
+/// Time limit for the request head on a spare descriptor or on a refused connection.
 const BRIEF_HEADER_TIMEOUT: Duration = Duration::from_millis(250);
 /// Time for the first request on a connection that was accepted just before the shutdown.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
@@ -54,11 +51,14 @@ const READ_BUFFER_MAX: usize = 256 << 10;
 /// too large with an error body; others get a 431 without one.
 pub const HEAD_READ_MAX: usize = 64 << 10;
 
+/// Maximum number of refused connections that wait for their response. Further ones are closed at once.
+const REFUSALS_MAX: usize = 64;
+
 /// Limits for connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimits {
-    /// One permit for each connection, over all listeners.
-    pub slots: Arc<Semaphore>,
+    /// Decides which connections are served.
+    pub admission: Arc<Admission>,
     /// Time limit for receiving the head of a request. Idle connections are closed after it.
     pub header_timeout: Duration,
     /// A connection is closed when the client accepts no byte of the response for this time.
@@ -71,18 +71,13 @@ pub struct ConnectionLimits {
 
 /// Accepts connections on all `listeners` until the daemon stops, then waits for running requests, at most
 /// `limits.drain_grace`. `open` counts open connections.
-pub async fn serve<F, Fut, B>(
+pub async fn serve<H: Handler>(
     listeners: Vec<Listener>,
     limits: ConnectionLimits,
     tasks: Tasks,
     open: Arc<AtomicI64>,
-    handle: F,
-) where
-    F: Fn(Peer, Request<Incoming>) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Response<B>> + Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
+    handler: H,
+) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(READ_BUFFER_MAX);
     http.max_header_size(HEAD_READ_MAX);
@@ -92,9 +87,10 @@ pub async fn serve<F, Fut, B>(
         http,
         brief,
         reserve: limits.reserve,
-        handle,
+        handler,
         idle_timeout: limits.idle_timeout,
-        slots: limits.slots,
+        admission: limits.admission,
+        refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         open,
         connections: TaskTracker::new(),
         abort: CancellationToken::new(),
@@ -121,14 +117,32 @@ pub async fn serve<F, Fut, B>(
     server.abort.cancel();
 }
 
-struct Server<F> {
+/// Answers requests.
+pub trait Handler: Clone + Send + Sync + 'static {
+    /// The body of responses.
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
+
+    /// Answers one request.
+    fn handle(
+        self,
+        peer: Peer,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Self::Body>> + Send + 'static;
+
+    /// Returns the response to the only request on a connection that was refused. The body of the request is not read.
+    fn refuse(&self, request: &Request<Incoming>) -> Response<Self::Body>;
+}
+
+struct Server<H> {
     http: http1::Builder,
-    /// For connections on spare descriptors.
+    /// For connections on spare descriptors, and for refused ones.
     brief: http1::Builder,
     reserve: Arc<FdReserve>,
-    handle: F,
+    handler: H,
     idle_timeout: Duration,
-    slots: Arc<Semaphore>,
+    admission: Arc<Admission>,
+    /// One permit for each refused connection that waits for its response.
+    refusals: Arc<Semaphore>,
     open: Arc<AtomicI64>,
     /// Open connections, which the shutdown waits for.
     connections: TaskTracker,
@@ -137,24 +151,16 @@ struct Server<F> {
     tasks: Tasks,
 }
 
-impl<F, Fut, B> Server<F>
-where
-    F: Fn(Peer, Request<Incoming>) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Response<B>> + Send + 'static,
-    B: Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
+impl<H: Handler> Server<H> {
     /// Accepts connections until the daemon stops.
     async fn accept_from(&self, listener: &Listener) {
         let stop = self.tasks.stop();
         loop {
-            // The permit is acquired after the accept: an idle listener must not hold one. So one connection per
-            // listener can wait here; the others wait in the kernel's queue.
             let Some(accepted) = stop.run_until_cancelled(accept(listener)).await else { return };
             match accepted {
                 Ok(accepted) => {
                     let guard = self.reserve.after_accept();
-                    self.admit(accepted, guard).await;
+                    self.admit(accepted, guard);
                 }
                 Err(error) if is_exhausted(&error) => {
                     self.reserve.note_exhausted(&error);
@@ -173,36 +179,63 @@ where
         if let Some(guard) = self.reserve.acquire()
             && let Some(Ok(accepted)) = accept(listener).now_or_never()
         {
-            self.admit(accepted, Some(guard)).await;
+            self.admit(accepted, Some(guard));
         } else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
         }
     }
 
-    /// Waits for a permit, then serves the connection. `guard`: the connection uses a spare descriptor.
-    async fn admit(&self, accepted: Accepted, guard: Option<FdGuard>) {
-        let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+    /// Serves the connection if it gets a slot, else refuses it. `guard`: the connection uses a spare descriptor.
+    fn admit(&self, accepted: Accepted, guard: Option<FdGuard>) {
         match accepted {
-            Accepted::Tcp(io, peer) => self.start(io, peer, slot, guard),
-            Accepted::Unix(io, peer) => self.start(io, peer, slot, guard),
+            Accepted::Tcp(io, peer) => self.admit_stream(io, peer, guard),
+            Accepted::Unix(io, peer) => self.admit_stream(io, peer, guard),
         }
     }
 
-    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit, guard: Option<FdGuard>)
+    fn admit_stream<I>(&self, io: I, peer: Peer, guard: Option<FdGuard>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let handle = self.handle.clone();
+        match self.admission.admit(&peer) {
+            Ok(slot) => {
+                let http = if guard.is_some() { &self.brief } else { &self.http };
+                let held = (Counted::new(self.open.clone()), slot, guard);
+                let handler = self.handler.clone();
+                let handle = move |request| {
+                    let response = handler.clone().handle(peer.clone(), request);
+                    async move { Ok::<_, Infallible>(response.await) }
+                };
+                self.start(io, http, handle, held);
+            }
+            Err(refused) => {
+                tracing::debug!(?peer, %refused, "a connection was refused");
+                let Ok(permit) = self.refusals.clone().try_acquire_owned() else {
+                    drop(io); // before `guard`, which opens a spare descriptor again
+                    return;
+                };
+                let handler = self.handler.clone();
+                let refuse = move |request| std::future::ready(Ok::<_, Infallible>(handler.refuse(&request)));
+                self.start(io, &self.brief, refuse, (permit, guard));
+            }
+        }
+    }
+
+    /// Answers the requests of a connection with `answer`. Drops `held` when the connection is closed.
+    fn start<I, A, Fut>(&self, io: I, http: &http1::Builder, answer: A, held: impl Send + 'static)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        A: Fn(Request<Incoming>) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<Response<H::Body>, Infallible>> + Send + 'static,
+    {
         let first_request = Arc::new(Notify::new());
         let received = first_request.clone();
         let service = service_fn(move |request| {
             received.notify_one();
-            let response = handle(peer.clone(), request);
-            async move { Ok::<_, Infallible>(response.await) }
+            answer(request)
         });
-        let http = if guard.is_some() { &self.brief } else { &self.http };
         let connection = http.serve_connection(TokioIo::new(WriteTimeout::new(io, self.idle_timeout)), service);
-        let counted = Counted::new(self.open.clone(), slot, self.connections.token());
+        let awaited = self.connections.token();
         let (abort, stop) = (self.abort.clone(), self.tasks.stop().clone());
         let first_request_deadline = Instant::now() + FIRST_REQUEST;
         self.tasks.short(async move {
@@ -225,7 +258,7 @@ where
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended with an error");
             }
-            drop((counted, guard));
+            drop((held, awaited));
         });
     }
 }
@@ -254,21 +287,17 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
 }
 
 /// Counts an open connection until it is dropped.
-struct Counted {
-    open: Arc<AtomicI64>,
-    _slot: OwnedSemaphorePermit,
-    _awaited: TaskTrackerToken,
-}
+struct Counted(Arc<AtomicI64>);
 
 impl Counted {
-    fn new(open: Arc<AtomicI64>, slot: OwnedSemaphorePermit, awaited: TaskTrackerToken) -> Self {
+    fn new(open: Arc<AtomicI64>) -> Self {
         open.fetch_add(1, Ordering::Relaxed);
-        Self { open, _slot: slot, _awaited: awaited }
+        Self(open)
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

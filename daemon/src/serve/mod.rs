@@ -3,6 +3,7 @@
 //! This module does not look at the content of requests.
 
 mod accept;
+mod admission;
 mod fd_reserve;
 mod inherit;
 mod peer;
@@ -15,7 +16,8 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 pub use self::{
-    accept::{ConnectionLimits, HEAD_READ_MAX, serve},
+    accept::{ConnectionLimits, HEAD_READ_MAX, Handler, serve},
+    admission::{Admission, AdmissionLimits, ConnectionSlot},
     fd_reserve::{FdGuard, FdReserve},
     inherit::inherited,
     peer::{Peer, PeerIds},
@@ -70,7 +72,7 @@ impl Listener {
     }
 }
 
-/// Connections that wait in the kernel's queue while all permits are in use.
+/// Maximum number of connections in the kernel's queue that the daemon has not accepted yet.
 const BACKLOG: u32 = 4_096;
 
 /// Listens on `address`. Works also while connections of the previous daemon are in the state `TIME_WAIT`.

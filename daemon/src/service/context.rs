@@ -13,7 +13,7 @@ use crate::{
     clock::Millis,
     delivery::DeliveryContext,
     model::secret::SigningKey,
-    serve::FdReserve,
+    serve::{Admission, FdReserve},
     set_aside::SetAside,
     wake::Wake,
 };
@@ -73,7 +73,7 @@ pub struct Serving {
     /// The number of open client connections.
     pub connections: Arc<AtomicI64>,
     /// Limits the number of open client connections, see `server.max_connections`.
-    pub slots: Arc<Semaphore>,
+    pub admission: Arc<Admission>,
     /// Keeps spare file descriptors for the case that the process has no other free one.
     pub reserve: Arc<FdReserve>,
 }

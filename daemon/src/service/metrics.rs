@@ -38,8 +38,11 @@ fn add_process(context: &Context, all: &mut Exposition) {
 fn add_serving(context: &Context, all: &mut Exposition) {
     let open = u64::try_from(context.serving.connections.load(Ordering::Relaxed)).unwrap_or_default();
     let max = context.config.server.max_connections as u64;
+    let refused = context.serving.admission.refused().map(|(reason, count)| ([reason], count));
     all.add_gauge("farrier_connections_open", "Open client connections.", open);
     all.add_gauge("farrier_connections_max", "server.max_connections", max);
+    let help = "Connections refused because a limit was reached, by limit.";
+    all.add_counters("farrier_connections_refused_total", help, ["reason"], refused);
 }
 
 async fn add_storage(context: &Context, all: &mut Exposition) {

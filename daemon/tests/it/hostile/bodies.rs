@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use http::Method;
 use serde_json::json;
 
@@ -47,6 +48,54 @@ async fn a_stalled_upload_is_aborted_and_frees_its_slot() {
     assert!(answers.is_empty() || answers[0].0 == 400, "{answers:?}");
     assert_eq!(commit(&farrier, &address, "YQ").await, 400, "an incomplete block is not stored");
     eventually("only the complete block is stored", || async { artifact_file_sizes(&farrier) == [5] }).await;
+}
+
+/// Sends one byte after another, slowly, until the daemon closes the connection.
+async fn trickle(mut raw: RawConnection) {
+    let mut bytes = 0;
+    while raw.send("x").await.is_ok() {
+        bytes += 1;
+        assert!(bytes < 3_000, "the daemon keeps reading");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn slow_bodies_are_cut_while_other_clients_are_served() {
+    const SLOW: usize = 3;
+    let farrier = TestDaemon::with(|config| {
+        config.server.idle_timeout = Duration::from_secs(1);
+        config.server.max_connections = SLOW + 1;
+    })
+    .await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let address = farrier.create(&job, "slow").await;
+    let refused = "POST /api/v1/user/repos HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n{";
+    for (request, early_answer) in [
+        (refused.to_owned(), Some(401)),
+        ("PUT /_blob/1/1/x?op=w HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\nx".to_owned(), Some(403)),
+        (head(&address, "YQ", "content-length: 100000\r\n"), None),
+    ] {
+        let mut slow = Vec::new();
+        for _ in 0..SLOW {
+            let mut raw = RawConnection::sending(&farrier.tcp(), &request).await;
+            if let Some(status) = early_answer {
+                assert_eq!(raw.answer().await.expect("an answer").0, status, "{request}");
+            }
+            slow.push(trickle(raw));
+        }
+        let served = async {
+            for _ in 0..10 {
+                eventually("another client is served", || async {
+                    send(&farrier.tcp(), Method::GET, "/api/v1/version", &[], "").await.status == 200
+                })
+                .await;
+            }
+        };
+        tokio::join!(join_all(slow), served);
+    }
+    eventually("no part of a block is left", || async { artifact_file_sizes(&farrier).is_empty() }).await;
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::json;
 
 use super::assert_healthy;
-use crate::support::{RawConnection, TestDaemon, eventually, send};
+use crate::support::{RawConnection, TestDaemon, eventually, send, try_send};
 
 const IDLE: usize = 500;
 
@@ -49,27 +49,94 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     assert_healthy(&farrier).await;
 }
 
+const REQUEST: &str = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
+
+/// Opens a connection from `from` that is kept open and is served.
+async fn served_from(from: [u8; 4], farrier: &TestDaemon) -> RawConnection {
+    let mut raw = RawConnection::connect_from(from, &farrier.tcp()).await.expect("the daemon listens");
+    raw.send(REQUEST).await.expect("the daemon reads");
+    assert_eq!(raw.answer().await.expect("an answer").0, 200, "{from:?}");
+    raw
+}
+
+/// The value of the metric `name`, read over the Unix socket.
+async fn metric(farrier: &TestDaemon, name: &str) -> u64 {
+    let metrics = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().expect("a number")
+}
+
 #[tokio::test]
-async fn a_client_over_the_connection_limit_waits_and_is_served() {
-    const LIMIT_MAX: usize = 2;
-    for limit in 1..=LIMIT_MAX {
-        let farrier = TestDaemon::with(|config| config.server.max_connections = limit).await;
-        let request = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
-        let mut open = Vec::new();
-        for _ in 0..limit {
-            let mut raw = RawConnection::sending(&farrier.tcp(), request).await;
-            assert_eq!(raw.answer().await.expect("an answer").0, 200);
-            open.push(raw);
-        }
-        let mut waiting = RawConnection::sending(&farrier.tcp(), request).await;
-        let early = tokio::time::timeout(Duration::from_millis(100), waiting.answer()).await;
-        assert!(early.is_err(), "a connection over the limit was accepted: {early:?}");
-        open.pop();
-        assert_eq!(waiting.answer().await.expect("an answer").0, 200);
-        drop(waiting);
-        drop(open);
-        for _ in 0..3 {
-            assert_healthy(&farrier).await;
-        }
+async fn a_client_over_the_connection_limit_is_refused_until_another_leaves() {
+    const LIMIT: usize = 2;
+    let farrier = TestDaemon::with(|config| config.server.max_connections = LIMIT).await;
+    let mut open = Vec::new();
+    for _ in 0..LIMIT {
+        open.push(served_from([127, 0, 0, 1], &farrier).await);
     }
+    let twirp = "/twirp/github.actions.results.api.v1.ArtifactService/ListArtifacts";
+    for (path, body) in [
+        ("/api/v1/version", "\"message\":\"the server is busy"),
+        ("/_blob/1/1/x?op=w", "<Code>ServerBusy</Code>"),
+        ("/a/b.git/info/refs?service=git-upload-pack", "the server is busy, try again in 5 seconds\n"),
+        (twirp, "\"code\":\"unavailable\""),
+    ] {
+        let refused = send(&farrier.tcp(), Method::GET, path, &[], "").await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{refused:?}");
+        assert!(refused.text().contains(body), "{refused:?}");
+    }
+    assert_eq!(metric(&farrier, "farrier_connections_refused_total{reason=\"all\"}").await, 4);
+    open.pop();
+    eventually("a slot is free", || async {
+        send(&farrier.tcp(), Method::GET, "/api/v1/version", &[], "").await.status == 200
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_unix_socket_answers_while_all_tcp_slots_are_taken() {
+    let farrier = TestDaemon::with(|config| config.server.max_connections = 3).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(served_from([127, 0, 0, 1], &farrier).await);
+    }
+    // More than the refused connections that get a response.
+    for _ in 0..100 {
+        open.push(RawConnection::connect(&farrier.tcp()).await.expect("the daemon listens"));
+    }
+    for _ in 0..10 {
+        assert_eq!(send(&farrier.unix(), Method::GET, "/api/v1/version", &[], "").await.status, 200);
+    }
+    drop(open);
+    eventually("TCP clients are served again", || async {
+        let answer = try_send(&farrier.tcp(), Method::GET, "/api/v1/version", &[], "").await;
+        answer.is_ok_and(|answer| answer.status == 200)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_address_cannot_take_all_connections() {
+    let farrier = TestDaemon::with(|config| {
+        config.server.max_connections_per_address = 2;
+        config.server.trusted_proxies = vec!["127.9.0.0/16".parse().expect("a network")];
+    })
+    .await;
+    let (greedy, other, proxy) = ([127, 8, 0, 1], [127, 8, 0, 2], [127, 9, 0, 1]);
+    let mut open = vec![served_from(greedy, &farrier).await, served_from(greedy, &farrier).await];
+    let mut refused = RawConnection::connect_from(greedy, &farrier.tcp()).await.expect("the daemon listens");
+    refused.send(REQUEST).await.expect("the daemon reads");
+    let answers = refused.answers().await;
+    assert!(answers.len() == 1 && answers[0].0 == 503, "{answers:?}");
+    assert_eq!(metric(&farrier, "farrier_connections_refused_total{reason=\"address\"}").await, 1);
+    open.push(served_from(other, &farrier).await);
+    for _ in 0..10 {
+        open.push(served_from(proxy, &farrier).await);
+    }
+    open.remove(0);
+    eventually("the address may connect again", || async {
+        let mut raw = RawConnection::connect_from(greedy, &farrier.tcp()).await.expect("the daemon listens");
+        raw.send(REQUEST).await.is_ok() && raw.answer().await.is_some_and(|answer| answer.0 == 200)
+    })
+    .await;
 }

@@ -1,10 +1,10 @@
 //! A TCP connection on which a test can send arbitrary bytes.
 
-use std::{io, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
 };
 
 use super::{ServerAddress, WAIT_LIMIT};
@@ -20,6 +20,15 @@ impl RawConnection {
     pub async fn connect(server: &ServerAddress) -> io::Result<Self> {
         let ServerAddress::Tcp(address) = server else { panic!("raw connections are over TCP") };
         Ok(Self { stream: TcpStream::connect(address).await?, read: Vec::new() })
+    }
+
+    /// Connects from the IPv4 address `from`.
+    pub async fn connect_from(from: [u8; 4], server: &ServerAddress) -> io::Result<Self> {
+        let ServerAddress::Tcp(address) = server else { panic!("raw connections are over TCP") };
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from((from, 0)))?;
+        let stream = socket.connect(address.parse().expect("an address")).await?;
+        Ok(Self { stream, read: Vec::new() })
     }
 
     /// Connects and sends `bytes`.
