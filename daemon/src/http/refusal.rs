@@ -64,9 +64,8 @@ impl Refusal {
     /// Returns the error code of the Twirp and of the block-blob protocol.
     fn codes(self) -> (&'static str, &'static str) {
         match self {
-            Self::Host => ("malformed", "InvalidHeaderValue"),
+            Self::Host | Self::LargeHead => ("malformed", "InvalidHeaderValue"),
             Self::LongAddress => ("malformed", "InvalidUri"),
-            Self::LargeHead => ("malformed", "InvalidHeaderValue"),
             Self::Busy => ("unavailable", "ServerBusy"),
         }
     }
