@@ -102,7 +102,8 @@ pub fn configuration(args: &Args, paths: DefaultPaths) -> Result<Config, ArgsErr
 }
 
 /// Finds all problems of the configuration, for `check-config`. `file_only` omits checks that depend on this machine.
-pub fn check(args: &Args, paths: DefaultPaths, file_only: bool) -> Result<(), ArgsError> {
+/// Returns warnings if there are no problems.
+pub fn check(args: &Args, paths: DefaultPaths, file_only: bool) -> Result<Vec<ConfigProblem>, ArgsError> {
     let Merged { config, locations, mut problems } = merge(args, paths)?;
     if !file_only {
         let found = machine::problems(&config, &locations).into_iter();
@@ -111,7 +112,7 @@ pub fn check(args: &Args, paths: DefaultPaths, file_only: bool) -> Result<(), Ar
         problems.extend(new);
         problems.sort_by_key(|problem| problem.line);
     }
-    if problems.is_empty() { Ok(()) } else { Err(ArgsError::Problems(problems)) }
+    if problems.is_empty() { Ok(machine::warnings(&config, &locations)) } else { Err(ArgsError::Problems(problems)) }
 }
 
 /// The merged configuration, with its problems.

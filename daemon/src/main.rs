@@ -88,7 +88,10 @@ fn data_exit_code(error: &DataDirError) -> u8 {
 
 fn check_config(args: &Args, file_only: bool) -> ExitCode {
     match args::check(args, paths(), file_only) {
-        Ok(()) => {
+        Ok(warnings) => {
+            for warning in warnings {
+                eprintln!("warning: {warning}");
+            }
             if !file_only && let Err(error) = block_on(git::check_installed()) {
                 print_error(&error);
                 return ExitCode::from(BAD_CONFIG);

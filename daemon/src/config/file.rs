@@ -12,7 +12,7 @@ use super::{
     problem::KeyLocations,
     reader::{ConfigReader, SECS_MAX},
 };
-use crate::model::address_policy::AddressPolicy;
+use crate::model::{address_policy::AddressPolicy, host_names};
 
 /// Replaces the values of `config` by those in `text`. On `Err`, `config` must not be used.
 pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<ConfigProblem>> {
@@ -128,6 +128,7 @@ fn read_server(r: &mut ConfigReader<'_>, c: &mut Config) {
     let s = &mut c.server;
     r.parsed("server", "root_url", &mut s.root_url, |text: String| base_url(&text).map(Some));
     r.list("server", "listen", &mut s.listen, |text: String| listen_address(&text));
+    r.list("server", "hosts", &mut s.hosts, |text: String| host_names::parse_pattern(&text));
     r.parsed("server", "version", &mut s.version, |text: String| {
         let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
         if plain { Ok(text) } else { Err("must be visible ASCII characters without spaces".into()) }

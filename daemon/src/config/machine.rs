@@ -30,6 +30,16 @@ pub fn problems(config: &Config, locations: &KeyLocations) -> Vec<ConfigProblem>
     problems
 }
 
+/// Returns settings of `config` that are valid but probably not intended.
+pub fn warnings(config: &Config, locations: &KeyLocations) -> Vec<ConfigProblem> {
+    let server = &config.server;
+    let public = server.listen.iter().find(|address| !address.ip().is_loopback());
+    let (Some(address), None, []) = (public, &server.root_url, server.hosts.as_slice()) else { return Vec::new() };
+    let reason = "other machines reach this address, but clients that use a host name other than that of this machine \
+                  are refused; set server.root_url or server.hosts";
+    vec![locations.problem("server.listen", &format!("\"{address}\""), reason)]
+}
+
 fn groups(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let socket = &config.socket;
     for (key, name) in [

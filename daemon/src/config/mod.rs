@@ -73,6 +73,8 @@ pub struct ServerConfig {
     pub root_url: Option<Url>,
     /// `listen`: TCP addresses.
     pub listen: Vec<SocketAddr>,
+    /// `hosts`: further host names under which clients reach the daemon.
+    pub hosts: Vec<String>,
     /// `version`: the version that `GET /api/v1/version` reports.
     pub version: String,
     /// `trusted_proxies`: networks of proxies whose `X-Forwarded-*` headers are used.
@@ -301,6 +303,7 @@ impl Config {
             server: ServerConfig {
                 root_url: None,
                 listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
+                hosts: Vec::new(),
                 version: farrier_common::api_version(),
                 trusted_proxies: vec![
                     IpNet::new_assert(Ipv4Addr::new(127, 0, 0, 0).into(), 8),

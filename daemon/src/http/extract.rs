@@ -22,9 +22,9 @@ const HEADERS_CAPACITY: usize = 12;
 
 /// Extracts a JSON request body.
 ///
-/// An empty body is read as `{}`. A body that begins with `{` is read as JSON regardless of its content type, because
-/// curl sends another one by default. Unknown keys are ignored. Invalid JSON is refused with 422, a body that is too
-/// large with 413.
+/// An empty body is read as `{}`. Other bodies need a JSON content type, as in the API family: a page of another site
+/// cannot send one without asking the server first. Unknown keys are ignored. Invalid JSON and other content types are
+/// refused with 422, a body that is too large with 413.
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
@@ -51,14 +51,24 @@ pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError>
 
 fn parse<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
     let text = bytes.trim_ascii();
-    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    // An array is refused even if its content type is JSON: serde would read it as a struct.
-    let is_json = declared.contains("json") && !matches!(text.first(), Some(b'['));
-    if !is_json && text.first().is_some_and(|byte| *byte != b'{') {
+    if !text.is_empty() && !is_json(headers) {
+        let is_declared = headers.contains_key(header::CONTENT_TYPE);
+        let problem = if is_declared { "Unsupported Content-Type" } else { "Empty Content-Type" };
+        return Err(ApiError::unprocessable("", format!("[]: {problem}; send application/json")));
+    }
+    // serde would read an array as a struct.
+    if text.first() == Some(&b'[') {
         return Err(ApiError::unprocessable("", "[]: the body must be a JSON object"));
     }
     let text = if text.is_empty() { b"{}" } else { text };
     serde_json::from_slice(text).map_err(|error| ApiError::unprocessable("", format!("[]: {error}")))
+}
+
+/// Returns whether the content type is `application/json` or ends with `+json`.
+fn is_json(headers: &HeaderMap) -> bool {
+    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    media_type == "application/json" || (media_type.starts_with("application/") && media_type.ends_with("+json"))
 }
 
 /// A JSON response with the headers of Gitea-family APIs. The body ends with a line break.
@@ -116,16 +126,25 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_read_leniently() {
+    fn bodies_with_a_json_content_type_are_read() {
         let named = CreateRepository { name: "x".into(), ..CreateRepository::default() };
-        for (content_type, text) in [
-            ("application/json", r#"{"name":"x","description":null,"unknown":[1]}"#),
-            ("application/x-www-form-urlencoded", r#"  {"name":"x"}"#),
-            ("", r#"{"name":"x"}"#),
-        ] {
+        for content_type in ["application/json", "Application/JSON ; charset=utf-8", "application/vnd.api+json"] {
+            let text = r#" {"name":"x","description":null,"unknown":[1]}"#;
             assert_eq!(body(content_type, text), Ok(named.clone()));
         }
-        assert_eq!(body("", ""), Ok(CreateRepository::default()));
+        for content_type in ["", "text/plain"] {
+            assert_eq!(body(content_type, " "), Ok(CreateRepository::default()));
+        }
+    }
+
+    #[test]
+    fn other_content_types_are_refused() {
+        let simple = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=json"];
+        for (content_type, expected) in simple.map(|simple| (simple, "Unsupported")).into_iter().chain([("", "Empty")])
+        {
+            let message = body(content_type, r#"{"name":"x"}"#).expect_err(content_type);
+            assert!(message.starts_with(&format!("[]: {expected} Content-Type; ")), "{message}");
+        }
     }
 
     #[test]
@@ -134,8 +153,9 @@ mod tests {
         for (content_type, text) in [
             ("application/json", "{\"name\":"),
             ("application/json", deep.as_str()),
-            ("", "name=x"),
-            ("", "{\"name\":7}"),
+            ("application/json", "name=x"),
+            ("application/json", "[\"x\"]"),
+            ("application/json", "{\"name\":7}"),
         ] {
             let message = body(content_type, text).expect_err("broken");
             assert!(message.starts_with("[]: "), "{message}");

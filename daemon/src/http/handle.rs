@@ -1,5 +1,5 @@
 //! Handles every request before and after routing: request id, canonical path, pace of the body,
-//! security headers, one log line.
+//! refused requests, security headers, one log line.
 
 use std::{
     any::Any,
@@ -22,6 +22,7 @@ use super::{
     artifact::BlobApiError,
     auth::{client_address, query_token},
     body::{DrainOnDrop, Pace, PacedBody},
+    browser,
     error::{ApiError, complete},
     etag,
     refusal::Refusal,
@@ -70,6 +71,9 @@ impl RequestId {
 
 /// Response header in which Gitea-family clients expect deprecation warnings.
 const WARNING: HeaderName = HeaderName::from_static("x-gitea-warning");
+
+/// Response header that keeps other web sites from embedding responses.
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The HTTP service that the accept loop calls for each request. Clones share their state.
 #[derive(Clone)]
@@ -123,7 +127,7 @@ impl HttpService {
         let path = uri.path();
         let request = Request::from_parts(parts, body);
 
-        let handling = AssertUnwindSafe(answer(router.clone(), refusal, request)).catch_unwind();
+        let handling = AssertUnwindSafe(answer(state.clone(), router.clone(), refusal, request)).catch_unwind();
         // hyper drops this future when the client disconnects. A request that changes data still runs to its end:
         // the transaction may be committed already while its follow-up work is not done.
         let result = if method.is_safe() { handling.await } else { tasks.carry(handling).await };
@@ -148,6 +152,7 @@ impl HttpService {
             headers.insert(WARNING, HeaderValue::from_static("tokens in the query are deprecated, send a header"));
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
         match entry {
             Some(entry) => entry.follow(response),
@@ -175,19 +180,27 @@ impl Handler for HttpService {
 }
 
 /// Returns the response to `request`: the refusal if there is one, else the response of its route.
-async fn answer(router: Router, refusal: Option<Refusal>, request: Request<Body>) -> Response<Body> {
+async fn answer(
+    state: AppState,
+    router: Router,
+    refusal: Option<Refusal>,
+    request: Request<Body>,
+) -> Response<Body> {
     match refusal {
         Some(refusal) => refusal.response(request.uri().path()),
-        None => route(router, request).await,
+        None => route(state, router, request).await,
     }
 }
 
 /// Returns the response of the route that `request` belongs to.
-async fn route(router: Router, request: Request<Body>) -> Response<Body> {
+async fn route(state: AppState, router: Router, request: Request<Body>) -> Response<Body> {
     if request.headers().contains_key(ATTEMPT) {
         // A hook whose target is a farrier could trigger the event that it delivers, in an endless loop.
         let reason = "this is a delivery of a webhook, which no farrier receives";
         return ApiError::new(StatusCode::LOOP_DETECTED, reason).into_response();
+    }
+    if let Some(refusal) = browser::refusal(&state, &request) {
+        return refusal;
     }
     let path = request.uri().path();
     if is_text(path) {

@@ -7,6 +7,7 @@ mod access_log;
 pub mod artifact;
 mod auth;
 mod body;
+mod browser;
 mod error;
 mod etag;
 mod extract;

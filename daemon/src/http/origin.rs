@@ -12,12 +12,7 @@ pub(super) fn base(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -
     if let Some(base) = &state.config.artifacts.base_url {
         return trimmed(base);
     }
-    let trusted = is_trusted(state, peer);
-    let forwarded = |name: &str| {
-        let value = headers.get(name).filter(|_| trusted)?.to_str().ok()?;
-        // Each proxy of a chain appends; the first value comes from the proxy that the client connected to.
-        value.split(',').next().map(str::trim)
-    };
+    let forwarded = |name: &str| forwarded(state, headers, peer, name);
     let requested = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = forwarded("x-forwarded-host").into_iter().chain(requested).find(|host| is_host(host));
     let Some(host) = host else { return state.root_url.clone() };
@@ -26,6 +21,18 @@ pub(super) fn base(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -
         _ => "http",
     };
     format!("{scheme}://{host}")
+}
+
+/// Returns the value of the header `name` if `peer` is a trusted proxy.
+pub(super) fn forwarded<'h>(
+    state: &AppState,
+    headers: &'h HeaderMap,
+    peer: Option<&Peer>,
+    name: &str,
+) -> Option<&'h str> {
+    let value = headers.get(name).filter(|_| is_trusted(state, peer))?.to_str().ok()?;
+    // Each proxy of a chain appends; the first value comes from the proxy that the client connected to.
+    value.split(',').next().map(str::trim)
 }
 
 /// Returns a base address as text, without a slash at its end.

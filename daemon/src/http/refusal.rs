@@ -72,16 +72,7 @@ impl Refusal {
 
     /// Returns the response to a request for `path`.
     pub(super) fn response(self, path: &str) -> Response<Body> {
-        let (status, message, (twirp_code, blob_code)) = (self.status(), self.message(), self.codes());
-        let mut response = if path.starts_with("/twirp/") {
-            TwirpError::new(status, twirp_code, message).into_response()
-        } else if path.starts_with("/_blob/") {
-            BlobApiError::new(status, blob_code, message).into_response()
-        } else if is_git(path) {
-            git::failure(status, message)
-        } else {
-            ApiError::new(status, message).into_response()
-        };
+        let mut response = in_protocol(path, self.status(), self.message(), self.codes());
         let headers = response.headers_mut();
         if self == Self::Busy {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER_SECS.into());
@@ -91,6 +82,25 @@ impl Refusal {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+}
+
+/// Returns an error in the format of the protocol that `path` belongs to, with its codes in the Twirp and in the
+/// block-blob protocol.
+pub(super) fn in_protocol(
+    path: &str,
+    status: StatusCode,
+    message: String,
+    (twirp_code, blob_code): (&'static str, &'static str),
+) -> Response<Body> {
+    if path.starts_with("/twirp/") {
+        TwirpError::new(status, twirp_code, message).into_response()
+    } else if path.starts_with("/_blob/") {
+        BlobApiError::new(status, blob_code, message).into_response()
+    } else if is_git(path) {
+        git::failure(status, message)
+    } else {
+        ApiError::new(status, message).into_response()
     }
 }
 

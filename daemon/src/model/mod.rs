@@ -9,6 +9,7 @@ pub mod expiry;
 pub mod hook_config;
 pub mod hook_event;
 pub mod hook_health;
+pub mod host_names;
 pub mod identity;
 pub mod mime;
 pub mod ref_name;

@@ -45,7 +45,7 @@ async fn unsupported_requests_get_a_specific_error() {
 async fn a_block_without_a_content_length_is_refused() {
     let (farrier, _, address) = daemon_with_upload().await;
     let head = format!(
-        "PUT {address}&comp=block&blockid=a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "PUT {address}&comp=block&blockid=a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
     let (status, text) =
         PartialRequest::begin(&farrier.tcp(), format!("{head}1\r\nx\r\n0\r\n\r\n")).await.answer().await;
@@ -109,8 +109,8 @@ async fn a_block_list_that_names_a_block_twice_is_refused() {
     for id in ["a", "b"] {
         block(&farrier, &address, id, "x".repeat(64 << 10)).await;
     }
-    for list in [&["a", "a"][..], &["a", "b", "a"], &["a"; 50_000]] {
-        let refused = commit(&farrier, &address, list).await;
+    for list in [vec!["a", "a"], vec!["a", "b", "a"], vec!["a"; 50_000]] {
+        let refused = commit(&farrier, &address, &list).await;
         assert_xml_error(&refused, 400, "InvalidBlockList");
         assert!(refused.text().contains("the block &quot;a&quot; more than once"), "{refused:?}");
     }

@@ -2,6 +2,7 @@
 //! other clients.
 
 mod bodies;
+mod browsers;
 mod faults;
 mod heads;
 mod many_connections;

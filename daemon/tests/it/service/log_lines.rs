@@ -57,7 +57,7 @@ async fn a_stream_is_logged_when_it_ends() {
     let path = "/api/farrier/v1/events";
     let ServerAddress::Unix(socket) = program.unix() else { panic!("a socket") };
     let mut stream = tokio::net::UnixStream::connect(socket).await.expect("the daemon listens");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
     tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.expect("the daemon reads");
     tokio::io::AsyncReadExt::read_u8(&mut stream).await.expect("an answer");
     assert!(lines(&program, path).is_empty(), "the stream is still open");

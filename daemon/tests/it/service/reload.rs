@@ -130,6 +130,24 @@ async fn only_the_running_daemon_of_the_data_directory_is_signalled() {
 }
 
 #[tokio::test]
+async fn check_config_warns_about_a_public_listener_without_host_names() {
+    let program = Binary::new("");
+    let check = async |more: &str| {
+        program.configure(&format!("data_dir = \"{}\"\n[server]\n{more}\n", program.scratch().display()));
+        let mut command = crate::support::process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(program.config_file()).arg("check-config");
+        let done = output(command).await.expect("the program");
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (status, text) = check("listen = [\"127.0.0.1:0\", \"0.0.0.0:0\"]").await;
+    assert!(text.starts_with("warning: line 3: server.listen") && text.contains("server.root_url"), "{text}");
+    assert_eq!(status, Some(0));
+    for fine in ["listen = [\"127.0.0.1:0\"]", "listen = [\"0.0.0.0:0\"]\nroot_url = \"http://forge.example\""] {
+        assert_eq!(check(fine).await, (Some(0), String::new()), "{fine}");
+    }
+}
+
+#[tokio::test]
 async fn check_config_reports_problems_with_this_machine() {
     let program = Binary::new("");
     let scratch = program.scratch();

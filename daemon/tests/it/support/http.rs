@@ -120,7 +120,8 @@ impl PartialRequest {
 
     /// Starts a `PUT` with a content length of `length` and sends `first` as the beginning of the body.
     pub async fn put(server: &ServerAddress, path: &str, length: usize, first: &[u8]) -> Self {
-        let head = format!("PUT {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+        let head =
+            format!("PUT {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
         Self::begin(server, [head.as_bytes(), first].concat()).await
     }
 
