@@ -4,13 +4,19 @@
 //! call the checks, and so does a test that runs them with the seeds and some thousand mutations of the seeds.
 
 mod git;
+mod hooks;
 mod path;
 
 use std::fmt::Debug;
 
 pub use self::{
-    git::{pkt_line, push_commands, ref_name},
+    git::{packed_refs, pkt_line, push_commands, ref_name, source_refs},
+    hooks::{branch_filter, hook_config, media_type},
     path::path,
+};
+pub use crate::{
+    http::fuzzing::{authorization, conditional_headers, host, list_query, rest_json},
+    webhook::fuzzing::receiver_response,
 };
 
 use farrier_proto::results::{
@@ -41,7 +47,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 11] = [
+pub const CHECKS: [(&str, Check); 23] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -53,6 +59,18 @@ pub const CHECKS: [(&str, Check); 11] = [
     ("ref_name", ref_name),
     ("push_commands", push_commands),
     ("path", path),
+    ("twirp_protobuf", twirp_protobuf),
+    ("source_refs", source_refs),
+    ("packed_refs", packed_refs),
+    ("receiver_response", receiver_response),
+    ("branch_filter", branch_filter),
+    ("hook_config", hook_config),
+    ("media_type", media_type),
+    ("list_query", list_query),
+    ("authorization", authorization),
+    ("conditional_headers", conditional_headers),
+    ("host", host),
+    ("rest_json", rest_json),
 ];
 
 /// The current time in all checks, milliseconds since the epoch.
@@ -121,6 +139,21 @@ fn message<M: Message + Default + PartialEq + Debug + Serialize + DeserializeOwn
     let json = serde_json::to_vec(&message).expect("messages are plain data");
     assert_eq!(twirp::read_json::<M>(&json).as_ref(), Ok(&message), "{}", String::from_utf8_lossy(&json));
     assert_eq!(M::decode(message.encode_to_vec().as_slice()).as_ref(), Ok(&message));
+}
+
+/// Checks protobuf messages of every type: a decoded message survives encoding and decoding.
+pub fn twirp_protobuf(input: &[u8]) {
+    protobuf::<CreateArtifactRequest>(input);
+    protobuf::<FinalizeArtifactRequest>(input);
+    protobuf::<ListArtifactsRequest>(input);
+    protobuf::<GetSignedArtifactUrlRequest>(input);
+    protobuf::<DeleteArtifactRequest>(input);
+}
+
+fn protobuf<M: Message + Default + PartialEq + Debug>(input: &[u8]) {
+    let Ok(message) = M::decode(input) else { return };
+    let written = message.encode_to_vec();
+    assert_eq!(M::decode(written.as_slice()).as_ref(), Ok(&message), "{}", input.escape_ascii());
 }
 
 /// Checks range headers. The first eight bytes are the size of the content; the parsed range is within it.

@@ -7,8 +7,11 @@ use bytes::BytesMut;
 use crate::{
     git::{
         commands::{Commands, CommandsError, Parser},
+        import,
         pkt::{self, Packet},
+        ref_list::{self, Peeled},
         ref_name::{self, HEADS, TAGS},
+        survey,
     },
     store::{engine::KEY_MAX_BYTES, keys},
 };
@@ -111,4 +114,38 @@ fn written(commands: &Commands) -> Option<Vec<u8>> {
         put(&commands.options)?;
     }
     Some(out.to_vec())
+}
+
+/// Checks the ref list of an import source: the default branch is a listed branch, and both readers find the same
+/// object format.
+pub fn source_refs(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let advertised = import::parse_ls_remote(&text);
+    if let Some(head) = &advertised.head {
+        let name = format!("{HEADS}{head}");
+        assert!(text.lines().any(|line| line.split_once('\t').is_some_and(|(_, listed)| listed == name)), "{text:?}");
+    }
+    let summary = survey::parse_ls_remote(&text);
+    assert!(summary.branches + summary.tags <= text.lines().count(), "{text:?}");
+    assert!(!advertised.sha256 || summary.sha256, "{text:?}");
+}
+
+/// Checks a `packed-refs` file: all names and ids are valid, and the list parses to the same when it is written again.
+pub fn packed_refs(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Some(tips) = ref_list::parse_packed(text) else { return };
+    let mut written = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
+    for (name, tip) in &tips {
+        assert!(ref_name::is_valid(name) && ref_name::is_object_id(&tip.id), "{name:?} {tip:?}");
+        written += &format!("{} {name}\n", tip.id);
+        if let Peeled::To(id) = &tip.peeled {
+            assert!(ref_name::is_object_id(id), "{name:?} {tip:?}");
+            written += &format!("^{id}\n");
+        }
+    }
+    let again = ref_list::parse_packed(&written).expect("git's format");
+    let ids = |tips: &[(&str, ref_list::Tip)]| {
+        tips.iter().map(|(name, tip)| ((*name).to_owned(), tip.id.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&again), ids(&tips), "{text:?}");
 }

@@ -209,7 +209,7 @@ fn size_of(directory: &Path) -> u64 {
 }
 
 /// Parses the output of `ls-remote --symref`.
-fn parse_ls_remote(listed: &str) -> Advertised {
+pub fn parse_ls_remote(listed: &str) -> Advertised {
     let mut advertised = Advertised::default();
     let (mut head_id, mut branches) = (None, Vec::new());
     for (left, name) in listed.lines().filter_map(|line| line.split_once('\t')) {

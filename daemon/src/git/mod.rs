@@ -9,7 +9,7 @@ mod capabilities;
 pub mod commands;
 mod environment;
 mod error;
-mod import;
+pub mod import;
 mod inspect;
 mod locks;
 mod orphans;
@@ -22,7 +22,7 @@ pub mod refs;
 pub mod report;
 mod repository;
 mod source;
-mod survey;
+pub mod survey;
 mod upkeep;
 mod version;
 

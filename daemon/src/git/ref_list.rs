@@ -154,7 +154,7 @@ fn read_loose_ref(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>
 }
 
 /// Parses a `packed-refs` file; `None` if it does not have git's format.
-fn parse_packed(text: &str) -> Option<Vec<(&str, Tip)>> {
+pub fn parse_packed(text: &str) -> Option<Vec<(&str, Tip)>> {
     let mut tips: Vec<(&str, Tip)> = Vec::new();
     // The header: `peeled` means that peeled ids are listed for tags, `fully-peeled` for all refs.
     let (mut tags_peeled, mut all_peeled) = (false, false);

@@ -30,7 +30,8 @@ impl Git {
     }
 }
 
-fn parse_ls_remote(listed: &str) -> SourceSummary {
+/// Parses the output of `ls-remote --symref`.
+pub fn parse_ls_remote(listed: &str) -> SourceSummary {
     let mut summary = SourceSummary::default();
     for (left, name) in listed.lines().filter_map(|line| line.split_once('\t')) {
         if let Some(branch) = left.strip_prefix("ref: refs/heads/") {

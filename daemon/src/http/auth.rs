@@ -23,7 +23,8 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
-        authentication, repositories, viewer,
+        authentication::{self, Credentials},
+        repositories, viewer,
     },
 };
 
@@ -204,6 +205,11 @@ async fn not_found(state: &AppState, parts: &mut Parts, identity: &Identity) -> 
     refusal
         .filter(|error| matches!(error, Error::NotFound { .. } | Error::Moved { .. } | Error::Renamed { .. }))
         .map(ApiError::from)
+}
+
+/// Returns the credentials in the headers of a request.
+pub(super) fn credentials_of(headers: &HeaderMap) -> Result<Option<Credentials>, ApiError> {
+    credentials::of(headers, None, false)
 }
 
 /// Returns the bearer token of the `Authorization` header.

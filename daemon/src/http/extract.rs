@@ -49,7 +49,8 @@ pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError>
     }
 }
 
-fn parse<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
+/// Parses a JSON body.
+pub(super) fn parse<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
     let text = bytes.trim_ascii();
     if !text.is_empty() && !is_json(headers) {
         let is_declared = headers.contains_key(header::CONTENT_TYPE);

@@ -31,7 +31,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
 }
 
 /// Reads `If-Match`. A tag in an unknown format matches no revision, so the change is refused.
-fn expected(headers: &HeaderMap) -> Expected {
+pub(super) fn expected(headers: &HeaderMap) -> Expected {
     let mut values = headers.get_all(header::IF_MATCH).iter().peekable();
     if values.peek().is_none() {
         return Expected::Any;

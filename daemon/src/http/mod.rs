@@ -12,6 +12,7 @@ mod error;
 mod etag;
 mod extract;
 mod farrier;
+pub mod fuzzing;
 mod git;
 mod handle;
 mod if_match;

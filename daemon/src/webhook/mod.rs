@@ -7,6 +7,7 @@
 mod address;
 mod chat;
 mod client;
+pub mod fuzzing;
 mod headers;
 mod link;
 mod mask;

@@ -6,10 +6,14 @@ use farrierd::fuzzing;
 
 use crate::support::Random;
 
-/// Number of variations per target.
+/// Number of variations per target, unless the variable [`INPUTS`] has another one.
 const VARIATIONS: usize = 3_000;
+/// Environment variable with the number of variations per target, for longer runs.
+const INPUTS: &str = "FARRIER_FUZZ_INPUTS";
+/// Each of these checks opens connections, so it gets a tenth of the variations.
+const SLOW: [&str; 1] = ["receiver_response"];
 /// Tokens that are meaningful to one of the parsers.
-const WORDS: [&str; 31] = [
+const WORDS: [&str; 45] = [
     "<Latest>",
     "</Latest>",
     "<BlockList/>",
@@ -41,6 +45,20 @@ const WORDS: [&str; 31] = [
     "%2F",
     "%2e%2E",
     "\0",
+    "transfer-encoding: chunked\r\n",
+    "content-length: ",
+    "HTTP/1.1 ",
+    "ffffffffffffffff\r\n",
+    "0\r\n\r\n",
+    "Basic ",
+    "W/\"",
+    "*",
+    "[",
+    "{",
+    ",",
+    "\t",
+    "cursor=",
+    "\u{7f}",
 ];
 
 #[test]
@@ -48,19 +66,38 @@ fn the_fuzz_checks_pass_for_the_seeds_and_variations_of_them() {
     let seed = Random::seed("FARRIER_SEED");
     println!("FARRIER_SEED={seed}");
     let mut random = Random::new(seed);
+    let variations = std::env::var(INPUTS).map_or(VARIATIONS, |text| text.parse().expect("a number"));
+    let mut total = 0;
     for (name, check) in fuzzing::CHECKS {
         let seeds = seeds(name);
         assert!(!seeds.is_empty(), "{name} has seeds");
         for seed in &seeds {
             check(seed);
         }
-        for _ in 0..VARIATIONS {
+        let count = if SLOW.contains(&name) { variations / 10 } else { variations };
+        for _ in 0..count {
             let mut input = seeds[random.below(seeds.len())].clone();
             for _ in 0..=random.below(4) {
                 vary(&mut input, &seeds, &mut random);
             }
             check(&input);
         }
+        println!("{name}: {} seeds and {count} variations of them", seeds.len());
+        total += seeds.len() + count;
+    }
+    println!("{total} hostile inputs for {} parsers", fuzzing::CHECKS.len());
+}
+
+#[test]
+fn every_check_has_a_fuzz_target() {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let read =
+        |name: &str| std::fs::read_to_string(crate_dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (manifest, manual) = (read("Cargo.toml"), read("README.md"));
+    for (name, _) in fuzzing::CHECKS {
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "{name} is missing in fuzz/Cargo.toml");
+        assert!(manual.contains(&format!("| `{name}` |")), "{name} is missing in fuzz/README.md");
+        assert!(read(&format!("fuzz_targets/{name}.rs")).contains(&format!("farrierd::fuzzing::{name}(input)")));
     }
 }
 

@@ -3,6 +3,7 @@
 pub(super) mod artifacts;
 pub(super) mod checks;
 pub(super) mod ci;
+pub(super) mod cursors;
 pub(super) mod deleted;
 pub(super) mod events;
 pub(super) mod hooks;
