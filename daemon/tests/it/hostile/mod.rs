@@ -1,10 +1,13 @@
 //! Hostile and broken clients: each gets a clear error or a closed connection, changes nothing, and does not affect
 //! other clients.
 
+mod addresses;
 mod bodies;
 mod browsers;
 mod faults;
+mod fuzzed_requests;
 mod heads;
+mod hidden;
 mod many_connections;
 mod paths;
 mod repositories;
