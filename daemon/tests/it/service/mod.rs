@@ -1,6 +1,7 @@
 //! farrierd as a system service: unit files, notifications, reloads, restarts and logs.
 
 mod descriptors;
+mod exec_paths;
 mod exits;
 mod health;
 mod log;
