@@ -9,7 +9,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use super::{Client, Limits, Outgoing, tls::Trust};
+use super::{Client, Limits, WebhookRequest, tls::Trust};
 use crate::{
     config::{Config, DefaultPaths},
     model::delivery_failure::FailureClass,
@@ -33,7 +33,7 @@ async fn exchange(response: &[u8]) {
     let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
     config.webhook.allowed_hosts = "loopback".into();
     let client = Client::new(&config.webhook);
-    let outgoing = Outgoing {
+    let request = WebhookRequest {
         method: Method::POST,
         url: url.parse().expect("an address"),
         headers: Vec::new(),
@@ -53,7 +53,7 @@ async fn exchange(response: &[u8]) {
     let send = async {
         let mut link = None;
         let trust = Trust { ca_pem: String::new(), fingerprint: String::new() };
-        let result = client.send(&mut link, &outgoing, &trust, limits).await;
+        let result = client.send(&mut link, &request, &trust, limits).await;
         drop(link);
         result
     };
