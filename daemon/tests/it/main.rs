@@ -24,6 +24,7 @@ mod recorded;
 mod reliability;
 mod repos;
 mod runs;
+mod security_page;
 mod service;
 mod serving;
 mod support;
