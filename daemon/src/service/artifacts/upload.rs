@@ -19,6 +19,11 @@ const BLOCK_ID_MAX_BYTES: usize = 256;
 /// Block id of content that is uploaded in one request. Clients cannot use it, because ids are not empty.
 const SINGLE_BLOCK: &str = "";
 
+/// Largest number of bytes that a list may repeat. A list may name a block more than once, as in Azure; without a limit,
+/// a client with one small block could make an artifact of gigabytes, which finalizing and each download would read in
+/// full. No artifact client repeats blocks.
+const REPEATED_MAX_BYTES: u64 = 64 << 20;
+
 /// Checksums that the client sent with a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExpectedChecksums {
@@ -204,9 +209,6 @@ pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> 
     if block_ids.len() > rows::BLOCKS_MAX {
         return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
     }
-    if let Some(repeated) = first_repeated(block_ids) {
-        return Err(Error::invalid("blocklist", format!("names the block {repeated:?} more than once")));
-    }
     let list_sha256 = list_hash(block_ids);
     let list_ref = &list_sha256;
     let blocks = context
@@ -241,20 +243,14 @@ pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> 
     Ok(())
 }
 
-/// Returns the first id that occurs a second time.
-///
-/// Azure allows repeated blocks. They would let a client with one small block make an artifact of gigabytes, which
-/// finalizing, `check-data` and each download would read in full. No artifact client repeats a block.
-fn first_repeated(block_ids: &[String]) -> Option<&str> {
-    let mut seen = HashSet::with_capacity(block_ids.len());
-    block_ids.iter().map(String::as_str).find(|id| !seen.insert(*id))
-}
-
 /// Returns the commit for a list of these blocks.
 fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Committed, Error> {
     let size = blocks.iter().map(|block| block.size).sum();
     if size > max_bytes {
         return Err(Error::TooLarge { limit: max_bytes });
+    }
+    if repeated_bytes(blocks) > REPEATED_MAX_BYTES {
+        return Err(Error::invalid("blocklist", format!("repeats more than {REPEATED_MAX_BYTES} bytes of its blocks")));
     }
     let files: Vec<u8> = blocks.iter().flat_map(|block| block.file.to_be_bytes()).collect();
     Ok(Committed {
@@ -263,6 +259,12 @@ fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Com
         list_sha256: list_sha256.to_vec(),
         files_sha256: secret::sha256(&files).to_vec(),
     })
+}
+
+/// Returns the number of bytes that a list of these blocks has more than the blocks themselves.
+fn repeated_bytes(blocks: &[Block]) -> u64 {
+    let mut seen = HashSet::with_capacity(blocks.len());
+    blocks.iter().filter(|block| !seen.insert(block.file)).map(|block| block.size).sum()
 }
 
 /// Returns whether this list was committed and finalized. The ids of its blocks are no longer stored then.
@@ -286,6 +288,14 @@ mod tests {
         let list = |ids: &[&str]| list_hash(&ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
         assert_ne!(list(&[]), list(&[SINGLE_BLOCK]));
         assert_ne!(list(&["a", "b"]), list(&["ab"]));
+    }
+
+    #[test]
+    fn a_list_may_repeat_a_limited_number_of_bytes() {
+        let block = |file| Block { file, size: 4 << 20 };
+        let commit = |repeats: usize| committed(&[vec![block(1)], vec![block(2); repeats + 1]].concat(), b"", u64::MAX);
+        assert_eq!(commit(16).expect("64 MiB").size, 72 << 20);
+        assert!(matches!(commit(17), Err(Error::Invalid { field: "blocklist", .. })));
     }
 
     #[test]
