@@ -15,7 +15,7 @@ pub fn is_valid(text: &str) -> bool {
     let token = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+%'*`|~".contains(&b))
     };
-    let named = essence.trim().split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype));
+    let named = essence.trim_matches(' ').split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype));
     named && text.len() <= LENGTH_MAX && parameters.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
 }
 
