@@ -163,13 +163,14 @@ async fn unusual_but_valid_requests_are_answered() {
     assert!(answers.iter().all(|answer| *answer == answers[0] && answer.0 == 200), "{answers:?}");
 
     for (request, status) in [
-        ("GET http://other.example/api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 200),
+        ("GET http://x/api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 200),
+        ("GET http://other.example/api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 421),
         ("\r\n\r\nGET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 200),
         ("GET /api/v1/version HTTP/1.1\nhost: x\n\n", 200),
         ("GET /api/v1/version HTTP/1.0\r\n\r\n", 200),
         ("BREW /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 405),
         ("OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n", 404),
-        ("CONNECT other.example:443 HTTP/1.1\r\nhost: x\r\n\r\n", 404),
+        ("CONNECT other.example:443 HTTP/1.1\r\nhost: x\r\n\r\n", 421),
         ("TRACE /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 405),
         ("BREW /_blob/1/1/a HTTP/1.1\r\nhost: x\r\n\r\n", 405),
         ("BREW /twirp/github.actions.results.api.v1.ArtifactService/ListArtifacts HTTP/1.1\r\nhost: x\r\n\r\n", 405),

@@ -135,7 +135,7 @@ async fn after_sigterm_the_daemon_completes_running_requests() {
         let address = path_of(created.json()["signed_upload_url"].as_str().expect("an address"));
         let ServerAddress::Tcp(tcp) = farrier.tcp() else { unreachable!("the listener is TCP") };
         let mut half = TcpStream::connect(&tcp).await.expect("the daemon listens");
-        let head = format!("PUT {address}&comp=block&blockid=YQ HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n");
+        let head = format!("PUT {address}&comp=block&blockid=YQ HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n");
         half.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).await.expect("the daemon reads");
         let mut go_on = [0; 25];
         half.read_exact(&mut go_on).await.expect("the daemon reads the body");
@@ -182,7 +182,7 @@ async fn a_late_block_is_removed_also_after_a_kill() {
             let put = send(&tcp, Method::PUT, &format!("{address}&{what}"), &[], body).await;
             assert_eq!(put.status, 201, "{put:?}");
         };
-        let head = format!("PUT {address}&comp=block&blockid=bGF0ZQ HTTP/1.1\r\nhost: x\r\n");
+        let head = format!("PUT {address}&comp=block&blockid=bGF0ZQ HTTP/1.1\r\nhost: localhost\r\n");
         let head = format!("{head}content-length: 2000000\r\nexpect: 100-continue\r\n\r\n");
         let mut late = RawConnection::sending(&tcp, head).await;
         assert_eq!(late.answer().await.expect("the daemon reads").0, 100);

@@ -10,7 +10,7 @@ use crate::support::{Binary, RawConnection, eventually, send};
 const FILES: u32 = 80;
 /// Number of idle clients: more than the limit allows.
 const IDLE: usize = 120;
-const HEALTH: &str = "GET /api/healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+const HEALTH: &str = "GET /api/healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 async fn is_healthy(program: &Binary) -> bool {
     for server in [program.tcp(), program.unix()] {

@@ -26,7 +26,7 @@ fn script() -> String {
         script += &format!("mount --bind '{path}' '{path}'\n");
     }
     script += "mount -o remount,bind,noexec /\n";
-    script += "if /bin/true; then echo 'other programs can be executed' >&2; exit 9; fi\n";
+    script += "if /bin/true 2>/dev/null; then echo 'other programs can be executed' >&2; exit 9; fi\n";
     script + &format!("exec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_farrierd"))
 }
 

@@ -104,6 +104,8 @@ impl TestDaemon {
         let places = places.with_data_dir(dir.path().join("data"));
         let mut config = Config::defaults(&places);
         config.server.listen = vec![SocketAddr::new(own_ip(), 0)];
+        // The host of requests that tests write byte by byte.
+        config.server.hosts = vec!["x".into()];
         config.artifacts.reserve_bytes = 0;
         change(&mut config);
         let (url, metrics) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! A minimal HTTP client: one connection per request, no added headers.
+//! A minimal HTTP client: one connection per request, and few added headers.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,8 @@ impl Answer {
 /// Why there is no response: the daemon is gone or has closed the connection.
 pub type ConnectionLost = Box<dyn std::error::Error + Send + Sync>;
 
-/// Sends one request on a new connection. A `host` in `headers` replaces the default.
+/// Sends one request on a new connection. A `host` in `headers` replaces the default. A body that begins with `{` is
+/// sent as JSON, unless `headers` has another content type.
 pub async fn send(
     server: &ServerAddress,
     method: Method,
@@ -92,6 +93,9 @@ async fn on(
     let mut request = Request::builder().method(&method).uri(path);
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
         request = request.header(header::HOST, host);
+    }
+    if body.starts_with(b"{") && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        request = request.header(header::CONTENT_TYPE, "application/json");
     }
     for (name, value) in headers {
         request = request.header(*name, *value);
