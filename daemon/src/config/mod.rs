@@ -369,15 +369,19 @@ impl Config {
                 proxy_hosts: "*".into(),
             },
             events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
-            migration: MigrationConfig {
-                allowed_hosts: "external".into(),
-                timeout: Duration::from_secs(HOUR_SECS),
-                max_bytes: 10 * 1024 * MIB,
-                max_running: 4,
-                max_running_per_owner: 20,
-            },
+            migration: migration_defaults(),
             metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }
+    }
+}
+
+fn migration_defaults() -> MigrationConfig {
+    MigrationConfig {
+        allowed_hosts: "external".into(),
+        timeout: Duration::from_secs(HOUR_SECS),
+        max_bytes: 10 * 1024 * MIB,
+        max_running: 4,
+        max_running_per_owner: 20,
     }
 }

@@ -137,10 +137,10 @@ pub fn packed_refs(input: &[u8]) {
     let mut written = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
     for (name, tip) in &tips {
         assert!(ref_name::is_valid(name) && ref_name::is_object_id(&tip.id), "{name:?} {tip:?}");
-        written += &format!("{} {name}\n", tip.id);
+        written.extend([tip.id.as_str(), " ", *name, "\n"]);
         if let Peeled::To(id) = &tip.peeled {
             assert!(ref_name::is_object_id(id), "{name:?} {tip:?}");
-            written += &format!("^{id}\n");
+            written.extend(["^", id, "\n"]);
         }
     }
     let again = ref_list::parse_packed(&written).expect("git's format");

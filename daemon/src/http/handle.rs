@@ -180,12 +180,7 @@ impl Handler for HttpService {
 }
 
 /// Returns the response to `request`: the refusal if there is one, else the response of its route.
-async fn answer(
-    state: AppState,
-    router: Router,
-    refusal: Option<Refusal>,
-    request: Request<Body>,
-) -> Response<Body> {
+async fn answer(state: AppState, router: Router, refusal: Option<Refusal>, request: Request<Body>) -> Response<Body> {
     match refusal {
         Some(refusal) => refusal.response(request.uri().path()),
         None => route(state, router, request).await,
