@@ -129,7 +129,7 @@ async fn requests_to_unknown_host_names_are_refused() {
         "/twirp/x",
         "/_blob/1/1/x",
     ];
-    let hosts = ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "y", "[::1].y"];
+    let hosts = ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "y"];
     for (path, host) in paths.into_iter().flat_map(|path| hosts.map(|host| (path, host))) {
         let answer = at_host(&farrier, host, path).await;
         assert_eq!(answer.status, 421, "{host} {path}: {answer:?}");

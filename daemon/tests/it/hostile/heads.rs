@@ -107,7 +107,7 @@ async fn heads_over_32_kib_are_refused_in_the_format_of_each_protocol() {
 async fn a_request_needs_exactly_one_valid_host() {
     let farrier = daemon().await;
     for (version, hosts, status) in [
-        ("1.1", "host: a.example\r\n", 200),
+        ("1.1", "host: a.localhost\r\n", 200),
         ("1.1", "Host: [::1]:3000\r\n", 200),
         ("1.0", "", 200),
         ("1.1", "", 400),

@@ -170,7 +170,10 @@ async fn a_running_request_is_completed_before_the_daemon_stops() {
     let mut program = Binary::passed_sockets("");
     program.start().await;
     let body = r#"{"name":"slowly"}"#;
-    let head = format!("POST /api/v1/user/repos HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "POST /api/v1/user/repos HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     let token_body = r#"{"name":"t","scopes":["all"]}"#;
     let token = send(&program.unix(), Method::POST, "/api/v1/users/admin/tokens", &[], token_body).await;
     let token = token.json()["sha1"].as_str().expect("a token").to_owned();
