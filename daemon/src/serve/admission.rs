@@ -49,7 +49,7 @@ impl AdmissionLimits {
     }
 }
 
-/// Returns limits without reserved parts, of which one holder may use everything and in which nobody waits.
+/// Returns limits without reserved parts, in which one holder may use the complete capacity. Nothing is queued.
 fn all_for_everyone(capacity: usize) -> ShareLimits {
     ShareLimits { capacity, per_holder: capacity, for_operators: 0, for_signed_in: 0, waiting: 0 }
 }

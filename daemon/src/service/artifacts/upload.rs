@@ -19,9 +19,9 @@ const BLOCK_ID_MAX_BYTES: usize = 256;
 /// Block id of content that is uploaded in one request. Clients cannot use it, because ids are not empty.
 const SINGLE_BLOCK: &str = "";
 
-/// Largest number of bytes that a list may repeat. A list may name a block more than once, as in Azure; without a limit,
-/// a client with one small block could make an artifact of gigabytes, which finalizing and each download would read in
-/// full. No artifact client repeats blocks.
+/// Maximum number of bytes that a list may repeat. A list may name a block more than once, as in Azure. Without a
+/// limit, a client with one small block could create an artifact of gigabytes, which finalizing and each download would
+/// read completely. No artifact client repeats blocks.
 const REPEATED_MAX_BYTES: u64 = 64 << 20;
 
 /// Checksums that the client sent with a block.
