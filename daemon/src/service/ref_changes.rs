@@ -186,9 +186,9 @@ async fn apply(context: &Context, repository: &Repository, actor: u64, moves: Ve
         return Err(Error::Forbidden { reason: refusal.reason });
     }
     let (sender, result) = oneshot::channel();
-    let (own, id) = (context.clone(), repository.id);
+    let (task_context, id) = (context.clone(), repository.id);
     context.tasks.short(async move {
-        let _ = sender.send(run(&own, id, actor, &commands, &moves).await);
+        let _ = sender.send(run(&task_context, id, actor, &commands, &moves).await);
     });
     result.await.unwrap_or(Err(Error::Busy))
 }

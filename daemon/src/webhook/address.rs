@@ -9,7 +9,7 @@ use crate::model::{address_policy::AddressPolicy, delivery_failure::FailureClass
 
 /// Why an address is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AddressRefusal {
     /// A sentence for users. It names the host as the URL does, and neither its address nor the configured hosts.
     pub reason: String,
     /// A sentence for administrators, with the address and the value of the setting that would allow it.
@@ -65,7 +65,7 @@ pub(super) fn allowed(
     policy: &AddressPolicy,
     host: &str,
     addresses: Vec<SocketAddr>,
-) -> Result<Vec<SocketAddr>, Refusal> {
+) -> Result<Vec<SocketAddr>, AddressRefusal> {
     let (good, bad): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|address| policy.allows(host, address.ip()));
     match bad.first() {
         Some(denied) if good.is_empty() => Err(refusal(policy, host, *denied)),
@@ -73,21 +73,21 @@ pub(super) fn allowed(
     }
 }
 
-fn refusal(policy: &AddressPolicy, host: &str, denied: SocketAddr) -> Refusal {
+fn refusal(policy: &AddressPolicy, host: &str, denied: SocketAddr) -> AddressRefusal {
     let allowed_hosts = policy.extended_by(denied.ip());
     let refused = "webhook can only call allowed HTTP servers (check your webhook.allowed_hosts setting), deny";
     let reason = format!("{refused} '{host}'");
     let detail = format!(
         "{refused} '{host}({denied})'; to allow it write allowed_hosts = \"{allowed_hosts}\" in the section [webhook]"
     );
-    Refusal { reason, detail, allowed_hosts }
+    AddressRefusal { reason, detail, allowed_hosts }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(policy: &str, host: &str, addresses: &[&str]) -> Result<Vec<String>, Refusal> {
+    fn check(policy: &str, host: &str, addresses: &[&str]) -> Result<Vec<String>, AddressRefusal> {
         let policy = AddressPolicy::parse(policy).expect("a policy");
         let addresses = addresses.iter().map(|address| address.parse().expect("an address")).collect();
         allowed(&policy, host, addresses).map(|good| good.iter().map(ToString::to_string).collect())

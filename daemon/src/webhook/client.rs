@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use url::Url;
 
 use super::{
-    address::{self, HostResolver, Refusal},
+    address::{self, AddressRefusal, HostResolver},
     headers::Header,
     link::{self, Link},
     receiver_stream::ReceiverStream,
@@ -60,8 +60,8 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<AddressRefusal> for Failure {
+    fn from(refusal: AddressRefusal) -> Self {
         // Those who read the deliveries of a hook need not know the addresses of internal names; the operator does.
         tracing::info!(reason = refusal.detail, "a delivery was not sent: its target is not allowed");
         Self::new(FailureClass::Blocked, refusal.reason)
@@ -72,7 +72,7 @@ impl From<Refusal> for Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetProblem {
     /// The configuration does not allow the address.
-    Refused(Refusal),
+    Refused(AddressRefusal),
     /// The host cannot be resolved, for this reason.
     Unresolved(String),
 }
@@ -130,7 +130,7 @@ impl Client {
     }
 
     /// Returns why the configuration refuses deliveries to `url`. Does not resolve names.
-    pub fn refusal(&self, url: &str) -> Option<Refusal> {
+    pub fn refusal(&self, url: &str) -> Option<AddressRefusal> {
         let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
         self.check_literal(&host, port).err()
     }
@@ -257,7 +257,7 @@ impl Client {
     }
 
     /// Checks hosts whose address is known without a resolver: IP addresses and the names of the loopback interface.
-    fn check_literal(&self, host: &str, port: u16) -> Result<(), Refusal> {
+    fn check_literal(&self, host: &str, port: u16) -> Result<(), AddressRefusal> {
         let name = host.trim_end_matches('.');
         let is_loopback = name == "localhost" || name.ends_with(".localhost");
         let literal: Option<std::net::IpAddr> =

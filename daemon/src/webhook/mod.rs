@@ -18,7 +18,7 @@ mod sign;
 pub mod tls;
 
 pub use self::{
-    address::Refusal,
+    address::AddressRefusal,
     client::{Client, Failure, Limits, ReceiverResponse, TargetProblem},
     headers::{Header, names_of},
     link::Link,

@@ -14,7 +14,7 @@ use crate::{
         hooks::{FoundHook, ListedHook, OwnerNames, SavedHook},
     },
     show::{self, unsent_warning, warning},
-    webhook::{Refusal, TargetProblem},
+    webhook::{AddressRefusal, TargetProblem},
 };
 
 /// Converts a hook for a caller who manages it.
@@ -48,7 +48,7 @@ pub(in crate::http) fn saved_hook(identity: &Identity, saved: &SavedHook, proble
 
 /// Returns the warning about a refused target, and the setting that would allow it. Only site administrators, who can
 /// change the setting, get its value and the address of the target.
-fn shown(identity: &Identity, refusal: Refusal) -> (String, Option<api::SettingAdvice>) {
+fn shown(identity: &Identity, refusal: AddressRefusal) -> (String, Option<api::SettingAdvice>) {
     if access::require_site_admin(identity).is_err() {
         return (refusal.reason, None);
     }

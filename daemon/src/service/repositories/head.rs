@@ -68,10 +68,10 @@ pub async fn sweep(context: &Context) -> Result<Option<Millis>, Error> {
         return Ok(None);
     }
     // Not in the sweep itself, because another task may hold a repository's lock for long.
-    let own = context.clone();
+    let task_context = context.clone();
     context.tasks.short(async move {
         for id in marked {
-            follow(&own, id).await;
+            follow(&task_context, id).await;
         }
     });
     Ok(Some(context.now_ms().saturating_add(RETRY_MS)))
