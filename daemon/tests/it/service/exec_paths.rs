@@ -21,13 +21,12 @@ fn exec_paths() -> Vec<String> {
 /// A script that makes everything except the allowed paths unexecutable, as systemd does, and starts the daemon with
 /// its arguments.
 fn script() -> String {
-    let mut script = "set -e\nmount --make-rprivate /\n".to_owned();
-    for path in exec_paths() {
-        script += &format!("mount --bind '{path}' '{path}'\n");
-    }
-    script += "mount -o remount,bind,noexec /\n";
-    script += "if /bin/true 2>/dev/null; then echo 'other programs can be executed' >&2; exit 9; fi\n";
-    script + &format!("exec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_farrierd"))
+    let mut lines = vec!["set -e".to_owned(), "mount --make-rprivate /".to_owned()];
+    lines.extend(exec_paths().iter().map(|path| format!("mount --bind '{path}' '{path}'")));
+    lines.push("mount -o remount,bind,noexec /".to_owned());
+    lines.push("if /bin/true 2>/dev/null; then echo 'other programs can be executed' >&2; exit 9; fi".to_owned());
+    lines.push(format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_farrierd")));
+    lines.join("\n")
 }
 
 #[tokio::test(flavor = "multi_thread")]
