@@ -83,6 +83,8 @@ impl Control {
             // New limits can make data overdue for deletion.
             context.sweep.now();
             context.pruning.now();
+            // More deliveries may wait.
+            context.backlog.wake();
         }
         ReloadResult { changed, pending }
     }

@@ -115,6 +115,7 @@ pub async fn run_with_store(
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
     tasks.keep("deliver", delivery::run(context.delivery.clone()));
+    tasks.keep("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));
 
     let mut listeners = context.serving.listeners.clone();
@@ -177,6 +178,8 @@ async fn build(
         git,
         metrics: Metrics::default(),
         outbox: delivery::Outbox::default(),
+        backlog: delivery::Backlog::default(),
+        completions: delivery::Completions::default(),
         results: delivery::Results::default(),
         retries: Wake::default(),
         history: delivery::HistoryGrowth::default(),

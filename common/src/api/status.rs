@@ -115,6 +115,8 @@ pub struct Kept {
     pub deleted_artifacts: Amount,
     /// Directories and files in `set-aside`.
     pub set_aside: Amount,
+    /// Events whose deliveries are still to be written, counted for each scope with hooks.
+    pub fan_out_events: i64,
 }
 
 /// A number of items and their total size.

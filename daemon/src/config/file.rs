@@ -186,6 +186,7 @@ fn read_webhook(r: &mut ConfigReader<'_>, c: &mut Config) {
         _ => Err(format!("must be 1 to {TIMEOUT_SECS_MAX} seconds")),
     });
     r.at_least("webhook", "max_concurrent", &1, &mut w.max_concurrent);
+    r.at_least("webhook", "max_waiting_per_owner", &1_000, &mut w.max_waiting_per_owner);
     r.seconds("webhook", "disable_after_secs", 0, &mut w.disable_after);
     r.value("webhook", "max_commits", &mut w.max_commits);
     r.value("webhook", "max_files_per_commit", &mut w.max_files_per_commit);

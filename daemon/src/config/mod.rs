@@ -223,6 +223,9 @@ pub struct WebhookConfig {
     pub timeout: Duration,
     /// `max_concurrent`: attempts at the same time. An attempt that waits for a slow receiver soon stops counting.
     pub max_concurrent: usize,
+    /// `max_waiting_per_owner`: number of waiting deliveries of the hooks of one account, including those of its
+    /// repositories, or of all system hooks, above which the deliveries of further events are written later.
+    pub max_waiting_per_owner: u64,
     /// `disable_after_secs`: time without a successful delivery after which a failing hook is disabled. 0: never.
     pub disable_after: Duration,
     /// `max_commits`: maximum number of commits in the payload of a push.
@@ -356,6 +359,7 @@ impl Config {
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
                 timeout: Duration::from_secs(10),
                 max_concurrent: 16,
+                max_waiting_per_owner: 100_000,
                 disable_after: Duration::from_secs(5 * DAY_SECS),
                 max_commits: 50,
                 max_files_per_commit: 3_000,

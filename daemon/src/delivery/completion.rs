@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -28,12 +29,37 @@ use crate::{
 /// Attempts to read the commits while too many git processes are running.
 const TRIES: u32 = 5;
 
+/// The events whose payloads are being completed. The workers of all hooks of an event start at the same time, and only
+/// one of them reads the commits.
+#[derive(Debug, Default)]
+pub struct Completions(Mutex<HashMap<u64, Weak<tokio::sync::Mutex<()>>>>);
+
+impl Completions {
+    /// Returns the lock of an event.
+    fn lock_of(&self, event: u64) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = locks.get(&event).and_then(Weak::upgrade) {
+            return lock;
+        }
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        let lock = Arc::default();
+        locks.insert(event, Arc::downgrade(&lock));
+        lock
+    }
+}
+
 /// Returns the complete JSON of the event of `row`, after writing it to the store.
 pub(super) async fn complete(
     context: &DeliveryContext,
     row: &Delivery,
     payload: EventPayload,
 ) -> Result<Bytes, DeliveryError> {
+    let lock = context.completions.lock_of(row.event_id);
+    let _guard = lock.lock().await;
+    let current = deliveries::payload(&context.store.read().await?, row.event_id).await?;
+    if let Some(complete) = current.filter(|current| !current.incomplete) {
+        return Ok(complete.json);
+    }
     let Some(mut event) = push::object(&payload.json) else { return Ok(payload.json) };
     fill(context, row, &mut event, payload.known).await?;
     let complete = push::bytes(&event);

@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use super::{HistoryGrowth, Outbox, Results};
+use super::{Backlog, Completions, HistoryGrowth, Outbox, Results};
 use crate::{
     clock::{Clock, Millis},
     config::LiveConfig,
@@ -38,6 +38,10 @@ pub struct DeliveryFields {
     pub client: webhook::Client,
     /// Announces hooks with new deliveries to the dispatcher.
     pub outbox: Outbox,
+    /// Counts the waiting deliveries of each owner and wakes the fan-out.
+    pub backlog: Backlog,
+    /// Makes one worker for each event add the commits to its payload.
+    pub completions: Completions,
     /// Notifies callers that wait for the result of a delivery.
     pub results: Results,
     /// Wakes the dispatcher when a retry is due.

@@ -1,7 +1,8 @@
 //! The path of a delivery, from the subscription of a hook to the recorded result.
 //!
-//! 1. `service::events` asks [`Subscriber`] which hooks get an event, builds the body with [`payload`], and enqueues
-//!    one delivery per hook in the transaction of the event. After the commit it announces the hooks in the [`Outbox`].
+//! 1. [`fan_out`] decides which hooks get an event, builds the body with [`payload`], and enqueues one delivery per hook:
+//!    in the transaction that records the event if these are few, otherwise in bounded steps after it. After each
+//!    commit, the hooks are announced in the [`Outbox`].
 //! 2. The dispatcher ([`run`]) starts or wakes a worker for each announced hook and for each retry that is due.
 //! 3. A worker claims deliveries from the queue of its hook, waits for a permit of the concurrency limits, and makes
 //!    one attempt at a time: [`attempt`] reads the hook, builds the request and sends it with `webhook::Client`;
@@ -19,6 +20,7 @@ mod context;
 mod dispatcher;
 mod error;
 mod event_kind;
+pub mod fan_out;
 mod growth;
 mod limits;
 mod outbox;
@@ -32,12 +34,13 @@ mod worker;
 mod worker_handle;
 
 pub use self::{
+    completion::Completions,
     context::{DeliveryContext, DeliveryFields},
     dispatcher::run,
     error::DeliveryError,
     event_kind::{Actor, EventKind, KINDS, Subject},
+    fan_out::{Backlog, run as run_fan_out},
     growth::HistoryGrowth,
     outbox::Outbox,
     results::Results,
-    subscriber::Subscriber,
 };

@@ -3,16 +3,15 @@
 //! A payload contains only what an anonymous caller may see, with the state at the time of the event. Later
 //! changes and deletions do not affect it.
 
+mod refs;
+
 use farrier_common::api;
-use farrier_proto::store::{Job, Payload, RefChange, Run};
+use farrier_proto::store::{Job, Payload, Run};
 use serde::Serialize;
 
-use super::{
-    EventKind, Subject,
-    event_kind::{Actor, ref_type},
-};
+pub use self::refs::RefPayloadBuilder;
+use super::{EventKind, Subject, event_kind::Actor};
 use crate::{
-    git::ref_name,
     model::access_level::AccessLevel,
     model::identity::Identity,
     show::{self, LiveMigration},
@@ -38,48 +37,6 @@ struct RepositoryBody {
     repository: api::Repository,
     organization: api::User,
     sender: api::User,
-}
-
-#[derive(Serialize)]
-struct CreateBody<'a> {
-    sha: &'a str,
-    /// The full name. Types of hooks that use short names convert it when the request is built.
-    r#ref: &'a str,
-    ref_type: &'static str,
-    repository: api::Repository,
-    sender: api::User,
-}
-
-#[derive(Serialize)]
-struct DeleteBody<'a> {
-    r#ref: &'a str,
-    ref_type: &'static str,
-    pusher_type: &'static str,
-    repository: api::Repository,
-    sender: api::User,
-}
-
-#[derive(Serialize)]
-struct PushBody<'a> {
-    r#ref: &'a str,
-    before: &'a str,
-    after: &'a str,
-    #[serde(flatten)]
-    nothing: Option<NoCommits>,
-    created: bool,
-    deleted: bool,
-    repository: api::Repository,
-    pusher: api::User,
-    sender: api::User,
-}
-
-/// The commit fields of a push that deleted a ref. They are constant, so no data from git is needed.
-#[derive(Serialize)]
-struct NoCommits {
-    compare_url: String,
-    commits: [(); 0],
-    total_commits: u32,
-    head_commit: Option<()>,
 }
 
 #[derive(Serialize)]
@@ -130,7 +87,9 @@ pub fn build(root_url: &str, subject: Subject<'_>, live: LiveMigration, kind: &E
     match kind {
         EventKind::Repository { action, before } => builder.about_repository(action, before),
         EventKind::Collaborator { action } => builder.about_repository(action, &[]),
-        EventKind::Ref { kind, change, known } => builder.about_ref(kind, change, known),
+        EventKind::Ref { kind, change, known } => {
+            RefPayloadBuilder::new(root_url, subject, builder.live, known).payload(root_url, kind, change)
+        }
         EventKind::Run { action, run } => builder.about_run(action, run),
         EventKind::Job { action, job, run } => builder.about_job(action, job, run),
     }
@@ -153,35 +112,6 @@ impl PayloadBuilder<'_> {
             organization: show::owner(self.root_url, READER, self.subject.owner),
             sender: self.sender(),
         })
-    }
-
-    fn about_ref(&self, kind: &str, change: &RefChange, known: &[String]) -> Payload {
-        let (name, ref_type) = (change.r#ref.as_str(), ref_type(&change.r#ref));
-        let (repository, sender) = (self.repository(), self.sender());
-        match kind {
-            "create" => serialized(&CreateBody { sha: &change.after, r#ref: name, ref_type, repository, sender }),
-            "delete" => serialized(&DeleteBody { r#ref: name, ref_type, pusher_type: "user", repository, sender }),
-            _ => {
-                let (created, deleted) = (ref_name::is_zero(&change.before), ref_name::is_zero(&change.after));
-                let body = PushBody {
-                    r#ref: name,
-                    before: &change.before,
-                    after: &change.after,
-                    nothing: deleted.then(|| self.no_commits()),
-                    created,
-                    deleted,
-                    repository,
-                    pusher: sender.clone(),
-                    sender,
-                };
-                let known = if created { known.to_vec() } else { Vec::new() };
-                Payload { incomplete: !deleted, known, ..serialized(&body) }
-            }
-        }
-    }
-
-    fn no_commits(&self) -> NoCommits {
-        NoCommits { compare_url: format!("{}/", self.root_url), commits: [], total_commits: 0, head_commit: None }
     }
 
     fn about_run(&self, action: &'static str, run: &Run) -> Payload {

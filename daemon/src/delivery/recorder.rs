@@ -10,8 +10,8 @@ use crate::store::{
     deliveries::{self, NextStep, Outcome},
 };
 
-/// Maximum number of results in one transaction.
-const BATCH_MAX: usize = 512;
+/// Maximum number of results in one transaction, each with a few rows, so that other writers wait for little.
+const BATCH_MAX: usize = 128;
 /// Pause after an error of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 
@@ -28,6 +28,7 @@ pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Repo
         let (outcomes, handles): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
         write(&context, &outcomes).await;
+        context.backlog.results_recorded();
         for (outcome, handle) in outcomes.iter().zip(handles) {
             if let NextStep::Again { at_ms } = outcome.next {
                 context.retries.due_at(at_ms);

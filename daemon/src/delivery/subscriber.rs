@@ -1,39 +1,41 @@
 //! Decides which hooks get which events. Pure.
 
-use farrier_proto::store::Hook;
+use std::sync::OnceLock;
+
+use farrier_proto::store::{Event, Hook};
 
 use super::EventKind;
 use crate::model::branch_filter::BranchFilter;
 
-/// A hook that subscribes to at least one event of a change, with its branch filter compiled once.
-pub struct Subscriber {
+/// A hook with its branch filter, which is compiled once for several events, when the first of them needs it.
+pub(super) struct Subscriber {
     /// The hook.
-    pub hook: Hook,
-    filter: BranchFilter,
+    pub(super) hook: Hook,
+    filter: OnceLock<BranchFilter>,
 }
 
 impl Subscriber {
-    /// `None` if the hook is not active or subscribes to none of `kinds`.
-    pub fn new(hook: Hook, kinds: &[EventKind<'_>]) -> Option<Self> {
-        if !hook.active || !kinds.iter().any(|kind| subscribes(&hook, kind)) {
-            return None;
-        }
-        let about_refs = kinds.iter().any(|kind| kind.ref_change().is_some());
+    /// Creates the subscriber for `hook`.
+    pub(super) fn new(hook: Hook) -> Self {
+        Self { hook, filter: OnceLock::new() }
+    }
+
+    /// Returns whether the hook subscribes to events of the kind and action of `event`.
+    pub(super) fn subscribes(hook: &Hook, event: &Event) -> bool {
+        let readable = event.action != EventKind::RESTORED || hook.r#type == "farrier";
+        readable && hook.events.contains(&event.kind)
+    }
+
+    /// Returns whether the hook gets this event. The branch filter applies only to changes of refs.
+    pub(super) fn receives(&self, event: &Event) -> bool {
+        Self::subscribes(&self.hook, event)
+            && event.ref_change.as_ref().is_none_or(|change| self.filter().passes(&change.r#ref))
+    }
+
+    fn filter(&self) -> &BranchFilter {
         // Filters are checked when a hook is saved. A stored filter that no longer parses is ignored.
-        let filter = Some(hook.branch_filter.as_str()).filter(|_| about_refs);
-        let filter = filter.and_then(|filter| BranchFilter::parse(filter).ok()).unwrap_or(BranchFilter::All);
-        Some(Self { hook, filter })
+        self.filter.get_or_init(|| BranchFilter::parse(&self.hook.branch_filter).unwrap_or(BranchFilter::All))
     }
-
-    /// Returns whether the hook gets an event of this kind. The branch filter applies only to changes of refs.
-    pub fn subscribes_to(&self, kind: &EventKind<'_>) -> bool {
-        subscribes(&self.hook, kind) && kind.ref_change().is_none_or(|change| self.filter.passes(&change.r#ref))
-    }
-}
-
-fn subscribes(hook: &Hook, kind: &EventKind<'_>) -> bool {
-    let readable = kind.action() != EventKind::RESTORED || hook.r#type == "farrier";
-    readable && hook.events.iter().any(|event| event == kind.kind())
 }
 
 #[cfg(test)]
@@ -43,20 +45,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_active_subscribed_and_matching_hooks_receive_events() {
+    fn only_subscribed_and_matching_hooks_receive_events() {
         let change = RefChange { r#ref: "refs/heads/main".into(), ..RefChange::default() };
-        let push = EventKind::Ref { kind: "push", change: &change, known: &[] };
-        let edited = EventKind::Repository { action: "edited", before: Vec::new() };
-        let subscribes_to = |active, events: &[&str], filter: &str| {
+        let push = Event { kind: "push".into(), ref_change: Some(change), ..Event::default() };
+        let edited = Event { kind: "repository".into(), action: "edited".into(), ..Event::default() };
+        let restored = Event { action: EventKind::RESTORED.into(), ..edited.clone() };
+        let receives = |kind: &str, events: &[&str], filter: &str| {
             let events = events.iter().map(|event| (*event).to_owned()).collect();
-            let hook = Hook { active, events, branch_filter: filter.into(), ..Hook::default() };
-            let subscriber = Subscriber::new(hook, &[push.clone(), edited.clone()]);
-            subscriber.map(|hook| (hook.subscribes_to(&push), hook.subscribes_to(&edited)))
+            let hook = Hook { r#type: kind.into(), events, branch_filter: filter.into(), ..Hook::default() };
+            let subscriber = Subscriber::new(hook);
+            [&push, &edited, &restored].map(|event| subscriber.receives(event))
         };
-        assert_eq!(subscribes_to(true, &["push", "repository"], ""), Some((true, true)));
-        assert_eq!(subscribes_to(true, &["push", "repository"], "other"), Some((false, true)));
-        assert_eq!(subscribes_to(true, &["push"], "ma*"), Some((true, false)));
-        assert_eq!(subscribes_to(true, &["create"], ""), None);
-        assert_eq!(subscribes_to(false, &["push"], ""), None);
+        assert_eq!(receives("gitea", &["push", "repository"], ""), [true, true, false]);
+        assert_eq!(receives("farrier", &["push", "repository"], "other"), [false, true, true]);
+        assert_eq!(receives("gitea", &["push"], "ma*"), [true, false, false]);
+        assert_eq!(receives("gitea", &["create"], ""), [false, false, false]);
     }
 }

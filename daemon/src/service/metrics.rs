@@ -87,6 +87,8 @@ async fn add_deliveries(context: &Context, all: &mut Exposition) {
     if let Ok(waiting) = watch::waiting(context).await {
         let seconds = u64::try_from(waiting.oldest_due_ms / 1_000).unwrap_or_default();
         all.add_gauge("farrier_deliveries_pending", "Pending deliveries.", waiting.pending);
+        let help = "Events whose deliveries are still to be written, counted for each scope with hooks.";
+        all.add_gauge("farrier_fan_out_events_pending", help, waiting.fan_out_events);
         all.add_gauge("farrier_deliveries_oldest_due_seconds", "Age of the oldest delivery that is due.", seconds);
         all.add_gauge("farrier_hooks_probed", "Failing hooks.", waiting.probed_hooks);
     }

@@ -32,11 +32,17 @@ use crate::{
     store::{Read, Tx, owners, refs, repositories},
 };
 
-/// Changes to record per transaction. A larger push takes several transactions, in order.
-const CHANGES_AT_ONCE: usize = 1_000;
+/// Changes to record per transaction. A larger push takes several transactions, in order, so that other writers wait
+/// for a few hundred rows at most: one ref and up to two events for each change.
+const CHANGES_AT_ONCE: usize = 200;
 
 /// Maximum number of branches that the commits of a new branch are compared with.
 const KNOWN_MAX: usize = 256;
+/// Minimum of that number if the push creates many branches.
+const KNOWN_MIN: usize = 16;
+/// Number of comparisons for all new branches of a push, unless the minimum requires more. The payload of each new
+/// branch stores its comparisons until it is sent.
+const KNOWN_PER_PUSH: usize = 16_384;
 
 /// A push that git may be processing.
 #[derive(Clone, Debug)]
@@ -291,12 +297,14 @@ fn event_kinds<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [Strin
 /// Returns the distinct tips of branches before `changes`, if one of these creates a branch. The new commits of that
 /// branch are determined against these tips later, when the branches may have moved.
 async fn branch_tips(read: &impl Read, repository: &Repository, changes: &[Change]) -> Result<Vec<String>, Error> {
-    if !changes.iter().any(|change| change.before.is_none() && change.name.starts_with(HEADS)) {
+    let created = changes.iter().filter(|change| change.before.is_none() && change.name.starts_with(HEADS)).count();
+    if created == 0 {
         return Ok(Vec::new());
     }
+    let known_max = (KNOWN_PER_PUSH / created).clamp(KNOWN_MIN, KNOWN_MAX);
     let mut tips = refs::all(read, repository.id).await?;
     let default = tips.remove(&format!("{HEADS}{}", repository.default_branch));
     let others: BTreeSet<String> =
         tips.into_iter().filter(|(name, _)| name.starts_with(HEADS)).map(|(_, tip)| tip).collect();
-    Ok(default.into_iter().chain(others).take(KNOWN_MAX).collect())
+    Ok(default.into_iter().chain(others).take(known_max).collect())
 }

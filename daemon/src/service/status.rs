@@ -108,6 +108,7 @@ async fn kept(context: &Context) -> Result<Kept, Error> {
         deleted_repositories: amount(totals::deleted_repositories(&snapshot).await?),
         deleted_artifacts: amount(totals::deleted_artifacts(&snapshot).await?),
         set_aside: amount(context.set_aside.total()),
+        fan_out_events: signed(watch::fan_out_events(&snapshot).await?),
     })
 }
 

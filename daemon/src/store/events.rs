@@ -27,6 +27,12 @@ pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Eve
     Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
 }
 
+/// Returns the events from `first` to `last`, oldest first, at most `limit`.
+pub async fn between(read: &impl Read, first: u64, last: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+    let range = Range { low: keys::event(first), high: Some([keys::event(last), vec![0]].concat()) };
+    Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
+}
+
 /// Returns the events with these numbers, in the same order. Deleted ones are left out.
 pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Event>, StoreError> {
     let keys: Vec<Key> = ids.iter().map(|id| keys::event(*id)).collect();

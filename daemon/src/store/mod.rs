@@ -9,6 +9,7 @@ pub mod check;
 pub mod deliveries;
 pub mod engine;
 pub mod events;
+pub mod fan_outs;
 pub mod hooks;
 pub mod identity;
 pub mod ids;

@@ -23,6 +23,9 @@ pub enum ValueError {
     /// The message is malformed.
     #[error("malformed message")]
     Message(#[from] prost::DecodeError),
+    /// JSON inside of the message is malformed.
+    #[error("malformed JSON")]
+    Json(#[from] serde_json::Error),
 }
 
 /// Encodes `row`.

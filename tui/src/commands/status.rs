@@ -67,6 +67,10 @@ fn page(status: &Status) -> String {
         if kept.set_aside.count > 0 {
             lines.push(("set aside", amount(&kept.set_aside)));
         }
+        if kept.fan_out_events > 0 {
+            lines
+                .push(("fan-out", format!("the deliveries of {} events are still to be written", kept.fan_out_events)));
+        }
     }
     fields(&lines)
 }

@@ -1,6 +1,6 @@
 //! git over HTTP: fetch, ls-remote and push.
 
-mod fixture;
+pub(super) mod fixture;
 
 use std::{
     path::{Path, PathBuf},

@@ -6,11 +6,13 @@ use crate::{
     clock::Millis,
     model::hook_health,
     service::{Context, Error},
-    store::{deliveries, hooks},
+    store::{Read, deliveries, fan_outs, hooks},
 };
 
 /// Maximum count of queued deliveries, of requested attempts, and of retries.
 pub const COUNT_MAX: u64 = 100_000;
+/// Maximum number of fan-outs whose events are counted.
+const FAN_OUTS_MAX: usize = 100_000;
 /// Maximum number of hooks that are read for metrics. Reading them takes at most ten milliseconds.
 const HOOKS_MAX: usize = 1_000;
 /// Maximum number of hooks that are read for the health check, which needs no authentication.
@@ -24,6 +26,8 @@ const STUCK_MS: Millis = 5 * 60_000;
 pub struct WaitingStats {
     /// Deliveries that wait for an attempt.
     pub pending: u64,
+    /// Events whose deliveries are not all written, counted once for each scope with hooks.
+    pub fan_out_events: u64,
     /// Time since the oldest due delivery became due.
     pub oldest_due_ms: Millis,
     /// Number of failing hooks that are only probed.
@@ -34,6 +38,7 @@ pub struct WaitingStats {
 pub async fn waiting(context: &Context) -> Result<WaitingStats, Error> {
     let snapshot = context.store.read().await?;
     let pending = deliveries::count_pending(&snapshot, COUNT_MAX).await?;
+    let fan_out_events = fan_out_events(&snapshot).await?;
     let states = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
     let failing: Vec<u64> =
         states.filter(|(_, state)| hook_health::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
@@ -41,11 +46,13 @@ pub async fn waiting(context: &Context) -> Result<WaitingStats, Error> {
     drop(snapshot);
     let due = due(context, HOOKS_MAX).await?;
     let oldest = due.iter().map(|due| due.since_ms).min().unwrap_or(Millis::MAX);
-    Ok(WaitingStats {
-        pending,
-        oldest_due_ms: context.now_ms().saturating_sub(oldest).max(0),
-        probed_hooks: probed as u64,
-    })
+    let oldest_due_ms = context.now_ms().saturating_sub(oldest).max(0);
+    Ok(WaitingStats { pending, fan_out_events, oldest_due_ms, probed_hooks: probed as u64 })
+}
+
+/// Returns the number of events whose deliveries are not all written, counted once for each scope with hooks.
+pub async fn fan_out_events(read: &impl Read) -> Result<u64, Error> {
+    Ok(fan_outs::events_left(read, FAN_OUTS_MAX).await?)
 }
 
 /// Returns whether a delivery has been due for too long although nothing was sent to its receiver meanwhile.

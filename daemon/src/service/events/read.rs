@@ -12,7 +12,7 @@ use crate::{
         Context, Error,
         access::{self, Action},
     },
-    store::{Read, Snapshot, StoreError, Tx, events, owners, repositories},
+    store::{Read, Snapshot, StoreError, Tx, events, fan_outs, owners, repositories},
 };
 
 /// Number of rows per read.
@@ -166,11 +166,17 @@ async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, St
     Ok(access::access_level(read, identity, &owner, &row).await?.allows(Action::Read))
 }
 
-/// Removes a bounded number of expired events. Returns whether there may be more.
+/// Removes a bounded number of expired events. Keeps those whose deliveries are not all written. Returns whether there
+/// may be more.
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let until = context.now_ms().saturating_sub(keep_ms(context));
-    let rows = events::after(&context.store.read().await?, 0, SWEEP_MAX).await?;
-    let old = &rows.into_iter().take_while(|row| row.at_ms <= until).collect::<Vec<_>>();
+    let snapshot = context.store.read().await?;
+    let rows = events::after(&snapshot, 0, SWEEP_MAX).await?;
+    // A fan-out is written in the transaction of its events, so that of every event in `rows` is in the same snapshot.
+    let waiting = fan_outs::oldest_event(&snapshot).await?.unwrap_or(u64::MAX);
+    drop(snapshot);
+    let is_old = |row: &Event| row.at_ms <= until && row.id < waiting;
+    let old = &rows.into_iter().take_while(is_old).collect::<Vec<_>>();
     if old.is_empty() {
         return Ok(false);
     }
@@ -184,11 +190,15 @@ pub async fn sweep(context: &Context) -> Result<bool, Error> {
     Ok(old.len() == SWEEP_MAX)
 }
 
-/// Returns when the next event expires.
+/// Returns when the next event expires. An expired event whose deliveries are not all written is looked at again after
+/// a while.
 pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
-    let first = events::after(&context.store.read().await?, 0, 1).await?;
-    let due = |event: &Event| event.at_ms.saturating_add(keep_ms(context)).saturating_add(SWEEP_EVERY_MS);
-    Ok(first.first().map(due))
+    let snapshot = context.store.read().await?;
+    let first = events::after(&snapshot, 0, 1).await?;
+    let Some(first) = first.first() else { return Ok(None) };
+    let due = first.at_ms.saturating_add(keep_ms(context)).saturating_add(SWEEP_EVERY_MS);
+    let waits = fan_outs::oldest_event(&snapshot).await?.is_some_and(|oldest| oldest <= first.id);
+    Ok(Some(if waits { due.max(context.now_ms().saturating_add(SWEEP_EVERY_MS)) } else { due }))
 }
 
 /// Schedules the sweep for the expiry of an event that is recorded now.

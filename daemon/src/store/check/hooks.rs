@@ -1,7 +1,7 @@
 //! Rules of the index check for hooks, deliveries and payloads.
 
 use bytes::Bytes;
-use farrier_proto::store::{Delivery, DeliveryState, History, Hook, HookScope, Reference};
+use farrier_proto::store::{Delivery, DeliveryState, FanOut, History, Hook, HookScope, Reference};
 
 use super::{
     super::{
@@ -81,6 +81,22 @@ pub(super) fn payload_deliveries(key: &[u8]) -> Option<Range> {
     let event = keys::first_id(key)?;
     let low = deliveries::number(event, 0);
     Some(keys::deliveries_between(low, deliveries::number(event, deliveries::PER_EVENT_MAX - 1)))
+}
+
+/// Returns the keys of the last event of a fan-out and of its position. Earlier events may have expired.
+pub(super) fn fan_out(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> {
+    let row: FanOut = value::decode(key, bytes)?;
+    let mut required = vec![keys::event(row.last_event_id)];
+    if let (Some((scope, target)), Some(event)) = (keys::fan_out_target(key), keys::trailing_id(key)) {
+        required.push(keys::fan_out_cursor(scope, target, event));
+    }
+    Ok(required)
+}
+
+/// Returns the key of the fan-out to which a position belongs, as a range.
+pub(super) fn fan_out_of_cursor(key: &[u8]) -> Option<Range> {
+    let (scope, target) = keys::fan_out_target(key)?;
+    Some(Range::prefix(keys::fan_out(scope, target, keys::trailing_id(key)?)))
 }
 
 /// Compares the stored size of the delivery history with the sum over all deliveries. Returns the stored and

@@ -147,6 +147,7 @@ pub static TABLES: &[Table] = &[
         required: hooks::payload,
         redirects: false,
     }),
+    rows("ef", |_, _| Ok(Vec::new()), hooks::fan_out),
     redirects("rr", |key, bytes| Ok(vec![keys::repository(value::decode::<Reference>(key, bytes)?.id)])),
     redirects("wr", |key, bytes| {
         let to: OwnerName = value::decode(key, bytes)?;
@@ -191,6 +192,7 @@ pub static TABLES: &[Table] = &[
     index("qf", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("qu", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("qr", |key, _| keys::trailing_id(key).map(keys::delivery)),
+    dependents("ec", hooks::fan_out_of_cursor),
     dependents("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
     dependents("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
     dependents("ep", hooks::payload_deliveries),

@@ -1,9 +1,15 @@
 use std::sync::Arc;
 
-use farrier_proto::store::{OwnerKind, Reference, Repository, User};
+use farrier_proto::store::{Event, FanOut, FanOutCursor, HookScope, OwnerKind, Reference, Repository, User};
 
 use super::*;
-use crate::store::{engine::MemoryEngine, ids::IdKind, owners, repositories};
+use crate::store::{
+    engine::MemoryEngine,
+    events,
+    fan_outs::{self, FanOutQueue},
+    ids::IdKind,
+    owners, repositories,
+};
 
 /// Creates a user with two repositories.
 async fn store() -> Store {
@@ -112,4 +118,29 @@ async fn ids_in_use_are_not_assigned_again() {
     }
     assert_eq!(stale_sequences(&store.read().await.expect("a snapshot"), outside).await.expect("readable"), []);
     assert_eq!(store.next_id(IdKind::Repository).await.expect("an id"), 3);
+}
+
+#[tokio::test]
+async fn a_fan_out_without_its_events_or_its_position_is_found() {
+    let store = store().await;
+    let queue = FanOutQueue { scope: HookScope::Repository, target: 1 };
+    let write = async |tx: Tx| {
+        for id in 4..=6 {
+            events::insert(&tx, &Event { id, ..Event::default() });
+        }
+        let row = FanOut { last_event_id: 6, hook_ids: vec![9], ..FanOut::default() };
+        fan_outs::insert(&tx, queue, 4, &row, &FanOutCursor { event_id: 5, ..FanOutCursor::default() });
+        Ok::<_, StoreError>(())
+    };
+    store.write(write).await.expect("written");
+    // Events before the position may have expired.
+    damage(&store, &[(keys::event(4), None)]).await;
+    assert_eq!(all(&store).await, []);
+    let fan_out = keys::fan_out(HookScope::Repository, 1, 4);
+    let cursor = keys::fan_out_cursor(HookScope::Repository, 1, 4);
+    let problems = async || all(&store).await.into_iter().map(|found| (found.key, found.problem)).collect::<Vec<_>>();
+    damage(&store, &[(keys::event(6), None)]).await;
+    assert_eq!(problems().await, [(fan_out.clone(), KeyProblem::Orphan)]);
+    damage(&store, &[(fan_out, None)]).await;
+    assert_eq!(problems().await, [(cursor, KeyProblem::Leftover)]);
 }

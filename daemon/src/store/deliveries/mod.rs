@@ -11,11 +11,13 @@ mod record;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Reference};
 
 pub use self::{
     list::{DeliveryFilter, DeliverySelection, failures, page, total},
-    payload::{EventPayload, is_incomplete, payload, put_initial_payload, put_payload},
+    payload::{EventPayload, has_payload, is_incomplete, payload, put_initial_payload, put_payload},
     prune::{history_bytes, oldest, prune, prune_oldest, surplus},
     record::{NextStep, Outcome, record},
 };
@@ -27,6 +29,8 @@ use super::{
 
 /// Maximum number of attempts that are returned. Only operators can request more than the retry schedule has.
 const ATTEMPTS_MAX: usize = 100;
+/// Retries that are counted at a time.
+const RETRIES_AT_ONCE: usize = 1_000;
 /// Number of low bits in a delivery's id that distinguish the hooks of one event.
 const HOOK_BITS: u32 = 10;
 /// Maximum number of deliveries of one event.
@@ -76,7 +80,7 @@ pub async fn attempts(read: &impl Read, id: u64) -> Result<Vec<Attempt>, StoreEr
     Ok(rows)
 }
 
-/// Inserts a delivery at the end of its hook's queue. Called in the transaction that records the event.
+/// Inserts a delivery at the end of its hook's queue.
 pub fn enqueue(tx: &Tx, row: &Delivery) {
     tx.put(keys::delivery(row.id), row);
     tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
@@ -140,6 +144,28 @@ pub async fn hooks_with_queue(read: &impl Read) -> Result<Vec<u64>, StoreError> 
     hooks.sort_unstable();
     hooks.dedup();
     Ok(hooks)
+}
+
+/// Returns the number of waiting deliveries of each hook that has some: queued ones, requested ones and retries. Counts
+/// at most `cap` in each queue.
+pub async fn waiting_by_hook(read: &impl Read, cap: u64) -> Result<BTreeMap<u64, u64>, StoreError> {
+    let mut counts = BTreeMap::new();
+    for hook in hooks_with_queue(read).await? {
+        for queue in [keys::queue(hook), keys::urgent_of(hook)] {
+            *counts.entry(hook).or_default() += read.count(&Range::prefix(queue), cap).await?;
+        }
+    }
+    let mut range = keys::retries(i64::MAX - 1);
+    loop {
+        let rows = read.scan::<Reference>(&Scan::of(range.clone(), RETRIES_AT_ONCE)).await?;
+        for (_, hook) in &rows {
+            *counts.entry(hook.id).or_default() += 1;
+        }
+        match rows.last() {
+            Some((last, _)) if rows.len() == RETRIES_AT_ONCE => range = range.after(last),
+            _ => return Ok(counts),
+        }
+    }
 }
 
 /// Returns the first delivery in the queue of each hook, for at most `hooks_max` hooks.

@@ -3,7 +3,11 @@
 use bytes::{Bytes, BytesMut};
 use farrier_proto::store::Payload;
 
-use crate::store::{Read, StoreError, Tx, engine::VALUE_MAX_BYTES, keys, value};
+use crate::store::{
+    Read, StoreError, Tx,
+    engine::{Range, VALUE_MAX_BYTES},
+    keys, value,
+};
 
 /// Size of one piece, bytes: the largest value without the other fields of its message.
 const PIECE_BYTES: usize = VALUE_MAX_BYTES - 1_024;
@@ -35,9 +39,16 @@ pub async fn payload(read: &impl Read, event: u64) -> Result<Option<EventPayload
     Ok(Some(EventPayload { json: json.freeze(), incomplete: first.incomplete, known: first.known }))
 }
 
-/// Writes the payload of `event` when the event is recorded. It is small, and it may be incomplete.
+/// Writes the payload of `event` with its first deliveries. It is small, and it may be incomplete.
 pub fn put_initial_payload(tx: &Tx, event: u64, first: &Payload) {
     tx.put(keys::payload(event), first);
+}
+
+/// Returns whether the payload of `event` exists, without reading it.
+pub async fn has_payload(read: &impl Read, event: u64) -> Result<bool, StoreError> {
+    let key = keys::payload(event);
+    let range = Range { high: Some([key.as_slice(), &[0]].concat()), low: key };
+    Ok(read.count(&range, 1).await? > 0)
 }
 
 /// Returns whether the payload of `event` is incomplete; `None` if it was deleted.

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::HookScope;
 
-use super::{Builder, due, trailing_id};
+use super::{Builder, due, first_ids, trailing_id};
 use crate::store::engine::{Key, Range};
 
 /// `m/history`: the size of the delivery history.
@@ -33,6 +33,47 @@ pub fn payload(event: u64) -> Key {
 /// `ep/<eid>/<n>`: the n-th continuation of a payload that is larger than a value may be.
 pub fn payload_piece(event: u64, piece: u32) -> Key {
     Builder::new("ep").id(event).id(piece.into()).build()
+}
+
+/// `ef/<scope>/<target>/<eid>`: a fan-out, by its first event.
+pub fn fan_out(scope: HookScope, target: u64, event: u64) -> Key {
+    [fan_outs_of(scope, target), event.to_be_bytes().to_vec()].concat()
+}
+
+/// Prefix of `ef/<scope>/<target>/`: the fan-outs to the hooks of a scope and target, oldest first.
+pub fn fan_outs_of(scope: HookScope, target: u64) -> Key {
+    Builder::new("ef").id(scope_number(scope)).id(target).build()
+}
+
+/// `ec/<scope>/<target>/<eid>`: the position of a fan-out.
+pub fn fan_out_cursor(scope: HookScope, target: u64, event: u64) -> Key {
+    [fan_out_cursors_of(scope, target), event.to_be_bytes().to_vec()].concat()
+}
+
+/// Prefix of `ec/<scope>/<target>/`.
+pub fn fan_out_cursors_of(scope: HookScope, target: u64) -> Key {
+    Builder::new("ec").id(scope_number(scope)).id(target).build()
+}
+
+/// Prefix of `ec/`: the positions of all fan-outs.
+pub fn fan_out_cursors() -> Key {
+    Builder::new("ec").build()
+}
+
+/// Returns the scope and the target in a key of `ef/` or `ec/`.
+pub fn fan_out_target(key: &[u8]) -> Option<(HookScope, u64)> {
+    let (scope, target) = first_ids(key)?;
+    Some((HookScope::try_from(i32::try_from(scope).ok()?).ok()?, target))
+}
+
+/// Users and organizations share one sequence of ids, so their hooks have one scope here.
+fn scope_number(scope: HookScope) -> u64 {
+    match scope {
+        HookScope::Unspecified | HookScope::System => HookScope::System as u64,
+        HookScope::Org | HookScope::User => HookScope::Org as u64,
+        HookScope::Default => HookScope::Default as u64,
+        HookScope::Repository => HookScope::Repository as u64,
+    }
 }
 
 /// `h/<hid>`

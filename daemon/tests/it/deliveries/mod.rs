@@ -3,6 +3,7 @@
 mod blocked;
 mod clients;
 mod crash;
+mod fan_out;
 mod history;
 mod hook_changes;
 mod invalid_responses;

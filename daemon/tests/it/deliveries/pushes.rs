@@ -1,7 +1,7 @@
 //! Push events as receivers get them.
 
 use super::*;
-use crate::support::{ReceivedRequest, Receiver, Reply, git::Client};
+use crate::support::{ReceivedRequest, Receiver, Reply, git::Client, send};
 
 /// A daemon with the repository `admin/demo`, a hook for events of refs, its receiver, and a working copy.
 async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
@@ -181,4 +181,34 @@ async fn the_payload_of_a_very_large_push_is_truncated_and_delivered() {
         (&json!(true), &json!(20), &json!("refs/heads/main"))
     );
     assert!(json["commits"].as_array().expect("a list").len() < 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_commits_of_a_push_are_read_once_for_all_hooks() {
+    const MORE: usize = 20;
+    let (farrier, receiver, work, remote) = scene("gitea").await;
+    let started = async || {
+        let text = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
+        let value = text.lines().find_map(|line| line.strip_prefix("farrier_git_processes_started_total "));
+        value.expect("the metric").parse::<usize>().expect("a number")
+    };
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    receiver.wait(2).await;
+    let before = started().await;
+    work.commit("b", "b");
+    work.done(&["push", "-q", &remote, "main"]);
+    receiver.wait(3).await;
+    let for_one = started().await - before;
+    for _ in 0..MORE {
+        hook(&farrier, &receiver.url, &["push"], json!({})).await;
+    }
+    let before = started().await;
+    work.commit("c", "c");
+    work.done(&["push", "-q", &remote, "main"]);
+    let received = receiver.wait(3 + 1 + MORE).await;
+    let for_all = started().await - before;
+    // Other work starts a few processes as well, but not one for each hook.
+    assert!(for_all < for_one + MORE, "{for_all} processes for {} hooks, {for_one} for one", MORE + 1);
+    assert!(received[3..].iter().all(|request| request.json()["commits"].as_array().is_some_and(|all| all.len() == 1)));
 }

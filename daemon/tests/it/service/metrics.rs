@@ -73,6 +73,7 @@ async fn the_status_shows_the_amount_of_stored_data() {
             "deleted_repositories": nothing,
             "deleted_artifacts": deleted_artifacts,
             "set_aside": nothing,
+            "fan_out_events": 0,
         })
     };
     assert_eq!(kept().await, expected(amount(0, 0), amount(0, 0), amount(0, 0)));

@@ -4,6 +4,7 @@
 
 mod binary;
 pub mod client;
+pub mod counting_engine;
 mod daemon;
 pub mod git;
 pub mod gitdir;

@@ -90,7 +90,7 @@ pub(super) fn command(args: &[&str]) -> Command {
 }
 
 /// Runs git and returns its output.
-pub(super) async fn git(args: &[&str]) -> Result<String> {
+pub(in crate::rows) async fn git(args: &[&str]) -> Result<String> {
     let output = command(args).stdout(Stdio::piped()).output().await?;
     if !output.status.success() {
         return Err(format!("git {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)).into());
@@ -99,7 +99,7 @@ pub(super) async fn git(args: &[&str]) -> Result<String> {
 }
 
 /// Runs git in `dir`.
-pub(super) async fn git_at(dir: &Path, args: &[&str]) -> Result<String> {
+pub(in crate::rows) async fn git_at(dir: &Path, args: &[&str]) -> Result<String> {
     let dir = dir.to_str().ok_or("the directory is not UTF-8")?;
     git(&[&["-C", dir], args].concat()).await
 }

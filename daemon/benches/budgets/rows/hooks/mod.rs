@@ -2,6 +2,7 @@
 
 mod copies;
 mod crowd;
+mod fan_out;
 mod flood;
 mod history;
 mod restart;
@@ -12,6 +13,7 @@ use crate::{Result, plan::Plan, table::Table};
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     flood::measure(plan, table).await?;
     crowd::measure(plan, table).await?;
+    fan_out::measure(plan, table).await?;
     copies::measure(plan, table).await?;
     restart::measure(plan, table).await?;
     history::measure(plan, table).await

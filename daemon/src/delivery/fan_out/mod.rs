@@ -1,0 +1,87 @@
+//! Fan-out: writes the deliveries of events, a bounded number in each transaction.
+//!
+//! A few deliveries are written in the transaction that records their events ([`record`]). More would make all other
+//! writers wait, so that transaction writes a fan-out row instead, and [`run`] writes the deliveries in steps, each of
+//! which also moves the cursor of the fan-out. So a step that was committed is never repeated, and one that was not is
+//! made after the next start.
+//!
+//! The hooks of a repository, of an account and of the site have separate queues of fan-outs. While a queue has a
+//! fan-out, later events for its hooks are appended to it, so each hook gets its deliveries in the order of the events.
+//!
+//! The active hooks that subscribed when an event happened are listed in the fan-out, so a hook that is created later
+//! gets none of these deliveries. A step reads the hooks again: it skips those that were deleted and applies the
+//! current events and branch filter. A hook that was switched off gets its deliveries, and its worker cancels them, so
+//! that they can be recovered.
+
+mod backlog;
+mod record;
+mod run;
+mod step;
+
+use std::collections::BTreeMap;
+
+use farrier_proto::store::{Delivery, DeliveryState, DeliveryTrigger, Event};
+
+pub use self::{
+    backlog::Backlog,
+    record::{RecordedEvents, record},
+    run::run,
+};
+use super::DeliveryContext;
+use crate::{
+    model::secret,
+    store::{Tx, deliveries},
+};
+
+/// Maximum number of deliveries that one transaction writes.
+const DELIVERIES_MAX: usize = 64;
+/// Maximum number of pairs of an event and a hook that one transaction compares.
+const PAIRS_MAX: usize = 4_096;
+
+/// The deliveries and fan-outs that a transaction has written.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct WrittenDeliveries {
+    /// The hooks of the deliveries.
+    pub hooks: Vec<u64>,
+    /// Number of deliveries by the account that owns their hooks; 0 for system hooks.
+    pub by_owner: BTreeMap<u64, u64>,
+    /// Whether a fan-out was written.
+    pub fan_out: bool,
+}
+
+impl WrittenDeliveries {
+    /// Wakes the dispatcher and the fan-out. Must be called after the transaction, whether or not it was committed: its
+    /// outcome may be unknown, and a wake-up without a reason costs one read.
+    pub fn announce(&self, context: &DeliveryContext) {
+        context.backlog.add(&self.by_owner);
+        context.outbox.announce(&self.hooks);
+        if self.fan_out {
+            context.backlog.wake();
+        }
+    }
+
+    /// Appends a delivery of `event` to the queue of `hook`. `index`: the index of the hook among those of the event.
+    fn enqueue(&mut self, tx: &Tx, event: &Event, hook: u64, index: usize, owner: u64) {
+        deliveries::enqueue(tx, &delivery(event, hook, index));
+        self.hooks.push(hook);
+        *self.by_owner.entry(owner).or_default() += 1;
+    }
+}
+
+fn delivery(event: &Event, hook: u64, index: usize) -> Delivery {
+    let id = deliveries::number(event.id, index);
+    Delivery {
+        id,
+        uuid: deliveries::uuid(id, secret::random_bytes()).to_vec(),
+        hook_id: hook,
+        event_id: event.id,
+        event: event.kind.clone(),
+        action: event.action.clone(),
+        repository_id: event.repository_id,
+        trigger: DeliveryTrigger::Event.into(),
+        state: DeliveryState::Pending.into(),
+        // Lists of deliveries rely on times that are in the order of the events.
+        created_ms: event.at_ms,
+        ..Delivery::default()
+    }
+}
