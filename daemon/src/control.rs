@@ -1,14 +1,11 @@
 //! Control of the running daemon from inside its process: health check, configuration reload.
 
-use std::{fmt, sync::Arc};
-
-use tokio::sync::Semaphore;
+use std::fmt;
 
 use crate::{
     config::{self, Config},
     serve::{self, AdmissionLimits, FdGuard},
     service::{Context, WeakContext},
-    tasks::Tasks,
 };
 
 /// A weak handle to the running daemon.
@@ -74,9 +71,7 @@ impl Control {
         context.log_filter.send_replace(next.log.filter.clone());
         let changed = *current != next;
         if changed {
-            let resize = |permits: &Arc<Semaphore>, from, to| resize(&context.tasks, permits, from, to);
-            resize(&context.uploads, current.artifacts.max_uploads, next.artifacts.max_uploads);
-            resize(&context.archives, current.git.max_archives, next.git.max_archives);
+            context.work.set_limits(&next);
             context.serving.admission.set_limits(AdmissionLimits::of(&next));
             context.client.allow(&next.webhook.allowed_hosts);
             context.config.replace(next);
@@ -87,44 +82,5 @@ impl Control {
             context.backlog.wake();
         }
         ReloadResult { changed, pending }
-    }
-}
-
-/// Changes the number of permits from `from` to `to`. Permits in use are removed when they are released.
-fn resize(tasks: &Tasks, permits: &Arc<Semaphore>, from: usize, to: usize) {
-    if to >= from {
-        permits.add_permits(to - from);
-        return;
-    }
-    let in_use = (from - to) - permits.forget_permits(from - to);
-    let (permits, stop) = (permits.clone(), tasks.stop().clone());
-    tasks.short(async move {
-        for _ in 0..in_use {
-            let Some(Ok(permit)) = stop.run_until_cancelled(permits.acquire()).await else { return };
-            permit.forget();
-        }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn permits_in_use_are_removed_when_they_are_released() {
-        let (tasks, permits) = (Tasks::default(), Arc::new(Semaphore::new(3)));
-        let used = [permits.clone().try_acquire_owned(), permits.clone().try_acquire_owned()].map(|p| p.expect("free"));
-        resize(&tasks, &permits, 3, 1);
-        assert_eq!(permits.available_permits(), 0, "the free permit is removed at once");
-        let [first, second] = used;
-        drop(first);
-        for _ in 0..10 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(permits.available_permits(), 0, "the first released permit is removed");
-        drop(second);
-        assert_eq!(permits.available_permits(), 1);
-        resize(&tasks, &permits, 1, 5);
-        assert_eq!(permits.available_permits(), 5);
     }
 }

@@ -78,8 +78,8 @@ const NOW_MS: Millis = 1_764_000_000_000;
 
 /// The grants whose URLs are signed with the key of [`signed_url`]. The seeds contain these URLs.
 const GRANTS: [Grant; 2] = [
-    Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_764_000_060 },
-    Grant { operation: Operation::Read, artifact: 7, generation: 1, expires_secs: 99_999_999_999 },
+    Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_764_000_060, issued_to: None },
+    Grant { operation: Operation::Read, artifact: 7, generation: 1, expires_secs: 99_999_999_999, issued_to: None },
 ];
 
 /// Checks signed URLs: an accepted URL grants exactly what was signed.

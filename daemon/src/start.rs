@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use farrier_proto::store as rows;
 use nix::unistd::Group;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::RunError;
@@ -26,12 +26,16 @@ use crate::{
     running,
     serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener},
     service::{
-        Context, ContextFields, Serving, SigningKeys, accounts,
+        Context, ContextFields, Serving, SigningKeys,
+        access_watch::AccessChanges,
+        accounts,
         artifacts::Receiving,
+        disk_space::DiskSpace,
         events::SequenceTracker,
         migrations::{self, Migrations},
         pushes,
         sign_in::SignIn,
+        work::WorkShares,
     },
     set_aside::SetAside,
     store::{Store, StoreError, Tx, identity},
@@ -165,9 +169,7 @@ async fn build(
     let log_filter = watch::Sender::new(config.log.filter.clone());
     let set_aside = SetAside::new(&config.data_dir, clock.clone());
     let digests = Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS);
-    let migrations = Migrations::new(config.migration.max_running);
-    let uploads = Arc::new(Semaphore::new(config.artifacts.max_uploads));
-    let archives = Arc::new(Semaphore::new(config.git.max_archives));
+    let work = WorkShares::new(&config, git.streams().clone());
     let delivery = DeliveryContext::new(DeliveryFields {
         root_url: root_url(&config, listeners),
         client: webhook::Client::new(&config.webhook),
@@ -190,10 +192,11 @@ async fn build(
         blobs,
         digests,
         receiving: Receiving::default(),
-        uploads,
-        archives,
+        work,
+        disk_space: DiskSpace::default(),
+        access_changes: AccessChanges::default(),
         set_aside,
-        migrations,
+        migrations: Migrations::default(),
         sign_in: SignIn::default(),
         keys,
         events,

@@ -69,7 +69,7 @@ pub use self::{
     },
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        SetLogFilter, Status, StoreStatus, Version,
+        SetLogFilter, Status, StoreStatus, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},

@@ -90,6 +90,8 @@ pub struct Status {
     pub disk: DiskStatus,
     /// Number of open client connections.
     pub connections: i64,
+    /// The limited kinds of work and their use.
+    pub limits: Vec<WorkLimit>,
     /// Name of the authenticated account; empty if there is none.
     pub identity: String,
     /// Limits of artifacts.
@@ -98,6 +100,25 @@ pub struct Status {
     pub restore_days: i64,
     /// Totals of stored data; only for administrators.
     pub kept: Option<Kept>,
+}
+
+/// A limited kind of work and its use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct WorkLimit {
+    /// The kind, for example `git`, `upload` or `event_stream`.
+    pub kind: String,
+    /// Number of running items.
+    pub running: i64,
+    /// Number of waiting items.
+    pub waiting: i64,
+    /// Maximum number of running items.
+    pub max: i64,
+    /// Maximum number of running items of one account or address.
+    pub max_per_caller: i64,
+    /// Number of refused requests since the daemon started.
+    pub refused: i64,
 }
 
 /// Totals of stored data.

@@ -3,12 +3,12 @@
 //! Requests are prepared in advance. Of responses it parses only what the measured servers send: the status,
 //! `Content-Length`, and chunked bodies, whose content is dropped.
 
-use std::path::PathBuf;
+use std::{net::Ipv4Addr, path::PathBuf};
 
 use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{TcpStream, UnixStream},
+    net::{TcpSocket, TcpStream, UnixStream},
 };
 
 use crate::Result;
@@ -44,6 +44,17 @@ impl Over {
             Self::Unix(path) => Box::new(UnixStream::connect(path).await?),
         };
         Ok(Connection { stream, buffer: Vec::with_capacity(64 << 10) })
+    }
+}
+
+impl Over {
+    /// Connects over TCP from the loopback address `from`.
+    pub(crate) async fn connect_from(&self, from: Ipv4Addr) -> Result<Connection> {
+        let Self::Tcp(address) = self else { return Err("only TCP connections have an address".into()) };
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((from, 0).into())?;
+        let stream = socket.connect(address.parse()?).await?;
+        Ok(Connection { stream: Box::new(stream), buffer: Vec::with_capacity(64 << 10) })
     }
 }
 

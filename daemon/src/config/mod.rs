@@ -16,11 +16,7 @@ mod reader;
 mod reload;
 mod toml_value;
 
-use std::{
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use ipnet::IpNet;
 use url::Url;
@@ -308,10 +304,7 @@ impl Config {
                 listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
                 hosts: Vec::new(),
                 version: farrier_common::api_version(),
-                trusted_proxies: vec![
-                    IpNet::new_assert(Ipv4Addr::new(127, 0, 0, 0).into(), 8),
-                    IpNet::new_assert(Ipv6Addr::LOCALHOST.into(), 128),
-                ],
+                trusted_proxies: Vec::new(),
                 max_connections: 16_384,
                 max_connections_per_address: 512,
                 header_timeout: Duration::from_secs(10),

@@ -46,7 +46,6 @@ fixed! {
     "webhook.proxy_url" => webhook.proxy_url;
     "webhook.proxy_auth_file" => webhook.proxy_auth_file;
     "webhook.proxy_hosts" => webhook.proxy_hosts;
-    "migration.max_running" => migration.max_running;
     "metrics.listen" => metrics.listen;
     "log.json" => log.json;
     "log.directory" => log.directory;

@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{Git, GitError, GitProcess, environment, process::GitExit};
+use crate::shares::Holder;
 
 /// Default limit of the standard output that [`GitCommand::run`] collects, bytes.
 const OUTPUT_MAX_BYTES: usize = 8 << 20;
@@ -101,7 +102,7 @@ impl GitCommand {
     /// Runs the command until it exits. An exit status other than 0 is an error.
     pub async fn run(mut self) -> Result<GitOutput, GitError> {
         let (stdin, limit, timeout) = (std::mem::take(&mut self.stdin), self.output_max_bytes, self.timeout);
-        let mut process = self.start(false).await?;
+        let mut process = self.start(None).await?;
         let command = process.command().to_owned();
         let output = async {
             let mut input = process.stdin();
@@ -120,13 +121,13 @@ impl GitCommand {
         tokio::time::timeout(timeout, output).await.map_err(|_| GitError::Timeout { command, limit: timeout })?
     }
 
-    /// Starts the command and returns the running process. The caller bounds its time; dropping the process
-    /// kills it.
-    pub async fn stream(self) -> Result<GitProcess, GitError> {
-        self.start(true).await
+    /// Starts the command and returns the running process, which counts to the share of `holder`. The caller bounds
+    /// its time; dropping the process kills it.
+    pub async fn stream(self, holder: Holder) -> Result<GitProcess, GitError> {
+        self.start(Some(holder)).await
     }
 
-    async fn start(self, streaming: bool) -> Result<GitProcess, GitError> {
+    async fn start(self, streaming: Option<Holder>) -> Result<GitProcess, GitError> {
         let name = self.args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
         if self.args.iter().any(|arg| arg.as_bytes().iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'))) {
             return Err(GitError::Argument { command: name });

@@ -2,6 +2,8 @@
 
 use std::{io, time::Duration};
 
+use crate::shares::Refused;
+
 /// An error of a git command.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -49,6 +51,9 @@ pub enum GitError {
     /// All process slots stayed in use until the timeout.
     #[error("too many git processes are running")]
     Busy,
+    /// The caller or all callers together have too many streaming processes.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// I/O on a pipe or on a file of a repository failed.
     #[error("git failed while {doing}")]
     Io {
@@ -67,6 +72,11 @@ impl GitError {
             Self::Failed { status, .. } => *status,
             _ => None,
         }
+    }
+
+    /// Converts an error of reading git's output.
+    pub fn from_output(source: io::Error) -> Self {
+        Self::Io { doing: "reading its output", source }
     }
 
     /// Returns a closure for `map_err` that names the step that failed.

@@ -17,7 +17,7 @@ use super::{
     repository::{NEW, rename_into_place},
     source::ImportSource,
 };
-use crate::tasks;
+use crate::{shares::Holder, tasks};
 
 const REFSPECS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 /// How often the size of the staging directory is measured.
@@ -36,6 +36,7 @@ pub struct Staged {
     git: Git,
     repository: u64,
     directory: PathBuf,
+    holder: Holder,
 }
 
 /// The relevant part of a source's ref advertisement.
@@ -57,9 +58,10 @@ pub struct Imported {
 }
 
 impl Git {
-    /// Returns a staging directory for the repository with number `repository`. Nothing is created yet.
-    pub fn stage(&self, repository: u64) -> Staged {
-        Staged { git: self.clone(), repository, directory: self.staging(NEW, repository) }
+    /// Returns a staging directory for the repository with number `repository`. Nothing is created yet. The fetch
+    /// counts to the share of `holder`.
+    pub fn stage(&self, repository: u64, holder: Holder) -> Staged {
+        Staged { git: self.clone(), repository, directory: self.staging(NEW, repository), holder }
     }
 }
 
@@ -110,7 +112,7 @@ impl Staged {
         on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<(), GitError> {
         let call = self.call(["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
-        let mut process = source.allow(call).operands([source.url()]).args(REFSPECS).stream().await?;
+        let mut process = source.allow(call).operands([source.url()]).args(REFSPECS).stream(self.holder).await?;
         let mut stderr = process.take_stderr().expect("stderr is taken once");
         let (mut line, mut stderr_text, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
         let mut measure = tokio::time::interval(MEASURE_INTERVAL);

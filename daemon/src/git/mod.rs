@@ -48,13 +48,18 @@ pub use self::{
     survey::SourceSummary,
     version::{GitVersion, VersionError, check_installed},
 };
-use crate::config;
 pub use crate::model::ref_name;
+use crate::{
+    config,
+    shares::{Holder, Share, ShareLimits, Shares, WorkKind},
+};
 
 /// Number of a repository that always exists and has no commits. No row uses this number.
 pub const EMPTY_REPOSITORY: u64 = 0;
 /// Name of its directory, which is outside the directory of the other repositories.
 const EMPTY_REPOSITORY_DIR: &str = "nothing.git";
+/// The kind of work of streaming processes.
+const STREAMS: WorkKind = WorkKind { label: "git", plural: "git transfers", retry_after_secs: 10 };
 /// How long a caller waits for a free process slot.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -79,9 +84,9 @@ struct Shared {
     processes: Arc<Semaphore>,
     max_processes: usize,
     started: AtomicU64,
-    /// Permits of streaming processes. There are fewer than processes, so that slow clients cannot block short
+    /// Shares of streaming processes. There are fewer than processes, so that slow clients cannot block short
     /// commands.
-    streams: Arc<Semaphore>,
+    streams: Shares,
     locks: locks::Locks,
     capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that existed when the daemon started.
@@ -92,7 +97,7 @@ struct Shared {
 #[derive(Debug)]
 struct Slot {
     _process: OwnedSemaphorePermit,
-    _stream: Option<OwnedSemaphorePermit>,
+    _share: Option<Share>,
 }
 
 impl Git {
@@ -133,7 +138,7 @@ impl Git {
             processes: Arc::new(Semaphore::new(config.max_processes)),
             max_processes: config.max_processes,
             started: AtomicU64::new(0),
-            streams: Arc::new(Semaphore::new(streams_of(config.max_processes))),
+            streams: Shares::new(STREAMS, ShareLimits::of(streams_of(config.max_processes))),
             locks: locks::Locks::default(),
             capabilities: capabilities::Capabilities::default(),
             found,
@@ -153,15 +158,6 @@ impl Git {
         stdin: impl Into<bytes::Bytes>,
     ) -> Result<GitOutput, GitError> {
         self.call(repository, args).stdin(stdin).run().await
-    }
-
-    /// Starts git in a repository with streamed input and output.
-    pub async fn stream<A: Into<std::ffi::OsString>>(
-        &self,
-        repository: u64,
-        args: impl IntoIterator<Item = A>,
-    ) -> Result<GitProcess, GitError> {
-        self.call(repository, args).stream().await
     }
 
     /// Returns the directory of the repository with number `repository`.
@@ -188,6 +184,11 @@ impl Git {
         (running as u64, self.0.started.load(Ordering::Relaxed))
     }
 
+    /// Returns the shares of streaming processes.
+    pub fn streams(&self) -> &Shares {
+        &self.0.streams
+    }
+
     /// Returns the size limit of a push, bytes.
     pub fn max_push_bytes(&self) -> u64 {
         self.0.max_push_bytes
@@ -198,17 +199,15 @@ impl Git {
         &self.0.found
     }
 
-    /// Waits for a process slot. Returns [`GitError::Busy`] after the timeout.
-    async fn slot(&self, streaming: bool) -> Result<Slot, GitError> {
-        let acquired = async {
-            let stream = if streaming { Some(self.0.streams.clone().acquire_owned().await?) } else { None };
-            Ok::<_, tokio::sync::AcquireError>(Slot {
-                _process: self.0.processes.clone().acquire_owned().await?,
-                _stream: stream,
-            })
+    /// Waits for a process slot, and for a share of `streaming` if that is set. Returns [`GitError::Refused`] or
+    /// [`GitError::Busy`] after the timeout.
+    async fn slot(&self, streaming: Option<Holder>) -> Result<Slot, GitError> {
+        let share = match streaming {
+            Some(holder) => Some(self.0.streams.wait(holder, QUEUE_TIMEOUT).await?),
+            None => None,
         };
-        match tokio::time::timeout(QUEUE_TIMEOUT, acquired).await {
-            Ok(Ok(slot)) => Ok(slot),
+        match tokio::time::timeout(QUEUE_TIMEOUT, self.0.processes.clone().acquire_owned()).await {
+            Ok(Ok(process)) => Ok(Slot { _process: process, _share: share }),
             Ok(Err(_)) | Err(_) => Err(GitError::Busy),
         }
     }

@@ -26,6 +26,7 @@ use crate::{
         authentication::{self, Credentials},
         repositories, viewer,
     },
+    shares::Holder,
 };
 
 /// What a route requires of its caller: a token scope for each category, at the level of the request method.
@@ -88,6 +89,8 @@ required_scopes! {
 /// Extracts the caller of a route that requires `N`. Wrong credentials are refused, never treated as anonymous.
 pub(super) struct Caller<N> {
     pub(super) identity: Identity,
+    /// The holder of the shares of limited work.
+    pub(super) holder: Holder,
     required: PhantomData<N>,
 }
 
@@ -98,7 +101,7 @@ impl<N: RequiredScopes> FromRequestParts<AppState> for Caller<N> {
         let identity = identify_for(state, parts, N::PASSWORD_MAY_BE_DUE).await?;
         let level = level(&parts.method);
         match check::<N>(&identity, level) {
-            Ok(()) => Ok(Self { identity, required: PhantomData }),
+            Ok(()) => Ok(Self { holder: holder(state, parts, &identity), identity, required: PhantomData }),
             Err(refusal) => Err(not_found(state, parts, &identity).await.unwrap_or_else(|| refusal.into())),
         }
     }
@@ -124,14 +127,23 @@ impl FromRequestParts<AppState> for CheckedCredentials {
     }
 }
 
-/// The origin of a request, by which failed sign-ins are counted. See [`credentials::origin`].
-pub(super) struct SignInSource(pub(super) String);
+/// The origin of a request, by which failed sign-ins and uploads are counted: a local user or an address.
+pub(super) struct SignInSource(pub(super) Holder);
 
 impl FromRequestParts<AppState> for SignInSource {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        Ok(Self(credentials::origin(state, &parts.headers, parts.extensions.get::<Peer>()).source))
+        Ok(Self(credentials::origin(state, parts).source))
+    }
+}
+
+/// Returns the holder of the shares of limited work that a request uses: the local user on the Unix socket, else the
+/// account, else the address.
+pub(super) fn holder(state: &AppState, parts: &Parts, identity: &Identity) -> Holder {
+    match parts.extensions.get::<Peer>() {
+        Some(Peer::Unix(ids)) => Holder::Socket(ids.as_ref().map(|ids| ids.uid)),
+        peer => Holder::caller(identity, client_address(state, &parts.headers, peer)),
     }
 }
 
@@ -145,7 +157,7 @@ async fn identify_for(state: &AppState, parts: &Parts, password_may_be_due: bool
     let peer = parts.extensions.get::<Peer>();
     let identity = match credentials::of(headers, query, state.config.auth.query_tokens)? {
         Some(shown) => {
-            let origin = credentials::origin(state, headers, peer);
+            let origin = credentials::origin(state, parts);
             authentication::authenticate(state, shown, &origin, password_may_be_due).await?
         }
         None => peers::identity(state, peer).await?,

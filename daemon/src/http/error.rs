@@ -11,7 +11,10 @@ use super::{
     extract::{JSON, to_json},
     router::ROUTES,
 };
-use crate::service::Error;
+use crate::{service::Error, shares::RefusalReason};
+
+/// When a client should try again if the daemon is busy.
+const BUSY_RETRY_AFTER_SECS: u64 = 5;
 
 /// An error response of the REST API.
 #[derive(Debug)]
@@ -77,6 +80,11 @@ impl ApiError {
         self.status
     }
 
+    /// Returns the value of `Retry-After`.
+    pub(super) fn retry_after_secs(&self) -> Option<u64> {
+        self.details.retry_after_secs
+    }
+
     /// Returns the message for the client.
     pub(super) fn message(&self) -> &str {
         &self.body.message
@@ -86,9 +94,10 @@ impl ApiError {
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let status = status_of(&error);
-        if status.is_server_error() {
+        if status.is_server_error() && !matches!(error, Error::Refused(_)) {
             report(&error);
         }
+        let retry_after_secs = retry_after_secs(&error);
         let message = match &error {
             Error::Invalid { field, reason } | Error::InUse { field, reason } => {
                 format!("[{}]: {reason}", family_name(field))
@@ -102,9 +111,9 @@ impl From<Error> for ApiError {
             Error::Invalid { field, .. } | Error::InUse { field, .. } => response.body.field = Some(field.to_owned()),
             Error::Moved { owner, name } => response.details.moved = Some(format!("{owner}/{name}")),
             Error::Renamed { from, to } => response.details.renamed = Some((from, to)),
-            Error::Throttled { retry_after_secs } => response.details.retry_after_secs = Some(retry_after_secs),
             _ => {}
         }
+        response.details.retry_after_secs = retry_after_secs;
         response
     }
 }
@@ -139,6 +148,10 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Moved { .. } | Error::Renamed { .. } => StatusCode::TEMPORARY_REDIRECT,
         Error::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Error::Refused(refused) => match refused.reason {
+            RefusalReason::OwnShare => StatusCode::TOO_MANY_REQUESTS,
+            RefusalReason::AllInUse => StatusCode::SERVICE_UNAVAILABLE,
+        },
         Error::Invalid { .. } | Error::Unusable { .. } | Error::InUse { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
         Error::Archived => StatusCode::LOCKED,
@@ -173,7 +186,21 @@ fn code_of(error: &Error) -> Option<&'static str> {
         Error::Quota { .. } => Some("quota"),
         Error::NoSpace => Some("disk_full"),
         Error::Busy => Some("busy"),
+        Error::Refused(refused) => Some(match refused.reason {
+            RefusalReason::OwnShare => "own_share",
+            RefusalReason::AllInUse => "busy",
+        }),
         Error::Timeout { .. } => Some("timeout"),
+        _ => None,
+    }
+}
+
+/// Returns when a client should try again; for the header `Retry-After` of every protocol.
+pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
+    match error {
+        Error::Throttled { retry_after_secs } => Some(*retry_after_secs),
+        Error::Refused(refused) => Some(refused.kind.retry_after_secs),
+        Error::Busy => Some(BUSY_RETRY_AFTER_SECS),
         _ => None,
     }
 }

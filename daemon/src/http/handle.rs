@@ -139,6 +139,9 @@ impl HttpService {
             }
         };
         let status = response.status().as_u16();
+        if !method.is_safe() && response.status().is_success() && path.starts_with("/api/") {
+            state.access_changes.notify();
+        }
         state.metrics.count_request(path, status, started);
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "a request failed");

@@ -1,6 +1,8 @@
 //! The metrics of one scrape, in the text format of Prometheus.
 
-use prometheus::{IntCounter, IntCounterVec, IntGauge, Opts, TextEncoder, core::Collector, proto::MetricFamily};
+use prometheus::{
+    IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, TextEncoder, core::Collector, proto::MetricFamily,
+};
 
 use super::VALID;
 
@@ -33,6 +35,21 @@ impl Exposition {
         let counter = IntCounter::new(name, help).expect(VALID);
         counter.inc_by(value);
         self.families.extend(counter.collect());
+    }
+
+    /// Adds values that increase and decrease, and that differ in `labels`.
+    pub fn add_gauges<const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        values: impl IntoIterator<Item = ([&'static str; N], u64)>,
+    ) {
+        let gauges = IntGaugeVec::new(Opts::new(name, help), &labels).expect(VALID);
+        for (labels, value) in values {
+            gauges.with_label_values(&labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+        self.families.extend(gauges.collect());
     }
 
     /// Adds values that only increase, and that differ in `labels`.

@@ -11,6 +11,7 @@ pub mod hook_event;
 pub mod hook_health;
 pub mod host_names;
 pub mod identity;
+pub mod known_sources;
 pub mod mime;
 pub mod ref_name;
 pub mod revision;

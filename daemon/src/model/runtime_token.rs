@@ -11,6 +11,9 @@ use crate::clock::Millis;
 /// The scope that contains run and job.
 const SCOPE: &str = "Actions.Results";
 const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
+/// How far the clock may be behind the time at which a token was issued: the clock of a machine can be set back while
+/// jobs are running.
+const ISSUED_LEEWAY_SECS: i64 = 3_600;
 /// Longest accepted token, in bytes. Bounds the work on hostile input; farrier's own tokens are shorter.
 const LENGTH_MAX: usize = 4_096;
 
@@ -71,7 +74,7 @@ impl Claims {
         let header: Header = serde_json::from_slice(&BASE64.decode(header).ok()?).ok()?;
         let claims: Self = serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()?;
         let now = now_ms.div_euclid(1_000);
-        (header.alg == "HS256" && claims.nbf <= now && now < claims.exp).then_some(claims)
+        (header.alg == "HS256" && claims.nbf <= now + ISSUED_LEEWAY_SECS && now < claims.exp).then_some(claims)
     }
 }
 
@@ -100,10 +103,16 @@ mod tests {
     }
 
     #[test]
+    fn a_token_stays_valid_when_the_clock_is_set_back_by_an_hour() {
+        let token = claims().sign(&key());
+        assert_eq!(Claims::verify(&token, &key(), NOW - 3_600_000), Some(claims()));
+    }
+
+    #[test]
     fn expired_early_foreign_unsigned_and_broken_tokens_are_refused() {
         let token = claims().sign(&key());
         assert_eq!(Claims::verify(&token, &key(), NOW + 60_000), None, "expired");
-        assert_eq!(Claims::verify(&token, &key(), NOW - 1_000), None, "not yet valid");
+        assert_eq!(Claims::verify(&token, &key(), NOW - 3_601_000), None, "not yet valid");
         assert_eq!(Claims::verify(&token, &SigningKey::derive(b"other", "runtime-token"), NOW), None);
         let (signed, signature) = token.rsplit_once('.').expect("three parts");
         let payload = signed.split_once('.').expect("two parts").1;

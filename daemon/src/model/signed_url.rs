@@ -1,6 +1,6 @@
 //! Signed URLs of artifact bytes: what they grant and how they are encoded.
 //!
-//! The signature covers operation, artifact, generation and expiry. It does not cover the host, so a URL works on
+//! The signature covers operation, artifact, generation, expiry and the account that received the URL. It does not cover the host, so a URL works on
 //! every listener and behind every proxy. It is hexadecimal because clients of the Azure family drop the rest of a
 //! query value after a second `=`.
 
@@ -29,6 +29,34 @@ impl Operation {
     }
 }
 
+/// The account that received a URL, and how it was authenticated. The URL is valid only as long as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssuedTo {
+    /// Id of the account.
+    pub user: u64,
+    /// Id of the access token and of its owner. `None`: a password was used.
+    pub token: Option<(u64, u64)>,
+}
+
+impl IssuedTo {
+    /// Returns the value of the parameter `to`.
+    fn text(self) -> String {
+        match self.token {
+            Some((id, owner)) => format!("{}.{id}.{owner}", self.user),
+            None => self.user.to_string(),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, UrlRefused> {
+        let parts: Vec<&str> = text.split('.').collect();
+        match *parts.as_slice() {
+            [user] => Ok(Self { user: decimal(user)?, token: None }),
+            [user, id, owner] => Ok(Self { user: decimal(user)?, token: Some((decimal(id)?, decimal(owner)?)) }),
+            _ => Err(UrlRefused::Signature),
+        }
+    }
+}
+
 /// A permission for one generation of one artifact, until a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
@@ -40,6 +68,8 @@ pub struct Grant {
     pub generation: u64,
     /// When the permission expires, in seconds since the epoch.
     pub expires_secs: i64,
+    /// The account that received the URL. `None`: a job, an anonymous caller, or the operator on this machine.
+    pub issued_to: Option<IssuedTo>,
 }
 
 /// Why a URL does not permit a request.
@@ -60,10 +90,11 @@ impl Grant {
     /// Returns path and query of the URL. `file` is the last path segment, for people and for clients that look at the
     /// file extension. It is not signed.
     pub fn path_and_query(&self, key: &SigningKey, file: &str) -> String {
-        let Self { operation, artifact, generation, expires_secs } = self;
+        let Self { operation, artifact, generation, expires_secs, issued_to } = self;
         let sig = hex::encode(self.signature(key));
         let op = operation.code();
-        format!("/{PREFIX}/{artifact}/{generation}/{file}?op={op}&exp={expires_secs}&sig={sig}")
+        let to = issued_to.map(|to| format!("&to={}", to.text())).unwrap_or_default();
+        format!("/{PREFIX}/{artifact}/{generation}/{file}?op={op}&exp={expires_secs}{to}&sig={sig}")
     }
 
     /// Verifies a URL that was used for `operation` at `now_ms` and returns its grant.
@@ -88,6 +119,7 @@ impl Grant {
             artifact: decimal(artifact)?,
             generation: decimal(generation)?,
             expires_secs: field("exp")?.parse().map_err(|_| UrlRefused::Signature)?,
+            issued_to: if has(query, "to") { Some(IssuedTo::parse(&field("to")?)?) } else { None },
         };
         // Clients may add base64 padding, since they take the signature for base64.
         let signature = hex::decode(field("sig")?.trim_end_matches('=')).map_err(|_| UrlRefused::Signature)?;
@@ -101,12 +133,13 @@ impl Grant {
     }
 
     fn signature(&self, key: &SigningKey) -> [u8; 32] {
-        key.sign(&[
-            self.operation.code().as_bytes(),
-            &self.artifact.to_be_bytes(),
-            &self.generation.to_be_bytes(),
-            &self.expires_secs.to_be_bytes(),
-        ])
+        let (artifact, generation) = (self.artifact.to_be_bytes(), self.generation.to_be_bytes());
+        let expires = self.expires_secs.to_be_bytes();
+        let to = self.issued_to.map(IssuedTo::text);
+        let mut fields = vec![self.operation.code().as_bytes(), &artifact[..], &generation[..], &expires[..]];
+        // URLs without an account have the signature of older versions.
+        fields.extend(to.as_ref().map(String::as_bytes));
+        key.sign(&fields)
     }
 }
 
@@ -114,6 +147,11 @@ impl Grant {
 fn decimal(text: &str) -> Result<u64, UrlRefused> {
     let number: u64 = text.parse().map_err(|_| UrlRefused::Signature)?;
     if number.to_string() == text { Ok(number) } else { Err(UrlRefused::Signature) }
+}
+
+/// Returns whether the query has a parameter `name`.
+fn has(query: &str, name: &str) -> bool {
+    url::form_urlencoded::parse(query.as_bytes()).any(|(key, _)| key == name)
 }
 
 /// Returns the decoded value of `name`, or `None` if it is absent or repeated.
@@ -134,7 +172,7 @@ mod tests {
     }
 
     fn grant() -> Grant {
-        Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_001 }
+        Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_001, issued_to: None }
     }
 
     fn verify(path_and_query: &str, operation: Operation, now: Millis) -> Result<Grant, UrlRefused> {
@@ -151,6 +189,19 @@ mod tests {
         assert_eq!(verify(&url, Operation::Write, NOW), Ok(grant()));
         assert_eq!(verify(&url, Operation::Read, NOW), Err(UrlRefused::Operation));
         assert_eq!(verify(&url, Operation::Write, 1_001_000), Err(UrlRefused::Expired));
+    }
+
+    #[test]
+    fn the_account_in_a_url_cannot_be_changed_or_removed() {
+        for issued_to in [IssuedTo { user: 7, token: None }, IssuedTo { user: 7, token: Some((12, 7)) }] {
+            let grant = Grant { issued_to: Some(issued_to), ..grant() };
+            let url = grant.path_and_query(&key(), "a");
+            let to = format!("&to={}", issued_to.text());
+            assert_eq!(verify(&url, Operation::Write, NOW), Ok(grant));
+            for other in ["", "&to=", "&to=8", "&to=07", "&to=7.12", "&to=7.12.8", &to.repeat(2)] {
+                assert!(verify(&url.replace(&to, other), Operation::Write, NOW).is_err(), "{other}");
+            }
+        }
     }
 
     #[test]

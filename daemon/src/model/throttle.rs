@@ -1,6 +1,7 @@
 //! Limits wrong credentials per name and address: each failure adds points, and points expire over time.
 //!
-//! Has no clock and no lock; the caller provides both. Memory is bounded, because names and addresses come from
+//! Has no clock and no lock; the caller provides both. Times are monotonic, so a change of the system clock has no
+//! effect. Memory is bounded, because names and addresses come from
 //! unauthenticated clients.
 
 use std::collections::HashMap;

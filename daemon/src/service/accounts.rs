@@ -60,7 +60,7 @@ pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -
     let password_hash = match input.password.filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password("password", &password)?;
-            sign_in::hash_password(context, password).await?
+            sign_in::hash_password(context, identity, password).await?
         }
         None => String::new(),
     };

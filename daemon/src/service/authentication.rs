@@ -11,9 +11,11 @@ use crate::{
         runtime_token::Claims,
         scope::Scopes,
         secret,
+        signed_url::IssuedTo,
     },
+    shares::Holder,
     show,
-    store::{Snapshot, Tx, owners, repositories, runs, tokens},
+    store::{Read, Snapshot, Tx, owners, repositories, runs, tokens},
 };
 
 /// Minimum time between two updates of a token's last use.
@@ -34,8 +36,8 @@ pub enum Credentials {
 
 /// Where a request with credentials comes from.
 pub struct SignInOrigin {
-    /// The key by which wrong credentials are counted.
-    pub source: String,
+    /// The local user or address by which wrong credentials are counted.
+    pub source: Holder,
     /// The address of the client, or the user of a local peer.
     pub address: String,
 }
@@ -70,7 +72,7 @@ pub async fn authenticate(
     origin: &SignInOrigin,
     password_may_be_due: bool,
 ) -> Result<Identity, Error> {
-    let source = origin.source.as_str();
+    let source = origin.source;
     let account = match credentials {
         Credentials::Token(token) => by_token(context, &token, origin, false).await?,
         Credentials::Basic { name, password } => {
@@ -84,16 +86,72 @@ pub async fn authenticate(
         }
     };
     let Some(account) = account else {
-        context.sign_in.check(source, None, context.now_ms())?;
-        context.sign_in.note(source, None, false, context.now_ms());
+        let now = context.clock.monotonic_ms();
+        context.sign_in.check(source, None, now)?;
+        context.sign_in.note(source, None, now);
         return Err(wrong_credentials());
     };
     check_state(&account.user, password_may_be_due)?;
+    context.sign_in.note_success(account.user.id, source);
     Ok(Identity::Account(Box::new(account)))
 }
 
 pub(super) fn wrong_credentials() -> Error {
     Error::Unauthenticated { reason: "invalid username, password or token".into() }
+}
+
+/// Returns the account that a signed URL for `identity` names. The operator on this machine can always get another URL.
+pub(super) fn issued_to(identity: &Identity) -> Option<IssuedTo> {
+    let account = identity.account()?;
+    let token = match &account.proof {
+        Proof::Peer => return None,
+        Proof::Password => None,
+        Proof::Token(proof) => Some((proof.id, proof.user_id)),
+    };
+    Some(IssuedTo { user: account.user.id, token })
+}
+
+/// Returns the identity of the account that received a signed URL, or `None` if its account or token is not valid any
+/// more.
+pub(super) async fn of_url(read: &impl Read, account: IssuedTo, now: Millis) -> Result<Option<Identity>, Error> {
+    let Some(user) = owners::user(read, account.user).await? else { return Ok(None) };
+    let proof = match account.token {
+        None => Proof::Password,
+        Some((id, owner)) => match tokens::get(read, owner, id).await? {
+            Some(token) => Proof::Token(token_proof(token, false)),
+            None => return Ok(None),
+        },
+    };
+    refresh(read, &Identity::Account(Box::new(Account { user, proof })), now).await
+}
+
+/// Returns `identity` with its current rights, or `None` if its account or credentials are not valid any more.
+pub(super) async fn refresh(read: &impl Read, identity: &Identity, now: Millis) -> Result<Option<Identity>, Error> {
+    let Identity::Account(account) = identity else { return Ok(Some(identity.clone())) };
+    let Some(user) = owners::user(read, account.user.id).await? else { return Ok(None) };
+    if check_state(&user, false).is_err() {
+        return Ok(None);
+    }
+    let is_valid = match &account.proof {
+        Proof::Peer => true,
+        Proof::Password => user.password_hash == account.user.password_hash,
+        Proof::Token(proof) => is_token_valid(read, proof, &user, now).await?,
+    };
+    Ok(is_valid.then(|| Identity::Account(Box::new(Account { user, proof: account.proof.clone() }))))
+}
+
+/// Returns whether a token still permits requests as `user`. The owner of the token can be an administrator who acts as
+/// `user`.
+async fn is_token_valid(read: &impl Read, proof: &TokenProof, user: &User, now: Millis) -> Result<bool, Error> {
+    let token = tokens::get(read, proof.user_id, proof.id).await?;
+    if token.is_none_or(|token| token.expires_ms != 0 && token.expires_ms <= now) {
+        return Ok(false);
+    }
+    if proof.user_id == user.id {
+        return Ok(true);
+    }
+    let owner = owners::user(read, proof.user_id).await?;
+    Ok(owner.is_some_and(|owner| owner.admin && check_state(&owner, false).is_ok()))
 }
 
 /// Returns the identity of user `name` for an administrator who acts as that user. The rights of the presented token
@@ -143,21 +201,23 @@ async fn by_token(
     let Some(user) = owners::user(&snapshot, token.user_id).await? else { return Ok(None) };
     drop(snapshot);
     if token.expires_ms != 0 && token.expires_ms <= now {
-        security_log::expired_token_used(&user.name, token.id, &origin.source);
+        security_log::expired_token_used(&user.name, token.id, &origin.source.label());
         let reason = format!("the access token expired at {}; create a new one", show::time(token.expires_ms));
         return Err(Error::Unauthenticated { reason });
     }
     note_use(context, hash, &token, &origin.address, now);
-    let scopes = Scopes::parse(token.scopes.iter().map(String::as_str)).unwrap_or_default();
-    let proof = Proof::Token(TokenProof {
+    Ok(Some(Account { user, proof: Proof::Token(token_proof(token, as_password)) }))
+}
+
+fn token_proof(token: Token, as_password: bool) -> TokenProof {
+    TokenProof {
         id: token.id,
         user_id: token.user_id,
-        scopes,
+        scopes: Scopes::parse(token.scopes.iter().map(String::as_str)).unwrap_or_default(),
         repositories: token.repository_ids,
         as_password,
         expires_ms: token.expires_ms,
-    });
-    Ok(Some(Account { user, proof }))
+    }
 }
 
 /// Records the use of the token, without delaying the request.

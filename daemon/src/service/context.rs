@@ -5,9 +5,12 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicI64},
 };
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
-use super::{artifacts::Receiving, events::SequenceTracker, migrations::Migrations, sign_in::SignIn};
+use super::{
+    access_watch::AccessChanges, artifacts::Receiving, disk_space::DiskSpace, events::SequenceTracker,
+    migrations::Migrations, sign_in::SignIn, work::WorkShares,
+};
 use crate::{
     blob::{BlobStore, digest::Digests},
     clock::Millis,
@@ -32,10 +35,12 @@ pub struct ContextFields {
     pub digests: Digests,
     /// Tracks which uploads are receiving blocks.
     pub receiving: Receiving,
-    /// Limits the number of uploads that are received at the same time, see `artifacts.max_uploads`.
-    pub uploads: Arc<Semaphore>,
-    /// Limits the number of archives that are written at the same time, see `git.max_archives`.
-    pub archives: Arc<Semaphore>,
+    /// Limits the work that clients can start.
+    pub work: WorkShares,
+    /// Wakes transfers when the rights of callers may have changed.
+    pub access_changes: AccessChanges,
+    /// Counts announced bytes against the free space of the disk.
+    pub disk_space: DiskSpace,
     /// Moves data without a row to the directory `set-aside`.
     pub set_aside: SetAside,
     /// Tracks running and recently ended migrations.

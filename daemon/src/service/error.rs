@@ -1,6 +1,6 @@
 //! The errors of service functions, independent of any protocol. Each protocol converts them in one function.
 
-use crate::{blob::BlobError, git::GitError, store::StoreError};
+use crate::{blob::BlobError, git::GitError, shares::Refused, store::StoreError};
 
 /// An error of a service function.
 #[derive(Debug, thiserror::Error)]
@@ -115,6 +115,9 @@ pub enum Error {
     /// Too many operations are running. The same request may succeed later.
     #[error("the server is busy, try again")]
     Busy,
+    /// The caller or all callers together have too much work of one kind.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// Git did not finish in time. A client can ask for less, for example for one directory instead of a whole tree.
     #[error("git did not finish within {seconds} s")]
     Timeout {
@@ -172,6 +175,7 @@ impl Error {
     pub fn git(doing: &'static str) -> impl FnOnce(GitError) -> Self {
         move |source| match source {
             GitError::Busy => Self::Busy,
+            GitError::Refused(refused) => Self::Refused(refused),
             GitError::Timeout { limit, .. } => Self::Timeout { seconds: limit.as_secs() },
             source => Self::Git { doing, source },
         }

@@ -5,10 +5,13 @@
 use std::sync::atomic::Ordering;
 
 use farrier_common::VERSION;
-use tokio::sync::Semaphore;
 
 use super::{Context, deliveries::watch, status::resident_bytes};
-use crate::{metrics::Exposition, store::totals};
+use crate::{
+    metrics::Exposition,
+    shares::{RefusalReason, Usage},
+    store::totals,
+};
 
 /// Returns all metrics. Skips values that cannot be read now.
 pub async fn collect(context: &Context) -> Exposition {
@@ -71,16 +74,27 @@ async fn add_storage(context: &Context, all: &mut Exposition) {
 }
 
 fn add_work(context: &Context, all: &mut Exposition) {
-    let used = |slots: &Semaphore, max: usize| max.saturating_sub(slots.available_permits()) as u64;
     let (running, started) = context.git.processes();
-    let uploads = used(&context.uploads, context.config.artifacts.max_uploads);
-    let archives = used(&context.archives, context.config.git.max_archives);
+    let uploads = context.work.uploads.usage().running as u64;
+    let archives = context.work.archives.usage().running as u64;
     let tasks = context.tasks.short_running() as u64;
     all.add_gauge("farrier_artifact_uploads", "Blocks being received.", uploads);
     all.add_gauge("farrier_archives", "Archives being written.", archives);
     all.add_gauge("farrier_git_processes", "Running git processes.", running);
     all.add_counter("farrier_git_processes_started_total", "Started git processes.", started);
     all.add_gauge("farrier_tasks", "Running connections and other short tasks.", tasks);
+    let usages = context.work.usages();
+    let gauge = |value: fn(&Usage) -> usize| usages.iter().map(move |usage| ([usage.kind.label], value(usage) as u64));
+    all.add_gauges("farrier_work_running", "Running work.", ["kind"], gauge(|usage| usage.running));
+    all.add_gauges("farrier_work_waiting", "Work in a queue.", ["kind"], gauge(|usage| usage.waiting));
+    all.add_gauges("farrier_work_max", "Limit of running work.", ["kind"], gauge(|usage| usage.limits.capacity));
+    let refused = usages.iter().flat_map(|usage| {
+        [
+            ([usage.kind.label, RefusalReason::OwnShare.label()], usage.refused_own_share),
+            ([usage.kind.label, RefusalReason::AllInUse.label()], usage.refused_all_in_use),
+        ]
+    });
+    all.add_counters("farrier_work_refused_total", "Refused work.", ["kind", "reason"], refused);
 }
 
 async fn add_deliveries(context: &Context, all: &mut Exposition) {

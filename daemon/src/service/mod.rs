@@ -1,6 +1,7 @@
 //! Business rules and transactions, one module per resource. Has no knowledge of HTTP and of the storage engine.
 
 pub mod access;
+pub mod access_watch;
 pub mod accounts;
 pub mod artifacts;
 pub mod authentication;
@@ -10,6 +11,7 @@ mod commit_outcome;
 mod context;
 pub mod deleted;
 pub mod deliveries;
+pub mod disk_space;
 pub mod error;
 pub mod events;
 pub mod hooks;
@@ -29,6 +31,7 @@ pub mod tasks;
 pub mod templates;
 pub mod tokens;
 pub mod viewer;
+pub mod work;
 
 pub use self::{
     context::{Context, ContextFields, Serving, SigningKeys, WeakContext},

@@ -1,79 +1,121 @@
 //! Limits failed sign-ins per account and address, and hashes and verifies passwords.
+//!
+//! The first limit is for an account together with an address, so strangers at other addresses cannot lock a user out.
+//! A higher limit for the account slows down guessing from many addresses; it does not apply to an address from which
+//! the account has signed in before. Valid tokens are accepted regardless of failed passwords.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
-use tokio::sync::Semaphore;
 
 use super::{Context, Error, authentication::wrong_credentials, security_log};
 use crate::{
     clock::Millis,
     model::{
-        identity::{Account, Proof},
+        identity::{Account, Identity, Proof},
+        known_sources::KnownSources,
         secret,
         throttle::{Allowance, Throttle},
     },
+    shares::Holder,
     store::owners,
     tasks,
 };
 
 /// Longest password, in bytes.
 pub const PASSWORD_MAX_BYTES: usize = 255;
-/// Passwords to hash at the same time. Each one uses a core and 19 MiB for a moment.
-const HASHING_MAX: usize = 2;
+/// How long a password check waits for a free core.
+const QUEUE: Duration = Duration::from_secs(10);
 /// Limit per address: 300 wrong tokens or 30 wrong passwords at once, then one token per second
 /// or password per 10 s.
 const SOURCE_LIMIT: Allowance = Allowance { limit: 300, expire_point_ms: 1_000 };
 /// Points of a wrong password, for the limit per address.
 const PASSWORD_POINTS: u32 = 10;
-/// Limit per account, for all addresses together: 10 wrong passwords at once, then one in 30 seconds.
-const ACCOUNT_LIMIT: Allowance = Allowance { limit: 10, expire_point_ms: 30_000 };
+/// Limit per account and address: 10 wrong passwords at once, then one in 30 seconds.
+const ATTEMPTS_LIMIT: Allowance = Allowance { limit: 10, expire_point_ms: 30_000 };
+/// Limit per account, for all addresses together: 200 wrong passwords at once, then one in 3 seconds.
+const ACCOUNT_LIMIT: Allowance = Allowance { limit: 200, expire_point_ms: 3_000 };
 /// Names are cut to this length, in characters, so that long ones do not use memory.
 const NAME_MAX_CHARS: usize = 64;
 
 /// The state of sign-in limits.
+#[derive(Default)]
 pub struct SignIn {
     failures: Mutex<Throttle>,
-    hashing: Semaphore,
+    /// The addresses from which accounts have signed in.
+    known: Mutex<KnownSources<Holder>>,
 }
 
-impl Default for SignIn {
-    fn default() -> Self {
-        Self { failures: Mutex::default(), hashing: Semaphore::new(HASHING_MAX) }
-    }
+/// The account of a password, as the limits use it.
+#[derive(Clone, Copy)]
+pub(super) struct AttemptedAccount<'a> {
+    name: &'a str,
+    /// `None`: the account does not exist or has no password.
+    id: Option<u64>,
 }
 
 impl SignIn {
-    /// Returns an error if `source` or the account `name` has sent too many wrong credentials.
-    pub(super) fn check(&self, source: &str, name: Option<&str>, now: Millis) -> Result<(), Error> {
+    /// Returns an error if `source` or the account has sent too many wrong credentials. `now`: monotonic.
+    pub(super) fn check(
+        &self,
+        source: Holder,
+        account: Option<AttemptedAccount<'_>>,
+        now: Millis,
+    ) -> Result<(), Error> {
+        let is_known = account.and_then(|account| account.id).is_some_and(|id| self.is_known(id, source));
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_source = failures.wait_ms(source, SOURCE_LIMIT, now);
-        let of_account = name.and_then(|name| failures.wait_ms(&account_key(name), ACCOUNT_LIMIT, now));
-        match of_source.max(of_account) {
+        let of_source = failures.wait_ms(&source_key(source), SOURCE_LIMIT, now);
+        let of_attempts =
+            account.and_then(|account| failures.wait_ms(&attempts_key(account.name, source), ATTEMPTS_LIMIT, now));
+        let of_account = account.filter(|_| !is_known);
+        let of_account =
+            of_account.and_then(|account| failures.wait_ms(&account_key(account.name), ACCOUNT_LIMIT, now));
+        match of_source.max(of_attempts).max(of_account) {
             None => Ok(()),
             Some(ms) => Err(Error::Throttled { retry_after_secs: ms.unsigned_abs().div_ceil(1_000) }),
         }
     }
 
-    /// Records and logs wrong credentials: a token, or a password for the account `name`. `exists`: whether
-    /// it exists.
-    pub(super) fn note(&self, source: &str, name: Option<&str>, exists: bool, now: Millis) {
-        let account = name.filter(|_| exists);
-        security_log::failed_sign_in(account, source);
-        self.count(source, name, now);
-        if let Err(Error::Throttled { retry_after_secs }) = self.check(source, name, now) {
-            security_log::locked_out(account, source, retry_after_secs);
+    /// Records and logs wrong credentials: a token, or a password for an account. `now`: monotonic.
+    pub(super) fn note(&self, source: Holder, account: Option<AttemptedAccount<'_>>, now: Millis) {
+        let name = account.filter(|account| account.id.is_some()).map(|account| account.name);
+        let label = source.label();
+        security_log::failed_sign_in(name, &label);
+        self.count(source, account, now);
+        if let Err(Error::Throttled { retry_after_secs }) = self.check(source, account, now) {
+            security_log::locked_out(name, &label, retry_after_secs);
         }
     }
 
-    fn count(&self, source: &str, name: Option<&str>, now: Millis) {
+    /// Records that the account `id` has signed in from `source`.
+    pub(super) fn note_success(&self, id: u64, source: Holder) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id, source);
+    }
+
+    fn is_known(&self, id: u64, source: Holder) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(id, source)
+    }
+
+    fn count(&self, source: Holder, account: Option<AttemptedAccount<'_>>, now: Millis) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let points = if name.is_some() { PASSWORD_POINTS } else { 1 };
-        failures.note(source.to_owned(), points, SOURCE_LIMIT, now);
-        if let Some(name) = name {
+        let points = if account.is_some() { PASSWORD_POINTS } else { 1 };
+        failures.note(source_key(source), points, SOURCE_LIMIT, now);
+        if let Some(AttemptedAccount { name, .. }) = account {
+            failures.note(attempts_key(name, source), 1, ATTEMPTS_LIMIT, now);
             failures.note(account_key(name), 1, ACCOUNT_LIMIT, now);
         }
     }
+}
+
+fn source_key(source: Holder) -> String {
+    format!("from {}", source.label())
+}
+
+fn attempts_key(name: &str, source: Holder) -> String {
+    format!("{} from {}", account_key(name), source.label())
 }
 
 fn account_key(name: &str) -> String {
@@ -86,20 +128,29 @@ pub(super) async fn by_password(
     context: &Context,
     name: &str,
     password: String,
-    source: &str,
+    source: Holder,
 ) -> Result<Account, Error> {
-    let permit = context.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
-    context.sign_in.check(source, Some(name), context.now_ms())?;
+    let sign_in = &context.sign_in;
     let snapshot = context.store.read().await?;
     let user = owners::user_by_name(&snapshot, name).await?.filter(|user| !user.password_hash.is_empty());
     drop(snapshot);
+    let account = Some(AttemptedAccount { name, id: user.as_ref().map(|user| user.id) });
+    sign_in.check(source, account, context.clock.monotonic_ms())?;
+    let share = context.work.password_checks.wait(source, QUEUE).await?;
+    // Again, because other attempts may have failed while this one waited.
+    sign_in.check(source, account, context.clock.monotonic_ms())?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     let is_correct = tasks::blocking(move || is_correct(&password, hash.as_deref())).await;
-    drop(permit);
+    // Recorded while the share is held, so that parallel attempts cannot exceed the limits by more than the capacity.
     match user {
-        Some(user) if is_correct => Ok(Account { user, proof: Proof::Password }),
+        Some(user) if is_correct => {
+            drop(share);
+            Ok(Account { user, proof: Proof::Password })
+        }
         user => {
-            context.sign_in.note(source, Some(name), user.is_some(), context.now_ms());
+            let account = Some(AttemptedAccount { name, id: user.as_ref().map(|user| user.id) });
+            sign_in.note(source, account, context.clock.monotonic_ms());
+            drop(share);
             Err(wrong_credentials())
         }
     }
@@ -118,35 +169,75 @@ fn is_correct(password: &str, hash: Option<&str>) -> bool {
 }
 
 /// Returns the hash to store for a password. It is slow on purpose, so it runs on a blocking thread.
-pub async fn hash_password(context: &Context, password: String) -> Result<String, Error> {
-    let permit = context.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
+pub async fn hash_password(context: &Context, identity: &Identity, password: String) -> Result<String, Error> {
+    let share = context.work.password_checks.wait(Holder::caller(identity, None), QUEUE).await?;
     let hashed = tasks::blocking(move || {
         let salt = secret::random_bytes::<16>();
         Argon2::default().hash_password_with_salt(password.as_bytes(), &salt).map(|hash| hash.to_string())
     })
     .await;
-    drop(permit);
+    drop(share);
     hashed.map_err(|error| Error::invalid("password", error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
+    const OCTO: Option<AttemptedAccount<'_>> = Some(AttemptedAccount { name: "octo", id: Some(7) });
+
+    fn address(number: u32) -> Holder {
+        Holder::address(Some(Ipv4Addr::from_bits(0x7f00_0000 + number).into()))
+    }
+
+    fn wait_secs(refused: Result<(), Error>) -> Option<u64> {
+        match refused {
+            Ok(()) => None,
+            Err(Error::Throttled { retry_after_secs }) => Some(retry_after_secs),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn failures_are_limited_per_account_and_per_address() {
+    fn wrong_passwords_from_one_address_do_not_block_other_addresses() {
         let sign_in = SignIn::default();
-        for n in 0..10 {
-            sign_in.check(&format!("tcp {n}"), Some("Octo"), 0).expect("below the limit");
-            sign_in.note(&format!("tcp {n}"), Some("octo"), true, 0);
+        for _ in 0..10 {
+            assert_eq!(wait_secs(sign_in.check(address(1), OCTO, 0)), None);
+            sign_in.note(address(1), OCTO, 0);
         }
-        let refused = sign_in.check("tcp 99", Some("OCTO"), 0);
-        assert!(matches!(refused, Err(Error::Throttled { retry_after_secs: 30 })), "{refused:?}");
-        sign_in.check("tcp 0", Some("other"), 0).expect("another account");
-        sign_in.check("tcp 99", Some("octo"), 30_000).expect("after a while");
+        let upper = Some(AttemptedAccount { name: "OCTO", id: Some(7) });
+        assert_eq!(wait_secs(sign_in.check(address(1), upper, 0)), Some(30));
+        assert_eq!(wait_secs(sign_in.check(address(2), OCTO, 0)), None, "another address");
+        let other = Some(AttemptedAccount { name: "other", id: None });
+        assert_eq!(wait_secs(sign_in.check(address(1), other, 0)), None, "another account");
+        assert_eq!(wait_secs(sign_in.check(address(1), OCTO, 30_000)), None, "after a while");
+    }
+
+    #[test]
+    fn guessing_from_many_addresses_blocks_only_unknown_addresses() {
+        let sign_in = SignIn::default();
+        sign_in.note_success(7, address(1));
+        for number in 2..202 {
+            assert_eq!(wait_secs(sign_in.check(address(number), OCTO, 0)), None);
+            sign_in.note(address(number), OCTO, 0);
+        }
+        assert_eq!(wait_secs(sign_in.check(address(999), OCTO, 0)), Some(3));
+        assert_eq!(wait_secs(sign_in.check(address(1), OCTO, 0)), None, "it has signed in before");
+        for _ in 0..10 {
+            sign_in.note(address(1), OCTO, 0);
+        }
+        assert_eq!(wait_secs(sign_in.check(address(1), OCTO, 0)), Some(30), "its own limit applies");
+    }
+
+    #[test]
+    fn wrong_tokens_are_limited_per_address() {
+        let sign_in = SignIn::default();
         for _ in 0..300 {
-            sign_in.note("tcp 7", None, false, 60_000);
+            sign_in.note(address(7), None, 60_000);
         }
-        assert!(sign_in.check("tcp 7", None, 60_000).is_err());
+        assert!(sign_in.check(address(7), None, 60_000).is_err());
+        sign_in.check(address(8), None, 60_000).expect("another address");
     }
 }

@@ -4,12 +4,15 @@ use std::sync::atomic::Ordering;
 
 use farrier_common::{
     VERSION,
-    api::{Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, Status, StoreStatus},
+    api::{
+        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, Status, StoreStatus, WorkLimit,
+    },
 };
 
 use super::{Context, Error, deliveries::watch};
 use crate::{
     model::identity::Identity,
+    shares::Usage,
     store::totals::{self, Total},
 };
 
@@ -92,11 +95,24 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         store: StoreStatus { engine: store.name.into(), size_bytes: signed(store.size_bytes) },
         disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
         connections: context.serving.connections.load(Ordering::Relaxed),
+        limits: context.work.usages().iter().map(limit).collect(),
         identity: identity.label().into(),
         artifacts: artifact_limits(context),
         restore_days: context.config.storage.set_aside_days.into(),
         kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
     })
+}
+
+fn limit(usage: &Usage) -> WorkLimit {
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    WorkLimit {
+        kind: usage.kind.label.into(),
+        running: count(usage.running),
+        waiting: count(usage.waiting),
+        max: count(usage.limits.capacity),
+        max_per_caller: count(usage.limits.per_holder),
+        refused: signed(usage.refused_own_share.saturating_add(usage.refused_all_in_use)),
+    }
 }
 
 async fn kept(context: &Context) -> Result<Kept, Error> {

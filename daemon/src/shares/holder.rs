@@ -50,6 +50,17 @@ impl Holder {
         }
     }
 
+    /// Returns the name in log lines.
+    pub fn label(self) -> String {
+        match self {
+            Self::Socket(Some(uid)) => format!("uid {uid}"),
+            Self::Socket(None) | Self::Address(None) => "unknown".to_owned(),
+            Self::Administrator(id) | Self::Account(id) => format!("account {id}"),
+            Self::Address(Some(IpAddr::V4(address))) => format!("ip {address}"),
+            Self::Address(Some(IpAddr::V6(network))) => format!("ip {network}/64"),
+        }
+    }
+
     pub(super) fn group(self) -> HolderGroup {
         match self {
             Self::Socket(_) | Self::Administrator(_) => HolderGroup::Operators,

@@ -20,12 +20,12 @@ pub struct ShareLimits {
 
 impl ShareLimits {
     /// Returns the limits for a capacity: one holder may use a quarter, a quarter is reserved for signed-in callers,
-    /// and an eighth for operators. A capacity below 4 is too small for reserved parts.
+    /// and an eighth for operators. A capacity below 4 is too small for shares and reserved parts.
     pub fn of(capacity: usize) -> Self {
         let part = |divisor: usize| if capacity < 4 { 0 } else { (capacity / divisor).max(1) };
         Self {
             capacity,
-            per_holder: capacity.div_ceil(4).max(1),
+            per_holder: if capacity < 4 { capacity } else { capacity.div_ceil(4) },
             for_operators: part(8),
             for_signed_in: part(4),
             waiting: capacity.saturating_mul(WAITING_PER_CAPACITY),

@@ -89,10 +89,6 @@ impl State {
 
     /// Returns why `holder` cannot start an item now. `None`: it can.
     pub(super) fn refusal(&self, holder: Holder) -> Option<RefusalReason> {
-        let own = self.holders.get(&holder).map_or(0, |state| state.running);
-        if own >= self.limits.per_holder {
-            return Some(RefusalReason::OwnShare);
-        }
         let is_free = match holder.group() {
             HolderGroup::Operators => self.running < self.limits.capacity,
             HolderGroup::SignedIn => self.running < self.limits.for_everyone(),
@@ -100,7 +96,11 @@ impl State {
                 self.running < self.limits.for_everyone() && self.running_anonymous < self.limits.for_anonymous()
             }
         };
-        (!is_free).then_some(RefusalReason::AllInUse)
+        if !is_free {
+            return Some(RefusalReason::AllInUse);
+        }
+        let own = self.holders.get(&holder).map_or(0, |state| state.running);
+        (own >= self.limits.per_holder).then_some(RefusalReason::OwnShare)
     }
 
     /// Adds a waiter and returns its number, unless too many wait.

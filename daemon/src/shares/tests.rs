@@ -66,11 +66,12 @@ async fn a_holder_with_fewer_running_items_goes_first() {
 #[tokio::test(start_paused = true)]
 async fn waiting_ends_with_the_reason_of_the_refusal() {
     let shares = Shares::new(KIND, ShareLimits::of(4));
-    let held = [shares.take(address(1)), shares.take(address(2))].map(|share| share.expect("free"));
+    let first = shares.take(address(1)).expect("free");
     assert_eq!(reason(shares.wait(address(1), LONG).await), RefusalReason::OwnShare);
+    let second = shares.take(address(2)).expect("free");
     assert_eq!(reason(shares.wait(address(3), LONG).await), RefusalReason::AllInUse);
     assert_eq!(shares.usage().waiting, 0);
-    drop(held);
+    drop((first, second));
     assert_eq!(shares.state().entries(), 0);
 }
 

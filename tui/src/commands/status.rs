@@ -1,9 +1,9 @@
 //! `farrier status`
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use farrier_common::{
-    api::{Amount, Status},
+    api::{Amount, Status, WorkLimit},
     client::Client,
 };
 
@@ -57,6 +57,8 @@ fn page(status: &Status) -> String {
         ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
         ("disk", format!("{} free of {}", human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes))),
     ]);
+    let busy = status.limits.iter().filter(|limit| limit.running > 0 || limit.waiting > 0 || limit.refused > 0);
+    lines.extend(busy.map(|limit| ("limit", work_limit(limit))));
     if let Some(kept) = &status.kept {
         lines.push(("repositories", amount(&kept.repositories)));
         lines.push(("artifacts", amount(&kept.artifacts)));
@@ -73,6 +75,18 @@ fn page(status: &Status) -> String {
         }
     }
     fields(&lines)
+}
+
+/// The use of a limited kind of work.
+fn work_limit(limit: &WorkLimit) -> String {
+    let WorkLimit { kind, running, max, .. } = limit;
+    let mut text = format!("{kind}: {running} of {max} running");
+    for (count, word) in [(limit.waiting, "waiting"), (limit.refused, "refused")] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {word}");
+        }
+    }
+    text
 }
 
 /// The health of the daemon in a word. Older daemons do not send one.
@@ -110,6 +124,20 @@ mod tests {
         for (seconds, text) in cases {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn the_status_page_shows_the_limits_that_are_in_use() {
+        let limit = |kind: &str, running, refused| WorkLimit {
+            kind: kind.into(),
+            running,
+            refused,
+            max: 24,
+            ..WorkLimit::default()
+        };
+        let limits = vec![limit("git", 3, 2), limit("upload", 0, 0)];
+        let page = page(&Status { limits, ..Status::default() });
+        assert!(page.contains("git: 3 of 24 running, 2 refused\n") && !page.contains("upload"), "{page}");
     }
 
     #[test]

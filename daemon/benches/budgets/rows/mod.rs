@@ -3,6 +3,7 @@
 mod crowd;
 mod download;
 mod durable;
+mod fairness;
 mod get;
 mod git;
 mod hooks;
@@ -22,7 +23,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 11] = [
+pub(crate) const ALL: [(&str, Row); 12] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -34,6 +35,7 @@ pub(crate) const ALL: [(&str, Row); 11] = [
     ("idle", |plan, table| idle::measure(plan, table).boxed()),
     ("restart", |plan, table| restart::measure(plan, table).boxed()),
     ("crowd", |plan, table| crowd::measure(plan, table).boxed()),
+    ("fairness", |plan, table| fairness::measure(plan, table).boxed()),
 ];
 
 /// Flushes dirty pages of the previous contender, so that they do not slow down the next one.

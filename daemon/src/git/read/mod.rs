@@ -25,6 +25,7 @@ use self::{
     tree::TreeEntry,
 };
 use super::{Git, GitCommand, GitError, GitProcess};
+use crate::shares::Holder;
 
 /// Output limit for lists of refs and trees, bytes.
 const LIST_MAX_BYTES: usize = 64 << 20;
@@ -40,12 +41,15 @@ pub struct RepositoryReader {
     git: Git,
     repository: u64,
     timeout: Duration,
+    /// The holder of streaming processes.
+    holder: Holder,
 }
 
 impl Git {
     /// Returns a reader for the repository with number `repository`. Its queries are limited to [`READ_TIMEOUT`].
     pub fn reader(&self, repository: u64) -> RepositoryReader {
-        RepositoryReader { git: self.clone(), repository, timeout: READ_TIMEOUT.min(self.timeout()) }
+        let (timeout, holder) = (READ_TIMEOUT.min(self.timeout()), Holder::Address(None));
+        RepositoryReader { git: self.clone(), repository, timeout, holder }
     }
 }
 
@@ -54,6 +58,12 @@ impl RepositoryReader {
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
+    }
+
+    /// Counts streamed output to the share of `holder`.
+    #[must_use]
+    pub fn for_holder(self, holder: Holder) -> Self {
+        Self { holder, ..self }
     }
 
     /// Returns a git command with the time limit of queries.
@@ -162,14 +172,14 @@ impl RepositoryReader {
 
     /// Starts to write the content of the blob `id`.
     pub async fn blob(&self, id: &str) -> Result<GitProcess, GitError> {
-        self.call(["cat-file", "blob"]).args([id]).stream().await
+        self.call(["cat-file", "blob"]).args([id]).stream(self.holder).await
     }
 
     /// Starts to write the changes of the commit `id`: as a patch email if `mail` is set, else as a plain diff.
     pub async fn diff(&self, id: &str, mail: bool) -> Result<GitProcess, GitError> {
         let format_patch = ["format-patch", "-1", "--stdout", "--no-signature"];
         let call = self.call(if mail { format_patch } else { ["show", "--format=", "--first-parent", "--patch"] });
-        call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream().await
+        call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream(self.holder).await
     }
 }
 

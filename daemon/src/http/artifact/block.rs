@@ -13,9 +13,10 @@ use http::{HeaderMap, StatusCode, header};
 use super::{block_list, xml::BlobApiError};
 use crate::{
     blob::UploadKey,
-    http::{AppState, extract},
+    http::{AppState, auth::SignInSource, extract},
     model::signed_url::{Grant, Operation},
     service::artifacts::{self, BlockInput, ExpectedChecksums},
+    shares::Holder,
 };
 
 /// Largest `Content-Length` of a block, in bytes: the limit of Azure.
@@ -26,6 +27,7 @@ pub(in crate::http) async fn put(
     State(state): State<AppState>,
     Path((artifact, generation, _)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
+    SignInSource(holder): SignInSource,
     request: Request,
 ) -> Result<Response, BlobApiError> {
     let query = query.unwrap_or_default();
@@ -36,7 +38,7 @@ pub(in crate::http) async fn put(
     let headers = &parts.headers;
     match (parameter(&query, "comp").as_deref(), parameter(&query, "blockid")) {
         (Some("block"), Some(id)) => {
-            let input = input(headers, body, BLOCK_MAX_BYTES)?;
+            let input = input(headers, body, BLOCK_MAX_BYTES, holder)?;
             artifacts::put_block(&state, key, &id, input).await?;
         }
         (Some("block"), None) => {
@@ -50,7 +52,7 @@ pub(in crate::http) async fn put(
             let ids = read_block_list(body).await?;
             artifacts::commit(&state, key, &ids).await?;
         }
-        (None, _) => put_blob(&state, key, headers, body).await?,
+        (None, _) => put_blob(&state, key, headers, body, holder).await?,
         (Some(_), _) => {
             let message = "only comp=block, comp=blocklist and Put Blob are offered";
             return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidQueryParameterValue", message));
@@ -59,17 +61,28 @@ pub(in crate::http) async fn put(
     Ok((StatusCode::CREATED, [(header::CONTENT_LENGTH, "0")]).into_response())
 }
 
-async fn put_blob(state: &AppState, key: UploadKey, headers: &HeaderMap, body: Body) -> Result<(), BlobApiError> {
+async fn put_blob(
+    state: &AppState,
+    key: UploadKey,
+    headers: &HeaderMap,
+    body: Body,
+    holder: Holder,
+) -> Result<(), BlobApiError> {
     let kind = headers.get("x-ms-blob-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.eq_ignore_ascii_case("BlockBlob") {
         let message = "x-ms-blob-type must be BlockBlob";
         return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidHeaderValue", message));
     }
-    Ok(artifacts::put_blob(state, key, input(headers, body, u64::MAX)?).await?)
+    Ok(artifacts::put_blob(state, key, input(headers, body, u64::MAX, holder)?).await?)
 }
 
 /// Returns a request body with the length and checksums from its headers.
-fn input(headers: &HeaderMap, body: Body, max: u64) -> Result<BlockInput<axum::body::BodyDataStream>, BlobApiError> {
+fn input(
+    headers: &HeaderMap,
+    body: Body,
+    max: u64,
+    holder: Holder,
+) -> Result<BlockInput<axum::body::BodyDataStream>, BlobApiError> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let length = text(header::CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
     let Some(length) = length else {
@@ -86,7 +99,7 @@ fn input(headers: &HeaderMap, body: Body, max: u64) -> Result<BlockInput<axum::b
             .map(|value| digest(value, "InvalidHeaderValue", "x-ms-content-crc64").map(u64::from_le_bytes))
             .transpose()?,
     };
-    Ok(BlockInput { length, checks, body: body.into_data_stream() })
+    Ok(BlockInput { length, checks, holder, body: body.into_data_stream() })
 }
 
 fn digest<const N: usize>(text: &str, code: &'static str, header: &str) -> Result<[u8; N], BlobApiError> {

@@ -67,7 +67,7 @@ pub(super) async fn signed_url(call: &TwirpRequest) -> Result<Response, TwirpErr
     require_own_run(call, &request.workflow_run_backend_id)?;
     let job = &request.workflow_job_run_backend_id;
     let found = artifacts::find_in_run(&call.state, &call.job, job, &request.name).await?;
-    let address = artifacts::read_address(&call.state, &found.row)?;
+    let address = artifacts::read_address(&call.state, &found.row, None)?;
     Ok(call.response(&GetSignedArtifactUrlResponse { signed_url: format!("{}{address}", call.base) }))
 }
 

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use super::{
     disposition,
     range::{self, RequestedRange},
+    stream::BlockBody,
     xml::BlobApiError,
 };
 use crate::{
@@ -35,7 +36,7 @@ pub(in crate::http) async fn get(
     let query = query.unwrap_or_default();
     let key = &state.keys.signed_url;
     let grant = Grant::verify(key, Operation::Read, &artifact, &generation, &query, state.now_ms())?;
-    let download = artifacts::open(&state, grant).await?;
+    let mut download = artifacts::open(&state, grant).await?;
     let size = download.content.size;
     let etag = format!("\"sha256-{}\"", hex::encode(&download.content.sha256));
     let mut response = Response::new(Body::empty());
@@ -62,7 +63,9 @@ pub(in crate::http) async fn get(
     };
     response.headers_mut().insert(header::CONTENT_LENGTH, (range.end - range.start).into());
     if method != Method::HEAD {
-        *response.body_mut() = Body::new(super::stream::BlockBody::new(download.bytes(&state, range).await?));
+        let access = download.access.take();
+        let body = BlockBody::new(download.bytes(&state, range).await?, access);
+        *response.body_mut() = Body::new(body);
     }
     Ok(response)
 }

@@ -36,11 +36,12 @@ pub(in crate::http) struct TwirpError {
     status: StatusCode,
     code: &'static str,
     msg: String,
+    retry_after_secs: Option<u64>,
 }
 
 impl TwirpError {
     pub(in crate::http) fn new(status: StatusCode, code: &'static str, msg: impl Into<String>) -> Self {
-        Self { status, code, msg: msg.into() }
+        Self { status, code, msg: msg.into(), retry_after_secs: None }
     }
 
     fn bad_route(path: &str) -> Self {
@@ -67,11 +68,16 @@ impl From<Error> for TwirpError {
             error::report(&error);
         }
         let msg = error.to_string();
-        match &error {
+        let retry_after_secs = error::retry_after_secs(&error);
+        let response = match &error {
             Error::NotFound { .. } | Error::Moved { .. } | Error::Renamed { .. } => {
                 Self::new(StatusCode::NOT_FOUND, "not_found", msg)
             }
             Error::Throttled { .. } => Self::new(status, "resource_exhausted", msg),
+            Error::Refused(_) if status == StatusCode::TOO_MANY_REQUESTS => {
+                Self::new(status, "resource_exhausted", msg)
+            }
+            Error::Refused(_) => Self::new(status, "unavailable", msg),
             // Twirp has no statuses 413 and 422.
             Error::Invalid { .. } | Error::Unusable { .. } | Error::Body { .. } | Error::TooLarge { .. } => {
                 Self::invalid(msg)
@@ -91,14 +97,20 @@ impl From<Error> for TwirpError {
             Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => {
                 Self::new(status, "internal", "internal error")
             }
-        }
+        };
+        Self { retry_after_secs, ..response }
     }
 }
 
 impl IntoResponse for TwirpError {
     fn into_response(self) -> Response {
         let body = json!({ "code": self.code, "msg": self.msg, "meta": {} });
-        (self.status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+        let mut response =
+            (self.status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response();
+        if let Some(seconds) = self.retry_after_secs {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 

@@ -15,11 +15,12 @@ pub(in crate::http) struct BlobApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
+    retry_after_secs: Option<u64>,
 }
 
 impl BlobApiError {
     pub(in crate::http) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        Self { status, code, message: message.into(), retry_after_secs: None }
     }
 
     /// Creates the error for an address that the daemon cannot have signed.
@@ -41,7 +42,8 @@ impl From<Error> for BlobApiError {
             error::report(&error);
         }
         let bad = StatusCode::BAD_REQUEST;
-        match &error {
+        let retry_after_secs = error::retry_after_secs(&error);
+        let response = match &error {
             Error::NotFound { .. } => Self::new(status, "BlobNotFound", "the artifact or its upload does not exist"),
             Error::Invalid { field: "blocklist", reason } => {
                 Self::new(bad, "InvalidBlockList", format!("the block list {reason}"))
@@ -56,24 +58,30 @@ impl From<Error> for BlobApiError {
             Error::Body { reason } => Self::new(bad, "IncompleteBody", reason),
             Error::TooLarge { .. } => Self::new(status, "RequestBodyTooLarge", error.to_string()),
             Error::NoSpace => Self::new(status, "InsufficientStorage", error.to_string()),
-            Error::Busy => Self::new(status, "ServerBusy", error.to_string()),
+            Error::Busy | Error::Refused(_) => Self::new(status, "ServerBusy", error.to_string()),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {
                 Self::new(status, "ServerBusy", "the store is not available, try again")
             }
             _ if status == StatusCode::INTERNAL_SERVER_ERROR => Self::new(status, "InternalError", "internal error"),
             other => Self::new(status, "InvalidOperation", other.to_string()),
-        }
+        };
+        Self { retry_after_secs, ..response }
     }
 }
 
 impl IntoResponse for BlobApiError {
     fn into_response(self) -> Response {
-        let Self { status, code, message } = self;
+        let Self { status, code, message, retry_after_secs } = self;
         let message = escape(message.as_str());
         let body = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>{code}</Code><Message>{message}</Message></Error>"
         );
-        (status, [(header::CONTENT_TYPE, "application/xml"), (ERROR_CODE, code)], body).into_response()
+        let mut response =
+            (status, [(header::CONTENT_TYPE, "application/xml"), (ERROR_CODE, code)], body).into_response();
+        if let Some(seconds) = retry_after_secs {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 

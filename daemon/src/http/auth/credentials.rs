@@ -3,12 +3,14 @@
 use std::net::IpAddr;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode, header, request::Parts};
 
 use crate::{
     http::{AppState, error::ApiError},
+    model::identity::Identity,
     serve::Peer,
     service::authentication::{Credentials, SignInOrigin},
+    shares::Holder,
 };
 
 /// Query parameter and header that name the account to act as.
@@ -72,24 +74,15 @@ pub(super) fn sudo(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
     in_query.filter(|name| !name.is_empty()).or_else(header).filter(|name| !name.is_empty())
 }
 
-/// Returns where a request comes from. Failed sign-ins are counted by IPv4 address, IPv6 /64 network, or local user.
-///
-/// Behind a trusted proxy, this is the address that the proxy reports.
-pub(super) fn origin(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -> SignInOrigin {
-    if let Some(Peer::Unix(Some(ids))) = peer {
-        let user = format!("uid {}", ids.uid);
-        return SignInOrigin { source: user.clone(), address: user };
-    }
-    let client = client_address(state, headers, peer);
-    let source = match client {
-        None => "unknown".to_owned(),
-        Some(IpAddr::V4(address)) => format!("ip {address}"),
-        Some(IpAddr::V6(address)) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("ip {a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
+/// Returns where a request comes from. Behind a trusted proxy, this is the address that the proxy reports.
+pub(super) fn origin(state: &AppState, parts: &Parts) -> SignInOrigin {
+    let source = super::holder(state, parts, &Identity::Anonymous);
+    let client = client_address(state, &parts.headers, parts.extensions.get::<Peer>());
+    let address = match source {
+        Holder::Socket(Some(_)) => source.label(),
+        _ => client.map(|address| address.to_string()).unwrap_or_default(),
     };
-    SignInOrigin { source, address: client.map(|address| address.to_string()).unwrap_or_default() }
+    SignInOrigin { source, address }
 }
 
 /// Returns the client's address: the peer's, or the address that the peer reports if it is a trusted proxy.

@@ -10,10 +10,7 @@ use axum::{
 use bytes::Bytes;
 use farrier_common::api;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use tokio::{
-    sync::{OwnedSemaphorePermit, watch},
-    time::Instant,
-};
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
     http::{
@@ -28,8 +25,10 @@ use crate::{
     service::{
         Error,
         access::Action,
+        access_watch::AccessWatch,
         events::{self, EventFilter, KINDS},
     },
+    shares::Share,
 };
 
 /// Default number of events per page.
@@ -38,8 +37,7 @@ const PAGE: usize = 100;
 const PAGE_MAX: usize = 1_000;
 /// Time without events after which a comment is sent, so that the client notices a broken connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Time after which a stream ends. The client connects again and continues; a caller that has lost its permission
-/// is refused then.
+/// Time after which a stream ends. The client connects again and continues.
 const STREAM_MAX: Duration = Duration::from_secs(600);
 /// Maximum number of characters of an unknown kind in an error message.
 const UNKNOWN_MAX_CHARS: usize = 50;
@@ -90,16 +88,16 @@ pub(in crate::http) async fn get(
         Some(after) => after,
         None => start(&state, &caller.identity, &filter, last.unwrap_or(0)).await?,
     };
-    let permit = state.event_streams().clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let share = state.work.event_streams.take(caller.holder).map_err(Error::from)?;
     let stream = EventStream {
         changes: state.events.listen(),
         after,
+        access: AccessWatch::new(&state, caller.identity, filter.repository.map(|id| (id, Action::Read))),
         state,
-        identity: caller.identity,
         filter,
         ends: Instant::now() + STREAM_MAX,
         started: false,
-        _permit: permit,
+        _share: share,
     };
     let chunks = futures_util::stream::unfold(stream, async |mut stream| {
         let chunk = stream.next().await?;
@@ -149,13 +147,13 @@ fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiErr
 /// The event stream of one client. It reads events from the store when the client can receive them, and buffers none.
 struct EventStream {
     state: AppState,
-    identity: Identity,
+    access: AccessWatch,
     filter: EventFilter,
     after: u64,
     changes: watch::Receiver<()>,
     ends: Instant,
     started: bool,
-    _permit: OwnedSemaphorePermit,
+    _share: Share,
 }
 
 impl EventStream {
@@ -171,9 +169,12 @@ impl EventStream {
             if Instant::now() >= self.ends || self.state.tasks.stop().is_cancelled() {
                 return None;
             }
+            if !self.access.holds().await {
+                return None;
+            }
             // Before the read, so that an event that is committed after the read wakes the stream.
             self.changes.mark_unchanged();
-            let page = events::page(&self.state, &self.identity, &self.filter, self.after, PAGE).await;
+            let page = events::page(&self.state, self.access.identity(), &self.filter, self.after, PAGE).await;
             let page =
                 page.inspect_err(|error| tracing::warn!(error = error as &dyn std::error::Error, "events")).ok()?;
             self.after = page.next;
@@ -187,6 +188,7 @@ impl EventStream {
             let stop = self.state.tasks.stop().clone();
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
+                () = self.access.wake() => {}
                 () = tokio::time::sleep_until(heartbeat) => return Some(Bytes::from_static(b": quiet\n\n")),
                 () = tokio::time::sleep_until(self.ends) => {}
                 () = stop.cancelled() => {}

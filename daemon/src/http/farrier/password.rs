@@ -30,6 +30,6 @@ pub(in crate::http) async fn change(
     SignInSource(source): SignInSource,
     JsonBody(input): JsonBody<api::ChangePassword>,
 ) -> Result<StatusCode, ApiError> {
-    accounts::change_password(&state, &caller.identity, input, &source).await?;
+    accounts::change_password(&state, &caller.identity, input, source).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -27,7 +27,6 @@ pub(in crate::http) async fn get(
     let waiting = watch::waiting(&state).await?;
     let minute = state.metrics.series.minute();
     let counts = |counts: Vec<u32>| counts.into_iter().map(i64::from).collect();
-    let max_uploads = state.config.artifacts.max_uploads;
     let micros = |micros: u64| i64::try_from(micros).unwrap_or(i64::MAX);
     Ok(ok(api::MetricsSeries {
         requests: counts(minute.requests),
@@ -35,7 +34,7 @@ pub(in crate::http) async fn get(
         failed: counts(minute.failed),
         p50_micros: micros(minute.p50_micros),
         p99_micros: micros(minute.p99_micros),
-        uploads: i64::try_from(max_uploads.saturating_sub(state.uploads.available_permits())).unwrap_or(i64::MAX),
+        uploads: i64::try_from(state.work.uploads.usage().running).unwrap_or(i64::MAX),
         waiting: i64::try_from(waiting.pending).unwrap_or(i64::MAX),
         oldest_due_secs: waiting.oldest_due_ms / 1_000,
     }))

@@ -16,6 +16,7 @@ use crate::{
         migrations,
         repositories::{self, FoundRepository},
     },
+    shares::Holder,
     store::{Snapshot, owners, owners::Owner, repositories as rows},
 };
 
@@ -24,6 +25,8 @@ use crate::{
 pub(super) struct Allowed {
     pub(super) identity: Identity,
     pub(super) found: FoundRepository,
+    /// The holder of the share of git transfers.
+    pub(super) holder: Holder,
 }
 
 /// Checks the caller's permission for `service`. A repository that the caller may not see gives the same error as a
@@ -59,7 +62,7 @@ pub(super) async fn allow(
     if service == Service::Receive {
         require_writable(&found)?;
     }
-    Ok(Allowed { identity, found })
+    Ok(Allowed { holder: auth::holder(state, parts, &identity), identity, found })
 }
 
 /// Returns the repository if the caller may see it.

@@ -5,7 +5,7 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::{
     git::GitError,
-    http::error::{ApiError, report, status_of},
+    http::error::{ApiError, report, retry_after_secs, status_of},
     service::Error,
 };
 
@@ -15,11 +15,12 @@ pub(super) struct GitFailure {
     status: StatusCode,
     text: String,
     location: Option<String>,
+    retry_after_secs: Option<u64>,
 }
 
 impl GitFailure {
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), location: None }
+        Self { status, text: text.into(), location: None, retry_after_secs: None }
     }
 
     /// Asks for credentials. Also sent for missing repositories, so that the response does not show which ones exist.
@@ -51,23 +52,24 @@ impl GitFailure {
 
 impl From<ApiError> for GitFailure {
     fn from(error: ApiError) -> Self {
-        Self::new(error.status(), error.message())
+        Self { retry_after_secs: error.retry_after_secs(), ..Self::new(error.status(), error.message()) }
     }
 }
 
 impl From<Error> for GitFailure {
     fn from(error: Error) -> Self {
         let status = status_of(&error);
-        if status.is_server_error() {
+        let retry_after_secs = retry_after_secs(&error);
+        if status.is_server_error() && !matches!(error, Error::Refused(_)) {
             report(&error);
             let text = if status == StatusCode::SERVICE_UNAVAILABLE {
                 "the server is busy, try again"
             } else {
                 "internal error"
             };
-            return Self::new(status, text);
+            return Self { retry_after_secs, ..Self::new(status, text) };
         }
-        Self::new(status, error.to_string())
+        Self { retry_after_secs, ..Self::new(status, error.to_string()) }
     }
 }
 
@@ -85,6 +87,9 @@ impl IntoResponse for GitFailure {
         super::uncached(headers);
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"farrier\""));
+        }
+        if let Some(seconds) = self.retry_after_secs {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if let Some(location) = self.location.and_then(|location| HeaderValue::from_str(&location).ok()) {
             headers.insert(header::LOCATION, location);

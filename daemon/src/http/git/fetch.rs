@@ -3,6 +3,7 @@
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
+use http::StatusCode;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 
 use super::{
@@ -16,8 +17,10 @@ use super::{
     stall_timer::StallTimer,
 };
 use crate::{
-    git::{GitCommand, GitProcess},
+    git::{GitCommand, GitError, GitProcess},
     http::AppState,
+    service::{access::Action, access_watch::AccessWatch},
+    shares::Holder,
 };
 
 /// Handles a fetch.
@@ -38,7 +41,7 @@ pub(super) async fn serve(
     }
     let call = state.git.call(id, ["upload-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
-    let body = stream(&state, call, input, EMPTY).await?;
+    let body = stream(&state, &allowed, call, input, EMPTY).await?;
     Ok(result(Service::Upload, body))
 }
 
@@ -46,48 +49,92 @@ pub(super) async fn serve(
 /// client disconnects.
 pub(super) async fn stream(
     state: &AppState,
+    allowed: &Allowed,
     call: GitCommand,
     input: RequestBody,
     prefix: Bytes,
 ) -> Result<Body, GitFailure> {
-    let process = call.stream().await?;
+    let process = call.stream(allowed.holder).await?;
     let (out, git_output) = output::channel();
-    let stall_timer = StallTimer::new(state.git.timeout());
-    state.tasks.short(run(process, input, out, stall_timer));
+    let access = AccessWatch::new(state, allowed.identity.clone(), Some((allowed.found.repository.id, Action::Read)));
+    let transfer = Transfer {
+        stall_timer: StallTimer::new(state.git.timeout()),
+        state: state.clone(),
+        holder: allowed.holder,
+        access,
+        out,
+    };
+    state.tasks.short(transfer.run(process, input));
     git_output.into_body(prefix).await
 }
 
-async fn run(mut process: GitProcess, mut input: RequestBody, out: OutputSender, stall_timer: StallTimer) {
-    let stdin = process.stdin();
-    let work = async {
-        let feeding = feed(&mut input, stdin, &stall_timer);
-        tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer, false))
-    };
-    let (fed, forwarded) = tokio::select! {
-        done = work => done,
-        () = out.closed() => return,
-        () = stall_timer.expired() => {
-            tracing::warn!(command = process.command(), "a fetch made no progress and was aborted");
-            let text = "the transfer made no progress for too long";
-            let _ = out.try_send(Err(GitFailure::new(http::StatusCode::REQUEST_TIMEOUT, text)));
-            return;
+/// The response of one fetch.
+struct Transfer {
+    state: AppState,
+    holder: Holder,
+    access: AccessWatch,
+    out: OutputSender,
+    stall_timer: StallTimer,
+}
+
+impl Transfer {
+    async fn run(mut self, process: GitProcess, input: RequestBody) {
+        let command = process.command().to_owned();
+        let Self { state, holder, access, out, stall_timer } = &mut self;
+        let failure = tokio::select! {
+            failure = transfer(state, *holder, process, input, out, stall_timer) => failure,
+            () = out.closed() => return,
+            () = stall_timer.expired() => {
+                tracing::warn!(command, "a fetch made no progress and was aborted");
+                let text = "the transfer made no progress for too long";
+                let _ = out.try_send(Err(GitFailure::new(StatusCode::REQUEST_TIMEOUT, text)));
+                return;
+            }
+            () = access.lost() => {
+                tracing::info!(command, "a fetch was aborted: its caller lost its access");
+                Some(GitFailure::forbidden("your access was revoked"))
+            }
+        };
+        if let Some(failure) = failure {
+            let _ = out.send(Err(failure)).await;
         }
-    };
-    if let Err(error) = fed {
-        let _ = out.send(Err(error.into())).await;
-        return;
     }
-    match process.wait().await {
-        Ok(ended) if ended.status == Some(0) => {}
+}
+
+/// Sends the request to git and git's output to the client. Returns the error that ends the response.
+async fn transfer(
+    state: &AppState,
+    holder: Holder,
+    mut process: GitProcess,
+    mut input: RequestBody,
+    out: &OutputSender,
+    stall_timer: &StallTimer,
+) -> Option<GitFailure> {
+    let stdin = process.stdin();
+    let feeding = feed(&mut input, stdin, stall_timer);
+    let (fed, forwarded) =
+        tokio::join!(feeding, output::forward_or_spool(state, holder, &mut process, out, stall_timer));
+    if let Err(error) = fed {
+        return Some(error.into());
+    }
+    let has_output = forwarded.as_ref().is_ok_and(|forwarded| forwarded.bytes > 0);
+    // The process has ended, so its share is free for others while a slow client reads the rest.
+    let failure = match process.wait().await {
+        Ok(ended) if ended.status == Some(0) => None,
         // Git has reported the error to the client, in its protocol.
-        Ok(ended) if ended.status.is_some() && forwarded.is_ok_and(|bytes| bytes > 0) => {
+        Ok(ended) if ended.status.is_some() && has_output => {
             tracing::debug!(status = ended.status, stderr = ended.stderr, "git {} refused", ended.command);
+            None
         }
         Ok(ended) => {
             tracing::warn!(stderr = ended.stderr, "git {} failed", ended.command);
-            let _ = out.send(Err(GitFailure::new(http::StatusCode::INTERNAL_SERVER_ERROR, "internal error"))).await;
+            Some(GitFailure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error"))
         }
-        Err(error) => drop(out.send(Err(error.into())).await),
+        Err(error) => Some(error.into()),
+    };
+    match forwarded {
+        Ok(forwarded) => output::send_rest(forwarded.rest, out, stall_timer).await.or(failure),
+        Err(error) => failure.or_else(|| Some(GitError::from_output(error).into())),
     }
 }
 

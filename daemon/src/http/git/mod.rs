@@ -11,6 +11,7 @@ mod output;
 mod push;
 mod refs;
 mod request_body;
+mod spool;
 mod stall_timer;
 
 use axum::{
@@ -145,7 +146,7 @@ async fn advertise(
     }
     let call = state.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);
     let call = call.args([state.git.directory(repository.id)]).env("GIT_PROTOCOL", protocol);
-    let body = fetch::stream(state, call, request_body::RequestBody::empty(), prefix.freeze()).await?;
+    let body = fetch::stream(state, allowed, call, request_body::RequestBody::empty(), prefix.freeze()).await?;
     Ok(response(&content_type, body))
 }
 

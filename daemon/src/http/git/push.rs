@@ -27,7 +27,12 @@ use crate::{
         report,
     },
     http::AppState,
-    service::pushes::{self, Push},
+    service::{
+        access::Action,
+        access_watch::AccessWatch,
+        pushes::{self, Push},
+    },
+    shares::Holder,
 };
 
 /// Pauses between attempts to record the result of a push while the store is not available.
@@ -48,7 +53,9 @@ pub(super) async fn serve(state: AppState, allowed: Allowed, mut input: RequestB
         return Ok(result(Service::Receive, report::refused(&commands, &refusals)));
     }
     let (out, git_output) = output::channel();
-    let request = PushRequest { repository: repository.id, actor: allowed.identity.user_id(), list, commands };
+    let access = AccessWatch::new(&state, allowed.identity.clone(), Some((repository.id, Action::Write)));
+    let (actor, holder) = (allowed.identity.user_id(), allowed.holder);
+    let request = PushRequest { repository: repository.id, actor, holder, access, list, commands };
     state.tasks.short(run(state.clone(), request, input, out));
     Ok(result(Service::Receive, git_output.into_body(EMPTY).await?))
 }
@@ -57,6 +64,8 @@ pub(super) async fn serve(state: AppState, allowed: Allowed, mut input: RequestB
 struct PushRequest {
     repository: u64,
     actor: u64,
+    holder: Holder,
+    access: AccessWatch,
     /// The bytes of the body that were read so far.
     list: Bytes,
     commands: Commands,
@@ -83,7 +92,7 @@ async fn start(state: &AppState, request: &PushRequest) -> Result<(GitProcess, P
     let limit = state.git.max_push_bytes().to_string();
     let call = state.git.call(id, ["receive-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
-    let starting = call.stream();
+    let starting = call.stream(request.holder);
     let (process, push) = tokio::join!(starting, pushes::begin(state, id, request.actor, &request.commands));
     let push = push?;
     match process {
@@ -115,13 +124,13 @@ async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out:
             return;
         }
     };
-    let PushRequest { repository, list, .. } = request;
+    let PushRequest { repository, mut access, list, .. } = request;
     let (state, push) = (&state, &push);
     let stall_timer = StallTimer::new(state.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = feed(state, repository, list, &mut input, stdin, &stall_timer);
-        tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer, true))
+        let feeding = feed(state, repository, &mut access, list, &mut input, stdin, &stall_timer);
+        tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer))
     };
     let done = tokio::select! {
         (fed, _) = work => Some(fed),
@@ -190,6 +199,7 @@ async fn record_later(state: &AppState, repository: u64, push: &Push, bytes: u64
 async fn feed(
     state: &AppState,
     repository: u64,
+    access: &mut AccessWatch,
     list: Bytes,
     input: &mut RequestBody,
     stdin: Option<ChildStdin>,
@@ -199,7 +209,11 @@ async fn feed(
     let mut held = list;
     let mut bytes = 0;
     loop {
-        let next = match input.next().await {
+        let next = tokio::select! {
+            next = input.next() => next,
+            () = access.lost() => Err(RequestBodyError::Revoked),
+        };
+        let next = match next {
             Ok(Some(next)) => next,
             Ok(None) => break,
             // Without the last chunk, git aborts the push and removes the received objects.
@@ -212,6 +226,9 @@ async fn feed(
         held = next;
     }
     let lock = state.git.lock(repository).await;
+    if !access.holds().await {
+        return FeedResult { lock: None, bytes, error: Some(RequestBodyError::Revoked) };
+    }
     stall_timer.restart();
     write(&mut stdin, &held).await;
     stall_timer.restart();

@@ -26,6 +26,9 @@ pub(super) enum RequestBodyError {
     /// The compressed data is not valid.
     #[error("the gzip encoding of the body is broken")]
     Gzip,
+    /// The caller lost its access while it sent the body.
+    #[error("your access was revoked")]
+    Revoked,
     /// The body is larger than the limit.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
@@ -35,6 +38,7 @@ impl From<RequestBodyError> for GitFailure {
     fn from(error: RequestBodyError) -> Self {
         let status = match error {
             RequestBodyError::Cut | RequestBodyError::Gzip => StatusCode::BAD_REQUEST,
+            RequestBodyError::Revoked => StatusCode::FORBIDDEN,
             RequestBodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         };
         Self::new(status, error.to_string())

@@ -13,9 +13,17 @@ const SHARED_ERRORS: &[(&str, &str, &str)] = &[
     ("412", "changed", "The object was changed after the client read the entity tag in `If-Match`."),
     ("413", "tooLarge", "The body is larger than `server.max_body_bytes`."),
     ("422", "invalid", "The body is not a JSON object, or a field is not valid; `field` names it."),
-    ("429", "throttled", "Too many failed sign-ins from this address; `Retry-After` says when to try again."),
+    (
+        "429",
+        "throttled",
+        "Too many failed sign-ins from this address, or too much work of one kind at the same time by this account or address; `Retry-After` says when to try again.",
+    ),
     ("500", "internal", "Internal error; the server log has the cause."),
-    ("503", "unavailable", "The store is not available or a limit is reached. Try again later."),
+    (
+        "503",
+        "unavailable",
+        "The store is not available, or a limit for all callers is reached. Try again later; limits send `Retry-After`.",
+    ),
 ];
 
 const SCHEMES: [&str; 3] = ["AuthorizationHeaderToken", "BearerToken", "BasicAuth"];

@@ -33,7 +33,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         RestorableArtifact RestorableRepository SetAside SetAsideItem
         RepositorySearch RepositorySettings Run Runs SettingAdvice Signature Status Step StoreStatus Tag Task
         TaskList TaskPhase Team
-        TokenRepository TokenUser Tree TreeEntry UiSettings User Verification
+        TokenRepository TokenUser Tree TreeEntry UiSettings User Verification WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

@@ -151,7 +151,7 @@ pub(in crate::http) async fn download(
 ) -> Result<Response, ApiError> {
     let (row, _, _) = one(&state, &caller, (&owner, &name, &id)).await?;
     let base = origin::base(&state, &headers, peer.as_deref());
-    let location = format!("{base}{}", artifacts::read_address(&state, &row)?);
+    let location = format!("{base}{}", artifacts::read_address(&state, &row, Some(&caller.identity))?);
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 

@@ -20,7 +20,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
     let password_hash = match input.password.clone().filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password("password", &password)?;
-            Some(sign_in::hash_password(context, password).await?)
+            Some(sign_in::hash_password(context, identity, password).await?)
         }
         None => None,
     };

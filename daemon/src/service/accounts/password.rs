@@ -7,6 +7,7 @@ use super::check_password;
 use crate::{
     model::identity::{Identity, Proof},
     service::{Context, Error, access, security_log, sign_in},
+    shares::Holder,
     store::{Tx, owners},
 };
 
@@ -18,7 +19,7 @@ pub async fn change_password(
     context: &Context,
     identity: &Identity,
     input: ChangePassword,
-    source: &str,
+    source: Holder,
 ) -> Result<(), Error> {
     let account = access::require_account(identity)?;
     access::require_whole_account(identity)?;
@@ -32,7 +33,7 @@ pub async fn change_password(
         Proof::Peer => account.user.password_hash.clone(),
         Proof::Password | Proof::Token(_) => verified(context, &account.user, &input, source).await?,
     };
-    let hash = &sign_in::hash_password(context, input.new_password).await?;
+    let hash = &sign_in::hash_password(context, identity, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());
     let (before, after) = context
         .store
@@ -53,7 +54,7 @@ pub async fn change_password(
 }
 
 /// Checks the old password and returns the stored hash that it was compared with.
-async fn verified(context: &Context, user: &User, input: &ChangePassword, source: &str) -> Result<String, Error> {
+async fn verified(context: &Context, user: &User, input: &ChangePassword, source: Holder) -> Result<String, Error> {
     if user.password_hash.is_empty() {
         let reason = format!(
             "the account has no password; an administrator sets the first one with PATCH /api/v1/admin/users/{}",

@@ -8,10 +8,16 @@ use super::{MISSING, block_refs, require_repository, rows, visible};
 use crate::{
     blob::{BlockReader, UploadKey},
     model::{
+        identity::Identity,
         mime,
-        signed_url::{Grant, Operation},
+        signed_url::{Grant, IssuedTo, Operation},
     },
-    service::{Context, Error, authentication::JobIdentity},
+    service::{
+        Context, Error,
+        access::Action,
+        access_watch::AccessWatch,
+        authentication::{self, JobIdentity},
+    },
     store::{Read, runs},
 };
 
@@ -30,6 +36,8 @@ pub struct Download {
     /// Its finalized content.
     pub content: Content,
     key: UploadKey,
+    /// The access of the account that received the URL.
+    pub access: Option<AccessWatch>,
 }
 
 /// Returns the artifact `name` as a job of the run sees it: the one of job `job_id` if that job has one, else the
@@ -57,27 +65,35 @@ pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifac
     Ok((row, run))
 }
 
-/// Returns path and query of a URL that reads a visible artifact.
-pub fn read_address(context: &Context, row: &Artifact) -> Result<String, Error> {
+/// Returns path and query of a URL that reads a visible artifact. It is valid only as long as the access of `caller`;
+/// `None`: a job.
+pub fn read_address(context: &Context, row: &Artifact, caller: Option<&Identity>) -> Result<String, Error> {
     let content = visible(row, context.now_ms()).ok_or(Error::NotFound { what: "the artifact (it has expired)" })?;
     Ok(address(
         context,
         Operation::Read,
         UploadKey { artifact: row.id, generation: content.generation },
         &content.mime_type,
+        caller.and_then(authentication::issued_to),
     ))
 }
 
 /// Returns path and query of a URL that uploads to `key`.
 pub fn upload_address(context: &Context, key: UploadKey, mime_type: &str) -> String {
-    address(context, Operation::Write, key, mime_type)
+    address(context, Operation::Write, key, mime_type, None)
 }
 
 /// Signs a URL. Clients extract a download if the path ends in `.zip`, regardless of its type.
-fn address(context: &Context, operation: Operation, key: UploadKey, mime_type: &str) -> String {
+fn address(
+    context: &Context,
+    operation: Operation,
+    key: UploadKey,
+    mime_type: &str,
+    issued_to: Option<IssuedTo>,
+) -> String {
     let life = i64::try_from(context.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
     let expires_secs = context.now_ms().div_euclid(1_000).saturating_add(life);
-    let grant = Grant { operation, artifact: key.artifact, generation: key.generation, expires_secs };
+    let grant = Grant { operation, artifact: key.artifact, generation: key.generation, expires_secs, issued_to };
     let file = if mime::is_zip(mime_type) { "archive.zip" } else { "artifact" };
     grant.path_and_query(&context.keys.signed_url, file)
 }
@@ -87,11 +103,23 @@ pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
     let snapshot = context.store.read().await?;
     let row = rows::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
     require_repository(&snapshot, &row).await?;
+    let access = match grant.issued_to {
+        Some(account) => Some(access(context, &snapshot, account, row.repository_id).await?),
+        None => None,
+    };
     drop(snapshot);
     let content = visible(&row, context.now_ms()).filter(|content| content.generation == grant.generation);
     let content = content.ok_or(MISSING)?.clone();
     let key = UploadKey { artifact: row.id, generation: content.generation };
-    Ok(Download { name: row.name, content, key })
+    Ok(Download { name: row.name, content, key, access })
+}
+
+/// Returns the access of the account that received a URL, or an error if it lost its access.
+async fn access(context: &Context, read: &impl Read, account: IssuedTo, repository: u64) -> Result<AccessWatch, Error> {
+    let revoked = || Error::Forbidden { reason: "the account that received this address has lost its access".into() };
+    let identity = authentication::of_url(read, account, context.now_ms()).await?.ok_or_else(revoked)?;
+    let repository = Some((repository, Action::Read));
+    AccessWatch::checked(context, read, identity, repository).await?.ok_or_else(revoked)
 }
 
 impl Download {

@@ -10,7 +10,11 @@ use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows};
 use crate::{
     blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
     model::secret,
-    service::{Context, Error},
+    service::{
+        Context, Error,
+        disk_space::{DiskSpace, SpaceClaim},
+    },
+    shares::Holder,
     store::{Tx, ids::IdKind},
 };
 
@@ -39,6 +43,8 @@ pub struct BlockInput<S> {
     pub length: u64,
     /// Expected checksums.
     pub checks: ExpectedChecksums,
+    /// The client, for the shares of uploads.
+    pub holder: Holder,
     /// The bytes. An error means that the client disconnected or stalled.
     pub body: S,
 }
@@ -77,17 +83,17 @@ where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    let _slot = context.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let _share = context.work.uploads.take(input.holder)?;
     let _receiver = Receiving::begin(context, key);
     let snapshot = context.store.read().await?;
     let row = rows::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
     require_repository(&snapshot, &row).await?;
     drop(snapshot);
     check_open(&row, key)?;
-    check_space(context, input.length).await?;
+    let space = claim_space(context, input.length).await?;
 
     let file = context.store.next_id(IdKind::BlockFile).await?;
-    let written = write(context, key, file, block_id, input).await?;
+    let written = write(context, key, file, block_id, input, space).await?;
     let block = Block { file, size: written.size };
     let replaced = record(context, key, block_id, block).await;
     match replaced {
@@ -120,17 +126,12 @@ fn check_open(row: &Artifact, key: UploadKey) -> Result<(), Error> {
     }
 }
 
-async fn check_space(context: &Context, length: u64) -> Result<(), Error> {
-    let limits = &context.config.artifacts;
-    if length > limits.max_bytes {
-        return Err(Error::TooLarge { limit: limits.max_bytes });
+async fn claim_space(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
+    let limit = context.config.artifacts.max_bytes;
+    if length > limit {
+        return Err(Error::TooLarge { limit });
     }
-    let space =
-        context.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
-    if space.free_bytes < limits.reserve_bytes.saturating_add(length) {
-        return Err(Error::NoSpace);
-    }
-    Ok(())
+    DiskSpace::claim(context, length).await
 }
 
 async fn write<S, E>(
@@ -139,23 +140,26 @@ async fn write<S, E>(
     file: u64,
     block_id: &str,
     input: BlockInput<S>,
+    mut space: SpaceClaim,
 ) -> Result<WrittenBlock, Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    let BlockInput { length, checks, body } = input;
+    let BlockInput { length, checks, body, .. } = input;
     let requested = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
     let mut writer = context.blobs.create(key, file, requested, context.digests.claim(key, block_id));
     let mut body = pin!(body);
     let mut received = 0_u64;
     while let Some(bytes) = body.next().await {
         let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
-        received += bytes.len() as u64;
+        let chunk = bytes.len() as u64;
+        received += chunk;
         if received > length {
             return Err(Error::Body { reason: "the body is longer than announced in its header".into() });
         }
         writer.write(bytes).await.map_err(failed_write)?;
+        space.written(chunk);
     }
     if received != length {
         return Err(Error::Body { reason: "the body is shorter than announced in its header".into() });

@@ -1,7 +1,5 @@
 //! Archives of commits, and bundles of whole repositories.
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use super::Browse;
 use crate::{
     git::{
@@ -9,9 +7,10 @@ use crate::{
         read::{archive::ArchiveFormat, commit::CommitObject},
     },
     service::{Context, Error},
+    shares::Share,
 };
 
-/// How long an archive waits for a free slot.
+/// How long an archive waits for a share.
 const QUEUE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// An archive to write.
@@ -42,11 +41,11 @@ pub async fn of(browse: &Browse, revision: &str, format: ArchiveFormat) -> Resul
 }
 
 impl Archive {
-    /// Starts to write the archive. The permit limits the number of concurrent archives.
-    pub async fn start(&self, context: &Context, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-        let permit = permit(context).await?;
+    /// Starts to write the archive. The share is held while it is written.
+    pub async fn start(&self, context: &Context, browse: &Browse) -> Result<(GitProcess, Share), Error> {
+        let share = share(context, browse).await?;
         let process = browse.git.archive(&self.commit.id, self.format, &browse.found.repository.name).await?;
-        Ok((process, permit))
+        Ok((process, share))
     }
 }
 
@@ -56,13 +55,12 @@ pub async fn require_refs(browse: &Browse) -> Result<(), Error> {
 }
 
 /// Starts to write all branches and tags as one bundle.
-pub async fn start_bundle(context: &Context, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-    let permit = permit(context).await?;
-    Ok((browse.git.bundle().await?, permit))
+pub async fn start_bundle(context: &Context, browse: &Browse) -> Result<(GitProcess, Share), Error> {
+    let share = share(context, browse).await?;
+    Ok((browse.git.bundle().await?, share))
 }
 
-/// Waits for one of the `git.max_archives` slots.
-async fn permit(context: &Context) -> Result<OwnedSemaphorePermit, Error> {
-    let permit = tokio::time::timeout(QUEUE, context.archives.clone().acquire_owned()).await;
-    permit.ok().and_then(Result::ok).ok_or(Error::Busy)
+/// Waits for a share of `git.max_archives`.
+async fn share(context: &Context, browse: &Browse) -> Result<Share, Error> {
+    Ok(context.work.archives.wait(browse.holder, QUEUE).await?)
 }

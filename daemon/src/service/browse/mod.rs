@@ -16,6 +16,7 @@ use farrier_proto::store::User;
 use super::{Context, Error, migrations, repositories::FoundRepository};
 use crate::{
     git::read::{RepositoryReader, commit::CommitObject, rev},
+    shares::Holder,
     store::{Read, owners},
 };
 
@@ -26,15 +27,18 @@ pub struct Browse {
     pub found: FoundRepository,
     /// Runs git.
     pub git: RepositoryReader,
+    /// The caller, for the shares of archives.
+    pub holder: Holder,
 }
 
 /// The items of a page, and the total number of items.
 pub type PageWithTotal<T> = (Vec<T>, u64);
 
 impl Browse {
-    /// Creates a reader for `found`. A repository that is being migrated is read as empty.
-    pub fn new(context: &Context, found: FoundRepository) -> Self {
-        Self { git: context.git.reader(migrations::readable(&found.repository)), found }
+    /// Creates a reader of `found` for `holder`. A repository that is being migrated is read as empty.
+    pub fn new(context: &Context, found: FoundRepository, holder: Holder) -> Self {
+        let git = context.git.reader(migrations::readable(&found.repository)).for_holder(holder);
+        Self { found, git, holder }
     }
 
     /// Returns the id of the commit that `revision` resolves to. Empty: the tip of the default branch.

@@ -17,6 +17,7 @@ use crate::{
         hooks::{self, FoundHook, HookOwner},
         repositories,
     },
+    shares::Holder,
     show,
     store::{Read, Tx, deliveries, ids::IdKind, owners, repositories as rows},
 };
@@ -50,7 +51,7 @@ pub async fn test(
     drop(snapshot);
     let access_level = access::AccessLevel::Owner;
     let found_repository = repositories::FoundRepository { repository: repository.clone(), owner, access_level };
-    let browse = Browse::new(context, found_repository);
+    let browse = Browse::new(context, found_repository, Holder::caller(identity, None));
     if browse.git.is_empty().await? {
         return Err(EMPTY);
     }

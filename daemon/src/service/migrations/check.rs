@@ -9,6 +9,7 @@ use super::{
 use crate::{
     model::identity::Identity,
     service::{Context, Error},
+    shares::Holder,
     show,
 };
 
@@ -19,7 +20,7 @@ pub async fn check(
     input: &MigrateRepository,
 ) -> Result<CheckedMigration, Error> {
     let MigrationPlan { source, signed_in, .. } = plan(context, identity, input).await?;
-    let _slot = context.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
+    let _share = context.work.imports.take(Holder::caller(identity, None))?;
     let summary = tokio::select! {
         () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
         summary = context.git.source_summary(&source) => summary.map_err(MigrationError::Git),

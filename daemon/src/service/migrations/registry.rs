@@ -7,7 +7,6 @@ use std::{
 };
 
 use farrier_proto::store::Repository;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
@@ -19,11 +18,9 @@ const KEEP_ENDED: Duration = Duration::from_hours(1);
 const ENDED_MAX: usize = 200;
 
 /// The migrations of this daemon. Their progress is only in memory, since a restart ends all of them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Migrations {
     tasks: Mutex<TaskLists>,
-    /// Limits how many migrations fetch at the same time. The others wait.
-    pub(super) slots: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -64,11 +61,6 @@ pub enum MigrationResult {
 }
 
 impl Migrations {
-    /// Creates an empty registry. At most `max_running` migrations fetch at the same time.
-    pub fn new(max_running: usize) -> Self {
-        Self { tasks: Mutex::default(), slots: Semaphore::new(max_running) }
-    }
-
     /// Returns the progress of a repository's migration. `None`: it is not running.
     pub fn progress(&self, repository: u64) -> Option<Progress> {
         let running = self.tasks().running.get(&repository).cloned()?;
@@ -195,7 +187,7 @@ mod tests {
 
     #[test]
     fn ended_migrations_are_kept_for_an_hour_up_to_a_limit() {
-        let all = Migrations::new(1);
+        let all = Migrations::default();
         let ids = |now| all.all(now).iter().map(|task| task.row.id).collect::<Vec<_>>();
         begin(&all, 1);
         begin(&all, 2);

@@ -11,6 +11,7 @@ use crate::{
     git::{GitError, ImportSource, Imported, Staged},
     model::identity::Identity,
     service::{Context, Error, commit_outcome::run_until_known, events::Actor, pushes, repositories::FoundRepository},
+    shares::Holder,
     store::{Tx, repositories},
 };
 
@@ -67,7 +68,7 @@ impl MigrationRun {
     async fn import(&self) -> Result<FoundRepository, MigrationError> {
         let (context, limits) = (&self.context, &self.context.config.migration);
         self.running.enter("waiting", context.now_ms());
-        let staged = context.git.stage(self.found.repository.id);
+        let staged = context.git.stage(self.found.repository.id, self.holder());
         let fetched = tokio::select! {
             () = self.running.cancel.cancelled() => Err(MigrationError::Cancelled),
             () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
@@ -87,8 +88,12 @@ impl MigrationRun {
         }
     }
 
+    fn holder(&self) -> Holder {
+        Holder::caller(&self.identity, None)
+    }
+
     async fn fetch(&self, staged: &Staged) -> Result<Fetched, GitError> {
-        let _slot = self.context.migrations.slots.acquire().await.map_err(|_| GitError::Busy)?;
+        let _share = self.context.work.imports.wait(self.holder(), self.context.config.migration.timeout).await?;
         self.running.enter("connecting", self.context.now_ms());
         let advertised = staged.advertised(&self.source).await?;
         let head = advertised.head.unwrap_or_else(|| self.found.repository.default_branch.clone());

@@ -1,11 +1,13 @@
 //! Authentication of callers, and refusals.
 
+use std::net::Ipv4Addr;
+
 use farrierd::clock::Clock;
 use http::Method;
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic};
-use crate::support::send;
+use crate::support::{send, send_from};
 
 #[tokio::test]
 async fn every_form_of_a_token_is_accepted_and_a_wrong_token_is_refused_on_every_route() {
@@ -102,7 +104,7 @@ async fn a_closed_account_gets_403_on_every_route_and_the_operator_is_not_affect
 }
 
 #[tokio::test]
-async fn repeated_wrong_passwords_block_the_account_but_not_its_tokens() {
+async fn repeated_wrong_passwords_block_the_account_at_this_address_but_not_its_tokens() {
     let world = World::with_clock(Clock::manual(1_767_323_045_000)).await;
     world.user("octo").await;
     world.user("other").await;
@@ -116,6 +118,62 @@ async fn repeated_wrong_passwords_block_the_account_but_not_its_tokens() {
     assert_eq!(world.get(&basic("other", PASSWORD), "/user").await.0, 200);
     world.farrier.clock.advance_ms(30_000);
     assert_eq!(world.get(&basic("octo", PASSWORD), "/user").await.0, 200);
+}
+
+/// Requests the own account from another loopback address. Returns the status.
+async fn user_from(world: &World, number: u8, headers: &[(&str, &str)]) -> u16 {
+    let from = Ipv4Addr::new(127, 0, 2, number);
+    send_from(from, &world.farrier.tcp(), Method::GET, "/api/v1/user", headers, "").await.status
+}
+
+#[tokio::test]
+async fn wrong_passwords_of_a_stranger_do_not_block_the_owner_at_another_address() {
+    let world = World::with_clock(Clock::manual(1_767_323_045_000)).await;
+    world.user("octo").await;
+    let (right, wrong) = (basic("octo", PASSWORD), basic("octo", "wrong one"));
+    for _ in 0..10 {
+        assert_eq!(user_from(&world, 1, &[("authorization", &wrong)]).await, 401);
+    }
+    assert_eq!(user_from(&world, 1, &[("authorization", &right)]).await, 429);
+    assert_eq!(user_from(&world, 2, &[("authorization", &right)]).await, 200);
+}
+
+#[tokio::test]
+async fn a_forwarded_address_is_used_only_from_a_trusted_proxy() {
+    for trusted in [false, true] {
+        let world = World::with(|config| {
+            if trusted {
+                config.server.trusted_proxies = vec!["127.0.0.0/8".parse().expect("a network")];
+            }
+        })
+        .await;
+        world.user("octo").await;
+        let mut statuses = Vec::new();
+        for number in 0..11 {
+            let (wrong, forwarded) = (basic("octo", "wrong one"), format!("203.0.113.{number}"));
+            let headers = [("authorization", wrong.as_str()), ("x-forwarded-for", forwarded.as_str())];
+            statuses.push(user_from(&world, 1, &headers).await);
+        }
+        assert_eq!(statuses[..10], [401; 10]);
+        assert_eq!(statuses[10], if trusted { 401 } else { 429 });
+    }
+}
+
+#[tokio::test]
+async fn setting_the_clock_neither_extends_nor_ends_a_limit() {
+    const DAYS_91_MS: i64 = 91 * 86_400_000;
+    let world = World::with_clock(Clock::manual(1_767_323_045_000)).await;
+    world.user("octo").await;
+    let status = async |password: &str| world.get(&basic("octo", password), "/user").await.0;
+    for _ in 0..10 {
+        assert_eq!(status("wrong one").await, 401);
+    }
+    for jump_ms in [DAYS_91_MS, -2 * DAYS_91_MS, DAYS_91_MS] {
+        world.farrier.clock.jump_ms(jump_ms);
+        assert_eq!(status(PASSWORD).await, 429);
+    }
+    world.farrier.clock.advance_ms(30_000);
+    assert_eq!(status(PASSWORD).await, 200);
 }
 
 /// The order of the checks decides what a caller can learn from the status.

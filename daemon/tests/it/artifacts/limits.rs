@@ -82,34 +82,25 @@ impl Drop for SmallDisk {
 async fn a_disk_that_fills_up_during_an_upload_loses_no_acknowledged_data() {
     let mut disk = None;
     let farrier = TestDaemon::with(|config| disk = SmallDisk::mount(&config.data_dir.join("artifacts"))).await;
-    if disk.is_none() {
+    let Some(disk) = disk else {
         println!("skipped: a small file system cannot be mounted here");
         return;
-    }
+    };
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
     farrier.upload(&job, "before", b"acknowledged").await;
     let address = farrier.create(&job, "x").await;
     let content = noise(3 << 20, 2);
-    // Each block fits on its own; both together do not.
-    let path = |id: &str| format!("{address}&comp=block&blockid={id}");
-    let mut partial = Vec::new();
-    for id in ["a", "b"] {
-        let started = PartialRequest::put(&farrier.tcp(), &path(id), content.len(), &content[..1 << 20]).await;
-        partial.push(started);
-    }
-    eventually("both blocks are being written", async || super::bytes_on_disk(&farrier) > 1 << 20).await;
-    let rest = &content[1 << 20..];
-    let answers = join_all(partial.into_iter().map(async |mut partial| {
-        partial.write(rest).await;
-        partial.answer().await
-    }));
-    let answers = answers.await;
-    let refused: Vec<&String> = answers.iter().filter(|(status, _)| *status != 201).map(|(_, text)| text).collect();
-    assert!(!refused.is_empty());
-    for text in refused {
-        assert!(text.starts_with("HTTP/1.1 507 ") && text.contains("<Code>InsufficientStorage</Code>"), "{text}");
-    }
+    let path = format!("{address}&comp=block&blockid=a");
+    let mut partial = PartialRequest::put(&farrier.tcp(), &path, content.len(), &content[..2 << 20]).await;
+    eventually("the block is being written", async || super::bytes_on_disk(&farrier) > 1 << 20).await;
+    // Another program uses the rest of the disk.
+    let filler = disk.0.join("filler");
+    let _ = std::fs::write(&filler, vec![b'x'; 4 << 20]);
+    partial.write(&content[2 << 20..]).await;
+    let (status, text) = partial.answer().await;
+    assert!(status == 507 && text.contains("<Code>InsufficientStorage</Code>"), "{text}");
+    std::fs::remove_file(&filler).expect("the filler");
     assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 200);
     assert_eq!(read(&farrier, &job, "before").await, "acknowledged");
     // Creating the upload again drops the old one and frees its space.
@@ -119,6 +110,56 @@ async fn a_disk_that_fills_up_during_an_upload_loses_no_acknowledged_data() {
     })
     .await;
     drop(farrier);
+}
+
+#[tokio::test]
+async fn concurrent_uploads_leave_the_reserve_free() {
+    let mut disk = None;
+    let farrier = TestDaemon::with(|config| {
+        disk = SmallDisk::mount(&config.data_dir.join("artifacts"));
+        config.artifacts.reserve_bytes = 1 << 20;
+    })
+    .await;
+    if disk.is_none() {
+        println!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let address = farrier.create(&job, "x").await;
+    // The disk has 4 MiB, of which 1 MiB must stay free: two blocks of 1.2 MiB fit.
+    let content = noise(1_200 << 10, 2);
+    let mut running = Vec::new();
+    let mut refused = 0;
+    for id in ["a", "b", "c", "d", "e", "f"] {
+        let path = format!("{address}&comp=block&blockid={id}");
+        let mut partial = PartialRequest::put(&farrier.tcp(), &path, content.len(), b"").await;
+        let receiving = running.len();
+        partial.write(&content[..1]).await;
+        eventually("the block is received or refused", async || uploads(&farrier).await > receiving || receiving == 2)
+            .await;
+        if receiving < 2 {
+            running.push(partial);
+        } else {
+            partial.write(&content[1..]).await;
+            assert_eq!(partial.answer().await.0, 507);
+            refused += 1;
+        }
+    }
+    assert_eq!((running.len(), refused), (2, 4));
+    for mut partial in running {
+        partial.write(&content[1..]).await;
+        assert_eq!(partial.answer().await.0, 201);
+    }
+    drop(farrier);
+}
+
+/// The number of blocks that the daemon is receiving.
+async fn uploads(farrier: &TestDaemon) -> usize {
+    let status = send(&farrier.unix(), Method::GET, "/api/farrier/v1/status", &[], "").await.json();
+    let limits = status["limits"].as_array().expect("a list").clone();
+    let upload = limits.iter().find(|limit| limit["kind"] == "upload").expect("a limit");
+    usize::try_from(upload["running"].as_u64().expect("a number")).expect("a small number")
 }
 
 #[tokio::test]

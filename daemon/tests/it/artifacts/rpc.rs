@@ -32,6 +32,16 @@ async fn committed(farrier: &TestDaemon, job: &Job, name: &str, content: &'stati
 }
 
 #[tokio::test]
+async fn a_running_job_keeps_its_access_when_the_clock_is_set_back_by_an_hour() {
+    let farrier = TestDaemon::with_clock(Clock::manual(1_767_323_045_000), |_| {}).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    farrier.clock.jump_ms(-3_600_000);
+    farrier.upload(&job, "x", b"content").await;
+    assert_eq!(read(&farrier, &job, "x").await, "content");
+}
+
+#[tokio::test]
 async fn json_field_names_and_number_formats_are_accepted_in_every_form() {
     let (farrier, job) = daemon_with_job().await;
     let (run, id) = (job.run_id, job.job_id);

@@ -136,19 +136,19 @@ async fn urls_use_the_host_of_the_request_unless_configured() {
     let named = |config: &mut farrierd::config::Config| {
         config.server.hosts = vec!["*.internal".into(), "b.example".into()];
     };
-    let distrust = |config: &mut farrierd::config::Config| {
+    let trust = |config: &mut farrierd::config::Config| {
         named(config);
-        config.server.trusted_proxies.clear();
+        config.server.trusted_proxies = vec!["127.0.0.0/8".parse().expect("a network")];
     };
     let base = |config: &mut farrierd::config::Config| {
         named(config);
         config.artifacts.base_url = Some("https://fixed.example/".parse().expect("an address"));
     };
     assert_eq!(signed(&TestDaemon::with(named).await, &[host]).await, "http://a.internal:9000");
-    assert_eq!(signed(&TestDaemon::with(named).await, &[host, https]).await, "https://a.internal:9000");
+    assert_eq!(signed(&TestDaemon::with(trust).await, &[host, https]).await, "https://a.internal:9000");
     let forwarded = [host, https, ("x-forwarded-host", "b.example")];
-    assert_eq!(signed(&TestDaemon::with(named).await, &forwarded).await, "https://b.example");
-    assert_eq!(signed(&TestDaemon::with(distrust).await, &forwarded).await, "http://a.internal:9000");
+    assert_eq!(signed(&TestDaemon::with(trust).await, &forwarded).await, "https://b.example");
+    assert_eq!(signed(&TestDaemon::with(named).await, &forwarded).await, "http://a.internal:9000");
     assert_eq!(signed(&TestDaemon::with(base).await, &forwarded).await, "https://fixed.example");
 }
 

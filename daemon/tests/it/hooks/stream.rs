@@ -192,7 +192,15 @@ async fn the_number_of_streams_is_limited_and_a_stop_ends_them() {
     let mut world = World::new().await;
     let token = world.farrier.token("admin", &["all"]).await;
     let mut streams = Vec::new();
-    for _ in 0..64 {
+    // An account has a share of 16, and 8 of the 64 are reserved for administrators.
+    for (name, count) in [("a", 16), ("b", 16), ("c", 16), ("d", 8)] {
+        world.user(name).await;
+        let token = world.token(name, &["read:repository"]).await;
+        for _ in 0..count {
+            streams.push(Follower::begin(&world.farrier, &token, "", "").await);
+        }
+    }
+    for _ in 0..8 {
         streams.push(Follower::begin(&world.farrier, &token, "", "").await);
     }
     let headers = [("authorization", &*format!("token {token}"))];

@@ -11,6 +11,8 @@ mod hidden;
 mod many_connections;
 mod paths;
 mod repositories;
+mod revocation;
+mod shares;
 
 use http::Method;
 

@@ -19,7 +19,7 @@ async fn line(program: &Binary, text: &str) -> String {
 
 #[tokio::test]
 async fn each_request_is_logged_once_with_account_path_and_size() {
-    let mut program = Binary::new("");
+    let mut program = Binary::new("[server]\ntrusted_proxies = [\"127.0.0.0/8\"]\n");
     program.start().await;
     let path = "/api/v1/repos/search";
     let answer = send(&program.tcp(), Method::GET, &format!("{path}?token=&q=planted-in-the-query"), &[], "").await;
@@ -42,7 +42,7 @@ async fn each_request_is_logged_once_with_account_path_and_size() {
     let uid = rustix::process::getuid().as_raw();
     assert!(logged.contains(&format!("account=\"admin\" uid={uid} status=200")), "{logged}");
 
-    // A proxy on this machine is trusted to forward the client's address.
+    // The address that a trusted proxy forwards.
     let forwarded = [("x-forwarded-for", "203.0.113.9")];
     send(&program.tcp(), Method::HEAD, "/api/v1/nothing", &forwarded, "").await;
     let logged = line(&program, "/api/v1/nothing").await;

@@ -65,6 +65,7 @@ async fn behind_nginx() -> Option<(TestDaemon, Nginx)> {
     let address = free_address().to_string();
     let farrier = TestDaemon::with(|config| {
         config.server.root_url = Some(format!("http://{address}/").parse().expect("an address"));
+        config.server.trusted_proxies = vec!["127.0.0.0/8".parse().expect("a network")];
     })
     .await;
     let behind = farrier.url.trim_start_matches("http://").to_owned();

@@ -1,6 +1,6 @@
 //! A minimal HTTP client: one connection per request, and few added headers.
 
-use std::path::PathBuf;
+use std::{net::Ipv4Addr, path::PathBuf};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, header};
@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{TcpStream, UnixStream},
+    net::{TcpSocket, TcpStream, UnixStream},
 };
 
 /// Address of a server.
@@ -59,6 +59,22 @@ pub async fn send(
     body: impl Into<Bytes>,
 ) -> Answer {
     try_send(server, method, path, headers, body).await.expect("an answer")
+}
+
+/// Like [`send`] over TCP, from the loopback address `from`.
+pub async fn send_from(
+    from: Ipv4Addr,
+    server: &ServerAddress,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Answer {
+    let ServerAddress::Tcp(address) = server else { panic!("over TCP only") };
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind((from, 0).into()).expect("a loopback address");
+    let stream = socket.connect(address.parse().expect("an address")).await.expect("the daemon listens");
+    on(stream, address, method, path, headers, body.into()).await.expect("an answer")
 }
 
 /// Like [`send`], for a daemon that may die during the request.

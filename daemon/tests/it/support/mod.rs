@@ -26,7 +26,7 @@ pub use self::{
     binary::{Binary, stored},
     daemon::TestDaemon,
     gitdir::{GitDir, Import, run},
-    http::{Answer, ConnectionLost, PartialRequest, ServerAddress, send, try_send},
+    http::{Answer, ConnectionLost, PartialRequest, ServerAddress, send, send_from, try_send},
     jobs::Job,
     loopback::free_address,
     proxy::Proxy,

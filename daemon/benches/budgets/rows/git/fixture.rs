@@ -11,7 +11,7 @@ use tokio::{io::AsyncWriteExt as _, process::Command};
 use crate::Result;
 
 /// The only branch.
-pub(super) const BRANCH: &str = "refs/heads/main";
+pub(in crate::rows) const BRANCH: &str = "refs/heads/main";
 /// Number of files in the tree.
 const FILES: usize = 2_000;
 /// Size of a file before compression, bytes. The content is random, so it does not compress.
@@ -19,7 +19,7 @@ const FILE_BYTES: usize = 5 << 10;
 
 /// Creates a bare repository of `commits` commits in one pack. Each commit rewrites two files. With 5,000
 /// commits it has about 50 MB.
-pub(super) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
+pub(in crate::rows) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
     let bare = dir.join("bare.git");
     let place = bare.to_str().ok_or("the directory is not UTF-8")?;
     git(&["init", "--quiet", "--bare", "--initial-branch=main", place]).await?;

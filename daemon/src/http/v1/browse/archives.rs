@@ -126,8 +126,8 @@ async fn respond(
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }
-    let (process, permit) = archive.start(&context.state, &context.browse).await?;
-    let pipe = Pipe::new(process, context.state.git.timeout()).holding(permit);
+    let (process, share) = archive.start(&context.state, &context.browse).await?;
+    let pipe = Pipe::new(process, context.state.git.timeout()).holding(share);
     let body = match archive.format {
         ArchiveFormat::Zip => pipe.body(),
         ArchiveFormat::TarGz => pipe.gzip(),

@@ -45,7 +45,7 @@ pub(in crate::http) async fn get(
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }
-    let (process, permit) = archives::start_bundle(&context.state, &context.browse).await?;
-    let body = Pipe::new(process, context.state.git.timeout()).holding(permit).body();
+    let (process, share) = archives::start_bundle(&context.state, &context.browse).await?;
+    let body = Pipe::new(process, context.state.git.timeout()).holding(share).body();
     Ok((headers, body).into_response())
 }

@@ -9,9 +9,9 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use flate2::{Compression, GzBuilder, write::GzEncoder};
 use futures_util::stream::unfold;
-use tokio::{io::AsyncReadExt as _, sync::OwnedSemaphorePermit};
+use tokio::io::AsyncReadExt as _;
 
-use crate::{git::GitProcess, tasks};
+use crate::{git::GitProcess, shares::Share, tasks};
 
 /// Largest chunk, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -31,19 +31,19 @@ pub(super) struct Pipe {
     remaining: u64,
     /// Time without output after which the process is killed.
     idle_timeout: Duration,
-    permit: Option<OwnedSemaphorePermit>,
+    share: Option<Share>,
 }
 
 impl Pipe {
     /// Creates a pipe for the complete output of `process`.
     pub(super) fn new(process: GitProcess, idle_timeout: Duration) -> Self {
         let buffered = Bytes::new();
-        Self { process: Some(process), buffered, skip: 0, remaining: u64::MAX, idle_timeout, permit: None }
+        Self { process: Some(process), buffered, skip: 0, remaining: u64::MAX, idle_timeout, share: None }
     }
 
-    /// Holds `permit` until the process has ended.
-    pub(super) fn holding(self, permit: OwnedSemaphorePermit) -> Self {
-        Self { permit: Some(permit), ..self }
+    /// Holds `share` until the process has ended.
+    pub(super) fn holding(self, share: Share) -> Self {
+        Self { share: Some(share), ..self }
     }
 
     /// Sends `bytes` first.
@@ -79,7 +79,7 @@ impl Pipe {
             && let Some(process) = self.process.take()
         {
             let ended = process.wait().await.map_err(io::Error::other)?;
-            self.permit = None;
+            self.share = None;
             if ended.status != Some(0) {
                 return Err(io::Error::other(format!(
                     "git {} ended with {:?}: {}",
@@ -107,7 +107,7 @@ impl Pipe {
             }
         }
         self.process = None;
-        self.permit = None;
+        self.share = None;
         Ok(Bytes::new())
     }
 

@@ -1,5 +1,7 @@
 //! The daemon at a glance: what is wrong, what happens, who may see it.
 
+use farrier_common::api::WorkLimit;
+
 use super::prelude::*;
 use crate::ui::net::ProblemKind;
 
@@ -34,6 +36,25 @@ fn the_dashboard_shows_the_rest_if_metrics_are_forbidden() {
     story.pass(Duration::from_secs(2));
     story.answer(|ask| *ask == Ask::Series, Ok(series()));
     assert!(!story.text().contains("not checked"), "{}", story.text());
+}
+
+#[test]
+fn the_dashboard_shows_limits_that_callers_exceed() {
+    let limit = |kind: &str, waiting, refused| WorkLimit {
+        kind: kind.into(),
+        running: 24,
+        max: 24,
+        waiting,
+        refused,
+        ..WorkLimit::default()
+    };
+    let Answer::Status(mut answer) = status() else { panic!("a status") };
+    answer.0.limits = vec![limit("git", 2, 17), limit("upload", 0, 0)];
+    let mut story = Story::settled(120, 40);
+    story.keys("1");
+    story.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(answer)));
+    let text = story.text();
+    assert!(text.contains("24/24 git   2 waiting   17 refused") && !text.contains("24/24 upload"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! The kinds of work that clients can start, with their limits from the configuration.
+
+use crate::{
+    config::Config,
+    shares::{ShareLimits, Shares, Usage, WorkKind},
+};
+
+const GIT_SPOOL: WorkKind = WorkKind { label: "git_spool", plural: "buffered fetches", retry_after_secs: 10 };
+const UPLOADS: WorkKind = WorkKind { label: "upload", plural: "uploads", retry_after_secs: 5 };
+const ARCHIVES: WorkKind = WorkKind { label: "archive", plural: "archives", retry_after_secs: 15 };
+const IMPORTS: WorkKind = WorkKind { label: "import", plural: "imports", retry_after_secs: 60 };
+const EVENT_STREAMS: WorkKind = WorkKind { label: "event_stream", plural: "event streams", retry_after_secs: 30 };
+const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "password checks", retry_after_secs: 5 };
+
+/// Output of fetches that is buffered in files, in steps of 16 MiB: 1 GiB.
+const GIT_SPOOL_MAX: usize = 64;
+/// Maximum number of open event streams.
+const EVENT_STREAMS_MAX: usize = 64;
+/// Passwords to hash at the same time. Each one uses a core and 19 MiB for a moment.
+const PASSWORD_CHECKS_MAX: usize = 2;
+/// Password checks that wait for a free core. They take less than a tenth of a second each.
+const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
+
+/// The shares of each kind of work. The connections have shares in [`crate::serve`].
+#[derive(Debug)]
+pub struct WorkShares {
+    /// Clones, fetches, pushes, and downloads from repositories: three quarters of `git.max_processes`.
+    pub git: Shares,
+    /// Steps of 16 MiB that slow fetches have in files.
+    pub git_spool: Shares,
+    /// Blocks that are being received: `artifacts.max_uploads`.
+    pub uploads: Shares,
+    /// Archives that are being written: `git.max_archives`.
+    pub archives: Shares,
+    /// Imports that are fetching: `migration.max_running`.
+    pub imports: Shares,
+    /// Open event streams.
+    pub event_streams: Shares,
+    /// Passwords that are being hashed.
+    pub password_checks: Shares,
+}
+
+impl WorkShares {
+    /// Creates the shares. `git`: the shares of streaming git processes.
+    pub fn new(config: &Config, git: Shares) -> Self {
+        let password_checks =
+            ShareLimits { waiting: PASSWORD_CHECKS_WAITING_MAX, ..ShareLimits::of(PASSWORD_CHECKS_MAX) };
+        Self {
+            git,
+            git_spool: Shares::new(GIT_SPOOL, ShareLimits::of(GIT_SPOOL_MAX)),
+            uploads: Shares::new(UPLOADS, uploads(config)),
+            archives: Shares::new(ARCHIVES, ShareLimits::of(config.git.max_archives)),
+            imports: Shares::new(IMPORTS, imports(config)),
+            event_streams: Shares::new(EVENT_STREAMS, ShareLimits::of(EVENT_STREAMS_MAX)),
+            password_checks: Shares::new(PASSWORD_CHECKS, password_checks),
+        }
+    }
+
+    /// Applies the limits of a reloaded configuration.
+    pub fn set_limits(&self, config: &Config) {
+        self.uploads.set_limits(uploads(config));
+        self.archives.set_limits(ShareLimits::of(config.git.max_archives));
+        self.imports.set_limits(imports(config));
+    }
+
+    /// Returns the use of every kind.
+    pub fn usages(&self) -> Vec<Usage> {
+        let all = [
+            &self.git,
+            &self.git_spool,
+            &self.uploads,
+            &self.archives,
+            &self.imports,
+            &self.event_streams,
+            &self.password_checks,
+        ];
+        all.into_iter().map(Shares::usage).collect()
+    }
+}
+
+/// Signed URLs name no account, so no part is reserved for accounts. The agents of a CI system often have one address.
+fn uploads(config: &Config) -> ShareLimits {
+    let limits = ShareLimits::of(config.artifacts.max_uploads);
+    ShareLimits { for_signed_in: 0, ..limits }.with_per_holder(limits.capacity.div_ceil(2))
+}
+
+/// Waiting imports are limited by `migration.max_running_per_owner`, and only accounts can import.
+fn imports(config: &Config) -> ShareLimits {
+    let limits = ShareLimits::of(config.migration.max_running);
+    ShareLimits { waiting: usize::MAX, for_signed_in: 0, ..limits }.with_per_holder(limits.capacity.div_ceil(2))
+}

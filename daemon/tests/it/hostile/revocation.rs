@@ -1,0 +1,192 @@
+//! Long transfers of callers who lose their access: each ends promptly.
+
+use http::Method;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::{
+    accounts::world::{PASSWORD, World, basic},
+    support::{
+        TestDaemon, eventually,
+        git::{Client, noise},
+        in_time, send,
+    },
+};
+
+/// Sends `request` and reads the first bytes of the response.
+async fn begin(farrier: &TestDaemon, request: impl AsRef<[u8]>) -> TcpStream {
+    let mut stream = TcpStream::connect(farrier.url.trim_start_matches("http://")).await.expect("the daemon listens");
+    stream.write_all(request.as_ref()).await.expect("the daemon reads");
+    let mut start = [0; 12];
+    in_time("the response begins", stream.read_exact(&mut start)).await.expect("a response");
+    assert_eq!(String::from_utf8_lossy(&start), "HTTP/1.1 200");
+    stream
+}
+
+/// Opens an event stream.
+async fn follow(world: &World, authorization: &str, query: &str) -> TcpStream {
+    let request =
+        format!("GET /api/farrier/v1/events{query} HTTP/1.1\r\nhost: x\r\nauthorization: {authorization}\r\n\r\n");
+    begin(&world.farrier, request).await
+}
+
+/// The end of a complete chunked response. A broken off response has none.
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
+
+/// Reads until the daemon ends the response.
+async fn rest(mut stream: TcpStream) -> Vec<u8> {
+    let mut read = Vec::new();
+    in_time("the response ends", async {
+        while !read.ends_with(LAST_CHUNK) && stream.read_buf(&mut read).await.is_ok_and(|length| length > 0) {}
+    })
+    .await;
+    read
+}
+
+#[tokio::test]
+async fn an_event_stream_ends_when_its_token_or_account_loses_its_rights() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let closed = json!({ "prohibit_login": true });
+    let changes = [
+        ("delete", "/users/octo/tokens/{token}", Value::Null, 204),
+        ("patch", "/admin/users/octo", closed, 200),
+        ("delete", "/admin/users/octo", Value::Null, 204),
+    ];
+    for (word, path, body, status) in changes {
+        let created = world
+            .admin("post", "/users/octo/tokens", json!({ "name": word.to_owned() + path, "scopes": ["all"] }), 201)
+            .await;
+        let token = created["sha1"].as_str().expect("text");
+        let stream = follow(&world, &format!("token {token}"), "").await;
+        world.admin(word, &path.replace("{token}", &created["id"].to_string()), body, status).await;
+        rest(stream).await;
+        if status == 200 {
+            world.admin("patch", "/admin/users/octo", json!({ "prohibit_login": false }), 200).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_event_stream_ends_when_the_password_changes() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let stream = follow(&world, &basic("octo", PASSWORD), "").await;
+    world.admin("patch", "/admin/users/octo", json!({ "password": "another password" }), 200).await;
+    rest(stream).await;
+}
+
+#[tokio::test]
+async fn an_event_stream_of_a_repository_ends_with_the_access_to_it() {
+    let world = World::new().await;
+    world.user("octo").await;
+    world.admin("post", "/user/repos", json!({ "name": "demo", "private": true }), 201).await;
+    world.admin("put", "/repos/admin/demo/collaborators/octo", json!({ "permission": "read" }), 204).await;
+    let token = format!("token {}", world.token("octo", &["read:repository"]).await);
+    let stream = follow(&world, &token, "?repository=admin/demo").await;
+    let mut other = follow(&world, &token, "").await;
+    world.admin("delete", "/repos/admin/demo/collaborators/octo", Value::Null, 204).await;
+    rest(stream).await;
+    // A stream of all events continues, without those of the repository.
+    world.admin("patch", "/repos/admin/demo", json!({ "private": true, "description": "secret" }), 200).await;
+    world.admin("post", "/admin/users/octo/repos", json!({ "name": "own" }), 201).await;
+    let mut text = String::new();
+    in_time("an event arrives", async {
+        let mut bytes = [0; 4_096];
+        while !text.contains("octo/own") {
+            let read = other.read(&mut bytes).await.expect("events");
+            assert!(read > 0, "the stream ended: {text}");
+            text.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+    })
+    .await;
+}
+
+/// A daemon with the private repository `admin/demo`, which has a large file. Returns the commit and the working copy.
+async fn private_repository(world: &World) -> (String, Client) {
+    world.admin("post", "/user/repos", json!({ "name": "demo", "private": true }), 201).await;
+    let work = Client::init(world.farrier.scratch().join("work"));
+    let tip = work.commit("large", noise(24 << 20));
+    let token = world.token("admin", &["all"]).await;
+    work.done(&["push", "-q", &world.farrier.remote("admin/demo", &token), "main"]);
+    (tip, work)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fetch_ends_when_its_token_is_deleted() {
+    let world = World::new().await;
+    let (tip, _) = private_repository(&world).await;
+    let created = world.admin("post", "/users/admin/tokens", json!({ "name": "t", "scopes": ["all"] }), 201).await;
+    let authorization = basic("any", created["sha1"].as_str().expect("text"));
+    let body = format!("0011command=fetch0001000fno-progress0032want {tip}\n0009done\n0000");
+    let request = format!(
+        "POST /admin/demo/git-upload-pack HTTP/1.1\r\nhost: x\r\nauthorization: {authorization}\r\n\
+         content-type: application/x-git-upload-pack-request\r\ngit-protocol: version=2\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let stream = begin(&world.farrier, request).await;
+    world.admin("delete", &format!("/users/admin/tokens/{}", created["id"]), Value::Null, 204).await;
+    let read = rest(stream).await;
+    assert!(read.len() < 24 << 20 && !read.ends_with(LAST_CHUNK), "the response was completed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_is_refused_when_its_token_is_deleted_before_its_end() {
+    let world = World::new().await;
+    let (tip, work) = private_repository(&world).await;
+    let created = world.admin("post", "/users/admin/tokens", json!({ "name": "t", "scopes": ["all"] }), 201).await;
+    let authorization = basic("any", created["sha1"].as_str().expect("text"));
+    let line = format!("{} {tip} refs/heads/stolen\0report-status", "0".repeat(40));
+    // A pack without objects: the commit exists already.
+    let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
+    pack.extend(hex::decode("029d08823bd8a8eab510ad6ac75c823cfd3ed31e").expect("the digest of the pack"));
+    let body = [format!("{:04x}{line}0000", line.len() + 4).as_bytes(), &pack].concat();
+    let head = format!(
+        "POST /admin/demo/git-receive-pack HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+         authorization: {authorization}\r\ncontent-type: application/x-git-receive-pack-request\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream =
+        TcpStream::connect(world.farrier.url.trim_start_matches("http://")).await.expect("the daemon listens");
+    let (first, last) = body.split_at(body.len() - 5);
+    stream.write_all(&[head.as_bytes(), first].concat()).await.expect("the daemon reads");
+    let running = async || {
+        let status = send(&world.farrier.unix(), Method::GET, "/api/farrier/v1/status", &[], "").await.json();
+        status["limits"].as_array().expect("a list").iter().any(|limit| limit["kind"] == "git" && limit["running"] == 1)
+    };
+    eventually("git runs", running).await;
+    world.admin("delete", &format!("/users/admin/tokens/{}", created["id"]), Value::Null, 204).await;
+    // The daemon may have answered already.
+    let _ = stream.write_all(last).await;
+    let mut text = Vec::new();
+    in_time("the response ends", stream.read_to_end(&mut text)).await.expect("a response");
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(text.starts_with("HTTP/1.1 403 ") && text.contains("your access was revoked"), "{text}");
+    let token = world.token("admin", &["all"]).await;
+    let refs = work.done(&["ls-remote", "--heads", &world.farrier.remote("admin/demo", &token)]);
+    assert_eq!(refs.lines().count(), 1, "{refs}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_artifact_download_ends_when_its_token_is_deleted() {
+    let world = World::new().await;
+    world.admin("post", "/user/repos", json!({ "name": "demo", "private": true }), 201).await;
+    let job = world.farrier.begin("demo", None).await;
+    world.farrier.upload(&job, "large", &noise(24 << 20)).await;
+    let created = world.admin("post", "/users/admin/tokens", json!({ "name": "t", "scopes": ["all"] }), 201).await;
+    let authorization = format!("token {}", created["sha1"].as_str().expect("text"));
+    let list = world.ask(&authorization, "get", "/repos/admin/demo/actions/artifacts", Value::Null).await.json();
+    let path = format!("/repos/admin/demo/actions/artifacts/{}/zip", list["artifacts"][0]["id"]);
+    let found = world.ask(&authorization, "get", &path, Value::Null).await;
+    assert_eq!(found.status, 302, "{found:?}");
+    let path = world.farrier.path_of(found.header("location"));
+    let stream = begin(&world.farrier, format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
+    world.admin("delete", &format!("/users/admin/tokens/{}", created["id"]), Value::Null, 204).await;
+    assert!(rest(stream).await.len() < 24 << 20, "the download was completed");
+    assert_eq!(send(&world.farrier.tcp(), Method::GET, &path, &[], "").await.status, 403);
+}
