@@ -1,8 +1,5 @@
 //! Default values of new objects, shared by the daemon, the command line and the full-screen forms.
 
-/// Whether a new or imported repository is private. As in the Gitea API, the default is public.
-pub const REPOSITORY_PRIVATE: bool = false;
-
 /// The type of a new hook: deliveries contain the unchanged event with full ref names.
 pub const HOOK_TYPE: &str = "farrier";
 

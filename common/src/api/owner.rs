@@ -78,6 +78,9 @@ pub struct ChangePassword {
     #[serde(deserialize_with = "null_as_default")]
     #[cfg_attr(feature = "openapi", schema(required = true, min_length = 8, max_length = 255))]
     pub new_password: String,
+    /// Also deletes the access tokens of the account, except the token of the request.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
+    pub revoke_tokens: bool,
 }
 
 /// Omits the passwords, so that they are not logged.

@@ -21,9 +21,9 @@ pub struct CreateRepository {
     #[serde(deserialize_with = "null_as_default")]
     #[cfg_attr(feature = "openapi", schema(max_length = 2048))]
     pub description: String,
-    /// Makes the repository visible only to users with access.
-    #[serde(deserialize_with = "null_as_default")]
-    pub private: bool,
+    /// Whether the repository is visible only to users with access. Absent: as `repositories.default_private` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
     /// Name of the default branch; empty for `main`.
     #[serde(deserialize_with = "null_as_default")]
     pub default_branch: String,
@@ -126,9 +126,9 @@ pub struct MigrateRepository {
     /// Validated although mirrors are not supported.
     #[serde(deserialize_with = "null_as_default")]
     pub mirror_interval: String,
-    /// Makes the repository visible only to users with access.
-    #[serde(deserialize_with = "null_as_default")]
-    pub private: bool,
+    /// Whether the repository is visible only to users with access. Absent: as `repositories.default_private` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
     /// At most 2048 characters.
     #[serde(deserialize_with = "null_as_default")]
     #[cfg_attr(feature = "openapi", schema(max_length = 2048))]

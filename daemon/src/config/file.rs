@@ -54,6 +54,7 @@ const SECTIONS: &[&str] = &[
     "server",
     "socket",
     "auth",
+    "repositories",
     "store",
     "storage",
     "artifacts",
@@ -84,6 +85,9 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
         0..=TOKEN_DAYS_MAX => Ok(days),
         _ => Err(format!("must be at most {TOKEN_DAYS_MAX} days")),
     });
+    r.value("auth", "password_login", &mut c.auth.password_login);
+    r.value("auth", "require_sign_in", &mut c.auth.require_sign_in);
+    r.value("repositories", "default_private", &mut c.repositories.default_private);
 
     r.parsed("store", "engine", &mut c.store.engine, |name: String| match name.as_str() {
         "redb" => Ok(name),
@@ -268,7 +272,7 @@ filter = "loud"
                 "line 19: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 20: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 22: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 23: weather: unknown section; expected one of server, socket, auth, store, storage, artifacts, git, ci, webhook, events, migration, metrics, log",
+                "line 23: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, git, ci, webhook, events, migration, metrics, log",
             ]
         );
     }

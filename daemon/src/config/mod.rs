@@ -39,6 +39,8 @@ pub struct Config {
     pub socket: SocketConfig,
     /// `[auth]`
     pub auth: AuthConfig,
+    /// `[repositories]`
+    pub repositories: RepositoriesConfig,
     /// `[store]`
     pub store: StoreConfig,
     /// `[storage]`
@@ -116,6 +118,17 @@ pub struct AuthConfig {
     pub query_tokens: bool,
     /// `token_max_days`: maximum lifetime of new tokens. 0: unlimited.
     pub token_max_days: u32,
+    /// `password_login`: whether passwords are accepted. If not, requests need an access token.
+    pub password_login: bool,
+    /// `require_sign_in`: whether anonymous callers are refused.
+    pub require_sign_in: bool,
+}
+
+/// `[repositories]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct RepositoriesConfig {
+    /// `default_private`: whether new and imported repositories are private if the request does not say.
+    pub default_private: bool,
 }
 
 /// `[store]`
@@ -208,8 +221,7 @@ pub struct CiConfig {
 /// `[webhook]`: sending and retention of deliveries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebhookConfig {
-    /// `enabled`: whether events are delivered to hooks, and whether callers that are not administrators may manage
-    /// hooks.
+    /// `enabled`: whether events are delivered to hooks, and whether others than administrators may manage hooks.
     pub enabled: bool,
     /// `allowed_hosts`: hosts to which deliveries may be sent.
     pub allowed_hosts: String,
@@ -321,7 +333,8 @@ impl Config {
                 ci_group: None,
                 trust_peers: true,
             },
-            auth: AuthConfig { query_tokens: false, token_max_days: 0 },
+            auth: AuthConfig { query_tokens: false, token_max_days: 0, password_login: true, require_sign_in: false },
+            repositories: RepositoriesConfig { default_private: false },
             store: StoreConfig { engine: "redb".into(), cache_mib: 32, quick_repair: false },
             storage: StorageConfig { set_aside_days: 30 },
             artifacts: ArtifactsConfig {

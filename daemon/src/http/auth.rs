@@ -112,7 +112,8 @@ pub(super) fn level(method: &Method) -> Level {
     if matches!(*method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write }
 }
 
-/// Checks credentials if the request has any. For routes whose response is the same for every caller.
+/// Checks credentials if the request has any, or if `auth.require_sign_in` requires them. For routes whose response is
+/// the same for every caller.
 pub(super) struct CheckedCredentials;
 
 impl FromRequestParts<AppState> for CheckedCredentials {
@@ -120,7 +121,35 @@ impl FromRequestParts<AppState> for CheckedCredentials {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         // The identity of a socket peer cannot be wrong, and these routes do not use it.
+        if state.config.auth.require_sign_in || credentials::may_hold(&parts.headers, parts.uri.query()) {
+            identify(state, parts).await?;
+        }
+        Ok(Self)
+    }
+}
+
+/// Like [`CheckedCredentials`], but without credentials the route is open even with `auth.require_sign_in`.
+pub(super) struct OpenToAnonymous;
+
+impl FromRequestParts<AppState> for OpenToAnonymous {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         if credentials::may_hold(&parts.headers, parts.uri.query()) {
+            identify_any(state, parts, false).await?;
+        }
+        Ok(Self)
+    }
+}
+
+/// Ignores credentials, unless `auth.require_sign_in` requires them. For static content.
+pub(super) struct SignedInIfRequired;
+
+impl FromRequestParts<AppState> for SignedInIfRequired {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        if state.config.auth.require_sign_in {
             identify(state, parts).await?;
         }
         Ok(Self)
@@ -153,6 +182,16 @@ pub(super) async fn identify(state: &AppState, parts: &Parts) -> Result<Identity
 }
 
 async fn identify_for(state: &AppState, parts: &Parts, password_may_be_due: bool) -> Result<Identity, ApiError> {
+    let identity = identify_any(state, parts, password_may_be_due).await?;
+    if state.config.auth.require_sign_in && matches!(identity, Identity::Anonymous) {
+        let reason = "this farrier has no anonymous access: send an access token";
+        return Err(Error::Unauthenticated { reason: reason.into() }.into());
+    }
+    Ok(identity)
+}
+
+/// Authenticates a request. Anonymous callers are accepted even with `auth.require_sign_in`.
+async fn identify_any(state: &AppState, parts: &Parts, password_may_be_due: bool) -> Result<Identity, ApiError> {
     let (headers, query) = (&parts.headers, parts.uri.query());
     let peer = parts.extensions.get::<Peer>();
     let identity = match credentials::of(headers, query, state.config.auth.query_tokens)? {

@@ -73,14 +73,18 @@ pub async fn authenticate(
     password_may_be_due: bool,
 ) -> Result<Identity, Error> {
     let source = origin.source;
+    let mut refusal = wrong_credentials();
     let account = match credentials {
         Credentials::Token(token) => by_token(context, &token, origin, false).await?,
         Credentials::Basic { name, password } => {
             let is_token = matches!(password.as_str(), "" | "x-oauth-basic");
             match by_token(context, if is_token { &name } else { &password }, origin, true).await? {
-                None if !is_token && !access_token::has_form(&password) => {
-                    Some(by_password(context, &name, password, source).await?)
+                None if is_token || access_token::has_form(&password) => None,
+                None if !context.config.auth.password_login => {
+                    refusal = passwords_disabled();
+                    None
                 }
+                None => Some(by_password(context, &name, password, source).await?),
                 found => found,
             }
         }
@@ -89,15 +93,21 @@ pub async fn authenticate(
         let now = context.clock.monotonic_ms();
         context.sign_in.check(source, None, now)?;
         context.sign_in.note(source, None, now);
-        return Err(wrong_credentials());
+        return Err(refusal);
     };
-    check_state(&account.user, password_may_be_due)?;
+    // Without password sign-in, nobody can use the initial password, so it need not be changed.
+    check_state(&account.user, password_may_be_due || !context.config.auth.password_login)?;
     context.sign_in.note_success(account.user.id, source);
     Ok(Identity::Account(Box::new(account)))
 }
 
 pub(super) fn wrong_credentials() -> Error {
     Error::Unauthenticated { reason: "invalid username, password or token".into() }
+}
+
+fn passwords_disabled() -> Error {
+    let reason = "passwords are not accepted (auth.password_login = false): send an access token, for git as password";
+    Error::Unauthenticated { reason: reason.into() }
 }
 
 /// Returns the account that a signed URL for `identity` names. The operator on this machine can always get another URL.
@@ -129,7 +139,8 @@ pub(super) async fn of_url(read: &impl Read, account: IssuedTo, now: Millis) -> 
 pub(super) async fn refresh(read: &impl Read, identity: &Identity, now: Millis) -> Result<Option<Identity>, Error> {
     let Identity::Account(account) = identity else { return Ok(Some(identity.clone())) };
     let Some(user) = owners::user(read, account.user.id).await? else { return Ok(None) };
-    if check_state(&user, false).is_err() {
+    // A password that must be changed is no reason to end what the account has started.
+    if check_state(&user, true).is_err() {
         return Ok(None);
     }
     let is_valid = match &account.proof {
@@ -151,7 +162,7 @@ async fn is_token_valid(read: &impl Read, proof: &TokenProof, user: &User, now: 
         return Ok(true);
     }
     let owner = owners::user(read, proof.user_id).await?;
-    Ok(owner.is_some_and(|owner| owner.admin && check_state(&owner, false).is_ok()))
+    Ok(owner.is_some_and(|owner| owner.admin && check_state(&owner, true).is_ok()))
 }
 
 /// Returns the identity of user `name` for an administrator who acts as that user. The rights of the presented token

@@ -237,12 +237,16 @@ pub(crate) enum Command {
     Log(Log),
     /// Change your password
     ///
-    /// Asks for it on the terminal. Administrators set the password of another account with `user edit`.
+    /// Asks for it on the terminal, without showing it. If standard input is not a terminal, reads the old and the new
+    /// password from it, each on its own line; on the socket and without a token, only the new one. Administrators set
+    /// the password of another account with `user edit`.
     Passwd {
-        /// Read passwords from standard input: the old and the new one, each on its own line. On the socket and
-        /// without a token, only the new one
+        /// Read passwords from standard input, even if it is a terminal
         #[arg(long)]
         password_stdin: bool,
+        /// Also revoke the tokens of the account, except the one of this command
+        #[arg(long)]
+        revoke_tokens: bool,
     },
     /// Show or check the configuration of this program
     #[command(subcommand)]

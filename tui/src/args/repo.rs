@@ -90,14 +90,31 @@ pub(crate) struct ArchiveRepo {
     pub(crate) force: bool,
 }
 
+/// The visibility of a new repository. Without a flag, the daemon decides.
+#[derive(Args, Debug)]
+pub(crate) struct Visibility {
+    /// Make the repository private
+    #[arg(long)]
+    private: bool,
+    /// Make the repository public, even if new repositories are private by default
+    #[arg(long, conflicts_with = "private")]
+    public: bool,
+}
+
+impl Visibility {
+    /// Returns whether the repository is private. `None`: as in the configuration of the daemon.
+    pub(crate) fn private(&self) -> Option<bool> {
+        (self.private || self.public).then_some(self.private)
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct CreateRepo {
     /// Repository
     #[arg(value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
-    /// Make the repository private
-    #[arg(long)]
-    pub(crate) private: bool,
+    #[command(flatten)]
+    pub(crate) visibility: Visibility,
     /// Description
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) description: String,
@@ -160,9 +177,8 @@ pub(crate) struct MigrateRepo {
     /// Name of the new repository
     #[arg(value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
-    /// Make the repository private
-    #[arg(long)]
-    pub(crate) private: bool,
+    #[command(flatten)]
+    pub(crate) visibility: Visibility,
     /// Description
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) description: String,

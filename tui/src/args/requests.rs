@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use farrier_common::{
     api,
     client::HookOwner,
-    defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM, REPOSITORY_PRIVATE},
+    defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM},
 };
 
 use super::{ArchiveRepo, Change, CreateHook, CreateRepo, EditHook, EditRepo, MigrateRepo};
@@ -16,7 +16,7 @@ impl CreateRepo {
         api::CreateRepository {
             name: self.repo.name,
             description: self.description,
-            private: self.private || REPOSITORY_PRIVATE,
+            private: self.visibility.private(),
             default_branch: self.default_branch,
             auto_init: self.init,
             gitignores: self.gitignore,
@@ -56,7 +56,7 @@ impl MigrateRepo {
             auth_username: self.username,
             auth_password: password,
             auth_token: token,
-            private: self.private || REPOSITORY_PRIVATE,
+            private: self.visibility.private(),
             description: self.description,
             ..api::MigrateRepository::default()
         }

@@ -61,8 +61,8 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
         Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,
-        Command::Passwd { password_stdin } => {
-            passwd::run(password_stdin, &connect(global, output).await?, output).await?;
+        Command::Passwd { password_stdin, revoke_tokens } => {
+            passwd::run(password_stdin, revoke_tokens, &connect(global, output).await?, output).await?;
         }
         Command::Completion { shell } => manual::completion(shell, output)?,
         Command::Man { command } => manual::page(&command, output)?,

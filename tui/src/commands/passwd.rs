@@ -1,36 +1,51 @@
 //! `farrier passwd`
 
+use std::io::IsTerminal as _;
+
 use farrier_common::{api::ChangePassword, client::Client};
 
 use super::user::read_secret;
 use crate::{exit::Failure, output::Output, prompt};
 
-pub(super) async fn run(password_stdin: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    let request = if password_stdin {
+pub(super) async fn run(
+    password_stdin: bool,
+    revoke_tokens: bool,
+    client: &Client,
+    output: &Output,
+) -> Result<(), Failure> {
+    let passwords = if password_stdin || !std::io::stdin().is_terminal() {
         from_stdin(client.is_peer()).await?
     } else if prompt::is_possible() {
         from_terminal(client.is_peer()).await?
     } else {
-        return Err(Failure::Usage("no terminal to ask for the password; use --password-stdin".into()));
+        return Err(Failure::Usage("cannot ask for the password: standard error is not a terminal".into()));
     };
+    let request = ChangePassword { revoke_tokens, ..passwords };
     client.change_password(&request).await.map_err(Failure::call("changing your password"))?;
-    output.object(&serde_json::json!({ "changed": true }), "", || "Password changed".to_owned())
+    let document = serde_json::json!({ "changed": true, "revoked_tokens": revoke_tokens });
+    let result = if revoke_tokens { "Password changed, tokens revoked" } else { "Password changed" };
+    output.object(&document, "", || result.to_owned())
 }
 
 /// On its socket the daemon identifies the operator and requires no old password.
 async fn from_stdin(is_peer: bool) -> Result<ChangePassword, Failure> {
-    let text = read_secret("--password-stdin").await?;
+    let text = read_secret("passwd").await?;
     if is_peer {
-        return Ok(ChangePassword { old_password: String::new(), new_password: text });
+        return Ok(ChangePassword { new_password: text, ..ChangePassword::default() });
     }
-    split(&text)
-        .ok_or_else(|| Failure::Usage("--password-stdin: expected two lines: the old and the new password".into()))
+    split(&text).ok_or_else(|| {
+        Failure::Usage("standard input must have two lines: the old password and the new password".into())
+    })
 }
 
 fn split(text: &str) -> Option<ChangePassword> {
     let (old, new) = text.split_once('\n')?;
     let old_password = old.strip_suffix('\r').unwrap_or(old).to_owned();
-    (!new.is_empty()).then(|| ChangePassword { old_password, new_password: new.to_owned() })
+    (!new.is_empty()).then(|| ChangePassword {
+        old_password,
+        new_password: new.to_owned(),
+        ..ChangePassword::default()
+    })
 }
 
 async fn from_terminal(is_peer: bool) -> Result<ChangePassword, Failure> {
@@ -39,7 +54,7 @@ async fn from_terminal(is_peer: bool) -> Result<ChangePassword, Failure> {
     if prompt::secret("New password again: ").await? != new_password {
         return Err(Failure::Usage("the two new passwords differ; nothing was changed".into()));
     }
-    Ok(ChangePassword { old_password, new_password })
+    Ok(ChangePassword { old_password, new_password, ..ChangePassword::default() })
 }
 
 #[cfg(test)]

@@ -66,14 +66,15 @@ async fn list_of(user: &str, limit: usize, client: &Client, output: &Output) -> 
 }
 
 fn table(all: &[AccessToken]) -> String {
-    let mut table = Table::new(["ID", "LAST EIGHT", "LAST USED", "EXPIRES", "NAME", "REPOSITORIES", "SCOPES"]);
+    let mut table = Table::new(["ID", "LAST EIGHT", "LAST USED", "FROM", "EXPIRES", "NAME", "REPOSITORIES", "SCOPES"]);
     for token in all {
         let or = |at: &Option<String>, none: &str| at.as_deref().map_or_else(|| none.to_owned(), time);
         table.row([
             token.id.to_string(),
             token.token_last_eight.clone(),
             or(&token.last_used_at, "never"),
-            or(&token.expires_at, "never"),
+            token.last_used_address.clone().unwrap_or_default(),
+            if token.expired { "expired".to_owned() } else { or(&token.expires_at, "never") },
             token.name.clone(),
             reach(token),
             token.scopes.join(" "),

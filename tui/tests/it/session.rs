@@ -220,6 +220,34 @@ fn new_users_and_tokens_are_usable_at_once() {
 }
 
 #[test]
+fn a_password_is_changed_from_standard_input() {
+    let daemon = Daemon::start();
+    let run = |arguments: &[&str], input: &str| {
+        let mut command = program(&daemon.work("."));
+        finish(command.args(arguments).env("FARRIER_SOCKET", daemon.socket()), input)
+    };
+    let create = ["user", "create", "bob", "--email", "bob@example.org", "--password-stdin"];
+    run(&create, "the first password\n").ok();
+    for name in ["kept", "other"] {
+        let token = daemon.farrier(&["token", "create", "--user", "bob", "--name", name, "--scopes", "all"]).ok();
+        std::fs::write(daemon.work(name), token.stdout.trim()).unwrap();
+    }
+    let passwd = |input: &str| run(&["--token-file", "kept", "passwd", "--revoke-tokens"], input);
+    for (input, code) in [("", 2), ("the first password\n", 2), ("wrong\nthe second password\n", 9)] {
+        assert_eq!(passwd(input).code, code, "{input}");
+    }
+    assert_eq!(run(&["--token-file", "other", "status", "--json"], "").json()["identity"], "bob");
+    let changed = passwd("the first password\nthe second password\n").ok();
+    assert_eq!(changed.stdout, "Password changed, tokens revoked\n");
+    assert_eq!(run(&["--token-file", "kept", "status", "--json"], "").json()["identity"], "bob");
+    assert_eq!(run(&["--token-file", "other", "status"], "").code, 4);
+    let tokens = daemon.farrier(&["token", "list", "--user", "bob"]).ok().stdout;
+    assert!(tokens.contains("FROM") && tokens.contains("uid ") && !tokens.contains("other"), "{tokens}");
+    // On the socket, the operator needs no old password.
+    assert_eq!(run(&["passwd"], "a password of the operator\n").ok().stdout, "Password changed\n");
+}
+
+#[test]
 fn users_organizations_and_tokens_are_managed_on_the_command_line() {
     let daemon = Daemon::start();
     daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
@@ -237,6 +265,7 @@ fn users_organizations_and_tokens_are_managed_on_the_command_line() {
     daemon.farrier(&["token", "create", "--user", "rob", "--name", "ci", "--scopes", "all", "--expires", "30d"]).ok();
     let tokens = daemon.farrier(&["token", "list", "--user", "rob", "--json"]).json();
     assert_eq!((&tokens["tokens"][0]["name"], &tokens["tokens"][0]["sha1"]), (&"ci".into(), &"".into()));
+    assert!(tokens["tokens"][0]["expires_at"].is_string() && tokens["tokens"][0]["expired"] == false, "{tokens}");
     assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).ok().stdout, "Revoked token ci\n");
     assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).code, 3);
     assert_eq!(daemon.farrier(&["token", "list", "--user", "rob", "-q"]).ok().stdout, "");

@@ -30,7 +30,7 @@ use axum::{
 use http::header;
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 
-use super::{AppState, extract::JSON};
+use super::{AppState, auth::SignedInIfRequired, extract::JSON};
 
 /// Placeholder for the base address, which is not known when the document is built.
 const ROOT: &str = "{root}";
@@ -97,7 +97,7 @@ impl RouteDescription {
     security(()),
     responses((status = 200, body = serde_json::Value)),
 )]
-pub(super) async fn document(State(state): State<AppState>) -> Response {
+pub(super) async fn document(State(state): State<AppState>, _: SignedInIfRequired) -> Response {
     let body = DOCUMENT.replacen(ROOT, &state.root_url, 1);
     ([(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-cache")], body).into_response()
 }
@@ -109,7 +109,7 @@ pub(super) async fn document(State(state): State<AppState>) -> Response {
     security(()),
     responses((status = 200, body = String, content_type = "text/html")),
 )]
-pub(super) async fn page() -> Response {
+pub(super) async fn page(_: SignedInIfRequired) -> Response {
     // The page loads nothing from other hosts and sends requests only to this daemon.
     const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                           connect-src 'self'; base-uri 'none'; form-action 'none'";

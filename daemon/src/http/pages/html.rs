@@ -54,6 +54,11 @@ pub(super) fn not_found() -> String {
     document("Not found", "<p>This page does not exist, or you may not see it.</p>\n")
 }
 
+/// Returns the page for callers who must sign in.
+pub(super) fn unauthenticated() -> String {
+    document("Sign in", "<p>This farrier has no anonymous access. Sign in with an access token as password.</p>\n")
+}
+
 fn document(title: &str, body: &str) -> String {
     let title = escaped(title);
     format!(

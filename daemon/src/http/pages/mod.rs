@@ -96,14 +96,22 @@ pub(super) async fn fallback(State(state): State<AppState>, request: Request) ->
 }
 
 async fn show(state: &AppState, parts: &Parts, target: Target<'_>) -> Result<Response, Error> {
+    let sign_in_required = state.config.auth.require_sign_in;
+    let identity = match target {
+        Target::Root | Target::Avatar(_) if !sign_in_required => Identity::Anonymous,
+        _ => match auth::identify(state, parts).await {
+            Ok(identity) => identity,
+            Err(_) if sign_in_required => return Ok(unauthenticated()),
+            // With wrong credentials the page for anonymous callers is shown: a browser cannot show an API error.
+            Err(_) => Identity::Anonymous,
+        },
+    };
     let (owner, repository) = match target {
         Target::Root => return Ok(page(StatusCode::OK, html::root(&state.root_url))),
         Target::Avatar(id) => return Ok(avatar(id)),
         Target::Owner(owner) => (owner, None),
         Target::Repository { owner, name, commit } => (owner, Some((name, commit))),
     };
-    // With wrong credentials the page for anonymous callers is shown: a browser cannot show an API error.
-    let identity = auth::identify(state, parts).await.unwrap_or(Identity::Anonymous);
     if ![Category::User, Category::Repository].into_iter().all(|of| identity.in_scope(of, Level::Read)) {
         return Err(Error::NotFound { what: "the page" });
     }
@@ -164,6 +172,14 @@ fn not_found(parts: &Parts) -> Response {
     } else {
         ApiError::no_route().into_response()
     }
+}
+
+/// Returns the page for callers without valid credentials, with a challenge to which browsers show a dialog.
+fn unauthenticated() -> Response {
+    let mut response = page(StatusCode::UNAUTHORIZED, html::unauthenticated());
+    let challenge = HeaderValue::from_static("Basic realm=\"farrier\"");
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    response
 }
 
 fn moved(state: &AppState, to: &str) -> Response {

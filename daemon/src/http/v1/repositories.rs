@@ -12,7 +12,8 @@ use crate::{
     http::{
         AppState,
         auth::{
-            AdminScope, Caller, OrganizationRepositoryScopes, OrganizationScope, RepositoryScope, UserRepositoryScopes,
+            AdminScope, Caller, OrganizationRepositoryScopes, OrganizationScope, RepositoryScope, SignedInIfRequired,
+            UserRepositoryScopes,
         },
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
@@ -227,6 +228,6 @@ pub(in crate::http) async fn forks(
 
 /// `POST /repos/{owner}/{repo}/forks`, which is not supported. Without this handler the response would be 405 instead
 /// of 404, because the path has a GET route.
-pub(in crate::http) async fn fork() -> ApiError {
+pub(in crate::http) async fn fork(_: SignedInIfRequired) -> ApiError {
     ApiError::no_route()
 }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use crate::{
     http::{
         AppState,
-        auth::CheckedCredentials,
+        auth::OpenToAnonymous,
         extract::{JsonResponse, ok},
     },
     service::status,
@@ -19,10 +19,7 @@ use crate::{
     operation_id = "getVersion", tag = "miscellaneous",
     responses((status = 200, body = api::Version)),
 )]
-pub(in crate::http) async fn version(
-    State(state): State<AppState>,
-    _: CheckedCredentials,
-) -> JsonResponse<api::Version> {
+pub(in crate::http) async fn version(State(state): State<AppState>, _: OpenToAnonymous) -> JsonResponse<api::Version> {
     ok(api::Version { version: state.config.server.version.clone() })
 }
 

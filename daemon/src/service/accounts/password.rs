@@ -8,13 +8,14 @@ use crate::{
     model::identity::{Identity, Proof},
     service::{Context, Error, access, security_log, sign_in},
     shares::Holder,
-    store::{Tx, owners},
+    store::{Tx, owners, tokens},
 };
 
 /// Changes the password of the calling account. `source` is the address of the request, for the limit on attempts.
 ///
 /// The old password is required even with a token, so that a stolen token is not enough to take over the account.
-/// It is not required from the operator on this machine, who could set any password.
+/// It is not required from the operator on this machine, who could set any password. On request, the tokens of the
+/// account are deleted in the same transaction, except the token of the request.
 pub async fn change_password(
     context: &Context,
     identity: &Identity,
@@ -28,14 +29,20 @@ pub async fn change_password(
             reason: "a token that is limited to repositories cannot change the account".into(),
         });
     }
+    if !context.config.auth.password_login && account.proof != Proof::Peer {
+        let reason = "passwords are not accepted (auth.password_login = false); an administrator can change this";
+        return Err(Error::Forbidden { reason: reason.into() });
+    }
     check_password("new_password", &input.new_password)?;
+    let revoke_tokens = input.revoke_tokens;
     let hash_before = match account.proof {
         Proof::Peer => account.user.password_hash.clone(),
         Proof::Password | Proof::Token(_) => verified(context, &account.user, &input, source).await?,
     };
     let hash = &sign_in::hash_password(context, identity, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());
-    let (before, after) = context
+    let current_token = identity.token().map(|token| token.id);
+    let (before, after, revoked) = context
         .store
         .write(async |tx: Tx| {
             let before = owners::user(&tx, id).await?.ok_or(Error::NotFound { what: "the account" })?;
@@ -46,10 +53,22 @@ pub async fn change_password(
                 User { password_hash: hash.clone(), must_change_password: false, updated_ms: now, ..before.clone() };
             // Name and e-mail address stay the same, so there can be no conflict.
             owners::update_user(&tx, &before, &row).await?;
-            Ok::<_, Error>((before, row))
+            let mut revoked = Vec::new();
+            if revoke_tokens {
+                for token in tokens::of_user(&tx, id).await? {
+                    if Some(token.id) != current_token {
+                        tokens::delete(&tx, id, token.id).await?;
+                        revoked.push(token.id);
+                    }
+                }
+            }
+            Ok::<_, Error>((before, row, revoked))
         })
         .await?;
     security_log::user_changed(identity, &before, &after);
+    for token in revoked {
+        security_log::token_deleted(identity, id, token);
+    }
     Ok(())
 }
 

@@ -121,9 +121,15 @@ fn checked_row(context: &Context, owner: &Owner, input: CreateRepository) -> Res
     })
 }
 
-/// Returns a new row of `owner` with default values.
-pub(in crate::service) fn default_row(context: &Context, owner: &Owner, private: bool, branch: String) -> Repository {
+/// Returns a new row of `owner` with default values. `private`: as in the request.
+pub(in crate::service) fn default_row(
+    context: &Context,
+    owner: &Owner,
+    private: Option<bool>,
+    branch: String,
+) -> Repository {
     let now = context.now_ms();
+    let private = private.unwrap_or(context.config.repositories.default_private);
     Repository {
         owner_kind: owner.kind().into(),
         owner_id: owner.id(),

@@ -3,6 +3,7 @@
 mod clients;
 mod orgs;
 mod requests;
+mod restrictions;
 mod settings;
 mod sign_in;
 mod tokens;

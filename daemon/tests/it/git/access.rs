@@ -1,7 +1,7 @@
 //! Access control of git over HTTP.
 
-use farrier_proto::store::Reference;
-use farrierd::store::{StoreError, Tx, keys, repositories};
+use farrier_proto::store::{Reference, Token};
+use farrierd::store::{StoreError, Tx, keys, repositories, tokens};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -131,4 +131,40 @@ async fn paths_outside_of_the_repository_are_refused() {
     }
     let api = send(&farrier.tcp(), Method::GET, "/api/v1/info/refs?service=git-upload-pack", &[], "").await;
     assert!(api.json()["message"] != Value::Null);
+}
+
+/// Tokens of older versions have 40 hexadecimal digits. Clients send either kind as user name or as password.
+#[tokio::test(flavor = "multi_thread")]
+async fn git_accepts_new_tokens_and_those_of_older_versions() {
+    let (mut farrier, _) = demo().await;
+    let new = farrier.token("admin", &["write:repository"]).await;
+    let old = "0123456789abcdef0123456789abcdef01234567";
+    let row = Token {
+        id: 900,
+        user_id: 1,
+        name: "old".into(),
+        scopes: vec!["write:repository".into()],
+        last_eight: old[32..].into(),
+        ..Token::default()
+    };
+    let inserted = farrier.with_store(async |store| {
+        let hash = farrierd::model::secret::sha256(old.as_bytes());
+        let write = store.write(async |tx: Tx| {
+            tokens::insert(&tx, &hash, &row);
+            Ok::<_, StoreError>(())
+        });
+        write.await
+    });
+    inserted.await.expect("written");
+    let work = Client::init(farrier.scratch().join("both"));
+    for (n, token) in [new.as_str(), old].into_iter().enumerate() {
+        work.commit("file", format!("{n}"));
+        for credentials in [format!("any:{token}"), format!("{token}:x-oauth-basic")] {
+            let remote = farrier.url.replace("http://", &format!("http://{credentials}@")) + "/admin/demo.git";
+            work.done(&["push", "-q", "--force", &remote, "main:both"]);
+            work.done(&["fetch", "-q", &remote, "both"]);
+        }
+    }
+    let damaged = format!("{}{}", &new[..39], if new.ends_with('0') { '1' } else { '0' });
+    work.refused(&["push", "-q", &farrier.remote("admin/demo", &damaged), "main:both"]);
 }

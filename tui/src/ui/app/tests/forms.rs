@@ -178,10 +178,7 @@ fn a_form_keeps_its_input_when_the_daemon_rejects_the_request() {
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
     let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!(
-        (owner.as_str(), wanted.name.as_str(), wanted.private),
-        ("admin", "tool", farrier_common::defaults::REPOSITORY_PRIVATE)
-    );
+    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("admin", "tool", None));
     story.press(Key::Ctrl('s'));
     assert_eq!(story.asked(), [], "the form is not submitted twice");
     let ticket = story.app.layers[0].layer.ticket().unwrap();
@@ -232,14 +229,13 @@ fn the_owner_is_chosen_from_the_organizations_of_the_caller() {
 }
 
 #[test]
-fn the_default_visibility_in_forms_is_the_same_as_on_the_command_line() {
+fn forms_leave_the_visibility_of_new_repositories_to_the_daemon() {
     for open in ["n", "M"] {
         let mut story = Story::settled(80, 24);
         story.keys(open);
         let text = story.text();
         let line = text.lines().find(|line| line.contains("Visibility")).unwrap();
-        let is_private = line.contains("(o) private");
-        assert_eq!(is_private, farrier_common::defaults::REPOSITORY_PRIVATE, "{open}: {line}");
+        assert!(line.contains("(o) default"), "{open}: {line}");
     }
 }
 

@@ -293,7 +293,7 @@ fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
     story.keys(":repo create infra/tool --private --description 'an edge tool'\n");
     let asked = story.asked();
     let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?} {}", story.text()) };
-    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("infra", "tool", true));
+    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("infra", "tool", Some(true)));
     assert_eq!(wanted.description, "an edge tool");
     story.keys(":repo create nonsense\n");
     assert!(story.asked().is_empty() && story.app.layers.len() == 1, "{}", story.text());

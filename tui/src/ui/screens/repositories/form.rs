@@ -3,7 +3,7 @@
 use farrier_common::{
     api::{CreateBranch, CreateRepository, EditRepository, MigrateRepository, Repository},
     client::RepositoryPath,
-    defaults, names,
+    names,
 };
 
 use crate::ui::screens::FormKind;
@@ -16,6 +16,8 @@ use crate::ui::{
 const DESCRIPTION_MAX: usize = 2_048;
 /// The choices of visibility; the second one is private.
 const VISIBILITY: [&str; 2] = ["public", "private"];
+/// The choices of visibility of a new repository. The first one leaves the decision to the daemon.
+const NEW_VISIBILITY: [&str; 3] = ["default", "public", "private"];
 /// The button that only checks the values.
 pub(crate) const CHECK: &str = "Check";
 
@@ -36,13 +38,26 @@ fn source(text: &str) -> Option<String> {
     Some("not a URL to import from; expected https://host/owner/name.git".to_owned())
 }
 
+fn new_visibility() -> Field {
+    Field::choice("private", "Visibility", &NEW_VISIBILITY, 0).help("default: as the daemon is configured")
+}
+
+/// Returns whether a new repository is private. `None`: as the daemon is configured.
+fn is_private(form: &Form) -> Option<bool> {
+    match form.text("private") {
+        "public" => Some(false),
+        "private" => Some(true),
+        _ => None,
+    }
+}
+
 /// Returns the form. `login` is the caller, the most likely owner.
 pub(super) fn create(login: &str) -> Form {
     let fields = vec![
         Field::line("owner", "Owner", login).required().help("a user or an organization"),
         Field::line("name", "Name", "").required().checked(name).help("letters, digits, - _ and ."),
         Field::line("description", "Description", "").checked(description),
-        Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),
+        new_visibility(),
         Field::toggle("auto_init", "First commit", false).help("adds a readme; otherwise the repository is empty"),
         Field::line("default_branch", "Default branch", "").help("empty: main"),
         Field::choice("object_format_name", "Object format", &["sha1", "sha256"], 0),
@@ -56,7 +71,7 @@ pub(crate) fn create_ask(form: &Form) -> Ask {
         wanted: Box::new(CreateRepository {
             name: form.text("name").to_owned(),
             description: form.text("description").to_owned(),
-            private: form.is_on("private"),
+            private: is_private(form),
             auto_init: form.is_on("auto_init"),
             default_branch: form.text("default_branch").to_owned(),
             object_format_name: form.text("object_format_name").to_owned(),
@@ -113,7 +128,7 @@ pub(super) fn migrate(login: &str) -> Form {
         Field::line("clone_addr", "Clone from", "").required().checked(source).help("http, https or git"),
         Field::line("repo_owner", "Owner", login).required(),
         Field::line("repo_name", "Name", "").required().checked(name),
-        Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),
+        new_visibility(),
         Field::line("description", "Description", "").checked(description),
         Field::choice("auth", "Sign in with", &["nothing", "token", "user and password"], 0),
         Field::line("auth_username", "User", "").required().help("at the source"),
@@ -166,7 +181,7 @@ pub(crate) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'s
         clone_addr: form.text("clone_addr").to_owned(),
         repo_owner: form.text("repo_owner").to_owned(),
         repo_name: form.text("repo_name").to_owned(),
-        private: form.is_on("private"),
+        private: is_private(form),
         description: form.text("description").to_owned(),
         auth_username: username,
         auth_password: password,
