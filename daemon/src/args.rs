@@ -65,6 +65,15 @@ pub enum Command {
         #[arg(long, conflicts_with_all = ["repair", "git"])]
         set_aside: bool,
     },
+    /// Replace the key that encrypts the secrets in the store of a stopped daemon
+    ///
+    /// Creates a new key in the key file, encrypts all secrets with it, and removes the previous key. Can be
+    /// interrupted and run again.
+    RotateKey {
+        /// If a key is lost: remove the secrets that were encrypted with it, and deactivate their hooks
+        #[arg(long)]
+        discard_secrets: bool,
+    },
     /// Replace the store of a stopped daemon with a backup
     ///
     /// The backup must be complete, belong to the data directory and not be older than its files. The replaced store is

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
             return check_data(&config, Options { repair: *repair, git: *git }, *json);
         }
         Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
+        Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),
         Some(Command::Reload { pid }) => return reload_daemon(*pid, &config),
         Some(Command::CheckConfig { .. }) | None => {}
     }
@@ -146,6 +147,29 @@ fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
     }];
     if let Some(to) = restored.set_aside {
         lines.push(format!("the previous store was moved to {}", to.display()));
+    }
+    // A closed standard output is not an error.
+    drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));
+    ExitCode::SUCCESS
+}
+
+/// Replaces the key of the store, and prints the result.
+fn rotate_key(config: &Config, discard_secrets: bool) -> ExitCode {
+    let now = Clock::system().now_ms();
+    let rotated = match block_on(data_dir::rotate_key(config, discard_secrets, now)) {
+        Ok(rotated) => rotated,
+        Err(error) => {
+            print_error(&error);
+            return ExitCode::from(data_exit_code(&error));
+        }
+    };
+    let (file, rows) = (rotated.file.display(), rotated.rows);
+    let mut lines = vec![
+        format!("{rows} rows are encrypted with the new key {} in {file}", rotated.key),
+        format!("Back up {file} now. An older backup of the store needs the key file of that backup"),
+    ];
+    if discard_secrets {
+        lines.insert(1, format!("the secrets of {} rows were removed", rotated.discarded));
     }
     // A closed standard output is not an error.
     drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));

@@ -16,7 +16,7 @@ use crate::{
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
     control::Control,
-    data_dir::{self, DataDirError},
+    data_dir::{self, DataDirError, KeySources, STORE_FILE},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
     http::{self, AppState, HttpService, PeerRules},
@@ -38,7 +38,7 @@ use crate::{
         work::WorkShares,
     },
     set_aside::SetAside,
-    store::{Store, StoreError, Tx, identity},
+    store::{Store, StoreError, Tx, identity, sealing},
     tasks::Tasks,
     wake::Wake,
     webhook,
@@ -150,9 +150,16 @@ async fn build(
 ) -> Result<Context, RunError> {
     data_dir::create_dir(&config.data_dir)?;
     // Before anything is created or changed in the data directory.
+    let keys = KeySources::read(&config).await?;
+    keys.check(&store, &config.data_dir.join(STORE_FILE)).await?;
     data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| DataDirError::from_pair(&config, error))?;
     let now = clock.now_ms();
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);
+    let keyring = keys.keyring_or_create(&config).await?;
+    let encrypted = sealing::encrypt_all(&store, keyring).await.map_err(failed)?;
+    if encrypted > 0 {
+        tracing::info!(rows = encrypted, "secrets in the store were encrypted with the current key");
+    }
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;

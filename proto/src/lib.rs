@@ -19,4 +19,20 @@ pub mod results {
 #[allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all, clippy::pedantic)]
 pub mod store {
     include!(concat!(env!("OUT_DIR"), "/farrier.store.v1.rs"));
+
+    impl std::fmt::Debug for Hook {
+        /// Prints no secrets, and no URL, which may contain one.
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            let mut shown = f.debug_struct("Hook");
+            shown.field("id", &self.id).field("scope", &self.scope()).field("target_id", &self.target_id);
+            shown.field("type", &self.r#type).field("name", &self.name).field("active", &self.active);
+            shown.field("events", &self.events).field("has_secret", &!self.secret.is_empty()).finish_non_exhaustive()
+        }
+    }
+
+    impl std::fmt::Debug for SigningKey {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.debug_struct("SigningKey").field("created_ms", &self.created_ms).finish_non_exhaustive()
+        }
+    }
 }

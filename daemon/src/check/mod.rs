@@ -10,6 +10,7 @@ mod free_ids;
 mod indexes;
 mod report;
 mod repositories;
+mod secrets;
 
 use std::path::PathBuf;
 
@@ -102,6 +103,7 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
         Check { store, blobs, git, aside, disk, options, report: CheckReport { mismatch, ..CheckReport::default() } };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
+    secrets::check(&mut check, config).await?;
     repositories::check(&mut check).await?;
     let highest_file = artifacts::check(&mut check).await?;
     indexes::check_sequences(&mut check, highest_file).await?;

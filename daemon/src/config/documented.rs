@@ -44,6 +44,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "socket.group",
     "socket.admin_group",
     "socket.ci_group",
+    "store.key_file",
     "artifacts.base_url",
     "webhook.proxy_url",
     "webhook.proxy_auth_file",

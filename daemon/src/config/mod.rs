@@ -140,6 +140,10 @@ pub struct StoreConfig {
     pub cache_mib: usize,
     /// `quick_repair`: opens the store quickly after a crash, at half the write rate.
     pub quick_repair: bool,
+    /// `key_file`: file with the key that encrypts secrets. `None`: a file in the data directory.
+    pub key_file: Option<PathBuf>,
+    /// Not a setting: where the service manager puts the key, if it provides one. It takes precedence.
+    pub key_credential: Option<PathBuf>,
 }
 
 /// `[storage]`: settings for all kinds of data.
@@ -302,6 +306,8 @@ pub struct LogConfig {
     pub keep_files: usize,
 }
 
+/// Name of the credential of the service manager that has the key of the store.
+const KEY_CREDENTIAL: &str = "farrier-store-key";
 const DAY_SECS: u64 = 86_400;
 const HOUR_SECS: u64 = 3_600;
 const MIB: u64 = 1 << 20;
@@ -335,7 +341,13 @@ impl Config {
             },
             auth: AuthConfig { query_tokens: false, token_max_days: 0, password_login: true, require_sign_in: false },
             repositories: RepositoriesConfig { default_private: false },
-            store: StoreConfig { engine: "redb".into(), cache_mib: 32, quick_repair: false },
+            store: StoreConfig {
+                engine: "redb".into(),
+                cache_mib: 32,
+                quick_repair: false,
+                key_file: None,
+                key_credential: paths.credentials.as_ref().map(|directory| directory.join(KEY_CREDENTIAL)),
+            },
             storage: StorageConfig { set_aside_days: 30 },
             artifacts: ArtifactsConfig {
                 on_duplicate: OnDuplicate::Reject,

@@ -8,7 +8,7 @@ use std::{
 use super::{Mismatch, PairError, STORE_FILE};
 use crate::{
     config::Config,
-    store::{StoreError, engine::EngineError},
+    store::{StoreError, engine::EngineError, keyring::KeyId},
 };
 
 /// Why the data directory or its store cannot be used.
@@ -43,6 +43,38 @@ pub enum DataDirError {
         /// What is wrong with it.
         #[source]
         source: StoreError,
+    },
+    /// The store has values that are encrypted with a key that was not given.
+    #[error(
+        "the secrets in {store} are encrypted with the key {key}, which is not in {key_path}; nothing was changed. \
+         Restore the key file that was backed up with the store, then start again. If the key is lost, farrierd \
+         rotate-key --discard-secrets removes these secrets"
+    )]
+    KeyMissing {
+        /// The store.
+        store: PathBuf,
+        /// The id of the key.
+        key: KeyId,
+        /// Where the key was looked for.
+        key_path: PathBuf,
+    },
+    /// The key file cannot be read.
+    #[error("the key of the store, {path}, cannot be used: {reason}; nothing was changed")]
+    KeyUnusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, without its content.
+        reason: String,
+    },
+    /// The key is a credential of the service manager, which farrierd cannot change.
+    #[error(
+        "the key of the store is the credential {path}, which only the service manager can change. Insert a line with \
+         a new key (openssl rand -hex 32) before its first line, then restart the daemon, which encrypts all secrets \
+         again"
+    )]
+    KeyIsCredential {
+        /// The credential.
+        path: PathBuf,
     },
     /// The file to restore from is the store itself.
     #[error("{path} is the store itself; name a backup")]
@@ -128,7 +160,7 @@ impl DataDirError {
 
     /// Returns whether an operator must decide what to do with the data: a restart does not help.
     pub fn is_bad_data(&self) -> bool {
-        matches!(self, Self::Mismatch(_) | Self::Damaged { .. })
+        matches!(self, Self::Mismatch(_) | Self::Damaged { .. } | Self::KeyMissing { .. } | Self::KeyUnusable { .. })
     }
 }
 

@@ -13,6 +13,7 @@ mod lock;
 mod mismatch;
 mod open;
 mod restore;
+mod store_key;
 
 use std::{
     io,
@@ -22,7 +23,6 @@ use std::{
 
 use async_trait::async_trait;
 
-pub(crate) use self::open::{create_dir, open_or_create_store, open_store, open_unchanged};
 pub use self::{
     compare::{PairingProblem, StoreState, compare},
     disk::{DirectoryKind, DirectoryState, DiskState, inspect_disk},
@@ -31,6 +31,11 @@ pub use self::{
     lock::{Lock, lock},
     mismatch::Mismatch,
     restore::{Restored, restore},
+    store_key::{KEY_FILE, Rotated, rotate_key},
+};
+pub(crate) use self::{
+    open::{create_dir, open_or_create_store, open_store, open_unchanged},
+    store_key::{KeySources, keyring_for_reading},
 };
 pub use crate::store::STORE_FILE;
 use crate::{

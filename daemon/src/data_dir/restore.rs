@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{DataDirError, STORE_FILE, check_as, lock::lock};
+use super::{DataDirError, KeySources, STORE_FILE, check_as, lock::lock};
 use crate::{
     clock::Clock,
     config::Config,
@@ -56,6 +56,7 @@ pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) 
     let copy = Store::open_as_is(Arc::new(copy)).await;
     let copy = copy.map_err(|source| DataDirError::from_store_file(from, data_dir, source))?;
     check_as(&copy, from, data_dir).await.map_err(|error| DataDirError::from_pair(config, error))?;
+    KeySources::read(config).await?.check(&copy, from).await?;
     drop(copy);
     if dry_run {
         return Ok(Restored { store, set_aside: None });

@@ -121,6 +121,16 @@ pub fn signing_key(kid: u64) -> Key {
     Builder::new("m").raw(b"key\0").id(kid).build()
 }
 
+/// Returns the prefix of all signing keys.
+pub fn signing_keys() -> Key {
+    Builder::new("m").raw(b"key\0").build()
+}
+
+/// `m/sealing`
+pub fn sealing() -> Key {
+    Builder::new("m").raw(b"sealing").build()
+}
+
 /// `s/<kind>`
 pub fn sequence(kind: IdKind) -> Key {
     Builder::new("s").raw(kind.name().as_bytes()).build()

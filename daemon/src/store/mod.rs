@@ -13,6 +13,7 @@ pub mod fan_outs;
 pub mod hooks;
 pub mod identity;
 pub mod ids;
+pub mod keyring;
 pub mod keys;
 pub mod listings;
 pub mod orgs;
@@ -21,14 +22,16 @@ pub mod range_counts;
 pub mod refs;
 pub mod repositories;
 pub mod runs;
+pub mod sealing;
 pub mod tokens;
 pub mod totals;
 pub mod value;
 
+mod sealed;
 mod transact;
 
 use std::sync::{
-    Arc,
+    Arc, PoisonError, RwLock,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -39,6 +42,7 @@ use prost::Message;
 pub use self::transact::{Snapshot, Tx};
 use self::{
     engine::{Engine, EngineError, EngineInfo, Key, Range, Scan},
+    keyring::Keyring,
     range_counts::RangeCounts,
 };
 
@@ -95,12 +99,19 @@ pub trait Read: Sync {
     fn scan_bytes(&self, scan: &Scan) -> impl Future<Output = Result<Vec<(Key, Bytes)>, StoreError>> + Send;
     /// Counts the keys in `range`, up to `cap`.
     fn count(&self, range: &Range, cap: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    /// Returns the keys of the store; `None` if none were set.
+    fn keyring(&self) -> Option<&Keyring>;
+
+    /// Decodes the value of `key`, including its encrypted part.
+    fn decode<M: Message + Default>(&self, key: &[u8], bytes: &[u8]) -> Result<M, StoreError> {
+        sealed::decode(self.keyring(), key, bytes)
+    }
 
     /// Returns the row of `key`.
     fn get<M: Message + Default>(&self, key: &[u8]) -> impl Future<Output = Result<Option<M>, StoreError>> + Send {
         async move {
             match self.get_bytes(key).await? {
-                Some(bytes) => value::decode(key, &bytes).map(Some),
+                Some(bytes) => self.decode(key, &bytes).map(Some),
                 None => Ok(None),
             }
         }
@@ -113,7 +124,7 @@ pub trait Read: Sync {
     ) -> impl Future<Output = Result<Vec<Option<M>>, StoreError>> + Send {
         async move {
             let values = self.get_many_bytes(keys).await?;
-            keys.iter().zip(values).map(|(key, bytes)| bytes.map(|b| value::decode(key, &b)).transpose()).collect()
+            keys.iter().zip(values).map(|(key, bytes)| bytes.map(|b| self.decode(key, &b)).transpose()).collect()
         }
     }
 
@@ -124,7 +135,7 @@ pub trait Read: Sync {
     ) -> impl Future<Output = Result<Vec<(Key, M)>, StoreError>> + Send {
         async move {
             let pairs = self.scan_bytes(scan).await?;
-            pairs.into_iter().map(|(key, bytes)| value::decode(&key, &bytes).map(|row| (key, row))).collect()
+            pairs.into_iter().map(|(key, bytes)| self.decode(&key, &bytes).map(|row| (key, row))).collect()
         }
     }
 
@@ -140,7 +151,7 @@ pub trait Read: Sync {
             let range = after.map_or(range.clone(), |key| range.after(key));
             let pairs = self.scan_bytes(&Scan::of(range, limit)).await?;
             let next = if pairs.len() < limit { None } else { pairs.last().map(|(key, _)| key.clone()) };
-            Ok((pairs.iter().filter_map(|(key, bytes)| value::decode(key, bytes).ok()).collect(), next))
+            Ok((pairs.iter().filter_map(|(key, bytes)| self.decode(key, bytes).ok()).collect(), next))
         }
     }
 }
@@ -152,6 +163,7 @@ pub struct Store {
     ids: Arc<ids::Ids>,
     range_counts: Arc<RangeCounts>,
     commits: Arc<AtomicU64>,
+    keyring: Arc<RwLock<Option<Arc<Keyring>>>>,
 }
 
 impl Store {
@@ -165,7 +177,13 @@ impl Store {
 
     /// Opens a store on `engine` without writing. Checks the format level if there is one.
     pub async fn open_as_is(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
-        let store = Self { engine, ids: Arc::default(), range_counts: Arc::default(), commits: Arc::default() };
+        let store = Self {
+            engine,
+            ids: Arc::default(),
+            range_counts: Arc::default(),
+            commits: Arc::default(),
+            keyring: Arc::default(),
+        };
         match store.read().await?.get::<Format>(&keys::format()).await? {
             Some(format) if format.level > value::FORMAT_LEVEL => {
                 Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL })
@@ -186,11 +204,22 @@ impl Store {
         .await
     }
 
+    /// Sets the keys that encrypt and decrypt secrets from now on. Without keys, rows with encrypted secrets cannot be
+    /// read, and secrets are written as they are; `sealing::encrypt_all` encrypts them later.
+    pub fn set_keyring(&self, keyring: Keyring) {
+        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(keyring));
+    }
+
+    fn keyring(&self) -> Option<Arc<Keyring>> {
+        self.keyring.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Returns a snapshot of the current state.
     pub async fn read(&self) -> Result<Snapshot, StoreError> {
         // Read before the view is created: the view contains all these commits.
         let ended_before = self.range_counts.ended_before();
-        Ok(Snapshot::new(self.engine.snapshot().await?, Arc::clone(&self.range_counts), ended_before))
+        let view = self.engine.snapshot().await?;
+        Ok(Snapshot::new(view, Arc::clone(&self.range_counts), ended_before, self.keyring()))
     }
 
     /// Divides counted ranges into small buckets, so that tests with few rows have several.
@@ -209,7 +238,7 @@ impl Store {
         Fut: Future<Output = Result<T, E>> + Send,
         E: From<StoreError>,
     {
-        let result = transact::run(self.engine.as_ref(), &self.range_counts, work).await;
+        let result = transact::run(self.engine.as_ref(), &self.range_counts, self.keyring(), work).await;
         if result.is_ok() {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }

@@ -13,8 +13,9 @@ use prost::Message;
 use super::{
     Read, StoreError,
     engine::{CommitError, Engine, EngineError, Key, Range, Scan, Transaction, View, WriteSet},
+    keyring::Keyring,
     range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
-    value,
+    sealed,
 };
 use crate::tasks;
 
@@ -30,16 +31,22 @@ pub struct Snapshot {
     range_counts: Arc<RangeCounts>,
     /// Every commit with a smaller number is in the view.
     ended_before: CommitNumber,
+    keyring: Option<Arc<Keyring>>,
 }
 
 impl Snapshot {
-    pub(super) fn new(view: Box<dyn View>, range_counts: Arc<RangeCounts>, ended_before: CommitNumber) -> Self {
-        Self { view, range_counts, ended_before }
+    pub(super) fn new(
+        view: Box<dyn View>,
+        range_counts: Arc<RangeCounts>,
+        ended_before: CommitNumber,
+        keyring: Option<Arc<Keyring>>,
+    ) -> Self {
+        Self { view, range_counts, ended_before, keyring }
     }
 
     /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
     pub(super) async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
-        let Self { view, range_counts, ended_before } = self;
+        let Self { view, range_counts, ended_before, .. } = self;
         let counter = RangeCounter { view: view.as_ref(), range_counts, ended_before: *ended_before };
         Ok(counter.count(range, filter).await?)
     }
@@ -61,6 +68,10 @@ impl Read for Snapshot {
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, StoreError> {
         Ok(self.view.count(range, cap).await?)
     }
+
+    fn keyring(&self) -> Option<&Keyring> {
+        self.keyring.as_deref()
+    }
 }
 
 /// A running transaction. Clones share it. It must not outlive its closure.
@@ -72,16 +83,18 @@ pub struct Tx {
 struct Inner {
     transaction: Box<dyn Transaction>,
     writes: Mutex<WriteSet>,
+    keyring: Option<Arc<Keyring>>,
 }
 
 impl Tx {
-    fn new(transaction: Box<dyn Transaction>) -> Self {
-        Self { inner: Arc::new(Inner { transaction, writes: Mutex::default() }) }
+    fn new(transaction: Box<dyn Transaction>, keyring: Option<Arc<Keyring>>) -> Self {
+        Self { inner: Arc::new(Inner { transaction, writes: Mutex::default(), keyring }) }
     }
 
-    /// Writes `row` to `key` when the transaction commits.
+    /// Writes `row` to `key` when the transaction commits. Its secrets are encrypted.
     pub fn put(&self, key: Key, row: &impl Message) {
-        self.put_bytes(key, value::encode(row));
+        let value = sealed::encode(self.keyring(), &key, row);
+        self.put_bytes(key, value);
     }
 
     /// Writes an encoded value.
@@ -171,17 +184,26 @@ impl Read for Tx {
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.scan_bytes(&Scan::of(range.clone(), limit)).await?.len() as u64)
     }
+
+    fn keyring(&self) -> Option<&Keyring> {
+        self.inner.keyring.as_deref()
+    }
 }
 
 /// Runs `work` until it commits or fails, at most [`TRIES_MAX`] times.
-pub(super) async fn run<T, E, F, Fut>(engine: &dyn Engine, range_counts: &Arc<RangeCounts>, work: F) -> Result<T, E>
+pub(super) async fn run<T, E, F, Fut>(
+    engine: &dyn Engine,
+    range_counts: &Arc<RangeCounts>,
+    keyring: Option<Arc<Keyring>>,
+    work: F,
+) -> Result<T, E>
 where
     F: Fn(Tx) -> Fut + Send + Sync,
     Fut: Future<Output = Result<T, E>> + Send,
     E: From<StoreError>,
 {
     for attempt in 0..TRIES_MAX {
-        let tx = Tx::new(engine.begin().await.map_err(StoreError::from)?);
+        let tx = Tx::new(engine.begin().await.map_err(StoreError::from)?, keyring.clone());
         let result = work(tx.clone()).await?;
         match tx.commit(range_counts).await {
             Ok(()) => return Ok(result),

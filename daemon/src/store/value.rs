@@ -1,18 +1,22 @@
-//! Encodes and decodes stored values: one format byte and a prost message.
+//! Encodes and decodes stored values: one format byte and a prost message, of which a part may be encrypted.
 //!
-//! The format byte allows another encoding later. In this encoding, fields are only added. See
-//! `docs/storage.md`.
+//! The format byte allows another encoding later. In both encodings, fields are only added. See `docs/storage.md`.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use prost::Message;
 
-use super::StoreError;
+use super::{StoreError, keyring::OpenError};
 
 /// Level of the whole layout, stored under `m/format`.
-pub const FORMAT_LEVEL: u32 = 1;
+///
+/// Level 2: values may be encrypted.
+pub const FORMAT_LEVEL: u32 = 2;
 
 /// Format byte of a prost message of `store.proto`.
 const PROST: u8 = 1;
+/// Format byte of a prost message in two parts: the length of the first one (4 bytes, big-endian), the fields that
+/// are not secret, and the encrypted fields.
+const SEALED: u8 = 2;
 
 /// Why a stored value cannot be decoded.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +30,9 @@ pub enum ValueError {
     /// JSON inside of the message is malformed.
     #[error("malformed JSON")]
     Json(#[from] serde_json::Error),
+    /// The encrypted part cannot be decrypted.
+    #[error(transparent)]
+    Sealed(#[from] OpenError),
 }
 
 /// Encodes `row`.
@@ -36,9 +43,51 @@ pub fn encode(row: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
-/// Decodes the value of `key`.
+/// Decodes the value of `key`, which has no encrypted part.
 pub fn decode<M: Message + Default>(key: &[u8], bytes: &[u8]) -> Result<M, StoreError> {
-    parse(bytes).map_err(|source| StoreError::Corrupt { key: key.escape_ascii().to_string(), source })
+    parse(bytes).map_err(|source| corrupt(key, source))
+}
+
+/// Encodes a row in two parts.
+pub(super) fn encode_sealed(public: &[u8], sealed: &[u8]) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(5 + public.len() + sealed.len());
+    bytes.put_u8(SEALED);
+    bytes.put_u32(u32::try_from(public.len()).expect("a value is smaller than 4 GiB"));
+    bytes.extend_from_slice(public);
+    bytes.extend_from_slice(sealed);
+    bytes.freeze()
+}
+
+/// A stored value without its format byte.
+pub(super) enum Stored<'a> {
+    /// The whole message.
+    Plain(&'a [u8]),
+    /// The fields that are not secret, and the encrypted ones.
+    Sealed { public: &'a [u8], sealed: &'a [u8] },
+}
+
+/// Splits the value of `key` into its parts.
+pub(super) fn stored<'a>(key: &[u8], bytes: &'a [u8]) -> Result<Stored<'a>, StoreError> {
+    let parts = match bytes.split_first() {
+        Some((&PROST, message)) => Some(Stored::Plain(message)),
+        Some((&SEALED, parts)) => parts.split_first_chunk().and_then(|(length, parts)| {
+            let (public, sealed) = parts.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+            Some(Stored::Sealed { public, sealed })
+        }),
+        _ => None,
+    };
+    parts.ok_or_else(|| corrupt(key, ValueError::Format(bytes.first().copied())))
+}
+
+/// Decodes the fields of the value of `key` that are not secret.
+pub fn decode_public<M: Message + Default>(key: &[u8], bytes: &[u8]) -> Result<M, StoreError> {
+    let (Stored::Plain(message) | Stored::Sealed { public: message, .. }) = stored(key, bytes)?;
+    M::decode(message).map_err(|source| corrupt(key, source))
+}
+
+/// Creates the error for a value of `key` that cannot be read.
+pub(super) fn corrupt(key: &[u8], source: impl Into<ValueError>) -> StoreError {
+    StoreError::Corrupt { key: key.escape_ascii().to_string(), source: source.into() }
 }
 
 /// Decodes the value of `key` into a row whose byte fields share `bytes`.
@@ -47,7 +96,7 @@ pub fn decode_shared<M: Message + Default>(key: &[u8], bytes: &Bytes) -> Result<
         Some(&PROST) => M::decode(bytes.slice(1..)).map_err(ValueError::from),
         other => Err(ValueError::Format(other.copied())),
     };
-    parsed.map_err(|source| StoreError::Corrupt { key: key.escape_ascii().to_string(), source })
+    parsed.map_err(|source| corrupt(key, source))
 }
 
 fn parse<M: Message + Default>(bytes: &[u8]) -> Result<M, ValueError> {

@@ -18,7 +18,7 @@ const PAGE: usize = 1_000;
 
 /// Returns the index entry of a hook: below its scope, or among the retired hooks.
 pub(super) fn hook(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: Hook = value::decode(key, bytes)?;
+    let row: Hook = value::decode_public(key, bytes)?;
     let key = if row.retired_ms == 0 {
         keys::scope_hook(row.scope(), row.target_id, row.id)
     } else {
@@ -29,7 +29,7 @@ pub(super) fn hook(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreEr
 
 /// Returns the keys of the owner of a hook. A retired hook is kept after its owner is deleted.
 pub(super) fn target(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> {
-    let row: Hook = value::decode(key, bytes)?;
+    let row: Hook = value::decode_public(key, bytes)?;
     Ok(match row.scope() {
         _ if row.retired_ms != 0 => Vec::new(),
         HookScope::Repository => vec![keys::repository(row.target_id)],

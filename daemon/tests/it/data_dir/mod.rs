@@ -6,6 +6,7 @@ mod damage;
 mod disks;
 mod identity;
 mod refusals;
+mod secrets;
 
 use std::{
     collections::BTreeMap,

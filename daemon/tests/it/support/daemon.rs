@@ -1,6 +1,11 @@
 //! The daemon under test: in the test process, or the `farrierd` program as a child process.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use farrierd::{
     RunError, Started,
@@ -10,6 +15,7 @@ use farrierd::{
     store::{
         Store,
         engine::{MemoryEngine, RedbEngine, RedbOptions},
+        keyring::{Keyring, StoreKey},
     },
 };
 use futures_util::FutureExt as _;
@@ -248,6 +254,8 @@ impl TestDaemon {
         let options = RedbOptions { cache_bytes: 1 << 20, quick_repair: false };
         let engine = RedbEngine::open(&self.config.data_dir.join("farrier.redb"), options).expect("the store");
         let store = Store::open(Arc::new(engine)).await.expect("the store");
+        let keys = store_keys(&self.config.data_dir);
+        store.set_keyring(Keyring::new(&keys[0], &keys[1..]));
         let result = work(&store).await;
         drop(store);
         self.launch().await;
@@ -321,6 +329,12 @@ impl TestDaemon {
         assert_eq!(created.status, 201, "{created:?}");
         created.json()["sha1"].as_str().expect("text").to_owned()
     }
+}
+
+/// The keys in the key file of a data directory. The first one is the current key.
+pub fn store_keys(data: &Path) -> Vec<StoreKey> {
+    let text = std::fs::read_to_string(data.join("secrets.key")).expect("a key file");
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| StoreKey::parse(line).expect("a key")).collect()
 }
 
 /// Listens on `address`. At a restart, a child process that another test has just forked may still hold the old

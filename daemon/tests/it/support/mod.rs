@@ -24,7 +24,7 @@ use std::time::Duration;
 
 pub use self::{
     binary::{Binary, stored},
-    daemon::TestDaemon,
+    daemon::{TestDaemon, store_keys},
     gitdir::{GitDir, Import, run},
     http::{Answer, ConnectionLost, PartialRequest, ServerAddress, send, send_from, try_send},
     jobs::Job,
