@@ -100,7 +100,13 @@ impl GitCommand {
     }
 
     /// Runs the command until it exits. An exit status other than 0 is an error.
-    pub async fn run(mut self) -> Result<GitOutput, GitError> {
+    pub async fn run(self) -> Result<GitOutput, GitError> {
+        let (stdout, exit) = self.run_to_exit().await?;
+        exit.success().map(|stderr| GitOutput { stdout, stderr })
+    }
+
+    /// Runs the command until it exits. Returns its standard output and its exit status.
+    pub(super) async fn run_to_exit(mut self) -> Result<(Bytes, GitExit), GitError> {
         let (stdin, limit, timeout) = (std::mem::take(&mut self.stdin), self.output_max_bytes, self.timeout);
         let mut process = self.start(None).await?;
         let command = process.command().to_owned();
@@ -116,7 +122,7 @@ impl GitCommand {
             };
             let ((), read) = tokio::join!(write, collect(&mut process, limit));
             let stdout = read?;
-            process.wait().await?.success().map(|stderr| GitOutput { stdout, stderr })
+            Ok((stdout, process.wait().await?))
         };
         tokio::time::timeout(timeout, output).await.map_err(|_| GitError::Timeout { command, limit: timeout })?
     }

@@ -10,6 +10,13 @@ use crate::{set_aside::SetAside, tasks};
 const FSCK_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
 /// Limit of the output of `git fsck`, bytes.
 const FSCK_MAX_BYTES: usize = 64 << 20;
+/// Most messages of `git fsck` in one finding.
+const FSCK_MESSAGES_MAX: usize = 20;
+/// Exit status of `git fsck`: reachable objects are missing, and nothing else is wrong.
+const FSCK_UNREACHABLE: i32 = 2;
+/// The id of the tree without entries, for both hash functions.
+const EMPTY_TREES: [&str; 2] =
+    ["4b825dc642cb6eb9a060e54bf8d69288fbee4904", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"];
 
 impl Git {
     /// Returns the names of directories whose creation or deletion was interrupted.
@@ -68,13 +75,51 @@ impl Git {
     /// wrong.
     pub async fn fsck(&self, repository: u64) -> Result<Option<String>, GitError> {
         let call = self.call(repository, ["fsck", "--full", "--no-dangling", "--no-progress"]);
-        match call.timeout(FSCK_TIMEOUT).output_max_bytes(FSCK_MAX_BYTES).run().await {
-            Ok(_) => Ok(None),
-            Err(GitError::Failed { stderr, status: Some(_), .. }) if stderr.is_empty() => {
-                Ok(Some("git fsck failed without a message".into()))
-            }
-            Err(GitError::Failed { stderr, status: Some(_), .. }) => Ok(Some(stderr)),
-            Err(error) => Err(error),
+        let (stdout, exit) = call.timeout(FSCK_TIMEOUT).output_max_bytes(FSCK_MAX_BYTES).run_to_exit().await?;
+        match exit.status {
+            Some(0) => Ok(None),
+            Some(status) => Ok(errors_of_fsck(&String::from_utf8_lossy(&stdout), &exit.stderr, status)),
+            None => Err(GitError::Failed { command: exit.command, status: None, stderr: exit.stderr }),
         }
+    }
+}
+
+/// Returns the errors in the output of a `git fsck` that ended with an exit status other than 0.
+///
+/// Warnings and notices are not errors. Git has the empty tree built in and reads it from every repository, but `fsck`
+/// calls it missing if a tag or commit names it and no push contained it.
+fn errors_of_fsck(stdout: &str, stderr: &str, status: i32) -> Option<String> {
+    let is_empty_tree = |line: &&str| line.strip_prefix("missing tree ").is_some_and(|id| EMPTY_TREES.contains(&id));
+    let (empty_trees, missing): (Vec<&str>, Vec<&str>) =
+        stdout.lines().map(str::trim).filter(|line| !line.is_empty()).partition(is_empty_tree);
+    let is_error = |part: &&str| {
+        !part.is_empty() && !["warning", "notice"].iter().any(|word| part.split([' ', ':']).next() == Some(*word))
+    };
+    let errors: Vec<&str> = stderr.split("; ").filter(is_error).chain(missing).take(FSCK_MESSAGES_MAX).collect();
+    match errors.as_slice() {
+        [] if status == FSCK_UNREACHABLE && !empty_trees.is_empty() => None,
+        [] => Some(format!("it ended with the exit status {status} and without a message")),
+        errors => Some(errors.join("; ").chars().filter(|c| !c.is_control()).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_reported_instead_of_warnings_and_the_empty_tree_is_not_missing() {
+        let empty = format!("missing tree {}\n", EMPTY_TREES[0]);
+        let warning =
+            "warning in tree ca43: badFilemode: contains bad file modes; notice: HEAD points to an unborn branch";
+        assert_eq!(errors_of_fsck(&empty, warning, 2), None);
+        let missing =
+            format!("{empty}broken link from    tree ca43\n              to    blob 45b9\nmissing blob 45b9\n");
+        let expected = "broken link from    tree ca43; to    blob 45b9; missing blob 45b9";
+        assert_eq!(errors_of_fsck(&missing, warning, 2).as_deref(), Some(expected));
+        let error = "error in commit 12: missingAuthor: invalid format";
+        assert_eq!(errors_of_fsck(&empty, &format!("{warning}; {error}"), 3).as_deref(), Some(error));
+        assert!(errors_of_fsck(&empty, warning, 4).is_some_and(|text| text.contains("status 4")), "a bad pack");
+        assert!(errors_of_fsck("", "", 2).is_some());
     }
 }

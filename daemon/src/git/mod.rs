@@ -22,6 +22,7 @@ pub mod refs;
 pub mod report;
 mod repository;
 mod source;
+mod stale_locks;
 pub mod survey;
 mod upkeep;
 mod version;
@@ -38,6 +39,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use self::stale_locks::StaleLocks;
 pub use self::{
     call::{GitCommand, GitOutput},
     error::GitError,
@@ -88,6 +90,7 @@ struct Shared {
     /// commands.
     streams: Shares,
     locks: locks::Locks,
+    stale_locks: StaleLocks,
     capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that existed when the daemon started.
     found: Vec<u64>,
@@ -111,19 +114,28 @@ impl Git {
         if ended > 0 {
             tracing::warn!(processes = ended, "git processes of an earlier daemon were ended");
         }
-        repository::create_without_commits(&home.join(EMPTY_REPOSITORY_DIR))?;
+        let empty = home.join(EMPTY_REPOSITORY_DIR);
+        repository::create_without_commits(&empty)?;
+        // This file is written at each start.
+        let started = empty.join("HEAD").metadata()?.modified()?;
         let found = repository::scan(&root)?;
-        Ok(Self::with(root, home, config, found))
+        Ok(Self::with(root, home, config, found, StaleLocks::since(started)))
     }
 
     /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
     pub fn open_read_only(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
-        Ok(Self::with(root, home, config, found))
+        Ok(Self::with(root, home, config, found, StaleLocks::default()))
     }
 
-    fn with(root: PathBuf, home: PathBuf, config: &config::GitConfig, found: Vec<u64>) -> Self {
+    fn with(
+        root: PathBuf,
+        home: PathBuf,
+        config: &config::GitConfig,
+        found: Vec<u64>,
+        stale_locks: StaleLocks,
+    ) -> Self {
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("git was not found in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")
@@ -140,6 +152,7 @@ impl Git {
             started: AtomicU64::new(0),
             streams: Shares::new(STREAMS, ShareLimits::of(streams_of(config.max_processes))),
             locks: locks::Locks::default(),
+            stale_locks,
             capabilities: capabilities::Capabilities::default(),
             found,
         }))
@@ -170,7 +183,9 @@ impl Git {
 
     /// Waits for the lock of a repository, which is needed to update its refs or to repack it.
     pub async fn lock(&self, repository: u64) -> RepositoryLock {
-        self.0.locks.lock(repository).await
+        let lock = self.0.locks.lock(repository).await;
+        self.remove_stale_locks(repository, &lock).await;
+        lock
     }
 
     /// Returns the time limit of commands; for streaming commands the longest time without progress.

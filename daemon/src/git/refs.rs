@@ -9,6 +9,7 @@ use std::{
 use super::{
     Git, GitError, RepositoryLock,
     ref_name::{is_object_id, is_valid},
+    stale_locks::{LOCK_FILES, locks_of_refs},
 };
 use crate::tasks;
 
@@ -116,21 +117,11 @@ fn find_quarantines(objects: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn remove_leftovers(directory: &Path, quarantines: &[PathBuf]) -> io::Result<()> {
-    for lock in ["HEAD.lock", "packed-refs.lock", "packed-refs.new", "config.lock"] {
-        ignore_missing(fs::remove_file(directory.join(lock)))?;
+    for lock in LOCK_FILES.iter().map(|file| directory.join(file)).chain(locks_of_refs(directory)?) {
+        ignore_missing(fs::remove_file(lock))?;
     }
     for quarantine in quarantines {
         ignore_missing(fs::remove_dir_all(quarantine))?;
-    }
-    let mut pending = vec![directory.join("refs")];
-    while let Some(directory) = pending.pop() {
-        for entry in entries(&directory)? {
-            if entry.is_dir() {
-                pending.push(entry);
-            } else if entry.extension().is_some_and(|extension| extension == "lock") {
-                ignore_missing(fs::remove_file(&entry))?;
-            }
-        }
     }
     Ok(())
 }

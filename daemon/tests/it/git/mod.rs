@@ -7,6 +7,7 @@ mod limits;
 mod prune;
 mod push;
 mod refs;
+mod stale_locks;
 mod wire;
 
 use crate::support::TestDaemon;
