@@ -3,6 +3,8 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_proto::store::Hook;
 
+use crate::model::hook_config;
+
 /// The text that replaces a secret.
 pub(super) const MASKED: &str = "******";
 /// Shorter secrets are not replaced: they would match parts of ordinary text.
@@ -24,6 +26,7 @@ impl Mask {
         secrets.extend(hook.authorization.split_once(' ').map(|(_, token)| token.trim().to_owned()));
         secrets.extend(password(&hook.authorization));
         secrets.extend(settings);
+        secrets.extend(secret_path(hook));
         secrets.retain(|secret| secret.len() >= SHORTEST);
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Self { secrets }
@@ -50,6 +53,15 @@ impl Mask {
         }
         self.text(value)
     }
+}
+
+/// Returns the path of the URL if it is the credential: chats without a token accept messages from everyone who has the
+/// URL.
+fn secret_path(hook: &Hook) -> Option<String> {
+    let kind = hook_config::by_name(&hook.r#type).filter(|kind| !kind.native)?;
+    let has_token = kind.keys.iter().any(|key| key.secret);
+    let path = hook.url.split_once("://")?.1.split_once('/')?.1;
+    (!has_token).then(|| path.to_owned())
 }
 
 fn mask_secret(bytes: Vec<u8>, secret: &[u8]) -> Vec<u8> {
@@ -93,5 +105,9 @@ mod tests {
         let basic = Hook { authorization: format!("Basic {}", BASE64.encode("u:p4ssword")), ..Hook::default() };
         assert_eq!(Mask::of(&basic).text("who are you, u:p4ssword?"), "who are you, u:******?");
         assert_eq!(Mask::of(&Hook { secret: "a".into(), ..Hook::default() }).text("banana"), "banana");
+        for (kind, expected) in [("slack", "https://chat/******"), ("gitea", "https://chat/T/B")] {
+            let hook = Hook { r#type: kind.into(), url: "https://chat/T/B?x".into(), ..Hook::default() };
+            assert!(Mask::of(&hook).text("https://chat/T/B?x").starts_with(expected), "{kind}");
+        }
     }
 }
