@@ -74,6 +74,8 @@ pub struct Space {
     pub free_bytes: u64,
     /// Total size of the device, bytes.
     pub total_bytes: u64,
+    /// Whether the file system is mounted read-only. The kernel does that after some errors of the device.
+    pub is_read_only: bool,
 }
 
 /// Storage for blocks.

@@ -9,12 +9,17 @@ use farrier_common::{
     },
 };
 
+use rustix::fs::StatVfsMountFlags;
+
 use super::{Context, Error, deliveries::watch};
 use crate::{
     model::identity::Identity,
     shares::Usage,
     store::totals::{self, Total},
+    tasks,
 };
+
+const READ_ONLY: &str = "the disk is read-only: nothing can be written";
 
 /// The health of one part. The texts are public and must not contain details.
 enum PartHealth {
@@ -51,13 +56,24 @@ async fn store(context: &Context) -> PartHealth {
 }
 
 async fn disk(context: &Context) -> PartHealth {
+    if is_read_only(context).await {
+        return PartHealth::Fail(READ_ONLY);
+    }
     match context.blobs.space().await {
+        Ok(space) if space.is_read_only => PartHealth::Fail(READ_ONLY),
         Ok(space) if space.free_bytes < context.config.artifacts.reserve_bytes => {
             PartHealth::Fail("the disk is almost full: uploads are refused")
         }
         Ok(_) => PartHealth::Pass,
         Err(_) => PartHealth::Fail("the disk does not respond"),
     }
+}
+
+/// Returns whether the file system of the store is mounted read-only. The artifacts may be on another one.
+async fn is_read_only(context: &Context) -> bool {
+    let data_dir = context.config.data_dir.clone();
+    let stat = tasks::blocking(move || rustix::fs::statvfs(&data_dir)).await;
+    stat.is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 /// Checks deliveries. Failing receivers are not a problem of the daemon, but overdue deliveries are.

@@ -14,6 +14,7 @@ use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use rustix::fs::StatVfsMountFlags;
 
 use super::{
     BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, RequestedChecksums, Space, UploadKey, digest::Claim,
@@ -113,7 +114,11 @@ impl BlobStore for LocalBlobs {
         let stat = tasks::blocking(move || rustix::fs::statvfs(&root))
             .await
             .map_err(|errno| BlobError::Root { doing: "reading the free space", source: errno.into() })?;
-        Ok(Space { free_bytes: stat.f_bavail * stat.f_frsize, total_bytes: stat.f_blocks * stat.f_frsize })
+        Ok(Space {
+            free_bytes: stat.f_bavail * stat.f_frsize,
+            total_bytes: stat.f_blocks * stat.f_frsize,
+            is_read_only: stat.f_flag.contains(StatVfsMountFlags::RDONLY),
+        })
     }
 }
 

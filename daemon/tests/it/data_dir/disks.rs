@@ -55,6 +55,37 @@ dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn health_fails_when_the_disk_becomes_read_only() {
+    let world = World::stopped().await;
+    let mut probe = command("unshare");
+    probe.args(["--mount", "true"]);
+    if !output(probe).await.is_some_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: mounting is not possible here, so health on a read-only disk is not tested");
+        return;
+    }
+    // `$1`: the data directory, `$2`: the socket, `$3`: the program. A file system with open files cannot be made
+    // read-only, so another mount replaces the directory of artifacts.
+    let script = r#"set -e
+"$3" --data-dir "$1" --listen 127.0.0.1:0 --socket "$2" >/dev/null 2>&1 &
+health() { curl -s --unix-socket "$2" -w '%{http_code}\n' http://x/api/healthz; }
+until health "$@" >/dev/null; do sleep 0.05; done
+health "$@"
+mount --bind "$1/artifacts" "$1/artifacts"
+mount -o remount,bind,ro "$1/artifacts"
+health "$@"
+kill %1
+wait || true"#;
+    let mut unshare = command("unshare");
+    let socket = world.farrier.scratch().join("health.sock");
+    unshare.args(["--mount", "bash", "-c", script, "bash"]);
+    unshare.args([&world.data(), &socket, Path::new(env!("CARGO_BIN_EXE_farrierd"))]);
+    let outcome: ProgramOutput = output(unshare).await.expect("unshare").into();
+    let codes: Vec<&str> = outcome.out.lines().filter(|line| !line.starts_with('{')).collect();
+    assert_eq!(codes, ["200", "503"], "{outcome:?}");
+    assert!(outcome.out.contains("the disk is read-only"), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_start_on_a_read_only_disk_is_refused_and_works_later() {
     let mut world = World::stopped().await;
     let prepare = r#"mount --bind "$1" "$1"; mount -o remount,bind,ro "$1""#;
