@@ -95,6 +95,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     });
     r.at_least("store", "cache_mib", &1, &mut c.store.cache_mib);
     r.value("store", "quick_repair", &mut c.store.quick_repair);
+    r.value("store", "verify_mib", &mut c.store.verify_mib);
     r.parsed("store", "key_file", &mut c.store.key_file, |path: PathBuf| absolute(path).map(Some));
 
     r.value("storage", "set_aside_days", &mut c.storage.set_aside_days);

@@ -140,6 +140,8 @@ pub struct StoreConfig {
     pub cache_mib: usize,
     /// `quick_repair`: opens the store quickly after a crash, at half the write rate.
     pub quick_repair: bool,
+    /// `verify_mib`: the largest store that is verified at each start. 0: none.
+    pub verify_mib: u64,
     /// `key_file`: file with the key that encrypts secrets. `None`: a file in the data directory.
     pub key_file: Option<PathBuf>,
     /// Not a setting: where the service manager puts the key, if it provides one. It takes precedence.
@@ -345,6 +347,7 @@ impl Config {
                 engine: "redb".into(),
                 cache_mib: 32,
                 quick_repair: false,
+                verify_mib: 64,
                 key_file: None,
                 key_credential: paths.credentials.as_ref().map(|directory| directory.join(KEY_CREDENTIAL)),
             },

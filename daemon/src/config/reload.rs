@@ -39,6 +39,7 @@ fixed! {
     "store.engine" => store.engine;
     "store.cache_mib" => store.cache_mib;
     "store.quick_repair" => store.quick_repair;
+    "store.verify_mib" => store.verify_mib;
     "store.key_file" => store.key_file;
     "git.max_processes" => git.max_processes;
     "git.timeout_secs" => git.timeout;

@@ -14,11 +14,16 @@ use crate::{
 
 /// Opens the store and locks it for this process. Creates a missing store, unless the data directory has data. Does not
 /// write to an existing store.
+///
+/// Verifies all pages of a store that is not larger than `store.verify_mib`.
 pub(crate) async fn open_store(config: &Config) -> Result<Store, DataDirError> {
     let file = config.data_dir.join(STORE_FILE);
     let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if missing {
         check_missing_store(&config.data_dir).map_err(|error| DataDirError::from_pair(config, error))?;
+    } else if file.metadata().is_ok_and(|about| about.len() <= config.store.verify_mib << 20) {
+        // The engine itself checks the pages only of a store that was not closed properly.
+        drop(open_unchanged(config).await?);
     }
     open_or_create_store(config).await
 }

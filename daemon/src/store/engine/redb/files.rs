@@ -8,7 +8,7 @@ use farrier_proto::store::{Format, Sequence, User};
 use super::*;
 use crate::store::{
     Read as _, Store,
-    engine::{CommitError, WriteSet},
+    engine::{CommitError, Range, Scan, WriteSet},
     ids, keys,
 };
 
@@ -83,6 +83,39 @@ async fn a_dropped_engine_leaves_nothing_to_repair() {
     drop(view);
     let found = open(&path).expect("closed").snapshot().await.expect("a view").get(b"k").await.expect("a read");
     assert_eq!(found, Some(Bytes::from_static(b"2")));
+}
+
+/// A file that was closed properly is opened without reading all pages, so flipped bits must be found before.
+#[tokio::test]
+async fn a_flipped_bit_in_a_closed_file_is_found_or_changes_no_row() {
+    const FLIPS: usize = 200;
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("store.redb");
+    let engine = open(&path).expect("a new file");
+    for part in 0..8_u32 {
+        let rows =
+            (0..200_u32).map(|row| ((part * 1_000 + row).to_be_bytes().to_vec(), Some(Bytes::from(vec![7; 90]))));
+        engine.begin().await.expect("begun").commit(rows.collect()).await.expect("committed");
+    }
+    let all = Scan::of(Range::prefix(Vec::new()), usize::MAX);
+    let rows = engine.snapshot().await.expect("a view").scan(&all).await.expect("rows");
+    assert_eq!(rows.len(), 1_600);
+    drop(engine);
+    let intact = std::fs::read(&path).expect("the file");
+    let used: Vec<usize> = (0..intact.len()).filter(|at| intact[*at] != 0).collect();
+    let mut found = 0;
+    for flip in 0..FLIPS {
+        let mut bytes = intact.clone();
+        bytes[used[flip * used.len() / FLIPS]] ^= 1 << (flip % 8);
+        std::fs::write(&path, bytes).expect("a write");
+        let Ok(engine) = RedbEngine::open_unchanged(&path, RedbOptions::default()) else {
+            found += 1;
+            continue;
+        };
+        let read = engine.snapshot().await.expect("a view").scan(&all).await.expect("rows");
+        assert!(read == rows, "flip {flip} was not found and changed a row");
+    }
+    assert!(found > FLIPS / 2, "{found} of {FLIPS} were found");
 }
 
 /// `docs/storage.md` describes how the file was created. It must never be created again, because it represents
