@@ -53,16 +53,19 @@ pub enum Command {
         /// Also check every git object
         #[arg(long)]
         git: bool,
+        /// Also read every artifact and compare it with its SHA-256
+        #[arg(long)]
+        content: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
         /// Accept a data directory that does not belong to the store: repositories that the store does not know become
         /// private repositories of admin. Deletes nothing
-        #[arg(long, conflicts_with_all = ["set_aside", "repair", "git"])]
+        #[arg(long, conflicts_with_all = ["set_aside", "repair", "git", "content"])]
         adopt: bool,
         /// Accept a data directory that does not belong to the store: files that the store does not know are moved to
         /// set-aside. Deletes nothing
-        #[arg(long, conflicts_with_all = ["repair", "git"])]
+        #[arg(long, conflicts_with_all = ["repair", "git", "content"])]
         set_aside: bool,
     },
     /// Replace the key that encrypts the secrets in the store of a stopped daemon

@@ -48,8 +48,8 @@ fn main() -> ExitCode {
     match &args.command {
         Some(Command::CheckData { json, adopt: true, .. }) => return decide(&config, Decision::Adopt, *json),
         Some(Command::CheckData { json, set_aside: true, .. }) => return decide(&config, Decision::SetAside, *json),
-        Some(Command::CheckData { repair, git, json, .. }) => {
-            return check_data(&config, Options { repair: *repair, git: *git }, *json);
+        Some(Command::CheckData { repair, git, content, json, .. }) => {
+            return check_data(&config, Options { repair: *repair, git: *git, content: *content }, *json);
         }
         Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
         Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),

@@ -29,7 +29,7 @@ use crate::{
         Context, ContextFields, Serving, SigningKeys,
         access_watch::AccessChanges,
         accounts,
-        artifacts::Receiving,
+        artifacts::{Receiving, VerifiedContents},
         disk_space::DiskSpace,
         events::SequenceTracker,
         migrations::{self, Migrations},
@@ -149,10 +149,13 @@ async fn build(
     tasks: Tasks,
 ) -> Result<Context, RunError> {
     data_dir::create_dir(&config.data_dir)?;
-    // Before anything is created or changed in the data directory.
+    let pair_failed = |error| DataDirError::from_pair(&config, error);
+    // Before anything is created or changed in the data directory. A store of other data usually has another key, so
+    // the data is compared first.
+    data_dir::check(&store, &config.data_dir).await.map_err(pair_failed)?;
     let keys = KeySources::read(&config).await?;
     keys.check(&store, &config.data_dir.join(STORE_FILE)).await?;
-    data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| DataDirError::from_pair(&config, error))?;
+    data_dir::pair(&store, &config.data_dir, &clock).await.map_err(pair_failed)?;
     let now = clock.now_ms();
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);
     let keyring = keys.keyring_or_create(&config).await?;
@@ -198,6 +201,7 @@ async fn build(
         delivery,
         blobs,
         digests,
+        verified: VerifiedContents::default(),
         receiving: Receiving::default(),
         work,
         disk_space: DiskSpace::default(),

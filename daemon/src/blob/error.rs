@@ -38,6 +38,12 @@ pub enum BlobError {
         /// Actual size, bytes.
         have: u64,
     },
+    /// The bytes do not have the recorded SHA-256.
+    #[error("the content of {key} is damaged: its SHA-256 is not the recorded one")]
+    Digest {
+        /// The upload.
+        key: UploadKey,
+    },
     /// A range exceeds the content.
     #[error("bytes {start} to {end} of {key} were requested, but it has {size}")]
     Range {

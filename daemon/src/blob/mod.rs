@@ -10,6 +10,7 @@ pub mod digest;
 mod error;
 pub mod local;
 mod reader;
+mod verify;
 
 use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 

@@ -1,13 +1,16 @@
 //! Checks artifacts: rows against block lists, and block lists against files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use farrier_proto::store::{Artifact, ArtifactState, Block};
 use futures_util::TryStreamExt as _;
 
 use super::{Check, CheckError, Class};
 use crate::{
-    blob::{BlobStore as _, BlockRef, UploadKey},
+    blob::{BlobError, BlobStore as _, BlockRef, UploadKey},
     store::{Store, StoreError, Tx, artifacts as rows},
 };
 
@@ -50,6 +53,9 @@ async fn check_artifact(check: &mut Check, row: &Artifact) -> Result<(), CheckEr
             check.add_finding(Class::Damage, subject(row), message);
         }
         check_files(check, row, key, &list, complete).await?;
+        if check.options.content && complete {
+            check_content(check, row, key, &list, &content.sha256).await;
+        }
     }
     if let Some(upload) = &row.upload {
         let key = UploadKey { artifact: row.id, generation: upload.generation };
@@ -61,6 +67,26 @@ async fn check_artifact(check: &mut Check, row: &Artifact) -> Result<(), CheckEr
         check_files(check, row, key, &list, true).await?;
     }
     Ok(())
+}
+
+/// Compares the bytes of an artifact with its SHA-256. Missing and short blocks are reported by the check of files.
+async fn check_content(check: &mut Check, row: &Artifact, key: UploadKey, list: &[Block], sha256: &[u8]) {
+    let blocks: Arc<[BlockRef]> = list.iter().map(|block| BlockRef { file: block.file, size: block.size }).collect();
+    let size = blocks.iter().map(|block| block.size).sum();
+    let mut reader = check.blobs.read(key, blocks, 0..size).verified(key, sha256.to_vec(), |_| {});
+    loop {
+        match reader.try_next().await {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(BlobError::Missing { .. } | BlobError::Short { .. }) => return,
+            Err(BlobError::Digest { .. }) => {
+                let message = "its bytes do not have the recorded SHA-256: they were changed after the upload";
+                return check.add_finding(Class::Damage, subject(row), message);
+            }
+            Err(error) => {
+                return check.add_finding(Class::Damage, subject(row), format!("it cannot be read: {error}"));
+            }
+        }
+    }
 }
 
 fn subject(row: &Artifact) -> String {

@@ -36,6 +36,8 @@ pub struct Options {
     pub repair: bool,
     /// Runs `git fsck` on every repository.
     pub git: bool,
+    /// Compares the bytes of every artifact with its SHA-256.
+    pub content: bool,
 }
 
 /// Why the check could not be completed.

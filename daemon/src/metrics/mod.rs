@@ -8,7 +8,7 @@ mod exposition;
 mod requests;
 mod series;
 
-use prometheus::{IntCounterVec, Opts, Registry, core::Collector};
+use prometheus::{IntCounter, IntCounterVec, Opts, Registry, core::Collector};
 use tokio::time::Instant;
 
 pub use self::{
@@ -29,6 +29,8 @@ pub struct Metrics {
     requests: RequestMetrics,
     /// Counts delivery attempts and finished deliveries.
     pub deliveries: DeliveryMetrics,
+    /// Counts downloads that were broken off because the bytes did not have the recorded SHA-256.
+    pub damaged_artifacts: IntCounter,
     /// Counts requests and delivery attempts per second, for the last minute.
     pub series: Series,
 }
@@ -38,7 +40,10 @@ impl Default for Metrics {
         let registry = Registry::new();
         let requests = RequestMetrics::new(&registry);
         let deliveries = DeliveryMetrics::new(&registry);
-        Self { registry, requests, deliveries, series: Series::default() }
+        let help = "Downloads of artifacts whose bytes did not have the recorded SHA-256.";
+        let damaged_artifacts = IntCounter::new("farrier_artifact_digest_mismatches_total", help).expect(VALID);
+        register(&registry, &damaged_artifacts);
+        Self { registry, requests, deliveries, damaged_artifacts, series: Series::default() }
     }
 }
 

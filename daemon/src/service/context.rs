@@ -8,8 +8,13 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
-    access_watch::AccessChanges, artifacts::Receiving, disk_space::DiskSpace, events::SequenceTracker,
-    migrations::Migrations, sign_in::SignIn, work::WorkShares,
+    access_watch::AccessChanges,
+    artifacts::{Receiving, VerifiedContents},
+    disk_space::DiskSpace,
+    events::SequenceTracker,
+    migrations::Migrations,
+    sign_in::SignIn,
+    work::WorkShares,
 };
 use crate::{
     blob::{BlobStore, digest::Digests},
@@ -33,6 +38,8 @@ pub struct ContextFields {
     pub blobs: Arc<dyn BlobStore>,
     /// Computes the digests of uploads while they are received.
     pub digests: Digests,
+    /// Remembers which artifacts were compared with their SHA-256 when they were downloaded.
+    pub verified: VerifiedContents,
     /// Tracks which uploads are receiving blocks.
     pub receiving: Receiving,
     /// Limits the work that clients can start.

@@ -26,8 +26,8 @@ use crate::support::{Binary, Job, TestDaemon, eventually, git::Client, send};
 /// A corruption of the store.
 type Change = Box<dyn Fn(&Tx) + Send + Sync>;
 
-const CHECK: Options = Options { repair: false, git: true };
-const REPAIR: Options = Options { repair: true, git: false };
+const CHECK: Options = Options { repair: false, git: true, content: true };
+const REPAIR: Options = Options { repair: true, git: false, content: false };
 
 /// A daemon with data of every kind: repositories 1 (`admin/demo`, with a push) and 2 (renamed), a user, an
 /// organization, tokens, a collaborator, and an artifact of two blocks.

@@ -17,6 +17,7 @@ mod receiving;
 mod remove;
 mod sweep;
 mod upload;
+mod verified;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub use self::{
     remove::{delete, delete_in_run, delete_many, delete_of_run},
     sweep::{next_due_ms, sweep},
     upload::{BlockInput, ExpectedChecksums, commit, put_blob, put_block},
+    verified::VerifiedContents,
 };
 
 /// The error for an artifact that does not exist, is not finalized, is deleted or has expired.

@@ -124,8 +124,22 @@ async fn access(context: &Context, read: &impl Read, account: IssuedTo, reposito
 
 impl Download {
     /// Opens `range`, which must be inside the content.
+    ///
+    /// The whole content is compared with its SHA-256 while it is read, unless that was done recently.
     pub async fn bytes(&self, context: &Context, range: Range<u64>) -> Result<BlockReader, Error> {
         let refs = block_refs(&context.store.read().await?, self.key).await?;
-        Ok(context.blobs.read(self.key, refs, range))
+        let (key, is_whole) = (self.key, range == (0..self.content.size));
+        let reader = context.blobs.read(key, refs, range);
+        if !is_whole || !context.verified.is_due(key, context.now_ms()) {
+            return Ok(reader);
+        }
+        let context = context.clone();
+        Ok(reader.verified(key, self.content.sha256.clone(), move |matches| {
+            if matches {
+                context.verified.record(key, context.now_ms());
+            } else {
+                context.metrics.damaged_artifacts.inc();
+            }
+        }))
     }
 }

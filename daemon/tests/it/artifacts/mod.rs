@@ -6,6 +6,7 @@ mod blocks_bad_input;
 mod client;
 mod client_raw;
 mod client_rest;
+mod damaged;
 mod expiry;
 mod expiry_edits;
 mod limits;
