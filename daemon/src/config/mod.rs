@@ -5,6 +5,7 @@
 //! [`machine`], which checks a configuration against the machine for `check-config`.
 
 mod default_paths;
+mod defaults;
 #[cfg(test)]
 mod documented;
 pub mod file;
@@ -306,107 +307,4 @@ pub struct LogConfig {
     pub directory: Option<PathBuf>,
     /// `keep_files`: number of daily files that are kept.
     pub keep_files: usize,
-}
-
-/// Name of the credential of the service manager that has the key of the store.
-const KEY_CREDENTIAL: &str = "farrier-store-key";
-const DAY_SECS: u64 = 86_400;
-const HOUR_SECS: u64 = 3_600;
-const MIB: u64 = 1 << 20;
-
-impl Config {
-    /// Returns the default configuration for `paths`.
-    pub fn defaults(paths: &DefaultPaths) -> Self {
-        Self {
-            data_dir: paths.data_dir.clone(),
-            server: ServerConfig {
-                root_url: None,
-                listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
-                hosts: Vec::new(),
-                version: farrier_common::api_version(),
-                trusted_proxies: Vec::new(),
-                max_connections: 16_384,
-                max_connections_per_address: 512,
-                header_timeout: Duration::from_secs(10),
-                idle_timeout: Duration::from_secs(60),
-                body_min_bytes_per_sec: 1_024,
-                drain_grace: Duration::from_secs(30),
-                max_body_bytes: 1 << 20,
-            },
-            socket: SocketConfig {
-                path: paths.socket.clone(),
-                max_connections: 4_096,
-                group: None,
-                admin_group: None,
-                ci_group: None,
-                trust_peers: true,
-            },
-            auth: AuthConfig { query_tokens: false, token_max_days: 0, password_login: true, require_sign_in: false },
-            repositories: RepositoriesConfig { default_private: false },
-            store: StoreConfig {
-                engine: "redb".into(),
-                cache_mib: 32,
-                quick_repair: false,
-                verify_mib: 64,
-                key_file: None,
-                key_credential: paths.credentials.as_ref().map(|directory| directory.join(KEY_CREDENTIAL)),
-            },
-            storage: StorageConfig { set_aside_days: 30 },
-            artifacts: ArtifactsConfig {
-                on_duplicate: OnDuplicate::Reject,
-                unique_per: UniquePer::Run,
-                signed_url: Duration::from_secs(6 * HOUR_SECS),
-                base_url: None,
-                vendors: vec!["github".into()],
-                max_bytes: 50 * 1024 * MIB,
-                quota_bytes: 0,
-                reserve_bytes: 256 * MIB,
-                retention_days: 90,
-                max_retention_days: 400,
-                abandoned: Duration::from_secs(DAY_SECS),
-                max_uploads: 256,
-            },
-            git: GitConfig {
-                max_processes: 32,
-                max_archives: 8,
-                timeout: Duration::from_secs(360),
-                max_push_bytes: 4_096 * MIB,
-                prune_after_days: 30,
-            },
-            ci: CiConfig { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
-            webhook: WebhookConfig {
-                enabled: true,
-                allowed_hosts: "external".into(),
-                retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
-                timeout: Duration::from_secs(10),
-                max_concurrent: 16,
-                max_waiting_per_owner: 100_000,
-                disable_after: Duration::from_secs(5 * DAY_SECS),
-                max_commits: 50,
-                max_files_per_commit: 3_000,
-                max_payload_bytes: 25 << 20,
-                response_bytes: 64 << 10,
-                keep: Duration::from_secs(7 * DAY_SECS),
-                keep_per_hook: 1_000,
-                keep_bytes: 1024 * MIB,
-                proxy_url: None,
-                proxy_auth_file: None,
-                proxy_hosts: "*".into(),
-            },
-            events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
-            migration: migration_defaults(),
-            metrics: MetricsConfig { listen: None },
-            log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
-        }
-    }
-}
-
-fn migration_defaults() -> MigrationConfig {
-    MigrationConfig {
-        allowed_hosts: "external".into(),
-        timeout: Duration::from_secs(HOUR_SECS),
-        max_bytes: 10 * 1024 * MIB,
-        max_running: 4,
-        max_running_per_owner: 20,
-    }
 }
