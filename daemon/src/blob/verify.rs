@@ -13,6 +13,7 @@ impl BlockReader {
     /// The last chunk is held back until the digest matches. If it does not, the stream ends with
     /// [`BlobError::Digest`], so no reader gets all bytes of a damaged content. `compared` is called with the result;
     /// not if reading fails or ends early. Chunks are hashed on a blocking thread while the previous ones are sent.
+    #[must_use]
     pub fn verified(
         self,
         key: UploadKey,

@@ -74,30 +74,34 @@ impl Config {
                 prune_after_days: 30,
             },
             ci: CiConfig { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
-            webhook: WebhookConfig {
-                enabled: true,
-                allowed_hosts: "external".into(),
-                retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
-                timeout: Duration::from_secs(10),
-                max_concurrent: 16,
-                max_waiting_per_owner: 100_000,
-                disable_after: Duration::from_secs(5 * DAY_SECS),
-                max_commits: 50,
-                max_files_per_commit: 3_000,
-                max_payload_bytes: 25 << 20,
-                response_bytes: 64 << 10,
-                keep: Duration::from_secs(7 * DAY_SECS),
-                keep_per_hook: 1_000,
-                keep_bytes: 1024 * MIB,
-                proxy_url: None,
-                proxy_auth_file: None,
-                proxy_hosts: "*".into(),
-            },
+            webhook: webhook_defaults(),
             events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
             migration: migration_defaults(),
             metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }
+    }
+}
+
+fn webhook_defaults() -> WebhookConfig {
+    WebhookConfig {
+        enabled: true,
+        allowed_hosts: "external".into(),
+        retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
+        timeout: Duration::from_secs(10),
+        max_concurrent: 16,
+        max_waiting_per_owner: 100_000,
+        disable_after: Duration::from_secs(5 * DAY_SECS),
+        max_commits: 50,
+        max_files_per_commit: 3_000,
+        max_payload_bytes: 25 << 20,
+        response_bytes: 64 << 10,
+        keep: Duration::from_secs(7 * DAY_SECS),
+        keep_per_hook: 1_000,
+        keep_bytes: 1024 * MIB,
+        proxy_url: None,
+        proxy_auth_file: None,
+        proxy_hosts: "*".into(),
     }
 }
 

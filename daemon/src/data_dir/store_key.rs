@@ -154,7 +154,7 @@ fn write_synced(path: &Path, text: &str) -> io::Result<()> {
         _ = fs::remove_file(&new);
         return Err(error);
     }
-    // The new file has all keys of the previous one that any value needs.
+    // The new file contains every key of the previous file with which a value is encrypted.
     fs::rename(&new, path)?;
     File::open(path.parent().unwrap_or(path))?.sync_all()
 }

@@ -1,7 +1,7 @@
 //! The path of a delivery, from the subscription of a hook to the recorded result.
 //!
-//! 1. [`fan_out`] decides which hooks get an event, builds the body with [`payload`], and enqueues one delivery per hook:
-//!    in the transaction that records the event if these are few, otherwise in bounded steps after it. After each
+//! 1. [`fan_out`] decides which hooks get an event, builds the body with [`payload`], and enqueues one delivery per
+//!    hook: in the transaction that records the event if these are few, otherwise in bounded steps after it. After each
 //!    commit, the hooks are announced in the [`Outbox`].
 //! 2. The dispatcher ([`run`]) starts or wakes a worker for each announced hook and for each retry that is due.
 //! 3. A worker claims deliveries from the queue of its hook, waits for a permit of the concurrency limits, and makes

@@ -33,7 +33,7 @@ pub fn has_form(text: &str) -> bool {
 
 /// Returns whether `text` begins like a token but cannot be one, because its form or its checksum is wrong.
 pub fn is_damaged(text: &str) -> bool {
-    text.starts_with(PREFIX) && !parts(text).is_some_and(|(random, sum)| checksum(random) == sum)
+    text.starts_with(PREFIX) && parts(text).is_none_or(|(random, sum)| checksum(random) != sum)
 }
 
 /// Splits a token into its random characters and its checksum.

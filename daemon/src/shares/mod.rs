@@ -139,14 +139,12 @@ impl Shares {
             Admission::Now(share) => return Ok(share),
             Admission::Later(waiting) => waiting,
         };
-        match tokio::time::timeout(limit, &mut waiting.granted).await {
-            Ok(Ok(share)) => Ok(share),
-            // The sender is dropped only with the waiter, so `Ok(Err(_))` does not happen.
-            Ok(Err(_)) | Err(_) => {
-                let reason = self.state().refusal(holder).unwrap_or(RefusalReason::AllInUse);
-                Err(self.refuse(reason))
-            }
+        // The sender is dropped only with the waiter, so `Ok(Err(_))` does not happen.
+        if let Ok(Ok(share)) = tokio::time::timeout(limit, &mut waiting.granted).await {
+            return Ok(share);
         }
+        let reason = self.state().refusal(holder).unwrap_or(RefusalReason::AllInUse);
+        Err(self.refuse(reason))
     }
 
     /// Changes the limits. Running items continue, also above a lower capacity.

@@ -175,8 +175,8 @@ pub(crate) struct CreateToken {
         value_parser = super::values::SCOPES
     )]
     pub(crate) scopes: Vec<String>,
-    /// When the token expires: a time such as 2030-01-02T03:04:05Z or 2030-01-02, or a duration such as 30d [default: the
-    /// maximum lifetime that the daemon allows]
+    /// When the token expires: a time such as 2030-01-02T03:04:05Z or 2030-01-02, or a duration such as 30d [default:
+    /// the maximum lifetime that the daemon allows]
     #[arg(long, value_name = "WHEN")]
     pub(crate) expires: Option<String>,
     /// Limit the token to this repository; can be repeated [default: all that the account can access]

@@ -2,8 +2,8 @@
 //!
 //! A few deliveries are written in the transaction that records their events ([`record`]). More would make all other
 //! writers wait, so that transaction writes a fan-out row instead, and [`run`] writes the deliveries in steps, each of
-//! which also moves the cursor of the fan-out. So a step that was committed is never repeated, and one that was not is
-//! made after the next start.
+//! which also moves the cursor of the fan-out. So a committed step is never repeated, and a step that was not committed
+//! is repeated after the next start.
 //!
 //! The hooks of a repository, of an account and of the site have separate queues of fan-outs. While a queue has a
 //! fan-out, later events for its hooks are appended to it, so each hook gets its deliveries in the order of the events.
