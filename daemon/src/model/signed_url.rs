@@ -1,8 +1,8 @@
 //! Signed URLs of artifact bytes: what they grant and how they are encoded.
 //!
-//! The signature covers operation, artifact, generation, expiry and the account that received the URL. It does not cover
-//! the host, so a URL works on every listener and behind every proxy. It is hexadecimal because clients of the Azure
-//! family drop the rest of a query value after a second `=`.
+//! The signature covers operation, artifact, generation, expiry and the account that received the URL. It does not
+//! cover the host, so a URL works on every listener and behind every proxy. It is hexadecimal because clients of the
+//! Azure family drop the rest of a query value after a second `=`.
 
 use super::secret::{SigningKey, equal};
 use crate::clock::Millis;

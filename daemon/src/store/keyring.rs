@@ -1,7 +1,7 @@
 //! The keys that encrypt secrets in the store, and the encryption of one value.
 //!
-//! Values are encrypted with XChaCha20-Poly1305. The nonce is random; with 24 bytes it never repeats. The key of the row
-//! and its other fields are authenticated as well, so an encrypted part is valid only in the row for which it was
+//! Values are encrypted with XChaCha20-Poly1305. The nonce is random; with 24 bytes it never repeats. The key of the
+//! row and its other fields are authenticated as well, so an encrypted part is valid only in the row for which it was
 //! written.
 
 use std::fmt;
