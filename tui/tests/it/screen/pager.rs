@@ -6,6 +6,10 @@ use crate::session::Daemon;
 /// A pager that saves its input and one typed line to files.
 const PAGER: &str = "cat >got; echo PAGER IS HERE; read -r line <&2; echo \"$line\" >typed";
 
+/// A pager that runs until it is interrupted. The program that prints the text is also the program that gets the signal: a shell
+/// that is starting another program can miss it.
+const INTERRUPTIBLE_PAGER: &str = "echo PAGER IS HERE >text; exec tail -f text";
+
 /// Starts the screen on the request of a failed delivery, which is created if necessary.
 fn open_request(daemon: &Daemon, pager: &str) -> Session {
     if daemon.farrier(&["hook", "list", "-q"]).ok().stdout.is_empty() {
@@ -53,7 +57,7 @@ fn the_pager_shows_a_body_and_gets_the_terminal_and_its_keys() {
 #[test]
 fn the_screen_survives_an_interrupted_and_a_missing_pager() {
     let daemon = Daemon::with_allowed_hosts("loopback");
-    let mut session = open_request(&daemon, "echo PAGER IS HERE; sleep 600");
+    let mut session = open_request(&daemon, INTERRUPTIBLE_PAGER);
     session.type_keys("o");
     session.wait_for("PAGER IS HERE");
     session.type_keys("\x03");
