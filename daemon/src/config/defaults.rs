@@ -26,7 +26,7 @@ impl Config {
                 version: farrier_common::api_version(),
                 trusted_proxies: Vec::new(),
                 max_connections: 16_384,
-                max_connections_per_address: 512,
+                max_connections_per_address: 8_192,
                 header_timeout: Duration::from_secs(10),
                 idle_timeout: Duration::from_secs(60),
                 body_min_bytes_per_sec: 1_024,
@@ -35,7 +35,7 @@ impl Config {
             },
             socket: SocketConfig {
                 path: paths.socket.clone(),
-                max_connections: 4_096,
+                max_connections: 8_192,
                 group: None,
                 admin_group: None,
                 ci_group: None,

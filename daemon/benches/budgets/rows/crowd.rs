@@ -19,8 +19,6 @@ use crate::{
 const CONNECTIONS: usize = 8;
 /// Pause between two bytes of a slow client.
 const DRIP: Duration = Duration::from_millis(500);
-/// The connections come from one address.
-const LIMITS: &str = "[server]\nmax_connections_per_address = 0\n[socket]\nmax_connections = 16384\n";
 const TARGET: &str = "/api/v1/repos/admin/demo";
 
 /// Connections that are open while this value exists.
@@ -34,7 +32,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit)?;
-    let farrier = Farrier::configured(&plan.dir("crowd")?, LIMITS).await?;
+    let farrier = Farrier::start(&plan.dir("crowd")?).await?;
     farrier.repository("demo").await?;
     let before = mib(farrier.watch().resident()?);
     let (mut alone, mut crowded, mut resident) = (Vec::new(), Vec::new(), before);
