@@ -39,7 +39,7 @@ struct HookGroup {
     hooks: Vec<Subscriber>,
 }
 
-/// Writes the deliveries of events, or fan-outs for them. Writes at most [`DELIVERIES_MAX`] deliveries.
+/// Writes the deliveries of events, or fan-outs for them. Writes at most `DELIVERIES_MAX` deliveries.
 pub async fn record(
     tx: &Tx,
     context: &DeliveryContext,
