@@ -8,7 +8,8 @@ use super::{BlobError, BlockReader, UploadKey};
 use crate::tasks;
 
 impl BlockReader {
-    /// Returns a reader of the same bytes, which must be a whole content, that compares their SHA-256 with `expected`.
+    /// Returns a reader of the same bytes that compares their SHA-256 with `expected`. The bytes must be a complete
+    /// artifact.
     ///
     /// The last chunk is held back until the digest matches. If it does not, the stream ends with
     /// [`BlobError::Digest`], so no reader gets all bytes of a damaged content. `compared` is called with the result;

@@ -6,8 +6,8 @@ use crate::session::Daemon;
 /// A pager that saves its input and one typed line to files.
 const PAGER: &str = "cat >got; echo PAGER IS HERE; read -r line <&2; echo \"$line\" >typed";
 
-/// A pager that runs until it is interrupted. The program that prints the text is also the program that gets the signal: a shell
-/// that is starting another program can miss it.
+/// A pager that runs until it is interrupted. The program that prints the text also gets the signal: a shell that is
+/// starting another program can miss it.
 const INTERRUPTIBLE_PAGER: &str = "echo PAGER IS HERE >text; exec tail -f text";
 
 /// Starts the screen on the request of a failed delivery, which is created if necessary.
