@@ -39,7 +39,7 @@ use crate::{
     },
     set_aside::SetAside,
     store::{Store, StoreError, Tx, identity, sealing},
-    tasks::Tasks,
+    tasks::{self, Tasks},
     wake::Wake,
     webhook,
 };
@@ -136,9 +136,12 @@ pub async fn run_with_store(
     };
     // Checked before the daemon reports that it is ready: the start has read only parts of the store.
     context.store.health().await.map_err(|source| DataDirError::from_store(&context.config, source))?;
+    let git = context.git.clone();
     drop((context, state));
     let _ = started.send(ready);
-    Ok(tasks.supervise(grace).await?)
+    let ended = tasks.supervise(grace).await;
+    tasks::blocking(move || git.end_processes()).await;
+    Ok(ended?)
 }
 
 async fn build(

@@ -158,6 +158,14 @@ impl Git {
         }))
     }
 
+    /// Ends the git processes that still run and waits until they are gone. Called when all tasks of the daemon have
+    /// ended. Blocks the thread.
+    pub fn end_processes(&self) {
+        if let Err(error) = orphans::end(&self.0.home) {
+            tracing::warn!(error = &error as &dyn std::error::Error, "git processes may outlive the daemon");
+        }
+    }
+
     /// Returns a git command for the repository with number `repository`.
     pub fn call<A: Into<std::ffi::OsString>>(&self, repository: u64, args: impl IntoIterator<Item = A>) -> GitCommand {
         GitCommand::new(self.clone(), repository, args.into_iter().map(Into::into).collect())

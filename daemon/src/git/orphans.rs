@@ -1,9 +1,11 @@
-//! Ends git processes that an earlier daemon left running.
+//! Ends git processes that would run without a daemon.
 //!
 //! A daemon that is killed with SIGKILL does not end its child processes. Such a process may still move refs after the
 //! next daemon has recorded them, or use lock files and directories that the next daemon removes as leftovers. The
-//! processes are therefore ended before the next daemon reads or changes a repository. Nothing acknowledged is lost:
-//! a client gets its acknowledgment from the daemon, and git leaves a repository complete when it is killed.
+//! processes are therefore ended before the next daemon reads or changes a repository. A daemon that stops kills its
+//! processes and waits here until they are gone, so that nothing changes the data directory afterwards. Nothing
+//! acknowledged is lost: a client gets its acknowledgment from the daemon, and git leaves a repository complete when
+//! it is killed.
 
 use std::{
     ffi::OsStr,
@@ -31,7 +33,7 @@ struct Orphan {
 /// Ends the processes whose home directory is `home`, the home directory of this data directory's git processes, and
 /// waits until they are gone. Returns how many processes were found.
 ///
-/// Blocks the thread. The caller holds the lock of the data directory, so no other daemon uses these processes.
+/// Blocks the thread. The caller holds the lock of the data directory and uses no git process itself.
 pub(super) fn end(home: &Path) -> io::Result<usize> {
     let mut orphans = find(home)?;
     let count = orphans.len();
@@ -50,7 +52,7 @@ pub(super) fn end(home: &Path) -> io::Result<usize> {
         }
     }
     let pids: Vec<String> = orphans.iter().map(|orphan| orphan.pid.as_raw_nonzero().to_string()).collect();
-    let message = format!("git processes of an earlier daemon do not end: {}", pids.join(", "));
+    let message = format!("git processes do not end: {}", pids.join(", "));
     Err(io::Error::new(io::ErrorKind::ResourceBusy, message))
 }
 

@@ -39,7 +39,7 @@ impl Git {
         let objects = self.directory(repository).join("objects");
         let own = objects.clone();
         let stamp = move || {
-            upkeep::remove_unfinished(&own.join("pack"))?;
+            upkeep::remove_unfinished(&own)?;
             stamp_objects(&own, SystemTime::UNIX_EPOCH + Duration::from_secs(now_secs))
         };
         tasks::blocking(stamp).await.map_err(GitError::io("setting the times of objects"))?;

@@ -32,6 +32,35 @@ async fn a_repository_is_created_gets_a_new_head_and_is_removed() {
 }
 
 #[tokio::test]
+async fn a_process_that_left_its_process_group_is_gone_when_the_daemon_has_stopped() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    #[expect(clippy::disallowed_methods, reason = "a process that the daemon does not control")]
+    let mut process = std::process::Command::new("sleep");
+    let mut process = process.arg("1000").env("HOME", dir.path().join("git-home")).spawn().expect("a process");
+    git.end_processes();
+    let status = process.try_wait().expect("a process");
+    assert!(status.is_some_and(|status| !status.success()), "{status:?}");
+}
+
+#[tokio::test]
+async fn files_of_killed_packing_processes_are_removed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("created");
+    let objects = git.directory(1).join("objects");
+    let leftovers = ["pack/.tmp-7-pack-0.pack", "pack/tmp_idx_0", "bitmap-ref-tips_0"];
+    let kept = ["pack/pack-0.keep", "info/bitmap-ref-tips_0"];
+    for name in leftovers.iter().chain(&kept) {
+        std::fs::create_dir_all(objects.join(name).parent().expect("a directory")).expect("a directory");
+        std::fs::write(objects.join(name), "").expect("a file");
+    }
+    upkeep::remove_unfinished(&objects).expect("removed");
+    assert!(leftovers.iter().all(|name| !objects.join(name).exists()));
+    assert!(kept.iter().all(|name| objects.join(name).exists()));
+}
+
+#[tokio::test]
 async fn sha256_repositories_have_long_ids() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());

@@ -32,8 +32,10 @@ impl Git {
         if !self.is_untidy(repository).await? {
             return Ok(false); // another task repacked it meanwhile
         }
-        let packs = self.directory(repository).join("objects/pack");
-        tasks::blocking(move || remove_unfinished(&packs)).await.map_err(GitError::io("removing unfinished packs"))?;
+        let objects = self.directory(repository).join("objects");
+        tasks::blocking(move || remove_unfinished(&objects))
+            .await
+            .map_err(GitError::io("removing unfinished packs"))?;
         // With --geometric only small packs are rewritten, so pushes rarely wait long for the lock.
         let repack = ["repack", "-d", "-l", "-q", "--geometric=2", "--write-midx", "--write-bitmap-index"];
         self.run(repository, repack, "").await?;
@@ -104,13 +106,16 @@ impl Packs {
     }
 }
 
-/// Removes files of packing processes that died with a daemon. Nothing uses them: pushes unpack to quarantine
-/// directories, and the caller holds the repository's lock, under which all packing runs.
-pub(super) fn remove_unfinished(directory: &Path) -> io::Result<()> {
-    for entry in files(directory)? {
-        let name = entry.file_name();
-        if [".tmp-", "tmp_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
-            fs::remove_file(entry.path())?;
+/// Removes files of packing processes that were killed from a repository's `objects` directory. Nothing uses them:
+/// pushes unpack to quarantine directories, and the caller holds the repository's lock, under which all packing runs.
+pub(super) fn remove_unfinished(objects: &Path) -> io::Result<()> {
+    let packs = objects.join("pack");
+    for (directory, prefixes) in [(packs.as_path(), [".tmp-", "tmp_"].as_slice()), (objects, &["bitmap-ref-tips_"])] {
+        for entry in files(directory)? {
+            let name = entry.file_name();
+            if prefixes.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+                fs::remove_file(entry.path())?;
+            }
         }
     }
     Ok(())
