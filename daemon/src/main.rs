@@ -171,9 +171,16 @@ fn rotate_key(config: &Config, discard_secrets: bool) -> ExitCode {
     if discard_secrets {
         lines.insert(1, format!("the secrets of {} rows were removed", rotated.discarded));
     }
+    if rotated.unreadable > 0 {
+        lines.push(format!(
+            "Rows that could not be decrypted and were not changed: {}. The previous keys stay in {file}. Run `farrierd \
+             check-data` to list the rows, and `farrierd rotate-key` again when they are repaired",
+            rotated.unreadable
+        ));
+    }
     // A closed standard output is not an error.
     drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));
-    ExitCode::SUCCESS
+    if rotated.unreadable > 0 { ExitCode::from(DAMAGED) } else { ExitCode::SUCCESS }
 }
 
 /// Runs `work` on a new runtime, without starting the daemon.

@@ -163,8 +163,8 @@ async fn build(
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);
     let keyring = keys.keyring_or_create(&config).await?;
     let encrypted = sealing::encrypt_all(&store, keyring).await.map_err(failed)?;
-    if encrypted > 0 {
-        tracing::info!(rows = encrypted, "secrets in the store were encrypted with the current key");
+    if encrypted.rows > 0 {
+        tracing::info!(rows = encrypted.rows, "secrets in the store were encrypted with the current key");
     }
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;

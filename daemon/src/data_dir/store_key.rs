@@ -170,6 +170,8 @@ pub struct Rotated {
     pub rows: u64,
     /// Number of rows whose secrets were removed because their key is lost.
     pub discarded: u64,
+    /// Number of rows that could not be decrypted. If there are any, the previous keys stay in the file.
+    pub unreadable: u64,
 }
 
 /// Replaces the key in the key file by a new one, and encrypts all secrets with it. No daemon may be running.
@@ -195,11 +197,17 @@ pub async fn rotate_key(config: &Config, discard_secrets: bool, now_ms: i64) -> 
         sources.check(&store, &store_file).await?;
     }
     let failed = |source| DataDirError::from_store(config, source).refined(config);
-    // Two keys in the file: an earlier call was interrupted, and its new key is the first one.
-    let keys = match sources.in_file.as_slice() {
-        keys @ [_, _, ..] => keys.to_vec(),
-        keys => std::iter::once(StoreKey::random()).chain(keys.iter().cloned()).collect(),
+    let snapshot = store.read().await.map_err(failed)?;
+    let is_interrupted = match sources.in_file.as_slice() {
+        [new, _, ..] => !sealing::needs_previous_keys(&snapshot, new.id()).await.map_err(failed)?,
+        _ => false,
     };
+    drop(snapshot);
+    let mut keys = sources.in_file.clone();
+    // The first key of an interrupted call is its new key.
+    if !is_interrupted {
+        keys.insert(0, StoreKey::random());
+    }
     sources.write(config, &keys).await?;
     let keyring = || Keyring::new(&keys[0], &keys[1..]);
     let discarded = if discard_secrets {
@@ -207,9 +215,12 @@ pub async fn rotate_key(config: &Config, discard_secrets: bool, now_ms: i64) -> 
     } else {
         0
     };
-    let rows = sealing::encrypt_all(&store, keyring()).await.map_err(failed)?;
-    sources.write(config, &keys[..1]).await?;
-    Ok(Rotated { key: keys[0].id(), file: sources.file, rows, discarded })
+    let sealing::Encrypted { rows, unreadable } = sealing::encrypt_all(&store, keyring()).await.map_err(failed)?;
+    if unreadable == 0 {
+        // No value is encrypted with another key.
+        sources.write(config, &keys[..1]).await?;
+    }
+    Ok(Rotated { key: keys[0].id(), file: sources.file, rows, discarded, unreadable })
 }
 
 #[cfg(test)]

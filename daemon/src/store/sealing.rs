@@ -27,23 +27,33 @@ pub async fn key_ids(read: &impl Read) -> Result<Vec<KeyId>, StoreError> {
     Ok(row.key_ids.iter().filter_map(|id| KeyId::from_bytes(id)).collect())
 }
 
+/// The result of [`encrypt_all`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Encrypted {
+    /// Number of rows that were written.
+    pub rows: u64,
+    /// Number of rows that could not be decrypted and were not changed. The store still names their keys.
+    pub unreadable: u64,
+}
+
 /// Encrypts all secrets with the current key of `keyring`, which must have all keys of [`key_ids`], and sets it for
-/// `store`. Returns the number of rows that were written.
+/// `store`.
 ///
 /// Can be interrupted at any time: the next call continues.
-pub async fn encrypt_all(store: &Store, keyring: Keyring) -> Result<u64, StoreError> {
+pub async fn encrypt_all(store: &Store, keyring: Keyring) -> Result<Encrypted, StoreError> {
     let current = keyring.current();
     store.set_keyring(keyring);
+    let mut total = Encrypted::default();
     if !store.write(async |tx: Tx| begin(&tx, current).await).await? {
-        return Ok(0);
+        return Ok(total);
     }
-    let mut rewritten = 0;
     for range in sealed::ranges() {
         let mut after: Option<Key> = None;
         loop {
             let rest = after.as_ref().map_or_else(|| range.clone(), |key| range.clone().after(key));
-            let (count, last) = store.write(async |tx: Tx| rewrite(&tx, &rest).await).await?;
-            rewritten += count;
+            let (page, last) = store.write(async |tx: Tx| rewrite(&tx, &rest).await).await?;
+            total.rows += page.rows;
+            total.unreadable += page.unreadable;
             after = last;
             if after.is_none() {
                 break;
@@ -52,11 +62,25 @@ pub async fn encrypt_all(store: &Store, keyring: Keyring) -> Result<u64, StoreEr
     }
     store
         .write(async |tx: Tx| {
-            tx.put(keys::sealing(), &Sealing { key_ids: vec![current.to_bytes()], rewriting: false });
+            let before = tx.get::<Sealing>(&keys::sealing()).await?.unwrap_or_default();
+            let keyring = tx.keyring().expect("set before the first transaction");
+            let mut key_ids = before.key_ids;
+            // A row that cannot be decrypted may be readable again after a repair, so the other keys are still needed.
+            key_ids.retain(|id| match KeyId::from_bytes(id) {
+                Some(id) => id == current || total.unreadable > 0 && keyring.has(id),
+                None => false,
+            });
+            tx.put(keys::sealing(), &Sealing { key_ids, rewriting: false });
             Ok::<_, StoreError>(())
         })
         .await?;
-    Ok(rewritten)
+    Ok(total)
+}
+
+/// Returns whether all readable values are encrypted with `current`, and unreadable rows still need other keys.
+pub async fn needs_previous_keys(read: &impl Read, current: KeyId) -> Result<bool, StoreError> {
+    let row = read.get::<Sealing>(&keys::sealing()).await?.unwrap_or_default();
+    Ok(!row.rewriting && row.key_ids.len() > 1 && row.key_ids.first() == Some(&current.to_bytes()))
 }
 
 /// Removes the secrets that are encrypted with a key that `keyring` does not have. Hooks with such secrets are
@@ -143,24 +167,27 @@ async fn begin(tx: &Tx, current: KeyId) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Encrypts the values of the first page of `range`. Returns the number of rows that were written, and the key after
-/// which the next page starts.
-async fn rewrite(tx: &Tx, range: &Range) -> Result<(u64, Option<Key>), StoreError> {
+/// Encrypts the values of the first page of `range`. Returns the number of rows, and the key after which the next page
+/// starts.
+async fn rewrite(tx: &Tx, range: &Range) -> Result<(Encrypted, Option<Key>), StoreError> {
     let pairs = tx.scan_bytes(&Scan::of(range.clone(), PAGE)).await?;
     let keyring = tx.keyring().expect("set before the first transaction");
-    let mut written = 0;
+    let mut page = Encrypted::default();
     for (key, bytes) in &pairs {
         match sealed::reseal(keyring, key, bytes) {
             Ok(Some(bytes)) => {
                 tx.put_bytes(key.clone(), bytes);
-                written += 1;
+                page.rows += 1;
             }
             Ok(None) => {}
             // Stays as it is: a damaged row must not prevent a start. Reading it fails, and check-data reports it.
-            Err(error) => tracing::error!(%error, "a row was not encrypted again"),
+            Err(error) => {
+                tracing::error!(%error, "a row was not encrypted again");
+                page.unreadable += 1;
+            }
         }
     }
-    Ok((written, next_page(&pairs)))
+    Ok((page, next_page(&pairs)))
 }
 
 #[cfg(test)]
@@ -207,10 +234,10 @@ mod tests {
         write_plain_hooks(&plain).await;
         let (first, second) = (StoreKey::random(), StoreKey::random());
         let first_ring = || Keyring::new(&first, &[]);
-        assert_eq!(encrypt_all(&plain, first_ring()).await.expect("writes"), HOOKS);
-        assert_eq!(encrypt_all(&plain, first_ring()).await.expect("nothing"), 0);
+        assert_eq!(encrypt_all(&plain, first_ring()).await.expect("writes").rows, HOOKS);
+        assert_eq!(encrypt_all(&plain, first_ring()).await.expect("nothing"), Encrypted::default());
         assert_eq!(encrypted_with(&plain).await, [Some(first.id())]);
-        assert_eq!(encrypt_all(&plain, Keyring::new(&second, &[first])).await.expect("writes"), HOOKS);
+        assert_eq!(encrypt_all(&plain, Keyring::new(&second, &[first])).await.expect("writes").rows, HOOKS);
         assert_eq!(encrypted_with(&plain).await, [Some(second.id())]);
         let snapshot = plain.read().await.expect("a snapshot");
         assert_eq!(key_ids(&snapshot).await.expect("a row"), [second.id()]);
@@ -236,7 +263,7 @@ mod tests {
         assert_eq!(key_ids(&snapshot).await.expect("a row"), [second.id(), first.id()]);
         assert_eq!(encrypted_with(&store).await, [Some(second.id()), Some(first.id())]);
         let left = encrypt_all(&store, Keyring::new(&second, &[first])).await.expect("writes");
-        assert_eq!(left, HOOKS - PAGE as u64);
+        assert_eq!(left.rows, HOOKS - PAGE as u64);
         assert_eq!(encrypted_with(&store).await, [Some(second.id())]);
     }
 }

@@ -270,6 +270,51 @@ async fn a_rotation_that_is_killed_at_any_moment_continues() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_previous_key_stays_while_a_row_cannot_be_decrypted() {
+    let mut farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    let (own, foreign) = (create_native(&farrier, "secret-one").await, create_native(&farrier, "secret-two").await);
+    farrier.stop().await;
+    let store = farrier.data_dir().join("farrier.redb");
+    let replace = async |from: Option<u64>, bytes: Option<bytes::Bytes>| {
+        let engine = RedbEngine::open(&store, RedbOptions::default()).expect("the store");
+        let transaction = engine.begin().await.expect("a transaction");
+        let before = transaction.get(&keys::hook(own)).await.expect("readable");
+        let bytes = match from {
+            Some(other) => transaction.get(&keys::hook(other)).await.expect("readable"),
+            None => bytes,
+        };
+        transaction.commit([(keys::hook(own), bytes)].into()).await.expect("a commit");
+        before
+    };
+    let original = replace(Some(foreign), None).await;
+    let previous = store_keys(&farrier.data_dir())[0].id();
+    for rotations in 1..=2 {
+        let rotated: ProgramOutput = farrier.command_output(&["rotate-key"]).await.into();
+        assert!(
+            rotated.code == Some(3) && rotated.out.contains("not be decrypted and were not changed: 1"),
+            "{rotated:?}"
+        );
+        let ids: Vec<_> = store_keys(&farrier.data_dir()).iter().map(StoreKey::id).collect();
+        assert!(ids.len() == rotations + 1 && ids.last() == Some(&previous), "{ids:?}");
+    }
+    // The daemon starts, and only the damaged row is unreadable.
+    farrier.restart().await;
+    let get = async |farrier: &TestDaemon, id: u64| {
+        farrier.admin(Method::GET, &format!("/api/v1/repos/admin/demo/hooks/{id}"), Value::Null).await.status
+    };
+    assert_eq!((get(&farrier, own).await, get(&farrier, foreign).await), (500, 200));
+    farrier.stop().await;
+
+    replace(None, original).await;
+    let rotated: ProgramOutput = farrier.command_output(&["rotate-key"]).await.into();
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    assert_eq!(store_keys(&farrier.data_dir()).len(), 1);
+    farrier.restart().await;
+    assert_eq!((get(&farrier, own).await, get(&farrier, foreign).await), (200, 200));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn discarding_lost_secrets_deactivates_their_hooks_and_keeps_everything_else() {
     let mut world = World::stopped().await;
     world.farrier.restart().await;

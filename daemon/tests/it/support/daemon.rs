@@ -222,10 +222,15 @@ impl TestDaemon {
 
     /// Runs a `farrierd` command on the data of the stopped daemon. It must succeed.
     pub async fn command(&self, args: &[&str]) {
+        let output = self.command_output(args).await;
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+
+    /// Runs a `farrierd` command on the data of the stopped daemon and returns its result.
+    pub async fn command_output(&self, args: &[&str]) -> std::process::Output {
         let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
         command.arg("--data-dir").arg(self.data_dir()).args(args);
-        let output = process::output(command).await.expect("the program");
-        assert!(output.status.success(), "{args:?}: {output:?}");
+        process::output(command).await.expect("the program")
     }
 
     /// Kills the child process with SIGKILL and starts it again with the same data and addresses.
