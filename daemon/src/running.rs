@@ -17,6 +17,8 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 
+use crate::inherited;
+
 /// Marks the daemon as running until it is dropped.
 #[derive(Debug)]
 pub struct RunningMark {
@@ -28,7 +30,7 @@ pub struct RunningMark {
 pub fn mark(data_dir: &Path) -> io::Result<RunningMark> {
     let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).clone();
     let mut file = open.open(file_in(data_dir))?;
-    file.try_lock()?;
+    inherited::retry(|| file.try_lock(), |error| matches!(error, TryLockError::WouldBlock))?;
     let pid = std::process::id();
     file.set_len(0)?;
     file.write_all(format!("{pid} {}\n", start_ticks(&pid.to_string()).unwrap_or_default()).as_bytes())?;

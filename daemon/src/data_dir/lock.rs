@@ -9,6 +9,8 @@ use std::{
     path::Path,
 };
 
+use crate::inherited;
+
 /// Name of the lock file. The file remains after the lock is released.
 const LOCK_FILE: &str = "farrier.lock";
 
@@ -20,15 +22,9 @@ pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File)
 pub fn lock(data_dir: &Path) -> io::Result<Option<Lock>> {
     let mut open = OpenOptions::new();
     let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(data_dir.join(LOCK_FILE))?;
-    // Retried because a child process between fork and exec still holds a lock that was just released.
-    let mut tries = 25;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Some(Lock(file))),
-            Err(TryLockError::WouldBlock) if tries > 0 => tries -= 1,
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    match inherited::retry(|| file.try_lock(), |error| matches!(error, TryLockError::WouldBlock)) {
+        Ok(()) => Ok(Some(Lock(file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }

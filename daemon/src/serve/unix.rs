@@ -10,6 +10,7 @@ use nix::unistd::Group;
 use tokio::net::UnixListener;
 
 use super::Listener;
+use crate::inherited;
 
 /// Why listening on the socket failed.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +56,7 @@ pub fn bind_unix(path: &Path, group: Option<&str>) -> Result<Listener, UnixError
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
         create_parent(parent).map_err(failed("creating the directory of"))?;
     }
-    refuse_live(path)?;
+    inherited::retry(|| refuse_live(path), |error| matches!(error, UnixError::InUse { .. }))?;
 
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(format!(".{}", std::process::id()));
@@ -148,6 +149,20 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket without a listener"));
         assert!(path.exists());
         bind_unix(&path, None).expect("the stale socket is replaced");
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_is_closed_a_moment_later_is_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s");
+        // Like the copy of the socket in a child process of a daemon that was killed.
+        let copy = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+        let close = crate::tasks::begin(move || {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            drop(copy);
+        });
+        bind_unix(&path, None).expect("the socket is replaced");
+        close.await;
     }
 
     #[tokio::test]

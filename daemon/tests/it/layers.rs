@@ -7,7 +7,8 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 31] = [
+const LAYERS: [&str; 32] = [
+    "inherited",
     "clock",
     "tasks",
     "wake",

@@ -46,7 +46,7 @@ use self::{
     writer::{QUEUE_MAX_BYTES, Request, StoreWriter},
 };
 use super::{Engine, EngineError, EngineInfo, Transaction, View, optimistic::Version};
-use crate::tasks;
+use crate::{inherited, tasks};
 
 /// The only table.
 const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("kv");
@@ -92,16 +92,8 @@ impl RedbEngine {
             if reopening.swap(true, Ordering::SeqCst) {
                 drop_page_cache(&file)?;
             }
-            // A child process between fork and exec still holds a copy of the file lock of an engine that was
-            // just closed.
-            let mut tries = 25;
-            loop {
-                match builder.open(&file) {
-                    Err(::redb::DatabaseError::DatabaseAlreadyOpen) if tries > 0 => tries -= 1,
-                    opened => return opened,
-                }
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
+            let is_held = |error: &_| matches!(error, ::redb::DatabaseError::DatabaseAlreadyOpen);
+            inherited::retry(|| builder.open(&file), is_held)
         };
         let mut engine = Self::with_connector(Connector { connect: Box::new(connect), options, is_new: false })?;
         engine.path = Some(path.to_owned());
