@@ -6,6 +6,7 @@ mod durable;
 mod fairness;
 mod get;
 mod git;
+mod held;
 mod hooks;
 mod idle;
 mod lists;
@@ -23,11 +24,12 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 12] = [
+pub(crate) const ALL: [(&str, Row); 13] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
     ("memory", |plan, table| memory::measure(plan, table).boxed()),
+    ("held", |plan, table| held::measure(plan, table).boxed()),
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
     ("git", |plan, table| git::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
