@@ -73,6 +73,7 @@ impl Control {
         if changed {
             context.work.set_limits(&next);
             context.serving.admission.set_limits(AdmissionLimits::of(&next));
+            context.serving.memory.set_mib(next.server.request_memory_mib);
             context.client.allow(&next.webhook.allowed_hosts);
             context.config.replace(next);
             // New limits can make data overdue for deletion.

@@ -19,6 +19,7 @@ pub(crate) fn start(state: &AppState, address: SocketAddr) -> io::Result<String>
     let admission = AdmissionLimits { tcp: CONNECTIONS_MAX, per_address: 0, unix: 0, exempt: Vec::new() };
     let limits = ConnectionLimits {
         admission: Arc::new(Admission::new(admission)),
+        memory: state.serving.memory.clone(),
         header_timeout: server.header_timeout,
         idle_timeout: server.idle_timeout,
         drain_grace: server.drain_grace,

@@ -38,6 +38,7 @@ use crate::{
         work::WorkShares,
     },
     set_aside::SetAside,
+    shares::MemoryBudget,
     store::{Store, StoreError, Tx, identity, sealing},
     tasks::{self, Tasks},
     wake::Wake,
@@ -107,6 +108,7 @@ pub async fn run_with_store(
     let service = HttpService::new(router, &state);
     let limits = ConnectionLimits {
         admission: context.serving.admission.clone(),
+        memory: context.serving.memory.clone(),
         header_timeout: context.config.server.header_timeout,
         idle_timeout: context.config.server.idle_timeout,
         drain_grace: context.config.server.drain_grace,
@@ -117,6 +119,7 @@ pub async fn run_with_store(
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
+    tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
     tasks.keep("deliver", delivery::run(context.delivery.clone()));
     tasks.keep("fan-out", delivery::run_fan_out(context.delivery.clone()));
@@ -177,6 +180,7 @@ async fn build(
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
         connections: Arc::default(),
         admission: Arc::new(Admission::new(AdmissionLimits::of(&config))),
+        memory: MemoryBudget::new(config.server.request_memory_mib),
         reserve: Arc::default(),
     };
     let log_filter = watch::Sender::new(config.log.filter.clone());

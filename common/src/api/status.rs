@@ -107,8 +107,10 @@ pub struct Status {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct WorkLimit {
-    /// The kind, for example `git`, `upload` or `event_stream`.
+    /// The kind, for example `git`, `upload` or `tcp_connection`.
     pub kind: String,
+    /// The unit of `running`, `max` and `max_per_caller`: `bytes`, or empty for items.
+    pub unit: String,
     /// Number of running items.
     pub running: i64,
     /// Number of waiting items.

@@ -6,5 +6,8 @@
 mod prune;
 mod sweep;
 mod tokens;
+mod trim;
 
-pub use self::{prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry};
+pub use self::{
+    prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
+};

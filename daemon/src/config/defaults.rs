@@ -31,6 +31,7 @@ impl Config {
                 idle_timeout: Duration::from_secs(60),
                 body_min_bytes_per_sec: 1_024,
                 drain_grace: Duration::from_secs(30),
+                request_memory_mib: 256,
                 max_body_bytes: 1 << 20,
             },
             socket: SocketConfig {

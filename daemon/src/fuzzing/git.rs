@@ -82,7 +82,7 @@ fn read(input: &[u8], step: usize) -> Result<Option<Commands>, CommandsError> {
     loop {
         arrived = (arrived + step).min(input.len());
         if parser.advance(&input[..arrived])? {
-            return Ok(Some(parser.finish()));
+            return Ok(Some(parser.finish(&input[..arrived])));
         }
         if arrived == input.len() {
             return Ok(None);

@@ -1,18 +1,20 @@
 //! Builds and runs one git command: arguments, environment, configuration, input, and limits on output and
 //! time.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::Stdio, time::Duration};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::Stdio, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{Git, GitError, GitProcess, environment, process::GitExit};
-use crate::shares::Holder;
+use crate::shares::{Holder, RequestMemory};
 
 /// Default limit of the standard output that [`GitCommand::run`] collects, bytes.
 const OUTPUT_MAX_BYTES: usize = 8 << 20;
 /// Size of one read from standard output, bytes.
 const READ_BYTES: usize = 64 * 1024;
+/// Memory of collected output and of the values parsed from it, as a multiple of its size.
+const PARSED_FACTOR: usize = 2;
 
 /// A git command that has not been started. Start it with [`GitCommand::run`] or [`GitCommand::stream`].
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub struct GitCommand {
     stdin: Bytes,
     output_max_bytes: usize,
     timeout: Duration,
+    memory: Option<Arc<RequestMemory>>,
 }
 
 /// The output of a git command that exited with status 0.
@@ -49,6 +52,7 @@ impl GitCommand {
             stdin: Bytes::new(),
             output_max_bytes: OUTPUT_MAX_BYTES,
             timeout,
+            memory: None,
         }
     }
 
@@ -99,6 +103,12 @@ impl GitCommand {
         self
     }
 
+    /// Counts collected output to `memory`. Only [`GitCommand::run`] uses it.
+    pub fn memory(mut self, memory: Option<Arc<RequestMemory>>) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// Runs the command until it exits. An exit status other than 0 is an error.
     pub async fn run(self) -> Result<GitOutput, GitError> {
         let (stdout, exit) = self.run_to_exit().await?;
@@ -108,6 +118,7 @@ impl GitCommand {
     /// Runs the command until it exits. Returns its standard output and its exit status.
     pub(super) async fn run_to_exit(mut self) -> Result<(Bytes, GitExit), GitError> {
         let (stdin, limit, timeout) = (std::mem::take(&mut self.stdin), self.output_max_bytes, self.timeout);
+        let memory = self.memory.take();
         let mut process = self.start(None).await?;
         let command = process.command().to_owned();
         let output = async {
@@ -120,7 +131,7 @@ impl GitCommand {
                 }
                 drop(input);
             };
-            let ((), read) = tokio::join!(write, collect(&mut process, limit));
+            let ((), read) = tokio::join!(write, collect(&mut process, limit, memory.as_deref()));
             let stdout = read?;
             Ok((stdout, process.wait().await?))
         };
@@ -165,13 +176,16 @@ impl GitCommand {
 }
 
 /// Reads standard output until it ends.
-async fn collect(process: &mut GitProcess, limit: usize) -> Result<Bytes, GitError> {
+async fn collect(process: &mut GitProcess, limit: usize, memory: Option<&RequestMemory>) -> Result<Bytes, GitError> {
     let mut all = BytesMut::new();
     loop {
         all.reserve(READ_BYTES.min(limit + 1));
         let read = process.read_buf(&mut all).await.map_err(GitError::io("reading its output"))?;
         if read == 0 {
             return Ok(all.freeze());
+        }
+        if let Some(memory) = memory {
+            memory.grow(read * PARSED_FACTOR)?;
         }
         if all.len() > limit {
             return Err(GitError::TooMuch { command: process.command().to_owned(), limit });

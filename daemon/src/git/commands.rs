@@ -73,10 +73,14 @@ pub enum CommandsError {
     TooLong,
 }
 
-/// Parses a command list incrementally.
+/// Parses a command list incrementally. Keeps no update until the list is complete, because many clients can send
+/// incomplete lists.
 #[derive(Debug, Default)]
 pub struct Parser {
-    commands: Commands,
+    capabilities: Vec<String>,
+    options: Vec<String>,
+    /// Number of updates so far.
+    updates: usize,
     stage: Stage,
     /// Number of bytes parsed so far.
     read: usize,
@@ -90,6 +94,12 @@ enum Stage {
     Done,
 }
 
+/// The content of a line in the first section of a list.
+enum Line<'a> {
+    Shallow,
+    Update { old: &'a str, new: &'a str, name: &'a str },
+}
+
 impl Parser {
     /// Parses the rest of `all`, which holds every byte received so far. Returns `true` when the list is
     /// complete.
@@ -98,9 +108,7 @@ impl Parser {
             let Some((packet, length)) = pkt::first(all.get(self.read..).unwrap_or_default())? else { break };
             self.read += length;
             match packet {
-                Packet::Flush if self.stage == Stage::Updates && self.commands.has("push-options") => {
-                    self.stage = Stage::Options;
-                }
+                Packet::Flush if self.stage == Stage::Updates && self.uses_options() => self.stage = Stage::Options,
                 Packet::Flush => self.stage = Stage::Done,
                 Packet::Data(payload) if self.stage == Stage::Updates => self.line(payload)?,
                 Packet::Data(payload) => self.option(payload)?,
@@ -112,44 +120,64 @@ impl Parser {
         Ok(self.stage == Stage::Done)
     }
 
-    /// Returns the parsed list.
-    pub fn finish(self) -> Commands {
-        self.commands
+    /// Returns the list in `all`, for which [`Parser::advance`] returned `true`.
+    pub fn finish(self, all: &[u8]) -> Commands {
+        let mut updates = Vec::with_capacity(self.updates);
+        let mut rest = all;
+        while let Ok(Some((Packet::Data(payload), length))) = pkt::first(rest) {
+            if let Ok((Line::Update { old, new, name }, _)) = parse_line(payload) {
+                updates.push(Update { name: name.to_owned(), old: old.to_owned(), new: new.to_owned() });
+            }
+            rest = &rest[length..];
+        }
+        Commands { updates, capabilities: self.capabilities, options: self.options }
+    }
+
+    fn uses_options(&self) -> bool {
+        self.capabilities.iter().any(|sent| sent == "push-options")
     }
 
     fn line(&mut self, payload: &[u8]) -> Result<(), CommandsError> {
-        let (line, capabilities) = match payload.iter().position(|byte| *byte == 0) {
-            Some(end) => (&payload[..end], Some(&payload[end + 1..])),
-            None => (payload, None),
-        };
-        if line.starts_with(b"push-cert") {
-            return Err(CommandsError::Signed);
-        }
-        if let Some(words) = capabilities.filter(|_| self.commands.updates.is_empty()) {
+        let (line, capabilities) = parse_line(payload)?;
+        if let Some(words) = capabilities.filter(|_| self.updates == 0) {
             let words = String::from_utf8_lossy(words);
-            self.commands.capabilities = words.split_ascii_whitespace().map(str::to_owned).collect();
+            self.capabilities = words.split_ascii_whitespace().map(str::to_owned).collect();
         }
-        let line = std::str::from_utf8(line).map_err(|_| CommandsError::Encoding)?.trim_end_matches('\n');
-        if line.strip_prefix("shallow ").is_some_and(is_object_id) {
-            return Ok(());
+        if matches!(line, Line::Update { .. }) {
+            self.updates += 1;
         }
-        let update = parse_update(line).ok_or(CommandsError::NoUpdate)?;
-        self.commands.updates.push(update);
-        if self.commands.updates.len() > UPDATES_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
+        if self.updates > UPDATES_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
     }
 
     fn option(&mut self, payload: &[u8]) -> Result<(), CommandsError> {
         let text = String::from_utf8_lossy(payload);
-        self.commands.options.push(text.trim_end_matches('\n').to_owned());
-        if self.commands.options.len() > OPTIONS_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
+        self.options.push(text.trim_end_matches('\n').to_owned());
+        if self.options.len() > OPTIONS_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
     }
 }
 
-fn parse_update(line: &str) -> Option<Update> {
+/// Parses a packet of the first section. Also returns the capabilities, which follow a zero byte.
+fn parse_line(payload: &[u8]) -> Result<(Line<'_>, Option<&[u8]>), CommandsError> {
+    let (line, capabilities) = match payload.iter().position(|byte| *byte == 0) {
+        Some(end) => (&payload[..end], Some(&payload[end + 1..])),
+        None => (payload, None),
+    };
+    if line.starts_with(b"push-cert") {
+        return Err(CommandsError::Signed);
+    }
+    let line = std::str::from_utf8(line).map_err(|_| CommandsError::Encoding)?.trim_end_matches('\n');
+    if line.strip_prefix("shallow ").is_some_and(is_object_id) {
+        return Ok((Line::Shallow, capabilities));
+    }
+    let update = parse_update(line).ok_or(CommandsError::NoUpdate)?;
+    Ok((update, capabilities))
+}
+
+fn parse_update(line: &str) -> Option<Line<'_>> {
     let (old, rest) = line.split_once(' ')?;
     let (new, name) = rest.split_once(' ')?;
     let valid = is_object_id(old) && is_object_id(new) && old.len() == new.len();
-    valid.then(|| Update { name: name.to_owned(), old: old.to_owned(), new: new.to_owned() })
+    valid.then_some(Line::Update { old, new, name })
 }
 
 #[cfg(test)]
@@ -197,8 +225,8 @@ mod tests {
             assert_eq!(pieces.advance(&bytes[..end]), Ok(false), "{end}");
         }
         assert_eq!(pieces.advance(&bytes[..length]), Ok(true));
-        let commands = parser.finish();
-        assert_eq!(commands, pieces.finish());
+        let commands = parser.finish(&bytes);
+        assert_eq!(commands, pieces.finish(&bytes[..length]));
         assert_eq!(commands.options, ["x=y", "z"]);
         assert!(commands.has("side-band-64k") && !commands.has("side-band"));
         let names: Vec<_> = commands.updates.iter().map(|u| (u.name.as_str(), u.deletes())).collect();
@@ -209,7 +237,7 @@ mod tests {
     fn a_flush_packet_alone_is_an_empty_list() {
         let mut parser = Parser::default();
         assert_eq!(parser.advance(b"0000"), Ok(true));
-        assert_eq!(parser.finish(), Commands::default());
+        assert_eq!(parser.finish(b"0000"), Commands::default());
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub enum GitError {
     /// All process slots stayed in use until the timeout.
     #[error("too many git processes are running")]
     Busy,
-    /// The caller or all callers together have too many streaming processes.
+    /// The caller or all callers together have too many streaming processes, or hold too much memory.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// I/O on a pipe or on a file of a repository failed.

@@ -6,10 +6,10 @@
 mod credentials;
 mod peers;
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use axum::extract::{FromRequestParts, RawPathParams};
-use http::{HeaderMap, Method, header, request::Parts};
+use http::{Extensions, HeaderMap, Method, header, request::Parts};
 
 pub(super) use self::credentials::{client_address, query_token};
 pub use self::peers::PeerRules;
@@ -26,7 +26,7 @@ use crate::{
         authentication::{self, Credentials},
         repositories, viewer,
     },
-    shares::Holder,
+    shares::{Holder, RequestMemory},
 };
 
 /// What a route requires of its caller: a token scope for each category, at the level of the request method.
@@ -91,6 +91,8 @@ pub(super) struct Caller<N> {
     pub(super) identity: Identity,
     /// The holder of the shares of limited work.
     pub(super) holder: Holder,
+    /// The counted memory of the request.
+    pub(super) memory: Option<Arc<RequestMemory>>,
     required: PhantomData<N>,
 }
 
@@ -101,7 +103,11 @@ impl<N: RequiredScopes> FromRequestParts<AppState> for Caller<N> {
         let identity = identify_for(state, parts, N::PASSWORD_MAY_BE_DUE).await?;
         let level = level(&parts.method);
         match check::<N>(&identity, level) {
-            Ok(()) => Ok(Self { holder: holder(state, parts, &identity), identity, required: PhantomData }),
+            Ok(()) => {
+                let holder = holder(state, parts, &identity);
+                let memory = count_memory_to(&parts.extensions, holder);
+                Ok(Self { identity, holder, memory, required: PhantomData })
+            }
             Err(refusal) => Err(not_found(state, parts, &identity).await.unwrap_or_else(|| refusal.into())),
         }
     }
@@ -174,6 +180,13 @@ pub(super) fn holder(state: &AppState, parts: &Parts, identity: &Identity) -> Ho
         Some(Peer::Unix(ids)) => Holder::Socket(ids.as_ref().map(|ids| ids.uid)),
         peer => Holder::caller(identity, client_address(state, &parts.headers, peer)),
     }
+}
+
+/// Counts the memory of the request with these `extensions` to `holder`. Returns this memory.
+pub(super) fn count_memory_to(extensions: &Extensions, holder: Holder) -> Option<Arc<RequestMemory>> {
+    let memory = extensions.get::<Arc<RequestMemory>>()?;
+    memory.set_holder(holder);
+    Some(memory.clone())
 }
 
 /// Authenticates a request. All protocols use this.

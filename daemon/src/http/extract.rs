@@ -1,16 +1,22 @@
 //! JSON request bodies and JSON responses of the REST API. Bodies are read as leniently as Gitea-family APIs do.
 
+use std::sync::Arc;
+
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
-use http_body_util::{BodyExt as _, Limited};
+use bytes::{Bytes, BytesMut};
+use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{AppState, error::ApiError, etag};
+use crate::{
+    service::Error,
+    shares::{Refused, RequestMemory},
+};
 
 /// The content type of all REST responses.
 pub(super) const JSON: &str = "application/json;charset=utf-8";
@@ -32,21 +38,54 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
-        let bytes = collect(body, state.config.server.max_body_bytes).await?;
+        let bytes = collect(&parts.extensions, body, state.config.server.max_body_bytes).await?;
         parse(&parts.headers, &bytes).map(Self)
     }
 }
 
-/// Reads a complete body of at most `limit` bytes.
-pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-            let message = format!("the body is larger than the limit of {limit} bytes");
-            Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message))
+/// Memory that a body and the values parsed from it need, as a multiple of its size.
+const PARSED_FACTOR: usize = 2;
+
+/// Why a complete body could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BodyError {
+    /// The body is larger than the limit.
+    #[error("the body is larger than the limit of {0} bytes")]
+    TooLarge(usize),
+    /// The client disconnected or sent too slowly.
+    #[error("the body ended early")]
+    Incomplete,
+    /// The memory of requests is in use.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge(_) => Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
+            BodyError::Incomplete => Self::new(StatusCode::BAD_REQUEST, error.to_string()),
+            BodyError::Refused(refused) => Error::from(refused).into(),
         }
-        Err(_) => Err(ApiError::new(StatusCode::BAD_REQUEST, "the body ended early")),
     }
+}
+
+/// Reads a complete body of at most `limit` bytes. Counts its memory to the request with these `extensions`.
+pub(super) async fn collect(extensions: &Extensions, body: Body, limit: usize) -> Result<Bytes, BodyError> {
+    let memory = extensions.get::<Arc<RequestMemory>>();
+    let mut body = Limited::new(body, limit);
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if error.is::<LengthLimitError>() { BodyError::TooLarge(limit) } else { BodyError::Incomplete }
+        })?;
+        let Ok(bytes) = frame.into_data() else { continue };
+        if let Some(memory) = memory {
+            memory.grow(bytes.len() * PARSED_FACTOR)?;
+        }
+        all.extend_from_slice(&bytes);
+    }
+    Ok(all.freeze())
 }
 
 /// Parses a JSON body.

@@ -13,14 +13,14 @@ use std::{
 use axum::{Router, body::Body, response::IntoResponse as _};
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
 
 use super::{
     AppState, access_log,
     artifact::BlobApiError,
-    auth::{client_address, query_token},
+    auth::{client_address, count_memory_to, query_token},
     body::{DrainOnDrop, Pace, PacedBody},
     browser,
     error::{ApiError, complete},
@@ -29,7 +29,8 @@ use super::{
 };
 use crate::{
     model::secret,
-    serve::{Handler, Peer},
+    serve::{Handler, Peer, RequestBody},
+    shares::Holder,
     webhook::request::ATTEMPT,
 };
 
@@ -95,7 +96,7 @@ impl HttpService {
         Self(Arc::new(Shared { router, state: state.clone(), pace, ids: RequestIds::new() }))
     }
 
-    async fn respond(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
+    async fn respond(self, peer: Peer, request: Request<RequestBody>) -> Response<Body> {
         let Shared { router, state, pace, ids } = &*self.0;
         let tasks = &state.tasks;
         let id = ids.next();
@@ -104,9 +105,14 @@ impl HttpService {
         let (mut parts, body) = request.into_parts();
         parts.uri = canonical(parts.uri);
         let mut entry = access_log::AccessLogEntry::begin(id.0, &method, parts.uri.path(), &peer, started);
+        let client = client_address(state, &parts.headers, Some(&peer));
         if let Some(entry) = &mut entry {
-            entry.set_client(client_address(state, &parts.headers, Some(&peer)));
+            entry.set_client(client);
             parts.extensions.insert(entry.caller());
+        }
+        if matches!(peer, Peer::Tcp(_)) {
+            // Until the caller is authenticated. So far, the memory counts to the proxy if there is one.
+            count_memory_to(&parts.extensions, Holder::address(client));
         }
         parts.extensions.insert(peer);
         let body = if body.is_end_stream() {
@@ -167,11 +173,15 @@ impl HttpService {
 impl Handler for HttpService {
     type Body = Body;
 
-    fn handle(self, peer: Peer, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send + 'static {
+    fn handle(
+        self,
+        peer: Peer,
+        request: Request<RequestBody>,
+    ) -> impl Future<Output = Response<Body>> + Send + 'static {
         self.respond(peer, request)
     }
 
-    fn refuse(&self, request: &Request<Incoming>) -> Response<Body> {
+    fn refuse(&self, request: &Request<hyper::body::Incoming>) -> Response<Body> {
         let Shared { state, ids, .. } = &*self.0;
         let (id, uri) = (ids.next(), request.uri());
         let mut response = complete(Refusal::Busy.response(uri.path()), &state.root_url, uri, id.as_str());

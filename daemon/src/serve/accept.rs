@@ -35,9 +35,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     Admission, Kind, Listener, Peer,
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
+    head_memory::{CountedBody, CountedStream, HeadMemory},
     write_timeout::WriteTimeout,
 };
-use crate::tasks::Tasks;
+use crate::{shares::MemoryBudget, tasks::Tasks};
 
 /// Pause after an accept error. Short, so that a waiting connection gets the next free descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -59,6 +60,8 @@ const REFUSALS_MAX: usize = 64;
 pub struct ConnectionLimits {
     /// Decides which connections are served.
     pub admission: Arc<Admission>,
+    /// Limits the memory of requests.
+    pub memory: MemoryBudget,
     /// Time limit for receiving the head of a request. Idle connections are closed after it.
     pub header_timeout: Duration,
     /// A connection is closed when the client accepts no byte of the response for this time.
@@ -90,6 +93,7 @@ pub async fn serve<H: Handler>(
         handler,
         idle_timeout: limits.idle_timeout,
         admission: limits.admission,
+        memory: limits.memory,
         refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         open,
         connections: TaskTracker::new(),
@@ -117,16 +121,19 @@ pub async fn serve<H: Handler>(
     server.abort.cancel();
 }
 
+/// The body of a request.
+pub type RequestBody = CountedBody<Incoming>;
+
 /// Answers requests.
 pub trait Handler: Clone + Send + Sync + 'static {
     /// The body of responses.
-    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
+    type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static;
 
-    /// Answers one request.
+    /// Answers one request. Its extensions contain an `Arc<RequestMemory>`.
     fn handle(
         self,
         peer: Peer,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
     ) -> impl Future<Output = Response<Self::Body>> + Send + 'static;
 
     /// Returns the response to the only request on a connection that was refused. The body of the request is not read.
@@ -141,6 +148,7 @@ struct Server<H> {
     handler: H,
     idle_timeout: Duration,
     admission: Arc<Admission>,
+    memory: MemoryBudget,
     /// One permit for each refused connection that waits for its response.
     refusals: Arc<Semaphore>,
     open: Arc<AtomicI64>,
@@ -202,9 +210,14 @@ impl<H: Handler> Server<H> {
                 let http = if guard.is_some() { &self.brief } else { &self.http };
                 let held = (Counted::new(self.open.clone()), slot, guard);
                 let handler = self.handler.clone();
-                let handle = move |request| {
+                let memory = HeadMemory::new(&self.memory, &peer);
+                let io = CountedStream::new(io, memory.clone());
+                let handle = move |mut request: Request<Incoming>| {
+                    let active = memory.begin_request();
+                    request.extensions_mut().insert(active.memory().clone());
+                    let request = request.map(|body| CountedBody::new(body, active.clone()));
                     let response = handler.clone().handle(peer.clone(), request);
-                    async move { Ok::<_, Infallible>(response.await) }
+                    async move { Ok::<_, Infallible>(response.await.map(|body| CountedBody::new(body, active))) }
                 };
                 self.start(io, http, handle, held);
             }
@@ -222,11 +235,12 @@ impl<H: Handler> Server<H> {
     }
 
     /// Answers the requests of a connection with `answer`. Drops `held` when the connection is closed.
-    fn start<I, A, Fut>(&self, io: I, http: &http1::Builder, answer: A, held: impl Send + 'static)
+    fn start<I, A, Fut, B>(&self, io: I, http: &http1::Builder, answer: A, held: impl Send + 'static)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         A: Fn(Request<Incoming>) -> Fut + Send + 'static,
-        Fut: Future<Output = Result<Response<H::Body>, Infallible>> + Send + 'static,
+        Fut: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
+        B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
     {
         let first_request = Arc::new(Notify::new());
         let received = first_request.clone();

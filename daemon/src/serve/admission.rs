@@ -11,11 +11,12 @@ use ipnet::IpNet;
 use super::Peer;
 use crate::{
     config::Config,
-    shares::{Holder, Refused, Share, ShareLimits, Shares, WorkKind},
+    shares::{Holder, Refused, Share, ShareLimits, Shares, Usage, WorkKind},
 };
 
-/// Connections, for the text of errors. The metric of refused connections has its own name.
-const CONNECTIONS: WorkKind = WorkKind { label: "connection", plural: "connections", retry_after_secs: 5 };
+/// Connections. The metric of refused connections has its own name.
+const TCP: WorkKind = WorkKind { label: "tcp_connection", plural: "connections", retry_after_secs: 5 };
+const UNIX: WorkKind = WorkKind { label: "unix_connection", ..TCP };
 
 /// Maximum numbers of open connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +76,9 @@ impl Admission {
     /// Creates an admission without open connections.
     pub fn new(limits: AdmissionLimits) -> Self {
         Self {
-            tcp: Shares::new(CONNECTIONS, all_for_everyone(limits.tcp)),
-            by_address: Shares::new(CONNECTIONS, limits.of_addresses()),
-            unix: Shares::new(CONNECTIONS, all_for_everyone(limits.unix)),
+            tcp: Shares::new(TCP, all_for_everyone(limits.tcp)),
+            by_address: Shares::new(TCP, limits.of_addresses()),
+            unix: Shares::new(UNIX, all_for_everyone(limits.unix)),
             exempt: RwLock::new(limits.exempt),
         }
     }
@@ -109,6 +110,14 @@ impl Admission {
     pub fn is_full(&self, kind: &str) -> bool {
         let usage = if kind == "unix" { self.unix.usage() } else { self.tcp.usage() };
         usage.running >= usage.limits.capacity
+    }
+
+    /// Returns the connections on TCP and on Unix sockets, with their limits.
+    pub fn usages(&self) -> [Usage; 2] {
+        let (mut tcp, by_address) = (self.tcp.usage(), self.by_address.usage());
+        tcp.limits.per_holder = by_address.limits.per_holder.min(tcp.limits.capacity);
+        tcp.refused_own_share += by_address.refused_own_share + by_address.refused_all_in_use;
+        [tcp, self.unix.usage()]
     }
 
     /// Returns how many connections were refused, by the limit that was reached: `all` connections, or those of one
@@ -167,6 +176,8 @@ mod tests {
         let _again = admit("2001:db8:1:2:ffff::4").expect("free again");
         let _proxied: Vec<_> = (0..10).map(|_| admit("10.1.2.3").expect("exempt")).collect();
         assert_eq!(admission.refused(), [("all", 0), ("address", 2)]);
+        let usages = admission.usages().map(|usage| (usage.kind.label, usage.running, usage.limits.per_holder));
+        assert_eq!(usages, [("tcp_connection", 13, 1), ("unix_connection", 0, 0)]);
     }
 
     #[test]

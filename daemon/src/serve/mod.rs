@@ -5,6 +5,7 @@
 mod accept;
 mod admission;
 mod fd_reserve;
+mod head_memory;
 mod inherit;
 mod peer;
 mod probe;
@@ -16,9 +17,10 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 pub use self::{
-    accept::{ConnectionLimits, HEAD_READ_MAX, Handler, serve},
+    accept::{ConnectionLimits, HEAD_READ_MAX, Handler, RequestBody, serve},
     admission::{Admission, AdmissionLimits, ConnectionSlot},
     fd_reserve::{FdGuard, FdReserve},
+    head_memory::CountedBody,
     inherit::inherited,
     peer::{Peer, PeerIds},
     probe::probe,

@@ -23,6 +23,7 @@ use crate::{
     model::secret::SigningKey,
     serve::{Admission, FdReserve},
     set_aside::SetAside,
+    shares::MemoryBudget,
     wake::Wake,
 };
 
@@ -86,6 +87,8 @@ pub struct Serving {
     pub connections: Arc<AtomicI64>,
     /// Limits the number of open client connections, see `server.max_connections`.
     pub admission: Arc<Admission>,
+    /// Limits the memory that requests hold, see `server.request_memory_mib`.
+    pub memory: MemoryBudget,
     /// Keeps spare file descriptors for the case that the process has no other free one.
     pub reserve: Arc<FdReserve>,
 }

@@ -46,6 +46,11 @@ fn add_serving(context: &Context, all: &mut Exposition) {
     all.add_gauge("farrier_connections_max", "server.max_connections", max);
     let help = "Connections refused because a limit was reached, by limit.";
     all.add_counters("farrier_connections_refused_total", help, ["reason"], refused);
+    let memory = context.serving.memory.usage();
+    all.add_gauge("farrier_request_memory_bytes", "Counted memory of requests.", memory.used);
+    all.add_gauge("farrier_request_memory_max_bytes", "server.request_memory_mib", memory.max);
+    let help = "Requests refused because the memory of requests was in use.";
+    all.add_counter("farrier_request_memory_refused_total", help, memory.refused);
 }
 
 async fn add_storage(context: &Context, all: &mut Exposition) {

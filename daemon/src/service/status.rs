@@ -111,7 +111,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         store: StoreStatus { engine: store.name.into(), size_bytes: signed(store.size_bytes) },
         disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
         connections: context.serving.connections.load(Ordering::Relaxed),
-        limits: context.work.usages().iter().map(limit).collect(),
+        limits: limits(context),
         identity: identity.label().into(),
         artifacts: artifact_limits(context),
         restore_days: context.config.storage.set_aside_days.into(),
@@ -119,10 +119,28 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
     })
 }
 
+/// Returns the use of everything that clients share: work, connections and the memory of requests.
+fn limits(context: &Context) -> Vec<WorkLimit> {
+    let connections = context.serving.admission.usages();
+    let mut limits: Vec<WorkLimit> = context.work.usages().iter().chain(&connections).map(limit).collect();
+    let memory = context.serving.memory.usage();
+    limits.push(WorkLimit {
+        kind: memory.kind.label.into(),
+        unit: "bytes".into(),
+        running: signed(memory.used),
+        waiting: 0,
+        max: signed(memory.max),
+        max_per_caller: signed(memory.max_per_holder),
+        refused: signed(memory.refused),
+    });
+    limits
+}
+
 fn limit(usage: &Usage) -> WorkLimit {
     let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     WorkLimit {
         kind: usage.kind.label.into(),
+        unit: String::new(),
         running: count(usage.running),
         waiting: count(usage.waiting),
         max: count(usage.limits.capacity),

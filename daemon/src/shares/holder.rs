@@ -16,6 +16,8 @@ pub enum Holder {
     Administrator(u64),
     /// Another account, by ID.
     Account(u64),
+    /// The jobs of a repository, by its ID. They have no account.
+    Jobs(u64),
     /// A client without an account: an IPv4 address or an IPv6 /64 network. `None`: the address is not known.
     /// Create it with [`Holder::address`].
     Address(Option<IpAddr>),
@@ -26,7 +28,7 @@ pub enum Holder {
 pub(super) enum HolderGroup {
     /// Callers without an account.
     Anonymous,
-    /// Accounts.
+    /// Accounts, and jobs.
     SignedIn,
     /// The Unix socket and administrators.
     Operators,
@@ -56,6 +58,7 @@ impl Holder {
             Self::Socket(Some(uid)) => format!("uid {uid}"),
             Self::Socket(None) | Self::Address(None) => "unknown".to_owned(),
             Self::Administrator(id) | Self::Account(id) => format!("account {id}"),
+            Self::Jobs(repository) => format!("jobs of repository {repository}"),
             Self::Address(Some(IpAddr::V4(address))) => format!("ip {address}"),
             Self::Address(Some(IpAddr::V6(network))) => format!("ip {network}/64"),
         }
@@ -64,7 +67,7 @@ impl Holder {
     pub(super) fn group(self) -> HolderGroup {
         match self {
             Self::Socket(_) | Self::Administrator(_) => HolderGroup::Operators,
-            Self::Account(_) => HolderGroup::SignedIn,
+            Self::Account(_) | Self::Jobs(_) => HolderGroup::SignedIn,
             Self::Address(_) => HolderGroup::Anonymous,
         }
     }

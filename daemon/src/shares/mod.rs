@@ -9,6 +9,7 @@
 
 mod holder;
 mod limits;
+mod memory;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,11 @@ use std::{
 use tokio::sync::oneshot;
 
 use self::state::{Granted, State};
-pub use self::{holder::Holder, limits::ShareLimits};
+pub use self::{
+    holder::Holder,
+    limits::ShareLimits,
+    memory::{MemoryBudget, MemoryUsage, RequestMemory},
+};
 
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +208,20 @@ impl Shares {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    /// Counts the item to `holder` from now on. Without capacity for `holder`, it still counts to the earlier holder.
+    fn move_to(&mut self, holder: Holder) {
+        if self.holder == holder {
+            return;
+        }
+        let granted = self.shares.state().transfer(self.holder, holder);
+        if let Some(granted) = granted {
+            self.holder = holder;
+            self.shares.send(granted);
+        }
     }
 }
 

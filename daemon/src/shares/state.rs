@@ -77,14 +77,28 @@ impl State {
             return Err(reason);
         }
         let number = self.number();
-        let state = self.holders.entry(holder).or_default();
-        state.running += 1;
-        state.last_started = number;
+        self.count_start(holder).last_started = number;
+        Ok(())
+    }
+
+    fn count_start(&mut self, holder: Holder) -> &mut HolderState {
         self.running += 1;
         if holder.group() == HolderGroup::Anonymous {
             self.running_anonymous += 1;
         }
-        Ok(())
+        let state = self.holders.entry(holder).or_default();
+        state.running += 1;
+        state
+    }
+
+    fn count_end(&mut self, holder: Holder) {
+        if let Some(state) = self.holders.get_mut(&holder) {
+            state.running -= 1;
+            self.running -= 1;
+            if holder.group() == HolderGroup::Anonymous {
+                self.running_anonymous -= 1;
+            }
+        }
     }
 
     /// Returns why `holder` cannot start an item now. `None`: it can.
@@ -137,15 +151,23 @@ impl State {
         self.remove_if_idle(holder);
     }
 
+    /// Counts an item of `from` to `to`, and starts waiting items that this allows. `None`: `to` cannot start an item.
+    pub(super) fn transfer(&mut self, from: Holder, to: Holder) -> Option<Vec<Granted>> {
+        self.count_end(from);
+        let admitted = self.admit(to);
+        if admitted.is_err() {
+            // The capacity that was just freed.
+            self.count_start(from);
+            return None;
+        }
+        let granted = self.grant();
+        self.remove_if_idle(from);
+        Some(granted)
+    }
+
     /// Ends an item of `holder`, and starts waiting items in its place.
     pub(super) fn release(&mut self, holder: Holder) -> Vec<Granted> {
-        if let Some(state) = self.holders.get_mut(&holder) {
-            state.running -= 1;
-            self.running -= 1;
-            if holder.group() == HolderGroup::Anonymous {
-                self.running_anonymous -= 1;
-            }
-        }
+        self.count_end(holder);
         let granted = self.grant();
         self.remove_if_idle(holder);
         granted

@@ -79,8 +79,11 @@ fn page(status: &Status) -> String {
 
 /// The use of a limited kind of work.
 fn work_limit(limit: &WorkLimit) -> String {
-    let WorkLimit { kind, running, max, .. } = limit;
-    let mut text = format!("{kind}: {running} of {max} running");
+    let kind = &limit.kind;
+    let mut text = match limit.unit.as_str() {
+        "bytes" => format!("{kind}: {} of {} in use", human_bytes(limit.running), human_bytes(limit.max)),
+        _ => format!("{kind}: {} of {} running", limit.running, limit.max),
+    };
     for (count, word) in [(limit.waiting, "waiting"), (limit.refused, "refused")] {
         if count > 0 {
             let _ = write!(text, ", {count} {word}");
@@ -135,9 +138,11 @@ mod tests {
             max: 24,
             ..WorkLimit::default()
         };
-        let limits = vec![limit("git", 3, 2), limit("upload", 0, 0)];
+        let memory = WorkLimit { unit: "bytes".into(), max: 256 << 20, ..limit("request_memory", 3 << 20, 1) };
+        let limits = vec![limit("git", 3, 2), limit("upload", 0, 0), memory];
         let page = page(&Status { limits, ..Status::default() });
         assert!(page.contains("git: 3 of 24 running, 2 refused\n") && !page.contains("upload"), "{page}");
+        assert!(page.contains("request_memory: 3.0 MiB of 256.0 MiB in use, 1 refused\n"), "{page}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub mod refs;
 pub mod rev;
 pub mod tree;
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
@@ -25,7 +25,7 @@ use self::{
     tree::TreeEntry,
 };
 use super::{Git, GitCommand, GitError, GitProcess};
-use crate::shares::Holder;
+use crate::shares::{Holder, RequestMemory};
 
 /// Output limit for lists of refs and trees, bytes.
 const LIST_MAX_BYTES: usize = 64 << 20;
@@ -43,13 +43,14 @@ pub struct RepositoryReader {
     timeout: Duration,
     /// The holder of streaming processes.
     holder: Holder,
+    memory: Option<Arc<RequestMemory>>,
 }
 
 impl Git {
     /// Returns a reader for the repository with number `repository`. Its queries are limited to [`READ_TIMEOUT`].
     pub fn reader(&self, repository: u64) -> RepositoryReader {
         let (timeout, holder) = (READ_TIMEOUT.min(self.timeout()), Holder::Address(None));
-        RepositoryReader { git: self.clone(), repository, timeout, holder }
+        RepositoryReader { git: self.clone(), repository, timeout, holder, memory: None }
     }
 }
 
@@ -66,9 +67,20 @@ impl RepositoryReader {
         Self { holder, ..self }
     }
 
+    /// Counts what queries return to the memory of a request.
+    #[must_use]
+    pub fn with_memory(self, memory: Option<Arc<RequestMemory>>) -> Self {
+        Self { memory, ..self }
+    }
+
     /// Returns a git command with the time limit of queries.
     fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
-        self.git.call(self.repository, args).timeout(self.timeout)
+        self.limited(self.git.call(self.repository, args))
+    }
+
+    /// Adds the limits of queries to a command.
+    fn limited(&self, call: GitCommand) -> GitCommand {
+        call.timeout(self.timeout).memory(self.memory.clone())
     }
 
     /// Returns the id, type and size of the object that each of `names` names; `None` if the object does not
@@ -149,7 +161,7 @@ impl RepositoryReader {
     /// Returns commits with their changes, newest first.
     pub async fn history(&self, query: &HistoryQuery) -> Result<Vec<Changes>, GitError> {
         let log = async |call: GitCommand| {
-            let output = call.timeout(self.timeout).output_max_bytes(COMMITS_MAX_BYTES).run().await?;
+            let output = self.limited(call).output_max_bytes(COMMITS_MAX_BYTES).run().await?;
             Ok::<_, GitError>(history::parse(&output.stdout))
         };
         if !query.in_two_steps() {
@@ -165,7 +177,7 @@ impl RepositoryReader {
 
     /// Returns the number of commits that match, regardless of `skip` and `limit`.
     pub async fn count(&self, query: &HistoryQuery) -> Result<u64, GitError> {
-        let output = query.count(&self.git, self.repository).timeout(self.timeout).run().await?;
+        let output = self.limited(query.count(&self.git, self.repository)).run().await?;
         let text = String::from_utf8_lossy(&output.stdout);
         text.trim().parse().map_err(unexpected_output)
     }

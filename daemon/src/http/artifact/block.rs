@@ -8,14 +8,21 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use http::{HeaderMap, StatusCode, header};
+use http::{Extensions, HeaderMap, StatusCode, header};
 
 use super::{block_list, xml::BlobApiError};
 use crate::{
     blob::UploadKey,
-    http::{AppState, auth::SignInSource, extract},
+    http::{
+        AppState,
+        auth::{self, SignInSource},
+        extract::{self, BodyError},
+    },
     model::signed_url::{Grant, Operation},
-    service::artifacts::{self, BlockInput, ExpectedChecksums},
+    service::{
+        Error,
+        artifacts::{self, BlockInput, ExpectedChecksums},
+    },
     shares::Holder,
 };
 
@@ -49,7 +56,9 @@ pub(in crate::http) async fn put(
             ));
         }
         (Some("blocklist"), _) => {
-            let ids = read_block_list(body).await?;
+            let repository = artifacts::upload_repository(&state, key).await?;
+            auth::count_memory_to(&parts.extensions, Holder::Jobs(repository));
+            let ids = read_block_list(&parts.extensions, body).await?;
             artifacts::commit(&state, key, &ids).await?;
         }
         (None, _) => put_blob(&state, key, headers, body, holder).await?,
@@ -108,13 +117,14 @@ fn digest<const N: usize>(text: &str, code: &'static str, header: &str) -> Resul
     bytes.ok_or_else(|| BlobApiError::new(StatusCode::BAD_REQUEST, code, message()))
 }
 
-async fn read_block_list(body: Body) -> Result<Vec<String>, BlobApiError> {
-    let body = extract::collect(body, block_list::BODY_MAX_BYTES).await.map_err(|error| {
-        let code = match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => "RequestBodyTooLarge",
-            _ => "IncompleteBody",
+async fn read_block_list(extensions: &Extensions, body: Body) -> Result<Vec<String>, BlobApiError> {
+    let body = extract::collect(extensions, body, block_list::BODY_MAX_BYTES).await.map_err(|error| {
+        let (status, code) = match error {
+            BodyError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "RequestBodyTooLarge"),
+            BodyError::Incomplete => (StatusCode::BAD_REQUEST, "IncompleteBody"),
+            BodyError::Refused(refused) => return Error::from(refused).into(),
         };
-        BlobApiError::new(error.status(), code, error.message())
+        BlobApiError::new(status, code, error.to_string())
     })?;
     block_list::block_ids(&body)
         .map_err(|error| BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidXmlDocument", error.to_string()))

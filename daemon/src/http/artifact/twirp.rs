@@ -15,12 +15,19 @@ use serde_json::{Value, json};
 
 use super::calls;
 use crate::{
-    http::{AppState, access_log::CallerName, auth, error, extract, origin},
+    http::{
+        AppState,
+        access_log::CallerName,
+        auth, error,
+        extract::{self, BodyError},
+        origin,
+    },
     serve::Peer,
     service::{
         Error,
         authentication::{self, JobIdentity},
     },
+    shares::Holder,
 };
 
 /// The part of the service name after the vendor.
@@ -166,10 +173,13 @@ async fn receive(state: AppState, request: Request<Body>) -> Result<TwirpRequest
     if let Some(caller) = parts.extensions.get::<CallerName>() {
         caller.set(format!("job {}", job.job_id));
     }
+    auth::count_memory_to(&parts.extensions, Holder::Jobs(job.repository_id));
     let encoding = encoding(&parts.headers)?;
     let base = origin::base(&state, &parts.headers, parts.extensions.get::<Peer>());
-    let body = extract::collect(body, MESSAGE_MAX_BYTES).await;
-    let body = body.map_err(|error| TwirpError::malformed(error.message()))?;
+    let body = extract::collect(&parts.extensions, body, MESSAGE_MAX_BYTES).await.map_err(|error| match error {
+        BodyError::Refused(refused) => Error::from(refused).into(),
+        error => TwirpError::malformed(error.to_string()),
+    })?;
     Ok(TwirpRequest { state, job, base, encoding, body })
 }
 

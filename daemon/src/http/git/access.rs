@@ -62,7 +62,9 @@ pub(super) async fn allow(
     if service == Service::Receive {
         require_writable(&found)?;
     }
-    Ok(Allowed { holder: auth::holder(state, parts, &identity), identity, found })
+    let holder = auth::holder(state, parts, &identity);
+    auth::count_memory_to(&parts.extensions, holder);
+    Ok(Allowed { identity, found, holder })
 }
 
 /// Returns the repository if the caller may see it.

@@ -109,7 +109,7 @@ async fn serve(state: AppState, repository: (String, String), request: Request, 
     let (parts, body) = request.into_parts();
     let handling = async {
         let allowed = allow(&state, &parts, &repository, service).await?;
-        let input = request_body::RequestBody::new(&parts.headers, body, service, state.git.max_push_bytes())?;
+        let input = request_body::RequestBody::new(&parts, body, service, state.git.max_push_bytes())?;
         match service {
             Service::Upload => fetch::serve(state, allowed, input, protocol(&parts.headers)).await,
             Service::Receive => push::serve(state, allowed, input).await,

@@ -7,7 +7,7 @@
 use std::{error::Error as StdError, time::Duration};
 
 use axum::response::Response;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::StatusCode;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 
@@ -37,6 +37,11 @@ use crate::{
 
 /// Pauses between attempts to record the result of a push while the store is not available.
 const RECORD_PAUSES_SECS: [u64; 5] = [1, 2, 5, 15, 60];
+
+/// Step in which the memory for the list of ref updates grows, in bytes.
+const LIST_STEP_BYTES: usize = 64 << 10;
+/// Memory of the parsed list, as a multiple of its size.
+const PARSED_FACTOR: usize = 2;
 
 /// Handles a push.
 pub(super) async fn serve(state: AppState, allowed: Allowed, mut input: RequestBody) -> Result<Response, GitFailure> {
@@ -74,11 +79,22 @@ struct PushRequest {
 /// Reads the list of ref updates. Also returns the bytes of the body that were read.
 async fn read_commands(input: &mut RequestBody) -> Result<(Bytes, Commands), GitFailure> {
     let mut parser = Parser::default();
-    let mut read = BytesMut::new();
+    let mut read = Vec::new();
     while let Some(chunk) = input.next().await? {
+        let missing = (read.len() + chunk.len()).saturating_sub(read.capacity());
+        if missing > 0 {
+            // In fixed steps: doubling the capacity of many lists would need twice the memory.
+            let step = missing.max(LIST_STEP_BYTES);
+            input.count(step)?;
+            read.reserve_exact(read.capacity() - read.len() + step);
+        }
         read.extend_from_slice(&chunk);
         match parser.advance(&read) {
-            Ok(true) => return Ok((read.freeze(), parser.finish())),
+            Ok(true) => {
+                input.count(read.len() * PARSED_FACTOR)?;
+                let commands = parser.finish(&read);
+                return Ok((read.into(), commands));
+            }
             Ok(false) => {}
             Err(error) => return Err(GitFailure::new(StatusCode::BAD_REQUEST, error.to_string())),
         }

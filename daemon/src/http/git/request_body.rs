@@ -1,14 +1,18 @@
 //! The body of a git request: checks its content type, decompresses it, limits its size.
 
-use std::{io::Write as _, time::Duration};
+use std::{io::Write as _, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use flate2::write::GzDecoder;
-use http::{HeaderMap, StatusCode, header};
+use http::{StatusCode, header, request::Parts};
 use http_body_util::BodyExt as _;
 
 use super::{Service, error::GitFailure};
+use crate::{
+    service::Error,
+    shares::{Refused, RequestMemory},
+};
 
 /// Largest body of a fetch (the list of wants and haves), in bytes.
 const FETCH_MAX_BYTES: u64 = 32 << 20;
@@ -32,6 +36,9 @@ pub(super) enum RequestBodyError {
     /// The body is larger than the limit.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
+    /// The memory of requests is in use.
+    #[error(transparent)]
+    Refused(#[from] Refused),
 }
 
 impl From<RequestBodyError> for GitFailure {
@@ -40,6 +47,7 @@ impl From<RequestBodyError> for GitFailure {
             RequestBodyError::Cut | RequestBodyError::Gzip => StatusCode::BAD_REQUEST,
             RequestBodyError::Revoked => StatusCode::FORBIDDEN,
             RequestBodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            RequestBodyError::Refused(refused) => return Error::from(refused).into(),
         };
         Self::new(status, error.to_string())
     }
@@ -49,6 +57,8 @@ impl From<RequestBodyError> for GitFailure {
 pub(super) struct RequestBody {
     body: Body,
     gzip: Option<GzDecoder<Vec<u8>>>,
+    /// The counted memory of the request. `None`: the body is empty.
+    memory: Option<Arc<RequestMemory>>,
     /// Compressed bytes that were received and not decompressed yet.
     compressed: Bytes,
     /// Bytes that [`RequestBody::peek`] returned and that were not read yet.
@@ -61,7 +71,7 @@ pub(super) struct RequestBody {
 impl RequestBody {
     /// Creates the body of a request to `service`. Refuses unknown content types and encodings.
     pub(super) fn new(
-        headers: &HeaderMap,
+        Parts { headers, extensions, .. }: &Parts,
         body: Body,
         service: Service,
         max_push_bytes: u64,
@@ -85,7 +95,8 @@ impl RequestBody {
             Service::Receive => max_push_bytes.saturating_mul(2).saturating_add(LIST_MAX_BYTES),
         };
         let (compressed, peeked) = (Bytes::new(), Bytes::new());
-        Ok(Self { body, gzip, compressed, peeked, limit, remaining: limit, ended: false })
+        let memory = extensions.get::<Arc<RequestMemory>>().cloned();
+        Ok(Self { body, gzip, memory, compressed, peeked, limit, remaining: limit, ended: false })
     }
 
     /// Creates an empty body.
@@ -93,6 +104,7 @@ impl RequestBody {
         Self {
             body: Body::empty(),
             gzip: None,
+            memory: None,
             compressed: Bytes::new(),
             peeked: Bytes::new(),
             limit: 0,
@@ -122,13 +134,24 @@ impl RequestBody {
         }
     }
 
+    /// Counts `bytes` of memory to the request, until it has ended.
+    pub(super) fn count(&self, bytes: usize) -> Result<(), RequestBodyError> {
+        if let Some(memory) = &self.memory {
+            memory.grow(bytes)?;
+        }
+        Ok(())
+    }
+
     /// Returns the complete body if it has at most `max` bytes, without consuming it.
     pub(super) async fn peek(&mut self, max: usize) -> Result<Option<Bytes>, RequestBodyError> {
         let mut bytes = BytesMut::new();
         let mut complete = false;
         while bytes.len() <= max && !complete {
             match self.next().await? {
-                Some(chunk) => bytes.extend_from_slice(&chunk),
+                Some(chunk) => {
+                    self.count(chunk.len())?;
+                    bytes.extend_from_slice(&chunk);
+                }
                 None => complete = true,
             }
         }
@@ -184,10 +207,11 @@ mod tests {
     use super::*;
 
     fn input(encoding: &'static str, body: impl Into<Body>) -> RequestBody {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, "application/x-git-upload-pack-request".parse().expect("a value"));
-        headers.insert(header::CONTENT_ENCODING, encoding.parse().expect("a value"));
-        RequestBody::new(&headers, body.into(), Service::Upload, 0).expect("usable")
+        let request = http::Request::builder()
+            .header(header::CONTENT_TYPE, "application/x-git-upload-pack-request")
+            .header(header::CONTENT_ENCODING, encoding);
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        RequestBody::new(&parts, body.into(), Service::Upload, 0).expect("usable")
     }
 
     async fn read(mut input: RequestBody) -> Result<usize, RequestBodyError> {

@@ -39,7 +39,7 @@ pub use self::{
     receiving::Receiving,
     remove::{delete, delete_in_run, delete_many, delete_of_run},
     sweep::{next_due_ms, sweep},
-    upload::{BlockInput, ExpectedChecksums, commit, put_blob, put_block},
+    upload::{BlockInput, ExpectedChecksums, commit, put_blob, put_block, upload_repository},
     verified::VerifiedContents,
 };
 

@@ -207,6 +207,12 @@ async fn discard_file(context: &Context, key: UploadKey, file: u64) {
     }
 }
 
+/// Returns the ID of the repository to which the artifact of an upload belongs.
+pub async fn upload_repository(context: &Context, key: UploadKey) -> Result<u64, Error> {
+    let row = rows::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    Ok(row.repository_id)
+}
+
 /// Commits the block list, which orders the uploaded blocks. Unlisted blocks are dropped. Committing the same list
 /// again changes nothing, also after the upload was finalized.
 pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> Result<(), Error> {

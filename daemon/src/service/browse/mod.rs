@@ -9,14 +9,14 @@ pub mod contents;
 pub mod objects;
 pub mod tags;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use farrier_proto::store::User;
 
 use super::{Context, Error, migrations, repositories::FoundRepository};
 use crate::{
     git::read::{RepositoryReader, commit::CommitObject, rev},
-    shares::Holder,
+    shares::{Holder, RequestMemory},
     store::{Read, owners},
 };
 
@@ -39,6 +39,12 @@ impl Browse {
     pub fn new(context: &Context, found: FoundRepository, holder: Holder) -> Self {
         let git = context.git.reader(migrations::readable(&found.repository)).for_holder(holder);
         Self { found, git, holder }
+    }
+
+    /// Counts what is read to the memory of a request.
+    #[must_use]
+    pub fn with_memory(self, memory: Option<Arc<RequestMemory>>) -> Self {
+        Self { git: self.git.with_memory(memory), ..self }
     }
 
     /// Returns the id of the commit that `revision` resolves to. Empty: the tip of the default branch.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::json;
 
-use super::assert_healthy;
+use super::{assert_healthy, metric};
 use crate::support::{RawConnection, TestDaemon, eventually, send, try_send};
 
 const IDLE: usize = 500;
@@ -57,13 +57,6 @@ async fn served_from(from: [u8; 4], farrier: &TestDaemon) -> RawConnection {
     raw.send(REQUEST).await.expect("the daemon reads");
     assert_eq!(raw.answer().await.expect("an answer").0, 200, "{from:?}");
     raw
-}
-
-/// The value of the metric `name`, read over the Unix socket.
-async fn metric(farrier: &TestDaemon, name: &str) -> u64 {
-    let metrics = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().expect("a number")
 }
 
 #[tokio::test]

@@ -9,6 +9,8 @@ mod fuzzed_requests;
 mod heads;
 mod hidden;
 mod many_connections;
+mod memory;
+mod memory_load;
 mod paths;
 mod repositories;
 mod revocation;
@@ -23,6 +25,13 @@ async fn assert_healthy(farrier: &TestDaemon) {
     for server in [farrier.tcp(), farrier.unix()] {
         assert_eq!(send(&server, Method::GET, "/api/healthz", &[], "").await.status, 200);
     }
+}
+
+/// The value of the metric `name`, read over the Unix socket.
+async fn metric(farrier: &TestDaemon, name: &str) -> u64 {
+    let metrics = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("{name}: {metrics}")).parse().expect("a number")
 }
 
 /// Sizes of all stored files of artifacts.

@@ -70,7 +70,7 @@ async fn browse_context_for(
     Ok(BrowseContext {
         api: format!("{}/api/v1/repos/{path}", state.root_url),
         html: format!("{}/{path}", state.root_url),
-        browse: Browse::new(&state, found, caller.holder),
+        browse: Browse::new(&state, found, caller.holder).with_memory(caller.memory),
         identity: caller.identity,
         state,
     })

@@ -49,12 +49,14 @@ fn the_dashboard_shows_limits_that_callers_exceed() {
         ..WorkLimit::default()
     };
     let Answer::Status(mut answer) = status() else { panic!("a status") };
-    answer.0.limits = vec![limit("git", 2, 17), limit("upload", 0, 0)];
+    let memory = WorkLimit { unit: "bytes".into(), running: 96 << 20, max: 256 << 20, ..limit("request_memory", 0, 3) };
+    answer.0.limits = vec![limit("git", 2, 17), limit("upload", 0, 0), memory];
     let mut story = Story::settled(120, 40);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(answer)));
     let text = story.text();
     assert!(text.contains("24/24 git   2 waiting   17 refused") && !text.contains("24/24 upload"), "{text}");
+    assert!(text.contains("96.0 MiB/256.0 MiB request_memory   0 waiting   3 refused"), "{text}");
 }
 
 #[test]

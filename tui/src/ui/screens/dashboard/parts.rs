@@ -152,7 +152,10 @@ fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -
     figures.push(Figure::Line("clients", vec![LinePart::plain(clients)]));
     // Limits are shown only while callers are refused or wait.
     for limit in status.limits.iter().filter(|limit| limit.waiting > 0 || limit.refused > 0) {
-        let used = format!("{}/{}", limit.running, limit.max);
+        let used = match limit.unit.as_str() {
+            "bytes" => format!("{}/{}", human_bytes(limit.running), human_bytes(limit.max)),
+            _ => format!("{}/{}", limit.running, limit.max),
+        };
         let text = format!("{used:>9} {}   {} waiting   {} refused", limit.kind, limit.waiting, limit.refused);
         let role = if limit.waiting > 0 { Role::Warn } else { Role::Text };
         figures.push(Figure::Line("limit", vec![LinePart::Text(role, text)]));
