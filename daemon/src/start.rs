@@ -186,7 +186,7 @@ async fn build(
     let log_filter = watch::Sender::new(config.log.filter.clone());
     let set_aside = SetAside::new(&config.data_dir, clock.clone());
     let digests = Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS);
-    let work = WorkShares::new(&config, git.streams().clone());
+    let work = WorkShares::new(&config, &git);
     let delivery = DeliveryContext::new(DeliveryFields {
         root_url: root_url(&config, listeners),
         client: webhook::Client::new(&config.webhook),

@@ -6,7 +6,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::Stdio, sync::Arc
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::{Git, GitError, GitProcess, environment, process::GitExit};
+use super::{Git, GitError, GitProcess, Purpose, environment, process::GitExit};
 use crate::shares::{Holder, RequestMemory};
 
 /// Default limit of the standard output that [`GitCommand::run`] collects, bytes.
@@ -29,6 +29,7 @@ pub struct GitCommand {
     output_max_bytes: usize,
     timeout: Duration,
     memory: Option<Arc<RequestMemory>>,
+    caller: Option<Holder>,
 }
 
 /// The output of a git command that exited with status 0.
@@ -53,6 +54,7 @@ impl GitCommand {
             output_max_bytes: OUTPUT_MAX_BYTES,
             timeout,
             memory: None,
+            caller: None,
         }
     }
 
@@ -109,6 +111,12 @@ impl GitCommand {
         self
     }
 
+    /// Counts the process to the share of a caller. Only [`GitCommand::run`] uses it. `None`: a command of the daemon.
+    pub fn caller(mut self, holder: Option<Holder>) -> Self {
+        self.caller = holder;
+        self
+    }
+
     /// Runs the command until it exits. An exit status other than 0 is an error.
     pub async fn run(self) -> Result<GitOutput, GitError> {
         let (stdout, exit) = self.run_to_exit().await?;
@@ -119,7 +127,8 @@ impl GitCommand {
     pub(super) async fn run_to_exit(mut self) -> Result<(Bytes, GitExit), GitError> {
         let (stdin, limit, timeout) = (std::mem::take(&mut self.stdin), self.output_max_bytes, self.timeout);
         let memory = self.memory.take();
-        let mut process = self.start(None).await?;
+        let purpose = self.caller.map_or(Purpose::Own, Purpose::Read);
+        let mut process = self.start(purpose).await?;
         let command = process.command().to_owned();
         let output = async {
             let mut input = process.stdin();
@@ -141,15 +150,15 @@ impl GitCommand {
     /// Starts the command and returns the running process, which counts to the share of `holder`. The caller bounds
     /// its time; dropping the process kills it.
     pub async fn stream(self, holder: Holder) -> Result<GitProcess, GitError> {
-        self.start(Some(holder)).await
+        self.start(Purpose::Stream(holder)).await
     }
 
-    async fn start(self, streaming: Option<Holder>) -> Result<GitProcess, GitError> {
+    async fn start(self, purpose: Purpose) -> Result<GitProcess, GitError> {
         let name = self.args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
         if self.args.iter().any(|arg| arg.as_bytes().iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'))) {
             return Err(GitError::Argument { command: name });
         }
-        let slot = self.git.slot(streaming).await?;
+        let slot = self.git.slot(purpose).await?;
         let directory = self.git.directory(self.repository);
         let mut config = environment::config(directory.clone());
         config.extend(self.config);

@@ -62,6 +62,9 @@ pub const EMPTY_REPOSITORY: u64 = 0;
 const EMPTY_REPOSITORY_DIR: &str = "nothing.git";
 /// The kind of work of streaming processes.
 const STREAMS: WorkKind = WorkKind { label: "git", plural: "git transfers", retry_after_secs: 10 };
+/// The kind of work of queries for callers of the API.
+const READS: WorkKind =
+    WorkKind { label: "git_read", plural: "requests that read from repositories", retry_after_secs: 5 };
 /// How long a caller waits for a free process slot.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -89,11 +92,25 @@ struct Shared {
     /// Shares of streaming processes. There are fewer than processes, so that slow clients cannot block short
     /// commands.
     streams: Shares,
+    /// Shares of queries for callers. There are fewer than processes, so that callers cannot block the commands of the
+    /// daemon itself.
+    reads: Shares,
     locks: locks::Locks,
     stale_locks: StaleLocks,
     capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that existed when the daemon started.
     found: Vec<u64>,
+}
+
+/// What a process is for.
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    /// A command of the daemon itself, or a step of a request that has a share of other work.
+    Own,
+    /// A query for a caller.
+    Read(Holder),
+    /// Output that a caller receives as a stream.
+    Stream(Holder),
 }
 
 /// A process slot. Dropping it frees the slot.
@@ -151,6 +168,7 @@ impl Git {
             max_processes: config.max_processes,
             started: AtomicU64::new(0),
             streams: Shares::new(STREAMS, ShareLimits::of(streams_of(config.max_processes))),
+            reads: Shares::new(READS, ShareLimits::of((config.max_processes / 2).max(1))),
             locks: locks::Locks::default(),
             stale_locks,
             capabilities: capabilities::Capabilities::default(),
@@ -212,6 +230,11 @@ impl Git {
         &self.0.streams
     }
 
+    /// Returns the shares of queries for callers.
+    pub fn reads(&self) -> &Shares {
+        &self.0.reads
+    }
+
     /// Returns the size limit of a push, bytes.
     pub fn max_push_bytes(&self) -> u64 {
         self.0.max_push_bytes
@@ -222,12 +245,13 @@ impl Git {
         &self.0.found
     }
 
-    /// Waits for a process slot, and for a share of `streaming` if that is set. Returns [`GitError::Refused`] or
-    /// [`GitError::Busy`] after the timeout.
-    async fn slot(&self, streaming: Option<Holder>) -> Result<Slot, GitError> {
-        let share = match streaming {
-            Some(holder) => Some(self.0.streams.wait(holder, QUEUE_TIMEOUT).await?),
-            None => None,
+    /// Waits for a process slot, and for a share of `purpose`. Returns [`GitError::Refused`] or [`GitError::Busy`] after
+    /// the timeout.
+    async fn slot(&self, purpose: Purpose) -> Result<Slot, GitError> {
+        let share = match purpose {
+            Purpose::Own => None,
+            Purpose::Read(holder) => Some(self.0.reads.wait(holder, QUEUE_TIMEOUT).await?),
+            Purpose::Stream(holder) => Some(self.0.streams.wait(holder, QUEUE_TIMEOUT).await?),
         };
         match tokio::time::timeout(QUEUE_TIMEOUT, self.0.processes.clone().acquire_owned()).await {
             Ok(Ok(process)) => Ok(Slot { _process: process, _share: share }),

@@ -2,6 +2,7 @@
 
 use crate::{
     config::Config,
+    git::Git,
     shares::{ShareLimits, Shares, Usage, WorkKind},
 };
 
@@ -26,6 +27,8 @@ const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
 pub struct WorkShares {
     /// Clones, fetches, pushes, and downloads from repositories: three quarters of `git.max_processes`.
     pub git: Shares,
+    /// Queries of repositories for callers of the API: half of `git.max_processes`.
+    pub git_reads: Shares,
     /// Steps of 16 MiB that slow fetches have in files.
     pub git_spool: Shares,
     /// Blocks that are being received: `artifacts.max_uploads`.
@@ -41,12 +44,13 @@ pub struct WorkShares {
 }
 
 impl WorkShares {
-    /// Creates the shares. `git`: the shares of streaming git processes.
-    pub fn new(config: &Config, git: Shares) -> Self {
+    /// Creates the shares, except for those of git processes.
+    pub fn new(config: &Config, git: &Git) -> Self {
         let password_checks =
             ShareLimits { waiting: PASSWORD_CHECKS_WAITING_MAX, ..ShareLimits::of(PASSWORD_CHECKS_MAX) };
         Self {
-            git,
+            git: git.streams().clone(),
+            git_reads: git.reads().clone(),
             git_spool: Shares::new(GIT_SPOOL, ShareLimits::of(GIT_SPOOL_MAX)),
             uploads: Shares::new(UPLOADS, uploads(config)),
             archives: Shares::new(ARCHIVES, ShareLimits::of(config.git.max_archives)),
@@ -67,6 +71,7 @@ impl WorkShares {
     pub fn usages(&self) -> Vec<Usage> {
         let all = [
             &self.git,
+            &self.git_reads,
             &self.git_spool,
             &self.uploads,
             &self.archives,

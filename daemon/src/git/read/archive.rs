@@ -64,20 +64,20 @@ impl RepositoryReader {
         self.git.disable_export_subst(self.repository).await?;
         let call = self.git.call(self.repository, ["archive", kind]).args([format!("--prefix={prefix}/")]);
         // Zip files store local times.
-        call.env("TZ", "UTC").args([commit]).stream(self.holder).await
+        call.env("TZ", "UTC").args([commit]).stream(self.stream_holder()).await
     }
 
     /// Starts to write a bundle of `HEAD`, all branches, all tags and everything that they reach. Fails if the
     /// repository is empty.
     pub async fn bundle(&self) -> Result<GitProcess, GitError> {
-        self.git.call(self.repository, ["bundle", "create", "--quiet", "-", "--all"]).stream(self.holder).await
+        self.git.call(self.repository, ["bundle", "create", "--quiet", "-", "--all"]).stream(self.stream_holder()).await
     }
 
     /// Starts to write a pack of everything that `commit` reaches. Uses one thread, because with several
     /// threads the bytes differ between runs.
     async fn pack(&self, commit: &str) -> Result<GitProcess, GitError> {
         let args = ["pack-objects", "--stdout", "--revs", "--delta-base-offset", "--threads=1", "--quiet"];
-        let mut process = self.git.call(self.repository, args).stream(self.holder).await?;
+        let mut process = self.git.call(self.repository, args).stream(self.stream_holder()).await?;
         if let Some(mut input) = process.stdin() {
             use tokio::io::AsyncWriteExt as _;
             // The pipe buffer holds one line, so this does not block. A failure shows in git's exit status.

@@ -41,16 +41,16 @@ pub struct RepositoryReader {
     git: Git,
     repository: u64,
     timeout: Duration,
-    /// The holder of streaming processes.
-    holder: Holder,
+    /// The caller whose shares the processes use. `None`: work of the daemon itself.
+    caller: Option<Holder>,
     memory: Option<Arc<RequestMemory>>,
 }
 
 impl Git {
     /// Returns a reader for the repository with number `repository`. Its queries are limited to [`READ_TIMEOUT`].
     pub fn reader(&self, repository: u64) -> RepositoryReader {
-        let (timeout, holder) = (READ_TIMEOUT.min(self.timeout()), Holder::Address(None));
-        RepositoryReader { git: self.clone(), repository, timeout, holder, memory: None }
+        let timeout = READ_TIMEOUT.min(self.timeout());
+        RepositoryReader { git: self.clone(), repository, timeout, caller: None, memory: None }
     }
 }
 
@@ -61,10 +61,10 @@ impl RepositoryReader {
         Self { timeout, ..self }
     }
 
-    /// Counts streamed output to the share of `holder`.
+    /// Counts processes to the shares of `holder`.
     #[must_use]
     pub fn for_holder(self, holder: Holder) -> Self {
-        Self { holder, ..self }
+        Self { caller: Some(holder), ..self }
     }
 
     /// Counts what queries return to the memory of a request.
@@ -80,7 +80,7 @@ impl RepositoryReader {
 
     /// Adds the limits of queries to a command.
     fn limited(&self, call: GitCommand) -> GitCommand {
-        call.timeout(self.timeout).memory(self.memory.clone())
+        call.timeout(self.timeout).memory(self.memory.clone()).caller(self.caller)
     }
 
     /// Returns the id, type and size of the object that each of `names` names; `None` if the object does not
@@ -184,14 +184,19 @@ impl RepositoryReader {
 
     /// Starts to write the content of the blob `id`.
     pub async fn blob(&self, id: &str) -> Result<GitProcess, GitError> {
-        self.call(["cat-file", "blob"]).args([id]).stream(self.holder).await
+        self.call(["cat-file", "blob"]).args([id]).stream(self.stream_holder()).await
     }
 
     /// Starts to write the changes of the commit `id`: as a patch email if `mail` is set, else as a plain diff.
     pub async fn diff(&self, id: &str, mail: bool) -> Result<GitProcess, GitError> {
         let format_patch = ["format-patch", "-1", "--stdout", "--no-signature"];
         let call = self.call(if mail { format_patch } else { ["show", "--format=", "--first-parent", "--patch"] });
-        call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream(self.holder).await
+        call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream(self.stream_holder()).await
+    }
+
+    /// Returns the holder of processes with streamed output.
+    fn stream_holder(&self) -> Holder {
+        self.caller.unwrap_or(Holder::Address(None))
     }
 }
 

@@ -6,6 +6,7 @@ mod bodies;
 mod browsers;
 mod faults;
 mod fuzzed_requests;
+mod git_reads;
 mod heads;
 mod hidden;
 mod many_connections;
