@@ -76,6 +76,8 @@ impl Control {
             context.serving.memory.set_mib(next.server.request_memory_mib);
             context.client.allow(&next.webhook.allowed_hosts);
             context.config.replace(next);
+            // Callers with a password may have lost their access.
+            context.access_changes.notify();
             // New limits can make data overdue for deletion.
             context.sweep.now();
             context.pruning.now();

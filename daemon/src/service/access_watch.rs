@@ -1,5 +1,5 @@
-//! Ends long transfers when their caller loses access: a deleted or expired token, a changed password, a closed
-//! account, a lost permission for a repository.
+//! Ends long transfers when their caller loses access: a deleted or expired token, a changed password, passwords that
+//! are no longer accepted, a closed account, a lost permission for a repository.
 //!
 //! The rights of a caller depend on many rows. So nothing is tracked per caller: every change through the API wakes all
 //! transfers, and each one reads its own rows again. Once a minute they do so without a wake-up, because tokens expire.
@@ -26,7 +26,7 @@ const RECHECK: Duration = Duration::from_secs(60);
 pub struct AccessChanges(watch::Sender<()>);
 
 impl AccessChanges {
-    /// Wakes all transfers. Called after each change through the API.
+    /// Wakes all transfers. Called after each change through the API, and after a reload of the configuration.
     pub fn notify(&self) {
         self.0.send_replace(());
     }
@@ -114,9 +114,9 @@ impl AccessWatch {
     /// Returns the caller with its current rights, or `None` if it has lost its access.
     async fn check(&self) -> Result<Option<Identity>, Error> {
         let snapshot = self.context.store.read().await?;
-        let Some(identity) = authentication::refresh(&snapshot, &self.identity, self.context.now_ms()).await? else {
-            return Ok(None);
-        };
+        let (accepts_passwords, now) = (self.context.config.auth.password_login, self.context.now_ms());
+        let refreshed = authentication::refresh(&snapshot, &self.identity, accepts_passwords, now).await?;
+        let Some(identity) = refreshed else { return Ok(None) };
         match self.repository {
             Some((id, action)) if !may(&snapshot, &identity, id, action).await? => Ok(None),
             _ => Ok(Some(identity)),

@@ -123,7 +123,12 @@ pub(super) fn issued_to(identity: &Identity) -> Option<IssuedTo> {
 
 /// Returns the identity of the account that received a signed URL, or `None` if its account or token is not valid any
 /// more.
-pub(super) async fn of_url(read: &impl Read, account: IssuedTo, now: Millis) -> Result<Option<Identity>, Error> {
+pub(super) async fn of_url(
+    read: &impl Read,
+    account: IssuedTo,
+    accepts_passwords: bool,
+    now: Millis,
+) -> Result<Option<Identity>, Error> {
     let Some(user) = owners::user(read, account.user).await? else { return Ok(None) };
     let proof = match account.token {
         None => Proof::Password,
@@ -132,11 +137,17 @@ pub(super) async fn of_url(read: &impl Read, account: IssuedTo, now: Millis) -> 
             None => return Ok(None),
         },
     };
-    refresh(read, &Identity::Account(Box::new(Account { user, proof })), now).await
+    refresh(read, &Identity::Account(Box::new(Account { user, proof })), accepts_passwords, now).await
 }
 
 /// Returns `identity` with its current rights, or `None` if its account or credentials are not valid any more.
-pub(super) async fn refresh(read: &impl Read, identity: &Identity, now: Millis) -> Result<Option<Identity>, Error> {
+/// `accepts_passwords`: `auth.password_login`.
+pub(super) async fn refresh(
+    read: &impl Read,
+    identity: &Identity,
+    accepts_passwords: bool,
+    now: Millis,
+) -> Result<Option<Identity>, Error> {
     let Identity::Account(account) = identity else { return Ok(Some(identity.clone())) };
     let Some(user) = owners::user(read, account.user.id).await? else { return Ok(None) };
     // A password that must be changed is no reason to end what the account has started.
@@ -145,7 +156,7 @@ pub(super) async fn refresh(read: &impl Read, identity: &Identity, now: Millis) 
     }
     let is_valid = match &account.proof {
         Proof::Peer => true,
-        Proof::Password => user.password_hash == account.user.password_hash,
+        Proof::Password => accepts_passwords && user.password_hash == account.user.password_hash,
         Proof::Token(proof) => is_token_valid(read, proof, &user, now).await?,
     };
     Ok(is_valid.then(|| Identity::Account(Box::new(Account { user, proof: account.proof.clone() }))))

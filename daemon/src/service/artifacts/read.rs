@@ -117,7 +117,8 @@ pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
 /// Returns the access of the account that received a URL, or an error if it lost its access.
 async fn access(context: &Context, read: &impl Read, account: IssuedTo, repository: u64) -> Result<AccessWatch, Error> {
     let revoked = || Error::Forbidden { reason: "the account that received this address has lost its access".into() };
-    let identity = authentication::of_url(read, account, context.now_ms()).await?.ok_or_else(revoked)?;
+    let (accepts_passwords, now) = (context.config.auth.password_login, context.now_ms());
+    let identity = authentication::of_url(read, account, accepts_passwords, now).await?.ok_or_else(revoked)?;
     let repository = Some((repository, Action::Read));
     AccessWatch::checked(context, read, identity, repository).await?.ok_or_else(revoked)
 }

@@ -79,6 +79,35 @@ async fn an_event_stream_ends_when_the_password_changes() {
     rest(stream).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_opened_with_a_password_end_when_passwords_are_no_longer_accepted() {
+    let config = "[server]\nhosts = [\"x\"]\n";
+    let world = World { farrier: TestDaemon::program(config).await };
+    let (tip, _) = private_repository(&world).await;
+    world.user("octo").await;
+    world.admin("put", "/repos/admin/demo/collaborators/octo", json!({ "permission": "read" }), 204).await;
+    let by_token = format!("token {}", world.token("octo", &["all"]).await);
+    let events = follow(&world, &basic("octo", PASSWORD), "").await;
+    let fetch = begin(&world.farrier, fetch_request(&basic("octo", PASSWORD), &tip)).await;
+    let mut other = follow(&world, &by_token, "").await;
+    world.farrier.reload(&format!("{config}[auth]\npassword_login = false\n")).await;
+    rest(events).await;
+    let read = rest(fetch).await;
+    assert!(read.len() < 24 << 20 && !read.ends_with(LAST_CHUNK), "the response was completed");
+    // A stream that was opened with a token continues.
+    world.admin("post", "/admin/users/octo/repos", json!({ "name": "own" }), 201).await;
+    let mut text = String::new();
+    in_time("an event arrives", async {
+        let mut bytes = [0; 4_096];
+        while !text.contains("octo/own") {
+            let read = other.read(&mut bytes).await.expect("events");
+            assert!(read > 0, "the stream ended: {text}");
+            text.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn an_event_stream_of_a_repository_ends_with_the_access_to_it() {
     let world = World::new().await;
@@ -115,20 +144,24 @@ async fn private_repository(world: &World) -> (String, Client) {
     (tip, work)
 }
 
+/// A fetch of `tip` from `admin/demo`.
+fn fetch_request(authorization: &str, tip: &str) -> String {
+    let body = format!("0011command=fetch0001000fno-progress0032want {tip}\n0009done\n0000");
+    format!(
+        "POST /admin/demo/git-upload-pack HTTP/1.1\r\nhost: x\r\nauthorization: {authorization}\r\n\
+         content-type: application/x-git-upload-pack-request\r\ngit-protocol: version=2\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fetch_ends_when_its_token_is_deleted() {
     let world = World::new().await;
     let (tip, _) = private_repository(&world).await;
     let created = world.admin("post", "/users/admin/tokens", json!({ "name": "t", "scopes": ["all"] }), 201).await;
     let authorization = basic("any", created["sha1"].as_str().expect("text"));
-    let body = format!("0011command=fetch0001000fno-progress0032want {tip}\n0009done\n0000");
-    let request = format!(
-        "POST /admin/demo/git-upload-pack HTTP/1.1\r\nhost: x\r\nauthorization: {authorization}\r\n\
-         content-type: application/x-git-upload-pack-request\r\ngit-protocol: version=2\r\n\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let stream = begin(&world.farrier, request).await;
+    let stream = begin(&world.farrier, fetch_request(&authorization, &tip)).await;
     world.admin("delete", &format!("/users/admin/tokens/{}", created["id"]), Value::Null, 204).await;
     let read = rest(stream).await;
     assert!(read.len() < 24 << 20 && !read.ends_with(LAST_CHUNK), "the response was completed");

@@ -242,6 +242,20 @@ impl TestDaemon {
         self.launch_program(toml).await;
     }
 
+    /// Replaces the configuration file of the child process and runs `farrierd reload`.
+    pub async fn reload(&self, toml: &str) {
+        std::fs::write(process::config_file(self.dir.path()), toml).expect("a file");
+        let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(process::config_file(self.dir.path())).arg("--data-dir").arg(self.data_dir());
+        let output = process::output({
+            command.arg("reload");
+            command
+        })
+        .await
+        .expect("the program");
+        assert!(output.status.success(), "{output:?}");
+    }
+
     /// The child process, for checks of its memory and open files.
     pub fn child(&self) -> &Program {
         let Running::Child(program, _) = &self.running else { panic!("the daemon is in process") };
