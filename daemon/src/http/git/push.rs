@@ -4,10 +4,11 @@
 //! The last chunk of the body is held back until the daemon holds the repository's lock. Git cannot update a ref
 //! without that chunk, so slow pushes do not block each other, and results are recorded in order.
 
-use std::{error::Error as StdError, time::Duration};
+use std::{error::Error as StdError, pin::pin, time::Duration};
 
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::future::{self, Either};
 use http::StatusCode;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 
@@ -145,11 +146,22 @@ async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out:
     let stall_timer = StallTimer::new(state.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = feed(state, repository, &mut access, list, &mut input, stdin, &stall_timer);
-        tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer))
+        let feeding = pin!(feed(state, repository, &mut access, list, &mut input, stdin, &stall_timer));
+        let forwarding = pin!(output::forward(&mut process, &out, &stall_timer));
+        // `select` polls `feeding` first. After its error, git only reports that the body ended too early. That report
+        // is not forwarded, because the client gets the status of the error.
+        match future::select(feeding, forwarding).await {
+            Either::Left((fed, forwarding)) => {
+                if fed.error.is_none() {
+                    let _ = forwarding.await;
+                }
+                fed
+            }
+            Either::Right((_, feeding)) => feeding.await,
+        }
     };
     let done = tokio::select! {
-        (fed, _) = work => Some(fed),
+        fed = work => Some(fed),
         () = stall_timer.expired() => None,
     };
     let stalled = done.is_none();
