@@ -5,7 +5,10 @@ use std::fmt;
 use crate::{
     config::{self, Config},
     serve::{self, AdmissionLimits, FdGuard},
-    service::{Context, WeakContext},
+    service::{
+        Context, Error, WeakContext,
+        audit::{self, Action, Entry, Object},
+    },
 };
 
 /// A weak handle to the running daemon.
@@ -57,16 +60,28 @@ impl Control {
         }
     }
 
+    /// Records that a configuration was refused.
+    pub async fn refused(&self, reason: &str) {
+        let Some(context) = self.0.upgrade() else { return };
+        let entry = Entry::new(Action::SettingsReload, Object::new("settings", 0, "configuration"));
+        audit::record_after(&context, entry.failed(reason)).await;
+    }
+
     /// Frees a spare file descriptor for a health check, in case all others are in use.
     pub fn spare_descriptor(&self) -> Option<FdGuard> {
         self.0.upgrade()?.serving.reserve.acquire()
     }
 
     /// Makes `next` the current configuration, except for the values that cannot change while the daemon runs.
-    pub fn reload(&self, mut next: Config) -> ReloadResult {
-        let Some(context) = self.0.upgrade() else { return ReloadResult::default() };
+    ///
+    /// Fails if the reload cannot be recorded in the audit log and `audit.required` is set.
+    pub async fn reload(&self, mut next: Config) -> Result<ReloadResult, Error> {
+        let Some(context) = self.0.upgrade() else { return Ok(ReloadResult::default()) };
         let current: &Config = &context.config;
         let pending = config::keep_fixed(current, &mut next);
+        let sections: Vec<&str> = config::changed_sections(current, &next);
+        let entry = Entry::new(Action::SettingsReload, Object::new("settings", 0, "configuration"));
+        audit::record_before(&context, entry.set("changed", sections).set("pending", pending.clone())).await?;
         // Also when the value in the file did not change: the API may have changed the filter.
         context.log_filter.send_replace(next.log.filter.clone());
         let changed = *current != next;
@@ -84,6 +99,6 @@ impl Control {
             // More deliveries may wait.
             context.backlog.wake();
         }
-        ReloadResult { changed, pending }
+        Ok(ReloadResult { changed, pending })
     }
 }

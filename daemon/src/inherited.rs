@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Calls `attempt` until it succeeds, until it fails with an error that `is_held` rejects, or until 2 s have passed.
 /// Returns the last result. Blocks the thread.
-pub fn retry<T, E>(mut attempt: impl FnMut() -> Result<T, E>, is_held: impl Fn(&E) -> bool) -> Result<T, E> {
+pub(crate) fn retry<T, E>(mut attempt: impl FnMut() -> Result<T, E>, is_held: impl Fn(&E) -> bool) -> Result<T, E> {
     for _ in 0..ATTEMPTS {
         match attempt() {
             Err(error) if is_held(&error) => thread::sleep(PAUSE),

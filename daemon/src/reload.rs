@@ -16,6 +16,7 @@ use crate::{
     control::{Control, ReloadResult},
     manager,
     running::{self, FindError},
+    service::Error,
 };
 
 /// Last word of the first line of the result file: the configuration was applied.
@@ -38,8 +39,14 @@ pub async fn serve(
     while hangups.recv().await.is_some() {
         manager::reloading();
         let (word, lines) = match read() {
-            Ok(config) => (APPLIED, report_applied(&control.reload(config))),
-            Err(error) => (REFUSED, report_refused(&error)),
+            Ok(config) => match control.reload(config).await {
+                Ok(result) => (APPLIED, report_applied(&result)),
+                Err(error) => (REFUSED, report_unrecorded(&error)),
+            },
+            Err(error) => {
+                control.refused(&error.to_string()).await;
+                (REFUSED, report_refused(&error))
+            }
         };
         if let Err(error) = write_result(data_dir, word, &lines) {
             tracing::warn!(%error, "writing the result of the reload failed");
@@ -77,6 +84,17 @@ fn report_refused(error: &ArgsError) -> Vec<String> {
         tracing::error!("{line}");
     }
     lines
+}
+
+/// Logs that a configuration was refused because the reload cannot be recorded in the audit log.
+fn report_unrecorded(error: &Error) -> Vec<String> {
+    let error = error as &dyn std::error::Error;
+    tracing::error!(error, "the reload could not be recorded in the audit log; the old configuration stays in effect");
+    vec![
+        "the reload could not be recorded in the audit log, which audit.required demands; the old configuration stays \
+         in effect"
+            .to_owned(),
+    ]
 }
 
 fn result_file(data_dir: &Path) -> PathBuf {

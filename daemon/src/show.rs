@@ -3,6 +3,7 @@
 //! The functions take values: rows, and the base URL of the daemon, with which all URLs start. `http::show` converts
 //! the results of services.
 
+mod audit;
 mod event;
 mod hooks;
 mod owners;
@@ -11,6 +12,7 @@ use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
 pub(crate) use self::{
+    audit::audit_entry,
     event::event,
     hooks::{hook, unsent_warning, warning},
     owners::{organization, team},

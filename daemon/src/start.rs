@@ -30,6 +30,7 @@ use crate::{
         access_watch::AccessChanges,
         accounts,
         artifacts::{Receiving, VerifiedContents},
+        audit::AuditLog,
         disk_space::DiskSpace,
         events::SequenceTracker,
         migrations::{self, Migrations},
@@ -121,6 +122,7 @@ pub async fn run_with_store(
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
+    tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("deliver", delivery::run(context.delivery.clone()));
     tasks.keep("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));
@@ -172,6 +174,7 @@ async fn build(
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;
+    let audit = AuditLog::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| DataDirError::Unusable { path: config.data_dir.clone(), source })?;
@@ -218,6 +221,7 @@ async fn build(
         sign_in: SignIn::default(),
         keys,
         events,
+        audit,
         pruning: Wake::default(),
         log_filter,
         serving,

@@ -4,6 +4,7 @@
 //! no `null` where strict clients reject it. Requests may contain `null`, which is the same as an absent field.
 
 mod artifact;
+mod audit;
 mod blob;
 mod branch;
 mod check;
@@ -35,6 +36,7 @@ pub use self::{
         Artifact, ArtifactJob, ArtifactRun, Artifacts, DeleteArtifacts, DeletedArtifact, DeletedArtifacts,
         EditArtifact, FoundArtifact,
     },
+    audit::{AuditActor, AuditEntry, AuditObject},
     blob::Blob,
     branch::{Branch, CreateBranch, RenameBranch},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},

@@ -7,6 +7,7 @@
 mod accounts;
 mod answer;
 mod artifacts;
+mod audit;
 mod body;
 mod branches;
 mod checks;
@@ -38,6 +39,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::transport::Transport;
 pub use self::{
     artifacts::{ArtifactFilter, DELETE_MAX},
+    audit::AuditFilter,
     body::{Chunks, RequestBody, empty, full, stream},
     deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},

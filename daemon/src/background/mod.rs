@@ -3,11 +3,12 @@
 //! The sweep is woken by a signal or at the time at which something is due, and does a bounded batch of the work that
 //! the store shows. If nothing is due, it does not wake.
 
+mod audit;
 mod prune;
 mod sweep;
 mod tokens;
 mod trim;
 
 pub use self::{
-    prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
+    audit::run as run_audit, prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
 };

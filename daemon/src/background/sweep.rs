@@ -6,7 +6,7 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     clock::Millis,
     delivery::retention,
-    service::{Context, Error, artifacts, ci, events, hooks, repositories, set_aside},
+    service::{Context, Error, artifacts, audit, ci, events, hooks, repositories, set_aside},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -42,6 +42,7 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
     while artifacts::sweep(context).await? {}
     while hooks::sweep(context).await? {}
     while events::sweep(context).await? {}
+    while audit::sweep(context).await? {}
     set_aside::sweep(context).await;
     let due = [
         ci::next_due_ms(context).await?,
@@ -50,6 +51,7 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
         artifacts::next_due_ms(context).await?,
         hooks::next_due_ms(context).await?,
         events::next_due_ms(context).await?,
+        audit::next_due_ms(context).await?,
         repositories::sweep_heads(context).await?,
         retention::sweep(context).await?,
     ];

@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, time::Duration};
 
 use super::{
-    ArtifactsConfig, AuthConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig, LogConfig, MetricsConfig,
-    MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, StorageConfig, StoreConfig,
-    UniquePer, WebhookConfig,
+    ArtifactsConfig, AuditConfig, AuthConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig, LogConfig,
+    MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, StorageConfig,
+    StoreConfig, UniquePer, WebhookConfig,
 };
 
 /// Name of the credential of the service manager that has the key of the store.
@@ -77,6 +77,7 @@ impl Config {
             ci: CiConfig { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: webhook_defaults(),
             events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
+            audit: AuditConfig { retention_days: 400, required: false },
             migration: migration_defaults(),
             metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },

@@ -62,6 +62,7 @@ const SECTIONS: &[&str] = &[
     "ci",
     "webhook",
     "events",
+    "audit",
     "migration",
     "metrics",
     "log",
@@ -108,6 +109,8 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
     r.seconds("events", "keep_secs", EVENTS_KEEP_MIN_SECS, &mut c.events.keep);
+    r.at_least("audit", "retention_days", &1, &mut c.audit.retention_days);
+    r.value("audit", "required", &mut c.audit.required);
     read_webhook(r, c);
 
     r.parsed("migration", "allowed_hosts", &mut c.migration.allowed_hosts, |text: String| {
@@ -275,7 +278,7 @@ filter = "loud"
                 "line 19: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 20: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 22: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 23: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, git, ci, webhook, events, migration, metrics, log",
+                "line 23: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, git, ci, webhook, events, audit, migration, metrics, log",
             ]
         );
     }

@@ -26,7 +26,7 @@ pub use self::{
     default_paths::DefaultPaths,
     live::LiveConfig,
     problem::{ConfigProblem, KeyLocations},
-    reload::keep_fixed,
+    reload::{changed_sections, keep_fixed},
 };
 
 /// The complete configuration.
@@ -56,6 +56,8 @@ pub struct Config {
     pub webhook: WebhookConfig,
     /// `[events]`
     pub events: EventsConfig,
+    /// `[audit]`
+    pub audit: AuditConfig,
     /// `[migration]`
     pub migration: MigrationConfig,
     /// `[metrics]`
@@ -274,6 +276,15 @@ pub struct WebhookConfig {
 pub struct EventsConfig {
     /// `keep_secs`: retention of events.
     pub keep: Duration,
+}
+
+/// `[audit]`: the audit log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditConfig {
+    /// `retention_days`: retention of audit entries.
+    pub retention_days: u32,
+    /// `required`: whether a change is refused if it cannot be recorded.
+    pub required: bool,
 }
 
 /// `[migration]`: import of repositories.

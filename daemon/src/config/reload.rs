@@ -54,6 +54,20 @@ fixed! {
     "log.keep_files" => log.keep_files;
 }
 
+/// Returns the sections whose values differ.
+pub fn changed_sections(before: &Config, after: &Config) -> Vec<&'static str> {
+    macro_rules! changed {
+        ($($section:ident)*) => {
+            [$((stringify!($section), before.$section != after.$section)),*]
+        };
+    }
+    let sections = changed![
+        data_dir server socket auth repositories store storage artifacts git ci webhook events audit migration metrics
+        log
+    ];
+    sections.into_iter().filter(|(_, is_changed)| *is_changed).map(|(section, _)| section).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,6 +23,7 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
+        audit::RequestScope,
         authentication::{self, Credentials},
         repositories, viewer,
     },
@@ -214,6 +215,10 @@ async fn identify_any(state: &AppState, parts: &Parts, password_may_be_due: bool
         }
         None => peers::identity(state, peer).await?,
     };
+    let scope = RequestScope::current();
+    if let Some(scope) = &scope {
+        scope.set_caller(&identity);
+    }
     let caller = parts.extensions.get::<CallerName>();
     let Some(other) = credentials::sudo(headers, query) else {
         if let Some(caller) = caller.filter(|_| !matches!(identity, Identity::Anonymous)) {
@@ -224,7 +229,11 @@ async fn identify_any(state: &AppState, parts: &Parts, password_may_be_due: bool
     if let Some(caller) = caller {
         caller.set(identity.label());
     }
-    Ok(authentication::act_as(state, identity, &other).await?)
+    let acting = authentication::act_as(state, identity, &other).await?;
+    if let Some(scope) = &scope {
+        scope.set_acts_as(acting.label());
+    }
+    Ok(acting)
 }
 
 /// Categories of objects that belong to no repository.

@@ -30,6 +30,7 @@ use super::{
 use crate::{
     model::secret,
     serve::{Handler, Peer, RequestBody},
+    service::audit::RequestScope,
     shares::Holder,
     webhook::request::ATTEMPT,
 };
@@ -114,6 +115,7 @@ impl HttpService {
             // Until the caller is authenticated. So far, the memory counts to the proxy if there is one.
             count_memory_to(&parts.extensions, Holder::address(client));
         }
+        let scope = RequestScope::new(id.0, client, peer.uid());
         parts.extensions.insert(peer);
         let body = if body.is_end_stream() {
             Body::empty()
@@ -133,7 +135,8 @@ impl HttpService {
         let path = uri.path();
         let request = Request::from_parts(parts, body);
 
-        let handling = AssertUnwindSafe(answer(state.clone(), router.clone(), refusal, request)).catch_unwind();
+        let handling = answer(state.clone(), router.clone(), refusal, request);
+        let handling = scope.run(AssertUnwindSafe(handling).catch_unwind());
         // hyper drops this future when the client disconnects. A request that changes data still runs to its end:
         // the transaction may be committed already while its follow-up work is not done.
         let result = if method.is_safe() { handling.await } else { tasks.carry(handling).await };

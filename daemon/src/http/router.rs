@@ -265,6 +265,9 @@ routes! {
         post "/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver_any;
         get "/status" => farrier::status::get;
         put "/user/password" => farrier::password::change;
+        get "/audit" => farrier::audit::list;
+        get "/audit/{entry}" => farrier::audit::get;
+        get "/user/audit" => farrier::audit::list_own;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
         get "/metrics/series" => farrier::series::get;

@@ -1,6 +1,6 @@
 //! The words that the API and the logs use for stored values.
 
-use farrier_proto::store::{Conclusion, RunStatus, Visibility};
+use farrier_proto::store::{AuditActorKind, AuditResult, Conclusion, RunStatus, Visibility};
 
 /// Returns the word for a visibility.
 pub fn visibility_word(visibility: Visibility) -> &'static str {
@@ -27,6 +27,26 @@ pub fn run_status_word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Completed => "completed",
         RunStatus::InProgress | RunStatus::Unspecified => "in_progress",
+    }
+}
+
+/// Returns the API's name of the result of an audit entry.
+pub fn audit_result_word(result: AuditResult) -> &'static str {
+    match result {
+        AuditResult::Done | AuditResult::Unspecified => "done",
+        AuditResult::Refused => "refused",
+        AuditResult::Failed => "failed",
+    }
+}
+
+/// Returns the API's name of a kind of actors.
+pub fn audit_actor_word(kind: AuditActorKind) -> &'static str {
+    match kind {
+        AuditActorKind::Unspecified => "daemon",
+        AuditActorKind::User => "user",
+        AuditActorKind::CiAgent => "ci_agent",
+        AuditActorKind::Job => "job",
+        AuditActorKind::Anonymous => "anonymous",
     }
 }
 

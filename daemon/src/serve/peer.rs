@@ -23,6 +23,14 @@ pub struct PeerIds {
 }
 
 impl Peer {
+    /// Returns the user of a local process, if the kernel reported it.
+    pub fn uid(&self) -> Option<u32> {
+        match self {
+            Self::Unix(ids) => ids.as_ref().map(|ids| ids.uid),
+            Self::Tcp(_) => None,
+        }
+    }
+
     pub(super) fn of_tcp(stream: &TcpStream) -> Self {
         Self::Tcp(stream.peer_addr().ok().map(|address| address.ip().to_canonical()))
     }

@@ -14,7 +14,11 @@ pub use self::{
     password::change_password,
     remove::delete,
 };
-use super::{Context, Error, access, security_log, sign_in, viewer};
+use super::{
+    Context, Error, access,
+    audit::{self, AuditRecorder},
+    sign_in, viewer,
+};
 use crate::{
     clock::Millis,
     model::{access_token, identity::Identity},
@@ -80,11 +84,16 @@ pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -
         ..User::default()
     };
     let row = &user;
-    match context.store.write(async |tx: Tx| Ok::<_, Error>(owners::insert_user(&tx, row).await?)).await? {
-        None => {
-            security_log::user_created(identity, &user);
-            Ok(user)
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let inserted = context.store.write(async |tx: Tx| {
+        let conflict = owners::insert_user(&tx, row).await?;
+        if conflict.is_none() {
+            recorder.record(&tx, change::entry(audit::Action::UserCreate, &User::default(), row).created());
         }
+        Ok::<_, Error>(conflict)
+    });
+    match inserted.await? {
+        None => Ok(user),
         Some(owners::UserConflict::Name) => {
             Err(Error::in_use("username", format!("user already exists: {}", user.name)))
         }

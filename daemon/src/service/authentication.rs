@@ -2,7 +2,10 @@
 
 use farrier_proto::store::{RunStatus, Token, User};
 
-use super::{Context, Error, access, accounts, security_log, sign_in::by_password};
+use super::{
+    Context, Error, access, accounts, audit,
+    sign_in::{TOO_MANY, by_password},
+};
 use crate::{
     clock::Millis,
     model::{
@@ -73,7 +76,7 @@ pub async fn authenticate(
     password_may_be_due: bool,
 ) -> Result<Identity, Error> {
     let source = origin.source;
-    let mut refusal = wrong_credentials();
+    let (mut refusal, mut reason) = (wrong_credentials(), "wrong token");
     let account = match credentials {
         Credentials::Token(token) => by_token(context, &token, origin, false).await?,
         Credentials::Basic { name, password } => {
@@ -81,7 +84,7 @@ pub async fn authenticate(
             match by_token(context, if is_token { &name } else { &password }, origin, true).await? {
                 None if is_token || access_token::has_form(&password) => None,
                 None if !context.config.auth.password_login => {
-                    refusal = passwords_disabled();
+                    (refusal, reason) = (passwords_disabled(), "passwords are not accepted");
                     None
                 }
                 None => Some(by_password(context, &name, password, source).await?),
@@ -91,13 +94,21 @@ pub async fn authenticate(
     };
     let Some(account) = account else {
         let now = context.clock.monotonic_ms();
-        context.sign_in.check(source, None, now)?;
+        let checked = context.sign_in.check(source, None, now);
+        let reason = if checked.is_err() { TOO_MANY } else { reason };
+        context.audit.sign_ins.refused(None, &source.label(), reason, context.now_ms());
+        checked?;
         context.sign_in.note(source, None, now);
         return Err(refusal);
     };
     // Without password sign-in, nobody can use the initial password, so it need not be changed.
-    check_state(&account.user, password_may_be_due || !context.config.auth.password_login)?;
+    let open = check_state(&account.user, password_may_be_due || !context.config.auth.password_login);
+    open.inspect_err(|_| {
+        let (name, now) = (Some(account.user.name.as_str()), context.now_ms());
+        context.audit.sign_ins.refused(name, &source.label(), "the account is closed", now);
+    })?;
     context.sign_in.note_success(account.user.id, source);
+    audit::accepted(context, &account, &source.label());
     Ok(Identity::Account(Box::new(account)))
 }
 
@@ -223,7 +234,9 @@ async fn by_token(
     let Some(user) = owners::user(&snapshot, token.user_id).await? else { return Ok(None) };
     drop(snapshot);
     if token.expires_ms != 0 && token.expires_ms <= now {
-        security_log::expired_token_used(&user.name, token.id, &origin.source.label());
+        let source = origin.source.label();
+        audit::log_expired_token(&user.name, token.id, &source);
+        context.audit.sign_ins.refused(Some(&user.name), &source, "expired token", now);
         let reason = format!("the access token expired at {}; create a new one", show::time(token.expires_ms));
         return Err(Error::Unauthenticated { reason });
     }

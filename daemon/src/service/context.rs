@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::{
     access_watch::AccessChanges,
     artifacts::{Receiving, VerifiedContents},
+    audit::AuditLog,
     disk_space::DiskSpace,
     events::SequenceTracker,
     migrations::Migrations,
@@ -59,6 +60,8 @@ pub struct ContextFields {
     pub keys: SigningKeys,
     /// Assigns the numbers of events and tracks which are not committed yet.
     pub events: SequenceTracker,
+    /// The state of the audit log.
+    pub audit: AuditLog,
     /// Wakes the task that prunes repositories.
     pub pruning: Wake,
     /// The log filter, in the syntax of `log.filter`. The log applies each new value.

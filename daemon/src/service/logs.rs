@@ -2,7 +2,10 @@
 
 use farrier_common::api::{LogFilter, SetLogFilter};
 
-use super::{Context, Error};
+use super::{
+    Context, Error,
+    audit::{self, Action, Entry, Object},
+};
 use crate::{config::forms, model::identity::Identity};
 
 /// Longest filter, in bytes. It is stored and shown.
@@ -14,7 +17,7 @@ pub fn get(context: &Context) -> LogFilter {
 }
 
 /// Changes the log filter until the configuration is reloaded.
-pub fn set(context: &Context, identity: &Identity, input: SetLogFilter) -> Result<LogFilter, Error> {
+pub async fn set(context: &Context, identity: &Identity, input: SetLogFilter) -> Result<LogFilter, Error> {
     if let Some(filter) = input.filter {
         if filter.len() > FILTER_MAX {
             return Err(Error::Invalid { field: "filter", reason: format!("is longer than {FILTER_MAX} bytes") });
@@ -22,6 +25,11 @@ pub fn set(context: &Context, identity: &Identity, input: SetLogFilter) -> Resul
         let filter = forms::log_filter(filter).map_err(|reason| Error::Invalid { field: "filter", reason })?;
         // Logged under the old filter, so that silencing the log leaves a trace.
         tracing::warn!(filter, by = identity.label(), "log filter changed");
+        let entry = Entry::new(Action::SettingsLogFilter, Object::new("settings", 0, "log.filter"));
+        let entry = entry.field("filter", context.log_filter.borrow().clone(), filter.clone());
+        if !entry.is_unchanged() {
+            audit::record_before(context, entry).await?;
+        }
         context.log_filter.send_replace(filter);
     }
     Ok(get(context))

@@ -15,11 +15,12 @@ use super::{
         DESCRIPTION_MAX_CHARS, FULL_NAME_MAX_CHARS, LOCATION_MAX_CHARS, check_email, check_text, check_website,
         visibility,
     },
+    audit::{Action, AuditRecorder, Entry, Object},
     hooks,
     viewer::{self, Viewer},
 };
 use crate::{
-    model::identity::Identity,
+    model::{identity::Identity, words},
     store::{Read, Tx, ids::IdKind, orgs, owners, owners::Owner, repositories},
 };
 
@@ -59,13 +60,16 @@ pub async fn create(
         access::require_whole_account(identity)?;
     }
     let created = &row;
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     let free = context.store.write(async |tx: Tx| {
         // It would be impossible to manage an organization without an owner.
-        owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
+        let owner = owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, created).await?;
         if free {
             let member = Membership { role: OrgRole::Owner.into(), since_ms: now };
             orgs::put_member(&tx, created.id, owner_id, &member);
+            let entry = entry(Action::OrgCreate, &Org::default(), created).created();
+            recorder.record(&tx, entry.set("owner", owner.name));
         }
         Ok::<_, Error>(free)
     });
@@ -111,6 +115,7 @@ pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Resu
 /// Changes an organization. Omitted fields keep their values.
 pub async fn edit(context: &Context, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
     let now = context.now_ms();
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
@@ -122,9 +127,27 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: &Ed
             if row.visibility != old.visibility {
                 repositories::relist(&tx, row.id, row.visibility()).await?;
             }
+            let entry = entry(Action::OrgEdit, &old, &row);
+            if !entry.is_unchanged() {
+                recorder.record(&tx, entry);
+            }
             Ok(row)
         })
         .await
+}
+
+/// Returns the audit entry of a change of an organization.
+fn entry(action: Action, before: &Org, after: &Org) -> Entry {
+    let visibility = |row: &Org| words::visibility_word(row.visibility());
+    let flag = |row: &Org| row.repo_admin_change_team_access;
+    Entry::new(action, Object::org(after))
+        .field("visibility", visibility(before), visibility(after))
+        .field("repo_admin_change_team_access", flag(before), flag(after))
+        .field("full_name", before.full_name.as_str(), &after.full_name)
+        .field("email", before.email.as_str(), &after.email)
+        .field("description", before.description.as_str(), &after.description)
+        .field("website", before.website.as_str(), &after.website)
+        .field("location", before.location.as_str(), &after.location)
 }
 
 fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
@@ -159,6 +182,7 @@ fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
 /// Renames an organization. The old name redirects to the new one until another owner takes it.
 pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
     let now = context.now_ms();
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
@@ -166,6 +190,8 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
             names::check_owner(new).map_err(|e| Error::invalid("new_name", format!("name {e}")))?;
             let row = Org { name: new.to_owned(), updated_ms: now, ..old.clone() };
             if orgs::update(&tx, &old, &row).await? {
+                let entry = Entry::new(Action::OrgRename, Object::org(&row));
+                recorder.record(&tx, entry.field("name", old.name.as_str(), new));
                 return Ok(());
             }
             Err(Error::in_use("new_name", format!("user already exists: {new}")))
@@ -175,13 +201,16 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
 
 /// Deletes an organization without repositories.
 pub async fn delete(context: &Context, identity: &Identity, name: &str) -> Result<(), Error> {
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context.store
         .write(async |tx: Tx| {
             let org = find_own(&tx, identity, name).await?;
             match repositories::count_of(&tx, org.id, COUNT_MAX).await? {
                 0 => {
                     hooks::delete_of_owner(&tx, org.id).await?;
-                    Ok(orgs::delete(&tx, &org).await?)
+                    orgs::delete(&tx, &org).await?;
+                    recorder.record(&tx, Entry::new(Action::OrgDelete, Object::org(&org)));
+                    Ok(())
                 }
                 count => Err(Error::Exists {
                     message: format!(

@@ -18,6 +18,7 @@ use farrier_proto::store::{PushMark, RefChange, Repository};
 use self::changes::{Change, RequestedUpdate, Size};
 use super::{
     Context, Error,
+    audit::{AuditRecorder, Entry},
     events::{Actor, EventKind, EventRecorder, Subject},
     repositories::{head, prune},
 };
@@ -51,6 +52,16 @@ pub struct Push {
     mark: u64,
     actor: u64,
     requested: BTreeMap<String, RequestedUpdate>,
+    /// The audit entry of a change through the API, which is recorded with the changes of refs.
+    entry: Option<Entry>,
+}
+
+impl Push {
+    /// Adds the audit entry of a change through the API. It is recorded only if a ref changes.
+    #[must_use]
+    pub fn with_entry(self, entry: Option<Entry>) -> Self {
+        Self { entry, ..self }
+    }
 }
 
 /// A push that an earlier daemon has not recorded.
@@ -99,7 +110,7 @@ pub async fn begin(context: &Context, repository: u64, actor: u64, commands: &Co
         let non_zero = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
         (update.name.clone(), RequestedUpdate { old: non_zero(&update.old), new: non_zero(&update.new) })
     });
-    Ok(Push { repository, mark, actor, requested: requested.collect() })
+    Ok(Push { repository, mark, actor, requested: requested.collect(), entry: None })
 }
 
 /// Records the changes of a push. `received_bytes`: estimated growth of the repository.
@@ -116,8 +127,8 @@ pub async fn record(context: &Context, push: &Push, received_bytes: u64, lock: &
         changes::find_changes(name, known.as_deref(), found.as_deref(), push.requested.get(name))
     });
     let changes = changes.collect::<Vec<_>>();
-    write(context, push.repository, push.actor, &changes, size, &[push.mark], lock).await?;
-    forced::log(context, push.repository, push.actor, changes);
+    write(context, push, &changes, size, lock).await?;
+    forced::record(context, push.repository, changes);
     Ok(())
 }
 
@@ -128,7 +139,7 @@ pub async fn interrupted(context: &Context) -> Result<Vec<Interrupted>, Error> {
     let mut interrupted = Vec::with_capacity(marks.len());
     for (repository, mark, row) in marks {
         let quarantines = context.git.quarantines(repository).await.map_err(Error::git("looking for leftovers"))?;
-        let push = Push { repository, mark, actor: row.actor_id, requested: BTreeMap::new() };
+        let push = Push { repository, mark, actor: row.actor_id, requested: BTreeMap::new(), entry: None };
         interrupted.push(Interrupted { push, quarantines });
     }
     Ok(interrupted)
@@ -167,7 +178,7 @@ async fn recover_one(context: &Context, push: &Push, quarantines: Vec<PathBuf>) 
         changes::find_changes(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
     });
     let size = size_after_push(context, push.repository, 0).await;
-    write(context, push.repository, push.actor, &changes.collect::<Vec<_>>(), size, &[push.mark], &lock).await?;
+    write(context, push, &changes.collect::<Vec<_>>(), size, &lock).await?;
     drop(lock);
     Ok(())
 }
@@ -216,16 +227,15 @@ fn is_recorded(name: &str) -> bool {
     ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other
 }
 
-/// Writes changes and their events, updates the repository's row, and removes `marks`.
+/// Writes changes and their events, updates the repository's row, and removes the mark of the push.
 async fn write(
     context: &Context,
-    repository: u64,
-    actor: u64,
+    push: &Push,
     changes: &[Change],
     size: Size,
-    marks: &[u64],
     lock: &RepositoryLock,
 ) -> Result<(), Error> {
+    let (repository, actor, marks) = (push.repository, push.actor, &[push.mark][..]);
     let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?;
     let owner = match &row {
@@ -246,6 +256,8 @@ async fn write(
         let moved = &batch.iter().map(Change::ref_change).collect::<Vec<_>>();
         let events = &event_kinds(batch, moved, known);
         let recorder = &EventRecorder::reserve(context, events.len()).await?;
+        let entry = push.entry.as_ref().filter(|_| !marks.is_empty() && !batch.is_empty());
+        let audit = &AuditRecorder::reserve(context, entry.iter().len()).await?;
         let size = if marks.is_empty() { Size::GrewBy(0) } else { size };
         let written = context
             .store
@@ -268,6 +280,7 @@ async fn write(
                     changes::apply(&mut row, first_branch, now);
                     repositories::put(&tx, Some(&before), &row);
                     head::note(&tx, &before, &row);
+                    audit.record_all(&tx, entry.cloned());
                     // A deleted repository keeps the pushed refs, but no events are recorded.
                     if let Some(owner) = owner.as_ref().filter(|_| !row.deleted) {
                         recorder.record(&tx, Subject { repository: &row, owner, actor }, events).await?;

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Context, Error,
+    audit::{Action, Entry, Object, RequestScope},
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
     pushes,
@@ -38,14 +39,18 @@ pub async fn create_branch(
         let kind = if branch.is_some() { "branch" } else { "tag" };
         return Err(Error::Exists { message: format!("{kind} already exists: {name}") });
     }
-    apply(context, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, None, Some(at))]).await
+    let change = RefMove::new(HEADS, name, None, Some(at));
+    let entry = entry(Action::RefCreate, browse, &change);
+    apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
 /// Deletes the branch `name`. The default branch cannot be deleted.
 pub async fn delete_branch(context: &Context, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
     let [tip] = tips(context, browse, [HEADS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
-    apply(context, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, Some(tip), None)]).await
+    let change = RefMove::new(HEADS, name, Some(tip), None);
+    let entry = entry(Action::RefDelete, browse, &change);
+    apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
 /// Renames the branch `old` to `new`. A renamed default branch stays the default.
@@ -60,17 +65,18 @@ pub async fn rename_branch(context: &Context, browse: &Browse, actor: u64, old: 
     }
     let create = RefMove::new(HEADS, new, None, Some(tip.clone()));
     let delete = RefMove::new(HEADS, old, Some(tip), None);
+    let entry = Some(entry(Action::RefRename, browse, &create).created().field("name", old, new));
     let name_conflict = |error| match error {
         Error::Conflict { reason } => Error::invalid("name", reason),
         other => other,
     };
     if repository.default_branch != old {
-        return apply(context, repository, actor, vec![create, delete]).await.map_err(name_conflict);
+        return apply(context, repository, actor, vec![create, delete], entry).await.map_err(name_conflict);
     }
     // In steps, so that the default branch exists after each of them.
-    apply(context, repository, actor, vec![create]).await.map_err(name_conflict)?;
+    apply(context, repository, actor, vec![create], None).await.map_err(name_conflict)?;
     let row = set_default(context, browse, actor, new).await?;
-    apply(context, &row, actor, vec![delete]).await
+    apply(context, &row, actor, vec![delete], entry).await
 }
 
 /// Creates the tag `name` at `target`. A non-empty message creates a tag object.
@@ -91,14 +97,18 @@ pub async fn create_tag(
     let message = message.trim_end();
     let at =
         if message.is_empty() { commit } else { annotate(context, browse, account, name, message, &commit).await? };
-    apply(context, &browse.found.repository, account.user.id, vec![RefMove::new(TAGS, name, None, Some(at))]).await
+    let change = RefMove::new(TAGS, name, None, Some(at));
+    let entry = entry(Action::RefCreate, browse, &change);
+    apply(context, &browse.found.repository, account.user.id, vec![change], Some(entry)).await
 }
 
 /// Deletes the tag `name`.
 pub async fn delete_tag(context: &Context, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
     let [tip] = tips(context, browse, [TAGS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the tag" })?;
-    apply(context, &browse.found.repository, actor, vec![RefMove::new(TAGS, name, Some(tip), None)]).await
+    let change = RefMove::new(TAGS, name, Some(tip), None);
+    let entry = entry(Action::RefDelete, browse, &change);
+    apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
 /// Writes a tag object and returns its id.
@@ -176,8 +186,29 @@ impl RefMove {
     }
 }
 
+/// Returns the audit entry of a change.
+fn entry(action: Action, browse: &Browse, change: &RefMove) -> Entry {
+    let found = &browse.found;
+    let path = format!("{}/{}", found.owner.name(), found.repository.name);
+    let entry = Entry::new(action, Object::reference(&change.name, found.repository.id, &path));
+    let entry = match &change.old {
+        Some(old) => entry.had("tip", old.as_str()),
+        None => entry,
+    };
+    match &change.new {
+        Some(new) => entry.set("tip", new.as_str()),
+        None => entry,
+    }
+}
+
 /// Applies all changes or none, and records them. Continues if the caller disconnects.
-async fn apply(context: &Context, repository: &Repository, actor: u64, moves: Vec<RefMove>) -> Result<(), Error> {
+async fn apply(
+    context: &Context,
+    repository: &Repository,
+    actor: u64,
+    moves: Vec<RefMove>,
+    entry: Option<Entry>,
+) -> Result<(), Error> {
     if repository.archived {
         return Err(Error::Archived);
     }
@@ -187,9 +218,9 @@ async fn apply(context: &Context, repository: &Repository, actor: u64, moves: Ve
     }
     let (sender, result) = oneshot::channel();
     let (task_context, id) = (context.clone(), repository.id);
-    context.tasks.short(async move {
-        let _ = sender.send(run(&task_context, id, actor, &commands, &moves).await);
-    });
+    context.tasks.short(RequestScope::inherit(async move {
+        let _ = sender.send(run(&task_context, id, actor, &commands, &moves, entry).await);
+    }));
     result.await.unwrap_or(Err(Error::Busy))
 }
 
@@ -200,8 +231,9 @@ async fn run(
     actor: u64,
     commands: &Commands,
     moves: &[RefMove],
+    entry: Option<Entry>,
 ) -> Result<(), Error> {
-    let push = pushes::begin(context, repository, actor, commands).await?;
+    let push = pushes::begin(context, repository, actor, commands).await?.with_entry(entry);
     let lock = context.git.lock(repository).await;
     let input = moves.iter().map(RefMove::line).collect::<String>();
     let moved = match check_targets(context, repository, moves).await {

@@ -11,7 +11,11 @@ use std::{
 
 use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
 
-use super::{Context, Error, authentication::wrong_credentials, security_log};
+use super::{
+    Context, Error,
+    audit::{log_locked_out, log_refused},
+    authentication::wrong_credentials,
+};
 use crate::{
     clock::Millis,
     model::{
@@ -40,6 +44,9 @@ const ATTEMPTS_LIMIT: Allowance = Allowance { limit: 10, expire_point_ms: 30_000
 const ACCOUNT_LIMIT: Allowance = Allowance { limit: 200, expire_point_ms: 3_000 };
 /// Names are cut to this length, in characters, so that long ones do not use memory.
 const NAME_MAX_CHARS: usize = 64;
+
+/// Reason of refusals in the audit log.
+pub(super) const TOO_MANY: &str = "too many failed sign-ins";
 
 /// The state of sign-in limits.
 #[derive(Default)]
@@ -83,10 +90,10 @@ impl SignIn {
     pub(super) fn note(&self, source: Holder, account: Option<AttemptedAccount<'_>>, now: Millis) {
         let name = account.filter(|account| account.id.is_some()).map(|account| account.name);
         let label = source.label();
-        security_log::failed_sign_in(name, &label);
+        log_refused(name, &label);
         self.count(source, account, now);
         if let Err(Error::Throttled { retry_after_secs }) = self.check(source, account, now) {
-            security_log::locked_out(name, &label, retry_after_secs);
+            log_locked_out(name, &label, retry_after_secs);
         }
     }
 
@@ -135,10 +142,18 @@ pub(super) async fn by_password(
     let user = owners::user_by_name(&snapshot, name).await?.filter(|user| !user.password_hash.is_empty());
     drop(snapshot);
     let account = Some(AttemptedAccount { name, id: user.as_ref().map(|user| user.id) });
-    sign_in.check(source, account, context.clock.monotonic_ms())?;
+    let existing_name = user.as_ref().map(|user| user.name.as_str());
+    let record = |reason| {
+        context.audit.sign_ins.refused(existing_name, &source.label(), reason, context.now_ms());
+    };
+    let check = || {
+        let checked = sign_in.check(source, account, context.clock.monotonic_ms());
+        checked.inspect_err(|_| record(TOO_MANY))
+    };
+    check()?;
     let share = context.work.password_checks.wait(source, QUEUE).await?;
     // Again, because other attempts may have failed while this one waited.
-    sign_in.check(source, account, context.clock.monotonic_ms())?;
+    check()?;
     let hash = user.as_ref().map(|user| user.password_hash.clone());
     let is_correct = tasks::blocking(move || is_correct(&password, hash.as_deref())).await;
     // Recorded while the share is held, so that parallel attempts cannot exceed the limits by more than the capacity.
@@ -147,8 +162,8 @@ pub(super) async fn by_password(
             drop(share);
             Ok(Account { user, proof: Proof::Password })
         }
-        user => {
-            let account = Some(AttemptedAccount { name, id: user.as_ref().map(|user| user.id) });
+        _ => {
+            record("wrong password");
             sign_in.note(source, account, context.clock.monotonic_ms());
             drop(share);
             Err(wrong_credentials())

@@ -9,6 +9,7 @@ use farrier_proto::store::Repository;
 use super::{
     Context, Error,
     access::{self, AccessLevel, Action},
+    audit::{self, Entry, Object},
     migrations::MigrationTask,
 };
 use crate::{
@@ -43,6 +44,8 @@ pub async fn cancel(context: &Context, identity: &Identity, id: u64) -> Result<A
     if task.end().is_some() {
         return Err(Error::Conflict { reason: "the task has ended already".into() });
     }
+    let object = Object::new("task", task.row.id, "migration").in_repository(task.row.id, &task.path);
+    audit::record_before(context, Entry::new(audit::Action::TaskCancel, object)).await?;
     task.cancel.cancel();
     Ok(task)
 }

@@ -9,7 +9,8 @@ pub use self::expired::delete_expired;
 use super::{
     Context, Error,
     access::{self, Action},
-    repositories, security_log, viewer,
+    audit::{self, AuditRecorder, Entry, Object},
+    repositories, viewer,
 };
 use crate::{
     clock::Millis,
@@ -98,11 +99,12 @@ pub async fn create(
     };
     let hash = secret::sha256(clear.as_bytes());
     let (row_ref, hash_ref) = (&row, &hash);
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             // The account may have been deleted since.
-            owners::user(&tx, row_ref.user_id).await?.ok_or(Error::NotFound { what: "the user" })?;
+            let user = owners::user(&tx, row_ref.user_id).await?.ok_or(Error::NotFound { what: "the user" })?;
             let others = tokens::of_user(&tx, row_ref.user_id).await?;
             if others.iter().any(|other| other.name == row_ref.name) {
                 return Err(Error::invalid("name", "access token name has been used already"));
@@ -111,10 +113,18 @@ pub async fn create(
                 return Err(Error::invalid("name", "the account has too many tokens"));
             }
             tokens::insert(&tx, hash_ref, row_ref);
+            let mut entry = Entry::new(audit::Action::TokenCreate, Object::token(row_ref, &user.name))
+                .set("scopes", row_ref.scopes.clone());
+            if !row_ref.repository_ids.is_empty() {
+                entry = entry.set("repository_ids", row_ref.repository_ids.clone());
+            }
+            if row_ref.expires_ms != 0 {
+                entry = entry.set("expires_at", show::time(row_ref.expires_ms));
+            }
+            recorder.record(&tx, entry);
             Ok(())
         })
         .await?;
-    security_log::token_created(identity, &user, &row);
     Ok(CreatedToken { row, clear })
 }
 
@@ -169,7 +179,8 @@ pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Res
 /// Deletes a token by its id or, if no token has this id, by its name.
 pub async fn delete(context: &Context, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
     access::require_whole_account(identity)?;
-    let (user, token) = context
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
         .store
         .write(async |tx: Tx| {
             let user = account(&tx, identity, user_name, Level::Write).await?;
@@ -179,11 +190,10 @@ pub async fn delete(context: &Context, identity: &Identity, user_name: &str, whi
             let found = by_id.or_else(|| rows.iter().find(|row| row.name == which));
             let token = found.ok_or(Error::NotFound { what: "the token" })?;
             tokens::delete(&tx, user.id, token.id).await?;
-            Ok::<_, Error>((user.id, token.id))
+            recorder.record(&tx, deletion_entry(token, &user.name));
+            Ok(())
         })
-        .await?;
-    security_log::token_deleted(identity, user, token);
-    Ok(())
+        .await
 }
 
 /// Returns the token of the current request and its account.
@@ -198,16 +208,22 @@ pub async fn current(read: &impl Read, identity: &Identity) -> Result<(Token, Us
 
 /// Deletes the token of the current request.
 pub async fn delete_current(context: &Context, identity: &Identity) -> Result<(), Error> {
-    let token = context
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
         .store
         .write(async |tx: Tx| {
             let (row, _) = current(&tx, identity).await?;
             tokens::delete(&tx, row.user_id, row.id).await?;
-            Ok::<_, Error>(row)
+            let owner = owners::user(&tx, row.user_id).await?.map(|user| user.name).unwrap_or_default();
+            recorder.record(&tx, deletion_entry(&row, &owner));
+            Ok(())
         })
-        .await?;
-    security_log::token_deleted(identity, token.user_id, token.id);
-    Ok(())
+        .await
+}
+
+/// Returns the audit entry of the deletion of a token.
+pub(super) fn deletion_entry(row: &Token, owner: &str) -> Entry {
+    Entry::new(audit::Action::TokenDelete, Object::token(row, owner)).had("scopes", row.scopes.clone())
 }
 
 /// Returns when a new token expires. 0: never. `max_days`: see `auth.token_max_days`.

@@ -19,9 +19,9 @@ use super::{
 
 /// Ids reserved at a time.
 const BLOCK: u64 = 64;
-/// Event ids reserved at a time. The block is larger, because all requests wait for a commit when a block is
-/// used up.
-const EVENT_BLOCK: u64 = 4_096;
+/// Ids of events and audit entries reserved at a time. The block is larger, because all requests wait for a commit
+/// when a block is used up.
+const LARGE_BLOCK: u64 = 4_096;
 
 /// A kind of ids. Each kind has its own sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,11 +44,13 @@ pub enum IdKind {
     Hook,
     /// Files of artifact blocks. An id is never reused, even if data was lost.
     BlockFile,
+    /// Entries of the audit log.
+    Audit,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -58,6 +60,7 @@ impl IdKind {
         Self::Event,
         Self::Hook,
         Self::BlockFile,
+        Self::Audit,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -68,7 +71,7 @@ impl IdKind {
     /// Returns how many ids are reserved at a time.
     fn block(self) -> u64 {
         match self {
-            Self::Event => EVENT_BLOCK,
+            Self::Event | Self::Audit => LARGE_BLOCK,
             _ => BLOCK,
         }
     }
@@ -85,6 +88,7 @@ impl IdKind {
             Self::Event => "event",
             Self::Hook => "hook",
             Self::BlockFile => "block-file",
+            Self::Audit => "audit",
         }
     }
 }

@@ -7,10 +7,11 @@
 
 mod accounts;
 mod artifacts;
+mod audit;
 mod hooks;
 mod repositories;
 
-pub use self::{accounts::*, artifacts::*, hooks::*, repositories::*};
+pub use self::{accounts::*, artifacts::*, audit::*, hooks::*, repositories::*};
 
 use super::{
     engine::{Key, Range},

@@ -5,6 +5,7 @@
 //! services. A transaction has no effects outside the store.
 
 pub mod artifacts;
+pub mod audit;
 pub mod check;
 pub mod deliveries;
 pub mod engine;

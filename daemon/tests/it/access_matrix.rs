@@ -5,6 +5,7 @@
 //! a case in `scenes.rs`. On a difference, the test prints the lines that the table should hold.
 
 mod agent;
+mod audited;
 mod scenes;
 mod spellings;
 
@@ -184,6 +185,7 @@ impl Stage {
             ("{job}", &job),
             ("{attempt}", "1"),
             ("{id}", &artifact),
+            ("{entry}", "1"),
             ("{key}", "MIT"),
             ("{*branch}", "main"),
             ("{*ref}", "main"),

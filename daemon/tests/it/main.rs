@@ -5,6 +5,7 @@
 mod access_matrix;
 mod accounts;
 mod artifacts;
+mod audit;
 mod check_data;
 mod conditional;
 mod data_dir;

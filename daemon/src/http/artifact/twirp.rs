@@ -25,6 +25,7 @@ use crate::{
     serve::Peer,
     service::{
         Error,
+        audit::RequestScope,
         authentication::{self, JobIdentity},
     },
     shares::Holder,
@@ -174,6 +175,9 @@ async fn receive(state: AppState, request: Request<Body>) -> Result<TwirpRequest
         caller.set(format!("job {}", job.job_id));
     }
     auth::count_memory_to(&parts.extensions, Holder::Jobs(job.repository_id));
+    if let Some(scope) = RequestScope::current() {
+        scope.set_job(job.job_id);
+    }
     let encoding = encoding(&parts.headers)?;
     let base = origin::base(&state, &parts.headers, parts.extensions.get::<Peer>());
     let body = extract::collect(&parts.extensions, body, MESSAGE_MAX_BYTES).await.map_err(|error| match error {

@@ -36,5 +36,5 @@ pub(in crate::http) async fn set(
     caller: Caller<AdminScope>,
     JsonBody(input): JsonBody<api::SetLogFilter>,
 ) -> Result<JsonResponse<api::LogFilter>, ApiError> {
-    Ok(ok(logs::set(&state, &caller.identity, input)?))
+    Ok(ok(logs::set(&state, &caller.identity, input).await?))
 }

@@ -1,6 +1,7 @@
 //! `/api/farrier/v1`: functions that Gitea-family APIs do not have.
 
 pub(super) mod artifacts;
+pub(super) mod audit;
 pub(super) mod checks;
 pub(super) mod ci;
 pub(super) mod cursors;

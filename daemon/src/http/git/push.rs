@@ -31,6 +31,7 @@ use crate::{
     service::{
         access::Action,
         access_watch::AccessWatch,
+        audit::RequestScope,
         pushes::{self, Push},
     },
     shares::Holder,
@@ -62,7 +63,7 @@ pub(super) async fn serve(state: AppState, allowed: Allowed, mut input: RequestB
     let access = AccessWatch::new(&state, allowed.identity.clone(), Some((repository.id, Action::Write)));
     let (actor, holder) = (allowed.identity.user_id(), allowed.holder);
     let request = PushRequest { repository: repository.id, actor, holder, access, list, commands };
-    state.tasks.short(run(state.clone(), request, input, out));
+    state.tasks.short(RequestScope::inherit(run(state.clone(), request, input, out)));
     Ok(result(Service::Receive, git_output.into_body(EMPTY).await?))
 }
 

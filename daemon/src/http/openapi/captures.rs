@@ -23,6 +23,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("token", "Number or name of the token.", Text),
     ("id", "Number of the object.", Number),
     ("delivery", "Identifier or number of the delivery.", Text),
+    ("entry", "Number of the entry.", Number),
     ("run", "Number of the run.", Number),
     ("job", "Number of the job.", Number),
     ("task", "Number of the task.", Number),

@@ -16,6 +16,10 @@ macro_rules! queries {
     )*};
 }
 
+mod audit;
+
+pub(in crate::http) use self::audit::{AuditListParams, OwnAuditListParams};
+
 queries! {
     /// A page of a list.
     PageParams {

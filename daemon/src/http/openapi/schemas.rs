@@ -21,7 +21,8 @@ macro_rules! responses {
 pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
     let responses = responses![
         AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits
-        ArtifactRun Artifacts AttachmentSettings BackgroundTask BackgroundTasks BegunJob Blob Branch CheckedBranch
+        ArtifactRun Artifacts AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask BackgroundTasks
+        BegunJob Blob Branch CheckedBranch
         CheckedBranchFilter CheckedMigration CollaboratorPermission Commit CommitDetails CommitFile CommitMeta
         CommitStats Compare Contents ContentsLinks CurrentToken DeletedArtifact DeletedArtifacts Delivery
         DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse

@@ -8,8 +8,12 @@ use super::{
     check_website, user_to_change, visibility,
 };
 use crate::{
-    model::identity::Identity,
-    service::{Context, Error, access, security_log, sign_in},
+    model::{identity::Identity, words},
+    service::{
+        Context, Error, access,
+        audit::{Action, AuditRecorder, Entry, Object},
+        sign_in,
+    },
     store::{Tx, owners, repositories},
 };
 
@@ -26,7 +30,8 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
     };
     let now = context.now_ms();
     let (input, hash) = (&input, &password_hash);
-    let (before, after) = context
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
         .store
         .write(async |tx: Tx| {
             let old = user_to_change(&tx, identity, name).await?;
@@ -43,13 +48,48 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
                 repositories::relist(&tx, row.id, row.visibility()).await?;
             }
             match owners::update_user(&tx, &old, &row).await? {
-                None => Ok::<_, Error>((old, row)),
+                None => {
+                    let entry = entry(Action::UserEdit, &old, &row);
+                    if !entry.is_unchanged() {
+                        recorder.record(&tx, entry);
+                    }
+                    Ok(row)
+                }
                 Some(_) => Err(Error::in_use("email", "e-mail already in use")),
             }
         })
-        .await?;
-    security_log::user_changed(identity, &before, &after);
-    Ok(after)
+        .await
+}
+
+/// Returns the audit entry of a change of an account.
+pub(super) fn entry(action: Action, before: &User, after: &User) -> Entry {
+    let flags = [
+        ("admin", before.admin, after.admin),
+        ("prohibit_login", before.prohibit_login, after.prohibit_login),
+        ("active", !before.inactive, !after.inactive),
+        ("restricted", before.restricted, after.restricted),
+        ("must_change_password", before.must_change_password, after.must_change_password),
+        ("allow_create_organization", !before.may_not_create_orgs, !after.may_not_create_orgs),
+    ];
+    let texts = [
+        ("email", &before.email, &after.email),
+        ("full_name", &before.full_name, &after.full_name),
+        ("website", &before.website, &after.website),
+        ("location", &before.location, &after.location),
+        ("description", &before.description, &after.description),
+    ];
+    let visibility = |row: &User| words::visibility_word(row.visibility());
+    let mut entry = Entry::new(action, Object::user(after))
+        .secret("password", before.password_hash.as_str(), &after.password_hash)
+        .field("visibility", visibility(before), visibility(after))
+        .field("max_repo_creation", before.max_repositories, after.max_repositories);
+    for (name, before, after) in flags {
+        entry = entry.field(name, before, after);
+    }
+    for (name, before, after) in texts {
+        entry = entry.field(name, before.as_str(), after);
+    }
+    entry
 }
 
 fn check(input: &EditUser) -> Result<(), Error> {
@@ -102,13 +142,18 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
     access::require_site_admin(identity)?;
     names::check_owner(new).map_err(|e| Error::invalid("new_username", format!("name {e}")))?;
     let now = context.now_ms();
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             let old = user_to_change(&tx, identity, name).await?;
             let row = User { name: new.to_owned(), updated_ms: now, ..old.clone() };
             match owners::update_user(&tx, &old, &row).await? {
-                None => Ok(()),
+                None => {
+                    let entry = Entry::new(Action::UserRename, Object::user(&row));
+                    recorder.record(&tx, entry.field("name", old.name.as_str(), new));
+                    Ok(())
+                }
                 Some(_) => Err(Error::in_use("new_username", format!("user already exists: {new}"))),
             }
         })

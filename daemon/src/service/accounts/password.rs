@@ -3,10 +3,15 @@
 use farrier_common::api::ChangePassword;
 use farrier_proto::store::User;
 
-use super::check_password;
+use super::{change::entry, check_password};
 use crate::{
     model::identity::{Identity, Proof},
-    service::{Context, Error, access, security_log, sign_in},
+    service::{
+        Context, Error, access,
+        audit::{Action, AuditRecorder},
+        sign_in,
+        tokens::deletion_entry,
+    },
     shares::Holder,
     store::{Tx, owners, tokens},
 };
@@ -42,7 +47,10 @@ pub async fn change_password(
     let hash = &sign_in::hash_password(context, identity, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());
     let current_token = identity.token().map(|token| token.id);
-    let (before, after, revoked) = context
+    // One for the password, and one for each token.
+    let entries_max = if revoke_tokens { 1 + tokens::PER_USER_MAX } else { 1 };
+    let recorder = &AuditRecorder::reserve(context, entries_max).await?;
+    context
         .store
         .write(async |tx: Tx| {
             let before = owners::user(&tx, id).await?.ok_or(Error::NotFound { what: "the account" })?;
@@ -53,23 +61,19 @@ pub async fn change_password(
                 User { password_hash: hash.clone(), must_change_password: false, updated_ms: now, ..before.clone() };
             // Name and e-mail address stay the same, so there can be no conflict.
             owners::update_user(&tx, &before, &row).await?;
-            let mut revoked = Vec::new();
+            let mut entries = vec![entry(Action::UserPassword, &before, &row)];
             if revoke_tokens {
                 for token in tokens::of_user(&tx, id).await? {
                     if Some(token.id) != current_token {
                         tokens::delete(&tx, id, token.id).await?;
-                        revoked.push(token.id);
+                        entries.push(deletion_entry(&token, &row.name));
                     }
                 }
             }
-            Ok::<_, Error>((before, row, revoked))
+            recorder.record_all(&tx, entries);
+            Ok(())
         })
-        .await?;
-    security_log::user_changed(identity, &before, &after);
-    for token in revoked {
-        security_log::token_deleted(identity, id, token);
-    }
-    Ok(())
+        .await
 }
 
 /// Checks the old password and returns the stored hash that it was compared with.

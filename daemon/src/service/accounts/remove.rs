@@ -5,7 +5,11 @@ use farrier_proto::store::{Org, User};
 use super::{ADMIN_ID, user_to_change};
 use crate::{
     model::identity::Identity,
-    service::{Context, Error, access, hooks, security_log},
+    service::{
+        Context, Error, access,
+        audit::{Action, AuditRecorder, Entry, Object},
+        hooks,
+    },
     store::{Tx, orgs, owners, repositories, tokens},
 };
 
@@ -24,6 +28,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
         .write(async |tx: Tx| Ok::<_, Error>(repositories::end_collaborations(&tx, id, BATCH).await?))
         .await?
     {}
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
@@ -41,11 +46,15 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
             repositories::end_collaborations(&tx, user.id, BATCH).await?;
             hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
-            Ok::<_, Error>(())
+            let mut entry = Entry::new(Action::UserDelete, Object::user(&user)).had("admin", user.admin);
+            if !owned_alone.is_empty() {
+                let names: Vec<_> = owned_alone.iter().map(|org| org.name.clone()).collect();
+                entry = entry.had("organizations", names);
+            }
+            recorder.record(&tx, entry);
+            Ok(())
         })
-        .await?;
-    security_log::user_deleted(identity, &user);
-    Ok(())
+        .await
 }
 
 /// Returns the account, if it may be deleted, and the organizations to delete with it.

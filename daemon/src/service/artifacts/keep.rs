@@ -7,7 +7,12 @@ use crate::{
         expiry::{self, ExpiryError},
         identity::Identity,
     },
-    service::{Context, Error, access::Action},
+    service::{
+        Context, Error,
+        access::Action,
+        audit::{self, AuditRecorder, Entry, Object},
+    },
+    show,
     store::Tx,
 };
 
@@ -34,6 +39,7 @@ pub async fn keep(
     let now = context.now_ms();
     let expires_ms = end(now, until, context.config.artifacts.max_retention_days)?;
     let repository = entry.row.repository_id;
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     entry.row = context
         .store
         .write(async |tx: Tx| {
@@ -45,6 +51,12 @@ pub async fn keep(
             let mut row = before.clone();
             (row.expires_ms, row.updated_ms) = (expires_ms, now);
             rows::put(&tx, Some(&before), &row);
+            let changed = Entry::new(audit::Action::ArtifactEdit, Object::artifact(&tx, &row).await?);
+            let (from, to) = (show::time(before.expires_ms), show::time(row.expires_ms));
+            let changed = changed.field("expires_at", from, to);
+            if !changed.is_unchanged() {
+                recorder.record(&tx, changed);
+            }
             Ok(row)
         })
         .await?;

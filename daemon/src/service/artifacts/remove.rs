@@ -6,8 +6,14 @@ use super::{MISSING, across, rows, visible};
 use crate::{
     clock::Millis,
     model::identity::Identity,
-    service::{Context, Error, access::Action, authentication::JobIdentity, deleted},
-    store::Tx,
+    service::{
+        Context, Error,
+        access::Action,
+        audit::{self, AuditRecorder, Entry, Object},
+        authentication::JobIdentity,
+        deleted,
+    },
+    store::{StoreError, Tx},
 };
 
 /// Artifacts to delete per transaction.
@@ -44,18 +50,21 @@ pub async fn delete_many(context: &Context, identity: &Identity, ids: &[u64]) ->
         drop(snapshot);
         let now = context.now_ms();
         let to_delete = &allowed;
+        let recorder = &AuditRecorder::reserve(context, to_delete.len()).await?;
         let deleted_each = context
             .store
             .write(async |tx: Tx| {
-                let mut deleted_each = Vec::with_capacity(to_delete.len());
+                let (mut deleted_each, mut entries) = (Vec::with_capacity(to_delete.len()), Vec::new());
                 for (id, repository) in to_delete.iter().flatten() {
                     let row = rows::get(&tx, *id).await?.filter(|row| row.repository_id == *repository);
                     let row = row.filter(|row| row.content.is_some() && row.deleted_ms == 0);
                     deleted_each.push(row.is_some());
                     if let Some(row) = row {
                         rows::set_deleted(&tx, &row, identity.user_id(), now);
+                        entries.push(deletion(&tx, &row).await?);
                     }
                 }
+                recorder.record_all(&tx, entries);
                 Ok::<_, Error>(deleted_each)
             })
             .await?;
@@ -108,16 +117,25 @@ async fn remove(
     is_target: impl Fn(&Artifact) -> bool + Sync,
 ) -> Result<u64, Error> {
     let is_target = &is_target;
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             let row = rows::get(&tx, id).await?.filter(|row| is_target(row)).ok_or(MISSING)?;
             rows::set_deleted(&tx, &row, by, now);
+            recorder.record(&tx, deletion(&tx, &row).await?);
             Ok::<_, Error>(())
         })
         .await?;
     wake(context, now);
     Ok(id)
+}
+
+/// Returns the audit entry of a deletion.
+async fn deletion(tx: &Tx, row: &Artifact) -> Result<Entry, StoreError> {
+    let size = row.content.as_ref().map_or(0, |content| content.size);
+    let entry = Entry::new(audit::Action::ArtifactDelete, Object::artifact(tx, row).await?);
+    Ok(entry.had("size_bytes", size).had("run_id", row.run_id))
 }
 
 /// Wakes the sweep now for artifacts without content, and again when the retention of the others ends.

@@ -12,7 +12,11 @@ use super::{block_refs, remove, rows};
 use crate::{
     blob::{BlobError, UploadKey},
     clock::Millis,
-    service::{Context, Error, deleted},
+    service::{
+        Context, Error,
+        audit::{self, AuditRecorder, Entry, Object},
+        deleted,
+    },
     store::Tx,
 };
 
@@ -49,18 +53,26 @@ fn abandoned_after(context: &Context) -> Millis {
 
 async fn expire_due(context: &Context, now: Millis) -> Result<bool, Error> {
     let due = rows::expired(&context.store.read().await?, now, BATCH).await?;
-    for id in &due {
-        context
-            .store
-            .write(async |tx: Tx| {
+    if due.is_empty() {
+        return Ok(false);
+    }
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let ids = &due;
+    context
+        .store
+        .write(async |tx: Tx| {
+            let mut count = 0;
+            for id in ids {
                 let row = rows::get(&tx, *id).await?;
                 if let Some(row) = row.filter(|row| row.state() == ArtifactState::Final && row.expires_ms <= now) {
                     remove::expire(&tx, &row, now);
+                    count += 1;
                 }
-                Ok::<_, Error>(())
-            })
-            .await?;
-    }
+            }
+            record_summary(&tx, recorder, "expired artifacts", count);
+            Ok::<_, Error>(())
+        })
+        .await?;
     Ok(due.len() == BATCH)
 }
 
@@ -88,19 +100,35 @@ async fn abandon_due(context: &Context, now: Millis) -> Result<bool, Error> {
 async fn remove_deleted(context: &Context, now: Millis) -> Result<bool, Error> {
     let until = deleted::retention_over_until_ms(context);
     let due = rows::deleted_until(&context.store.read().await?, until, BATCH).await?;
-    for id in &due {
-        context
-            .store
-            .write(async |tx: Tx| {
+    if due.is_empty() {
+        return Ok(false);
+    }
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let ids = &due;
+    context
+        .store
+        .write(async |tx: Tx| {
+            let mut count = 0;
+            for id in ids {
                 let row = rows::get(&tx, *id).await?;
                 if let Some(row) = row.filter(|row| row.deleted_ms != 0 && row.deleted_ms <= until) {
                     rows::delete(&tx, &row, now);
+                    count += 1;
                 }
-                Ok::<_, Error>(())
-            })
-            .await?;
-    }
+            }
+            record_summary(&tx, recorder, "deleted artifacts", count);
+            Ok::<_, Error>(())
+        })
+        .await?;
     Ok(due.len() == BATCH)
+}
+
+/// Records the removal of `count` artifacts whose retention is over.
+fn record_summary(tx: &Tx, recorder: &AuditRecorder<'_>, name: &str, count: u64) {
+    if count > 0 {
+        let object = Object::new("artifacts", 0, name);
+        recorder.record(tx, Entry::new(audit::Action::RetentionDelete, object).count(count));
+    }
 }
 
 /// Removes discarded bytes, then their rows, unless more blocks are still being received.

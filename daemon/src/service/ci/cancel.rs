@@ -13,6 +13,7 @@ use crate::{
     service::{
         Context, Error,
         access::{self, Action},
+        audit::{self, AuditRecorder, Entry, Object},
         events::{Actor, EventKind, EventRecorder, Subject},
     },
     store::{Tx, owners, repositories, runs},
@@ -34,8 +35,17 @@ pub async fn cancel_run(context: &Context, identity: &Identity, id: u64) -> Resu
     loop {
         let now = context.now_ms();
         let recorder = &EventRecorder::reserve(context, JOBS_PER_STEP + 1).await?;
-        let run =
-            context.store.write(async |tx: Tx| cancel_some(&tx, recorder, identity, actor, id, now).await).await?;
+        let audit = &AuditRecorder::reserve(context, 1).await?;
+        let step = async |tx: Tx| {
+            let step = cancel_some(&tx, recorder, identity, actor, id, now).await?;
+            if let (Step::Cancelled(run), true) = (&step, is_first) {
+                let path = audit::path_of(&tx, run.repository_id).await?;
+                let object = Object::new("run", run.id, &run.workflow).in_repository(run.repository_id, &path);
+                audit.record(&tx, Entry::new(audit::Action::RunCancel, object));
+            }
+            Ok::<_, Error>(step)
+        };
+        let run = context.store.write(step).await?;
         match run {
             Step::Completed(run) if is_first => {
                 let word = words::conclusion_word(run.conclusion());

@@ -9,6 +9,7 @@ use crate::{
     service::{
         Context, Error,
         access::{self, AccessLevel},
+        audit::{Action, AuditRecorder, Entry, Object},
         events::{Actor, EventKind, EventRecorder, Subject},
         repositories::{self, FoundRepository, rules},
     },
@@ -106,6 +107,7 @@ pub async fn restore(
     deleted(&context.store.read().await?, id).await?;
     repositories::cancel_jobs_of(context, id).await?;
     let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    let audit = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
@@ -137,6 +139,9 @@ pub async fn restore(
             recorder
                 .record(&tx, subject, &[EventKind::Repository { action: EventKind::RESTORED, before: Vec::new() }])
                 .await?;
+            let path = format!("{}/{}", owner.name(), row.name);
+            let entry = Entry::new(Action::RepositoryRestore, Object::repository(&row, owner.name()));
+            audit.record(&tx, entry.field("path", before.deleted_path.as_str(), &path));
             Ok(FoundRepository { repository: row, owner, access_level: AccessLevel::Owner })
         })
         .await
@@ -156,7 +161,7 @@ async fn new_owner(tx: &Tx, row: &Repository, target: &Target) -> Result<Owner, 
 /// Removes a deleted repository permanently, before the end of its retention. Requires a site administrator.
 pub async fn purge(context: &Context, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_site_admin(identity)?;
-    if !repositories::end_retention_of(context, id, Millis::MAX).await? {
+    if !repositories::end_retention_of(context, id, Millis::MAX, Action::RepositoryPurge).await? {
         return Err(MISSING);
     }
     context.sweep.now();

@@ -7,7 +7,12 @@ use uuid::Uuid;
 use super::listed::{ListedDelivery, with_event_and_hook};
 use crate::{
     clock::Millis,
-    service::{Context, Error, hooks, hooks::HookOwner},
+    service::{
+        Context, Error,
+        audit::{Action, AuditRecorder, Entry, Object},
+        hooks,
+        hooks::HookOwner,
+    },
     store::{
         Read, Tx,
         deliveries::{self, DeliverySelection},
@@ -102,6 +107,7 @@ async fn listed_delivery(read: &impl Read, row: Delivery) -> Result<ListedDelive
 /// Queues another attempt of a delivery, before all other deliveries of the hook. The attempt has the same body
 /// and UUID, and is signed with the secret that the hook has at the time of the attempt.
 pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> Result<ListedDelivery, Error> {
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     let queued = context
         .store
         .write(async |tx: Tx| {
@@ -114,6 +120,8 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
                 return Err(Error::Conflict { reason: "the payload of this delivery was removed".into() });
             }
             deliveries::request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
+            let entry = Entry::new(Action::DeliveryRedeliver, Object::hook(&tx, &hook).await?);
+            recorder.record(&tx, entry.set("delivery_id", row.id));
             let row = deliveries::get(&tx, row.id).await?.ok_or(MISSING)?;
             listed_delivery(&tx, row).await
         })
@@ -128,7 +136,15 @@ pub async fn recover(context: &Context, scope: DeliveryScope, since_ms: Millis) 
     require_active_hook(&context.store.read().await?, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {
-        let step = async |tx: Tx| recover_some(&tx, hook, before, since_ms).await;
+        let recorder = &AuditRecorder::reserve(context, 1).await?;
+        let step = async |tx: Tx| {
+            let (count, next) = recover_some(&tx, hook, before, since_ms).await?;
+            if let Some(row) = crate::store::hooks::get(&tx, hook).await?.filter(|_| count > 0) {
+                let entry = Entry::new(Action::DeliveryRecover, Object::hook(&tx, &row).await?);
+                recorder.record(&tx, entry.set("deliveries", count));
+            }
+            Ok::<_, Error>((count, next))
+        };
         let (recovered, last) = context.store.write(step).await?;
         count += recovered;
         if count > 0 {

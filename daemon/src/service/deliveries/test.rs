@@ -12,6 +12,7 @@ use crate::{
     service::{
         Context, Error,
         access::{self, Action},
+        audit::{self, AuditRecorder, Entry, Object},
         browse::Browse,
         events::{self, Actor, Subject},
         hooks::{self, FoundHook, HookOwner},
@@ -105,11 +106,14 @@ async fn insert(
         created_ms: context.now_ms(),
         ..Delivery::default()
     };
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             deliveries::put_initial_payload(&tx, event_id, payload);
             deliveries::insert_urgent(&tx, &row);
+            let entry = Entry::new(audit::Action::HookTest, Object::hook(&tx, &found.hook).await?);
+            recorder.record(&tx, entry.set("event", event).set("delivery_id", id));
             Ok::<_, Error>(())
         })
         .await?;

@@ -1,4 +1,4 @@
-//! Tracks which event ids are reserved and not yet released.
+//! Tracks which ids of events or audit entries are reserved and not yet released.
 //!
 //! Ids are reserved before the transactions that use them, and transactions end in any order. A reader that has seen
 //! event 7 must not miss event 6 because it was committed later, so it reads only up to the first open id.
@@ -12,9 +12,10 @@ use tokio::sync::watch;
 
 use crate::store::{Store, StoreError, events, ids::IdKind};
 
-/// Tracks event ids from reservation to release.
+/// Tracks ids from reservation to release.
 #[derive(Debug)]
 pub struct SequenceTracker {
+    kind: IdKind,
     /// Held while an id is reserved and noted, so that ids are noted in order.
     reserving: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -32,15 +33,25 @@ impl SequenceTracker {
     /// Creates a tracker that has released all events of `store`.
     pub async fn open(store: &Store) -> Result<Self, StoreError> {
         let last = events::last(&store.read().await?).await?;
-        let state = State { open: BTreeSet::new(), last };
-        Ok(Self { reserving: tokio::sync::Mutex::default(), state: Mutex::new(state), settled: watch::Sender::new(()) })
+        Ok(Self::new(IdKind::Event, last))
+    }
+
+    /// Creates a tracker of `kind` that has released all ids up to `last`.
+    pub fn new(kind: IdKind, last: u64) -> Self {
+        let state = Mutex::new(State { open: BTreeSet::new(), last });
+        Self { kind, reserving: tokio::sync::Mutex::default(), state, settled: watch::Sender::new(()) }
     }
 
     /// Reserves `count` ids and appends them to `into`. On an error, `into` has the ids reserved so far.
-    pub(super) async fn take(&self, store: &Store, count: usize, into: &mut Vec<u64>) -> Result<(), StoreError> {
+    pub(in crate::service) async fn take(
+        &self,
+        store: &Store,
+        count: usize,
+        into: &mut Vec<u64>,
+    ) -> Result<(), StoreError> {
         let _guard = self.reserving.lock().await;
         for _ in 0..count {
-            let id = store.next_id(IdKind::Event).await?;
+            let id = store.next_id(self.kind).await?;
             into.push(id);
             let mut state = self.state();
             state.open.insert(id);
@@ -50,7 +61,7 @@ impl SequenceTracker {
     }
 
     /// Releases ids: their transaction has ended.
-    pub(super) fn release(&self, numbers: &[u64]) {
+    pub(in crate::service) fn release(&self, numbers: &[u64]) {
         let mut state = self.state();
         for id in numbers {
             state.open.remove(id);

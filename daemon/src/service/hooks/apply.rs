@@ -5,7 +5,10 @@ use farrier_proto::store::{Hook, HookScope, Repository};
 
 use super::{MISSING, copies::copy};
 use crate::{
-    service::{Context, Error},
+    service::{
+        Context, Error,
+        audit::{Action, AuditRecorder, Entry, Object},
+    },
     store::{Tx, hooks, ids::IdKind, repositories},
 };
 
@@ -38,16 +41,21 @@ pub async fn apply(context: &Context, id: u64, after: u64) -> Result<ApplyResult
             ids.push(context.store.next_id(IdKind::Hook).await?);
         }
         let (ids, now) = (&ids, context.now_ms());
+        let recorder = &AuditRecorder::reserve(context, 1).await?;
         let copied = context
             .store
             .write(async |tx: Tx| {
                 let default = default_hook(hooks::get(&tx, id).await?)?;
-                let mut copied = 0;
+                let mut copied: u64 = 0;
                 for (row, number) in rows.iter().zip(ids) {
                     if needs_copy(&tx, row, id).await? {
                         hooks::insert(&tx, &copy(&default, *number, row.id, now));
                         copied += 1;
                     }
+                }
+                if copied > 0 {
+                    let entry = Entry::new(Action::HookApply, Object::hook(&tx, &default).await?);
+                    recorder.record(&tx, entry.set("copies", copied));
                 }
                 Ok::<_, Error>(copied)
             })

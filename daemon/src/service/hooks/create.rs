@@ -3,10 +3,10 @@
 use farrier_common::api::CreateHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{FoundHook, HookOwner, SavedHook, check};
+use super::{FoundHook, HookOwner, SavedHook, audited, check};
 use crate::{
     model::hook_config,
-    service::{Context, Error},
+    service::{Context, Error, audit::AuditRecorder},
     store::{Tx, hooks, ids::IdKind},
 };
 
@@ -50,11 +50,13 @@ pub async fn create(context: &Context, hook_owner: HookOwner, input: CreateHook)
         ..Hook::default()
     };
     let inserted = &row;
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             check_count(&tx, scope, inserted.target_id).await?;
             hooks::insert(&tx, inserted);
+            recorder.record(&tx, audited::creation(&tx, inserted).await?);
             Ok::<_, Error>(())
         })
         .await?;

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use farrier_common::api::EditHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{FoundHook, HookOwner, SavedHook, check, create::check_count, in_owner, require};
+use super::{FoundHook, HookOwner, SavedHook, audited, check, create::check_count, in_owner, require};
 use crate::{
     clock::Millis,
     model::{
         hook_config::{self, CheckedConfig, HookType},
         revision::Expected,
     },
-    service::{Context, Error},
+    service::{Context, Error, audit::AuditRecorder},
     store::{Tx, hooks},
 };
 
@@ -29,6 +29,7 @@ pub async fn edit(
     expected: &Expected,
 ) -> Result<SavedHook, Error> {
     let now = context.now_ms();
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     let saved = context
         .store
         .write(async |tx: Tx| {
@@ -39,6 +40,9 @@ pub async fn edit(
                 check_count(&tx, row.scope(), row.target_id).await?;
             }
             hooks::update(&tx, &before, &row);
+            if let Some(entry) = audited::edit(&tx, &before, &row).await? {
+                recorder.record(&tx, entry);
+            }
             let mut state = hooks::state(&tx, id).await?;
             let target_changed = row.url != before.url || row.settings != before.settings;
             if row.active && (!before.active || target_changed) {

@@ -4,6 +4,7 @@
 
 mod across;
 mod apply;
+mod audited;
 mod check;
 mod copies;
 mod create;
@@ -26,7 +27,7 @@ pub use self::{
     sweep::{next_due_ms, sweep},
     try_filter::try_filter,
 };
-use super::{Context, Error};
+use super::{Context, Error, audit::AuditRecorder};
 use crate::{
     model::revision::{Expected, Revision},
     store::{Read, StoreError, Tx, hooks},
@@ -76,11 +77,13 @@ pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result
 
 /// Deletes a hook if its revision is the expected one. Its pending deliveries are not sent.
 pub async fn delete(context: &Context, hook_owner: HookOwner, id: u64, expected: &Expected) -> Result<(), Error> {
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             let row = in_owner(&tx, hook_owner, id).await?;
             require(expected, &row)?;
+            recorder.record(&tx, audited::deletion(&tx, &row).await?);
             hooks::delete(&tx, &row);
             Ok::<_, Error>(())
         })

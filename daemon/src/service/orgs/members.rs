@@ -5,7 +5,12 @@ use farrier_proto::store::{Membership, Org, OrgRole, User};
 use super::{find, find_own};
 use crate::{
     model::identity::Identity,
-    service::{Context, Error, viewer, viewer::Viewer},
+    service::{
+        Context, Error,
+        audit::{Action, AuditRecorder, Entry, Object},
+        viewer,
+        viewer::Viewer,
+    },
     store::{Read, Tx, orgs, owners, owners::Owner},
 };
 
@@ -38,14 +43,19 @@ pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org:
 /// Adds `user` as an owner of the organization `org` (id).
 pub async fn add_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
     let row = Membership { role: OrgRole::Owner.into(), since_ms: context.now_ms() };
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             let (org, user) = find_both(&tx, identity, org, user).await?;
-            if orgs::member_ids(&tx, org.id).await?.len() >= orgs::MEMBERS_MAX {
+            let members = orgs::member_ids(&tx, org.id).await?;
+            if members.len() >= orgs::MEMBERS_MAX {
                 return Err(Error::invalid("username", "the organization has too many members"));
             }
             orgs::put_member(&tx, org.id, user.id, &row);
+            if !members.contains(&user.id) {
+                recorder.record(&tx, Entry::new(Action::MemberAdd, Object::member(&org, &user)).set("role", "owner"));
+            }
             Ok(())
         })
         .await
@@ -53,6 +63,7 @@ pub async fn add_member(context: &Context, identity: &Identity, org: u64, user: 
 
 /// Removes the member `user`. The last owner cannot be removed.
 pub async fn remove_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
@@ -65,6 +76,7 @@ pub async fn remove_member(context: &Context, identity: &Identity, org: u64, use
                 return Err(Error::Forbidden { reason: "the last owner of an organization cannot be removed".into() });
             }
             orgs::remove_member(&tx, org.id, user.id);
+            recorder.record(&tx, Entry::new(Action::MemberRemove, Object::member(&org, &user)).had("role", "owner"));
             Ok(())
         })
         .await

@@ -1,16 +1,24 @@
-//! Logs forced pushes. git does not report whether a push was forced, so the history is checked after the request.
+//! Records forced pushes in the audit log. git does not report whether a push was forced, so the history is checked
+//! after the request.
 
 use super::changes::Change;
 use crate::{
     git::ref_name::HEADS,
-    service::{Context, repositories::prune, security_log},
+    service::{
+        Context,
+        audit::{self, Action, Entry, Object, RequestScope},
+        repositories::prune,
+    },
 };
 
 /// Maximum number of branches to check per push.
 const BRANCHES_MAX: usize = 64;
 
-/// Logs every branch that was moved to a commit that does not contain its former tip.
-pub(super) fn log(context: &Context, repository: u64, actor: u64, changes: Vec<Change>) {
+/// Records every branch that was moved to a commit that does not contain its former tip.
+///
+/// The entries are written after the push, because a check of the history would delay every push. If the daemon is
+/// killed in between, they are missing; the events of the push exist.
+pub(super) fn record(context: &Context, repository: u64, changes: Vec<Change>) {
     let moved = changes.into_iter().filter_map(|change| {
         let name = change.name.strip_prefix(HEADS)?.to_owned();
         Some((name, change.before?, change.after?))
@@ -20,11 +28,11 @@ pub(super) fn log(context: &Context, repository: u64, actor: u64, changes: Vec<C
         return;
     }
     let app_of_task = context.clone();
-    context.tasks.short(async move {
+    context.tasks.short(RequestScope::inherit(async move {
         for (branch, before, after) in moved {
             match lost_commit(&app_of_task, repository, &before, &after).await {
                 Ok(true) => {
-                    security_log::forced_push(actor, repository, &branch, &before, &after);
+                    record_one(&app_of_task, repository, &branch, &before, &after).await;
                     prune::plan_after_loss(&app_of_task, repository).await;
                 }
                 Ok(false) => {}
@@ -34,7 +42,16 @@ pub(super) fn log(context: &Context, repository: u64, actor: u64, changes: Vec<C
                 }
             }
         }
-    });
+    }));
+}
+
+async fn record_one(context: &Context, repository: u64, branch: &str, before: &str, after: &str) {
+    let path = match context.store.read().await {
+        Ok(snapshot) => audit::path_of(&snapshot, repository).await.unwrap_or_default(),
+        Err(_) => String::new(),
+    };
+    let object = Object::reference(&format!("{HEADS}{branch}"), repository, &path);
+    audit::record_after(context, Entry::new(Action::RefForcePush, object).field("tip", before, after)).await;
 }
 
 /// Returns whether `before` has a commit that `after` lacks.

@@ -8,6 +8,7 @@ use crate::{
     service::{
         Context, Error,
         access::{self, AccessLevel, Action},
+        audit::{self, AuditRecorder, Entry, Object},
         events::{Actor, EventKind, EventRecorder, Subject},
         viewer::Viewer,
     },
@@ -134,20 +135,39 @@ async fn set(
 ) -> Result<(), Error> {
     let id = found.repository.id;
     let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    let audit = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             // The repository or the user may have been deleted since.
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             owners::user(&tx, user.id).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
-            if repositories::collaborator(&tx, id, user.id).await? != permission {
+            let before = repositories::collaborator(&tx, id, user.id).await?;
+            if before != permission {
                 repositories::set_collaborator(&tx, id, user.id, permission);
                 let subject = Subject { repository: &row, owner: &found.owner, actor };
                 recorder.record(&tx, subject, &[EventKind::Collaborator { action }]).await?;
+                let path = format!("{}/{}", found.owner.name(), row.name);
+                let action = match permission {
+                    Permission::None => audit::Action::CollaboratorRemove,
+                    _ => audit::Action::CollaboratorAdd,
+                };
+                let entry = Entry::new(action, Object::collaborator(user, id, &path));
+                audit.record(&tx, entry.field("permission", word(before), word(permission)));
             }
             Ok::<_, Error>(())
         })
         .await
+}
+
+/// Returns the API's name of a stored permission.
+fn word(permission: Permission) -> &'static str {
+    match permission {
+        Permission::None => "none",
+        Permission::Read => "read",
+        Permission::Write => "write",
+        Permission::Admin => "admin",
+    }
 }
 
 /// Returns the permission of `user`, with the API family's names. Administrators of the repository may request it for

@@ -9,6 +9,7 @@ use crate::{
     service::{
         Context, Error,
         access::{self, AccessLevel},
+        audit::{self, AuditRecorder, Entry, Object},
         commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         hooks::DefaultHookCopies,
@@ -200,13 +201,14 @@ pub(in crate::service) async fn insert(
         Ok::<_, Error>((
             EventRecorder::reserve(context, creator.iter().len()).await?,
             DefaultHookCopies::prepare(context).await?,
+            AuditRecorder::reserve(context, 1).await?,
         ))
     };
-    let (recorder, copies) = match prepared.await {
+    let (recorder, copies, audit) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => return CommitOutcome::Known(Err(error)),
     };
-    let (recorder, copies, new_ref) = (&recorder, &copies, &new);
+    let (recorder, copies, audit, new_ref) = (&recorder, &copies, &audit, &new);
     let inserted = run_until_known(context, TRIES, async |tx: Tx| {
         if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
             // Ids are used once, so an earlier attempt was committed.
@@ -222,6 +224,7 @@ pub(in crate::service) async fn insert(
             return Ok(None);
         }
         repositories::put_tips(&tx, row.id, &new_ref.tips);
+        audit.record(&tx, entry(&row, &owner));
         // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         if let Some(actor) = creator {
@@ -240,6 +243,16 @@ pub(in crate::service) async fn insert(
         CommitOutcome::Known(Err(error)) => CommitOutcome::Known(Err(error)),
         CommitOutcome::Unknown(error) => CommitOutcome::Unknown(error),
     }
+}
+
+/// Returns the audit entry of a new repository.
+fn entry(row: &Repository, owner: &Owner) -> Entry {
+    let object = Object::repository(row, owner.name());
+    let entry = match &row.migration {
+        None => Entry::new(audit::Action::RepositoryCreate, object),
+        Some(_) => Entry::new(audit::Action::RepositoryMigrate, object).url("source", "", &row.original_url).created(),
+    };
+    entry.set("private", row.private).set("default_branch", row.default_branch.as_str())
 }
 
 fn name_in_use(owner: &Owner, row: &Repository) -> Error {

@@ -13,10 +13,12 @@ use crate::{
     service::{
         Context, Error,
         access::Action,
+        audit::{self, AuditRecorder, Entry, Object},
         ci, deleted,
         events::{Actor, EventKind, EventRecorder, Subject},
-        migrations, security_log,
+        migrations,
     },
+    show,
     store::{Snapshot, Tx, hooks, owners::Owner, repositories},
 };
 
@@ -48,20 +50,22 @@ pub async fn delete_all(context: &Context, identity: &Identity, owner: &Owner) -
         recorders.push(EventRecorder::reserve(context, 1).await?);
     }
     let now = context.now_ms();
+    let audit = &AuditRecorder::reserve(context, all.len()).await?;
     let deleted = context.store.write(async |tx: Tx| {
-        let mut deleted = Vec::new();
+        let (mut deleted, mut entries) = (Vec::new(), Vec::new());
         for (found, recorder) in all.iter().zip(&recorders) {
             let row = repositories::get(&tx, found.repository.id).await?;
             if let Some(row) = row.filter(|row| !row.deleted && row.owner_id == owner.id()) {
-                mark_deleted(&tx, identity, found, &row, recorder, now).await?;
+                entries.push(mark_deleted(&tx, identity, found, &row, recorder, now).await?);
                 deleted.push(found);
             }
         }
+        audit.record_all(&tx, entries);
         Ok::<_, Error>(deleted)
     });
     let deleted = deleted.await?;
     for found in &deleted {
-        after_deletion(context, identity, found);
+        after_deletion(context, found);
     }
     Ok(deleted.len())
 }
@@ -74,19 +78,21 @@ async fn remove(
 ) -> Result<(), Error> {
     let (id, now) = (found.repository.id, context.now_ms());
     let recorder = &EventRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &row)?;
-            mark_deleted(&tx, identity, found, &row, recorder, now).await
+            audit.record(&tx, mark_deleted(&tx, identity, found, &row, recorder, now).await?);
+            Ok::<_, Error>(())
         })
         .await?;
-    after_deletion(context, identity, found);
+    after_deletion(context, found);
     Ok(())
 }
 
-/// Marks a repository as deleted and records the event.
+/// Marks a repository as deleted and records the event. Returns the audit entry.
 async fn mark_deleted(
     tx: &Tx,
     identity: &Identity,
@@ -94,7 +100,7 @@ async fn mark_deleted(
     row: &Repository,
     recorder: &EventRecorder<'_>,
     now: Millis,
-) -> Result<(), Error> {
+) -> Result<Entry, Error> {
     let actor = &Actor::of(identity);
     let subject = Subject { repository: row, owner: &found.owner, actor };
     recorder.record(tx, subject, &[EventKind::Repository { action: "deleted", before: Vec::new() }]).await?;
@@ -104,12 +110,12 @@ async fn mark_deleted(
         // An unfinished migration: the repository was never usable, so there is nothing to restore.
         repositories::discard(tx, row).await?;
     }
-    Ok(())
+    let entry = Entry::new(audit::Action::RepositoryDelete, Object::repository(row, found.owner.name()));
+    Ok(entry.had("private", row.private).had("size_bytes", row.size_bytes))
 }
 
-/// Wakes background tasks and logs the deletion after its commit.
-fn after_deletion(context: &Context, identity: &Identity, found: &FoundRepository) {
-    security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, found.repository.id);
+/// Wakes background tasks after the commit of a deletion.
+fn after_deletion(context: &Context, found: &FoundRepository) {
     context.migrations.cancel(found.repository.id);
     context.sweep.now();
 }
@@ -162,22 +168,30 @@ async fn end_retention(context: &Context) -> Result<bool, Error> {
     let until = deleted::retention_over_until_ms(context);
     let due = repositories::deleted_until(&context.store.read().await?, until, SWEEP_MAX).await?;
     for row in &due {
-        end_retention_of(context, row.id, until).await?;
+        end_retention_of(context, row.id, until, audit::Action::RetentionDelete).await?;
     }
     Ok(due.len() == SWEEP_MAX)
 }
 
 /// Ends the retention of a repository that was deleted at `until_ms` or before: it can no longer be restored, and the
-/// sweep removes it. Returns whether there was one.
+/// sweep removes it. Returns whether there was one. `action`: the audited action.
 ///
 /// This step gives up data that users pushed. It is decided in the transaction that reads the row, so a restore that
 /// was committed first keeps the repository.
-pub(in crate::service) async fn end_retention_of(context: &Context, id: u64, until_ms: Millis) -> Result<bool, Error> {
+pub(in crate::service) async fn end_retention_of(
+    context: &Context,
+    id: u64,
+    until_ms: Millis,
+    action: audit::Action,
+) -> Result<bool, Error> {
+    let audit = &AuditRecorder::reserve(context, 1).await?;
     let ended = context.store.write(async |tx: Tx| {
         let row = repositories::get(&tx, id).await?;
         let row = row.filter(|row| row.deleted && row.deleted_ms != 0 && row.deleted_ms <= until_ms);
         if let Some(row) = &row {
             repositories::discard(&tx, row).await?;
+            let entry = Entry::new(action, Object::deleted_repository(row));
+            audit.record(&tx, entry.had("deleted_at", show::time(row.deleted_ms)));
         }
         Ok::<_, Error>(row)
     });

@@ -9,6 +9,7 @@ use crate::{
     service::{
         Context, Error,
         access::Action,
+        audit::{self, AuditRecorder, Entry, Object},
         events::{Actor, EventKind, EventRecorder, Subject},
         migrations,
     },
@@ -37,6 +38,7 @@ pub async fn edit(
         require_branch(context, &found.repository, branch).await?;
     }
     let recorder = &EventRecorder::reserve(context, actions.len()).await?;
+    let audit = &AuditRecorder::reserve(context, 1).await?;
     let (actor, actions) = (&Actor::of(identity), &actions);
     let (now, id) = (context.now_ms(), found.repository.id);
     let written = context
@@ -55,6 +57,7 @@ pub async fn edit(
             }
             let events: Vec<_> = actions.iter().map(|action| event_kind(action, &before, &row)).collect();
             recorder.record(&tx, Subject { repository: &row, owner: &owner, actor }, &events).await?;
+            audit.record(&tx, entry(&before, &row, owner.name()));
             head::note(&tx, &before, &row);
             Ok::<_, Error>(row)
         })
@@ -98,6 +101,27 @@ fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Returns the audit entry of a change. Its action is that of the most important change.
+fn entry(before: &Repository, row: &Repository, owner: &str) -> Entry {
+    let action = if before.private != row.private {
+        audit::Action::RepositoryVisibility
+    } else if before.name != row.name {
+        audit::Action::RepositoryRename
+    } else if before.archived != row.archived {
+        if row.archived { audit::Action::RepositoryArchive } else { audit::Action::RepositoryUnarchive }
+    } else {
+        audit::Action::RepositoryEdit
+    };
+    Entry::new(action, Object::repository(row, owner))
+        .field("private", before.private, row.private)
+        .field("name", before.name.as_str(), &row.name)
+        .field("archived", before.archived, row.archived)
+        .field("template", before.template, row.template)
+        .field("default_branch", before.default_branch.as_str(), &row.default_branch)
+        .field("description", before.description.as_str(), &row.description)
+        .field("website", before.website.as_str(), &row.website)
 }
 
 /// Returns the event of a change, with the previous values.

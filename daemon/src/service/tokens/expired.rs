@@ -4,7 +4,10 @@ use farrier_proto::store::Token;
 
 use crate::{
     clock::Millis,
-    service::{Context, Error, security_log},
+    service::{
+        Context, Error,
+        audit::{Action, AuditRecorder, Entry, Object},
+    },
     store::{Tx, tokens},
 };
 
@@ -38,23 +41,25 @@ pub async fn delete_expired(context: &Context) -> Result<(), Error> {
 
 async fn delete(context: &Context, due: &[Token]) -> Result<(), Error> {
     let now = context.now_ms();
-    let deleted = context
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
         .store
         .write(async |tx: Tx| {
             let mut deleted = Vec::new();
             for Token { user_id, id, .. } in due {
                 let row = tokens::get(&tx, *user_id, *id).await?;
                 if row.is_some_and(|row| is_due(&row, now)) && tokens::delete(&tx, *user_id, *id).await? {
-                    deleted.push((*user_id, *id));
+                    deleted.push(*id);
                 }
             }
-            Ok::<_, Error>(deleted)
+            if !deleted.is_empty() {
+                let object = Object::new("tokens", 0, "expired tokens");
+                let entry = Entry::new(Action::RetentionDelete, object).count(deleted.len() as u64);
+                recorder.record(&tx, entry.had("token_ids", deleted));
+            }
+            Ok(())
         })
-        .await?;
-    for (user, token) in deleted {
-        security_log::expired_token_deleted(user, token);
-    }
-    Ok(())
+        .await
 }
 
 fn is_due(row: &Token, now: Millis) -> bool {

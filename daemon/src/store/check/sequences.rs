@@ -3,7 +3,7 @@
 use farrier_proto::store::{Delivery, Sequence};
 
 use super::super::{
-    Read, Store, StoreError, Tx,
+    Read, Store, StoreError, Tx, audit,
     engine::{Range, Scan},
     ids::IdKind,
     keys,
@@ -38,6 +38,7 @@ pub async fn stale_sequences(
         (IdKind::Event, last_id(read, "e").await?.max(last_delivered_event(read).await?)),
         (IdKind::Hook, last_id(read, "h").await?),
         (IdKind::BlockFile, 0),
+        (IdKind::Audit, audit::newest(read).await?.map_or(0, |row| row.id)),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {

@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token, TokenReference, User,
+    Artifact, AuditEntry, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token, TokenReference,
+    User,
 };
 use prost::Message;
 
 use super::{
     super::{
-        StoreError, artifacts,
+        StoreError, artifacts, audit,
         engine::{Key, Range},
         keys, repositories, value,
     },
@@ -148,6 +149,8 @@ pub static TABLES: &[Table] = &[
         redirects: false,
     }),
     rows("ef", |_, _| Ok(Vec::new()), hooks::fan_out),
+    // The objects and the actor of an entry may be deleted.
+    rows("al", audit_entry, |_, _| Ok(Vec::new())),
     redirects("rr", |key, bytes| Ok(vec![keys::repository(value::decode::<Reference>(key, bytes)?.id)])),
     redirects("wr", |key, bytes| {
         let to: OwnerName = value::decode(key, bytes)?;
@@ -193,6 +196,7 @@ pub static TABLES: &[Table] = &[
     index("qu", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("qr", |key, _| keys::trailing_id(key).map(keys::delivery)),
     dependents("ec", hooks::fan_out_of_cursor),
+    index("au", |key, _| keys::trailing_newest(key).map(keys::audit_entry)),
     dependents("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
     dependents("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
     dependents("ep", hooks::payload_deliveries),
@@ -271,4 +275,9 @@ fn job(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
 fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Artifact = value::decode(key, bytes)?;
     Ok(references(artifacts::index_keys(&row), row.id))
+}
+
+fn audit_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
+    let row: AuditEntry = value::decode(key, bytes)?;
+    Ok(references(audit::index_key(&row), row.id))
 }

@@ -1,8 +1,8 @@
 //! The filters of range counts.
 
-use farrier_proto::store::{Artifact, Repository};
+use farrier_proto::store::{Artifact, AuditEntry, Repository};
 
-use crate::store::{keys, listings::ListingFilter, value};
+use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, value};
 
 /// Decides which entries of a range are counted, and with what size. A plain value without code, so that filters can
 /// be compared and stored.
@@ -21,6 +21,8 @@ pub enum KeyFilter {
     },
     /// Deleted repositories (`r`) that can be restored, with the size of their git data.
     DeletedRepositories,
+    /// Entries of the audit log (`al`) that pass a filter, with size 0.
+    Audit(AuditFilter),
 }
 
 impl KeyFilter {
@@ -41,6 +43,9 @@ impl KeyFilter {
             Self::DeletedRepositories => {
                 let row: Repository = value::decode(key, bytes).ok()?;
                 (row.deleted_ms != 0).then_some(row.size_bytes)
+            }
+            Self::Audit(filter) => {
+                value::decode(key, bytes).map_or(true, |row: AuditEntry| filter.passes(&row)).then_some(0)
             }
         }
     }

@@ -4,7 +4,7 @@
 //! `FARRIER_KILLS` sets the number of kills (default 6). `FARRIER_SEED` repeats the random choices of a run.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -108,6 +108,7 @@ async fn acknowledged_changes_survive_kills_and_none_is_half_done() {
         tokio::join!(clients, kill);
         assert_no_damage(&farrier).await;
         farrier.start().await;
+        assert_changes_match_audit_entries(&farrier).await;
         check_and_repeat(&recorded, &farrier, &sources).await;
         pusher.check_and_repeat(&farrier).await;
     }
@@ -125,6 +126,29 @@ async fn acknowledged_changes_survive_kills_and_none_is_half_done() {
 async fn assert_no_damage(farrier: &Binary) {
     let checked = farrier.check_data(&[]).await;
     assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+}
+
+/// Checks that an organization exists exactly if the audit log has its creation and not its deletion.
+async fn assert_changes_match_audit_entries(farrier: &Binary) {
+    let names = async |path: &str, key: &str| {
+        let (mut names, mut page) = (BTreeSet::new(), Some(path.to_owned()));
+        while let Some(path) = page {
+            let answer = send(&farrier.unix(), Method::GET, &path, &[], "").await;
+            for item in answer.json().as_array().expect("a list") {
+                let name = if key == "object" { &item["object"]["name"] } else { &item[key] };
+                assert!(names.insert(name.to_string()), "{name} is listed twice: {path}");
+            }
+            let links = answer.header("link").split(',').find(|link| link.contains("rel=\"next\""));
+            let next = links.and_then(|link| link.split_once("/api/")?.1.split_once('>'));
+            page = next.map(|(rest, _)| format!("/api/{rest}"));
+        }
+        names
+    };
+    let created = names("/api/farrier/v1/audit?action=organization.create&limit=50", "object").await;
+    let deleted = names("/api/farrier/v1/audit?action=organization.delete&limit=50", "object").await;
+    let existing = names("/api/v1/admin/orgs?limit=50", "username").await;
+    assert!(deleted.is_subset(&created), "{deleted:?} {created:?}");
+    assert_eq!(created.difference(&deleted).cloned().collect::<BTreeSet<_>>(), existing);
 }
 
 /// Creates a repository with a commit that a static file server can serve.

@@ -9,12 +9,12 @@ use crate::support::{Answer, Source, TestDaemon, eventually, send};
 
 const MIGRATE: &str = "/api/v1/repos/migrate";
 
-pub(super) async fn daemon() -> TestDaemon {
+pub async fn daemon() -> TestDaemon {
     TestDaemon::with(|config| config.migration.allowed_hosts = "loopback".into()).await
 }
 
 /// Creates a repository with a commit, a branch and a tag that a static file server can serve.
-pub(super) async fn original(farrier: &TestDaemon) -> PathBuf {
+pub async fn original(farrier: &TestDaemon) -> PathBuf {
     let created =
         farrier.create_repository(json!({ "name": "original", "auto_init": true, "default_branch": "trunk" })).await;
     for args in [&["branch", "feature/x"][..], &["tag", "v1"], &["update-server-info"]] {
@@ -32,7 +32,7 @@ fn runs_with(text: &str) -> bool {
     })
 }
 
-pub(super) async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body: Value) -> Answer {
+pub async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body: Value) -> Answer {
     send(&farrier.unix(), Method::POST, MIGRATE, headers, body.to_string()).await
 }
 

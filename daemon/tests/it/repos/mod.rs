@@ -4,7 +4,7 @@ mod creating;
 mod deleting;
 mod editing;
 mod listing;
-mod migrating;
+pub mod migrating;
 mod redirects;
 mod tasks;
 mod unknown_outcomes;

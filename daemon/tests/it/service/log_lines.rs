@@ -76,12 +76,16 @@ async fn security_events_are_logged_without_secrets() {
     let user = json!({ "username": "alice", "email": "a@example.org", "password": "wombat-right-pw",
         "must_change_password": false });
     assert_eq!(admin(Method::POST, "/api/v1/admin/users", user).await.status, 201);
-    line(&program, "user created by=\"admin\" user=\"alice\" admin=false").await;
+    let uid = rustix::process::getuid().as_raw();
+    let logged = line(&program, "farrierd::security: user.create ").await;
+    let part = format!("by=\"admin\" uid={uid} object=\"user\" object_id=2 name=\"alice\"");
+    assert!(logged.contains(&part) && logged.contains("result=\"done\""), "{logged}");
     let body = json!({ "name": "t", "scopes": ["write:repository"] });
     let created = admin(Method::POST, "/api/v1/users/alice/tokens", body).await;
     let (token, id) = (created.json()["sha1"].as_str().expect("a token").to_owned(), created.json()["id"].to_string());
-    line(&program, &format!("token created by=\"admin\" user=\"alice\" token_id={id} scopes=\"write:repository\""))
-        .await;
+    let logged = line(&program, "farrierd::security: token.create ").await;
+    let part = format!("object=\"token\" object_id={id} name=\"t\" owner=\"alice\"");
+    assert!(logged.contains(&part) && logged.contains("write:repository"), "{logged}");
 
     let basic = |name: &str, password: &str| format!("Basic {}", BASE64.encode(format!("{name}:{password}")));
     for attempt in 0..11 {
@@ -107,14 +111,14 @@ async fn security_events_are_logged_without_secrets() {
         work.done(&["commit", "-q", "--allow-empty", "-m", message]);
         work.done(&[options, &[&remote, &format!("{message}:main")]].concat());
     }
-    line(&program, "branch overwritten by a forced push").await;
+    line(&program, "farrierd::security: ref.force_push ").await;
     work.done(&["commit", "-q", "--allow-empty", "-m", "three"]);
     work.done(&["push", "-q", &remote, "two:main"]);
 
     assert_eq!(admin(Method::DELETE, &format!("/api/v1/users/alice/tokens/{id}"), json!({})).await.status, 204);
-    line(&program, "token deleted by=\"admin\"").await;
+    line(&program, "farrierd::security: token.delete ").await;
     assert_eq!(admin(Method::DELETE, "/api/v1/repos/admin/tool", json!({})).await.status, 204);
-    line(&program, "repository deleted by=\"admin\" repository=\"admin/tool\"").await;
-    assert_eq!(lines(&program, "forced push").len(), 1, "an ordinary push is not a forced one");
+    line(&program, "farrierd::security: repository.delete ").await;
+    assert_eq!(lines(&program, "ref.force_push").len(), 1, "an ordinary push is not a forced one");
     assert!(!program.log().contains("wombat") && !program.log().contains(&token), "{}", program.log());
 }

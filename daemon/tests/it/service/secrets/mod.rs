@@ -46,6 +46,13 @@ async fn secrets_do_not_appear_in_any_output() {
     }
     outputs.ask("GET", "/api/farrier/v1/events?limit=100", &[("accept", "application/json")], "").await;
     bad_files(&program, &mut outputs).await;
+    let mut page = Some("/api/farrier/v1/audit?limit=50".to_owned());
+    while let Some(path) = page {
+        let answer = outputs.ask("GET", &path, &[], "").await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let next = answer.header("link").split_once("/api/").and_then(|(_, rest)| rest.split_once('>'));
+        page = next.map(|(rest, _)| format!("/api/{rest}"));
+    }
 
     outputs.secret(PROXY);
     outputs.secret(IN_A_BROKEN_FILE);

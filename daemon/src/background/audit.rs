@@ -1,0 +1,110 @@
+//! Follows the audit log: logs each entry after its commit, and records refused sign-ins when their window is over.
+
+use std::{error::Error as StdError, time::Duration};
+
+use farrier_proto::store::{AuditEntry, AuditResult};
+
+use crate::{
+    model::words,
+    service::{Context, Error, audit},
+    store::audit as rows,
+};
+
+/// Pause after a failure, so that a broken disk does not keep a core busy.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
+/// Entries to read at a time.
+const BATCH: usize = 256;
+
+/// Runs until the daemon stops.
+pub async fn run(context: Context) {
+    tokio::join!(record_refusals(&context), log_entries(&context));
+}
+
+async fn record_refusals(context: &Context) {
+    let stop = context.tasks.stop().clone();
+    let work = async {
+        loop {
+            match audit::flush_refusals(context, false).await {
+                Ok(next) => context.audit.sign_ins.due.wait(&context.clock, next).await,
+                Err(error) => pause(&error, "recording refused sign-ins failed").await,
+            }
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = work => {}
+    }
+    if let Err(error) = audit::flush_refusals(context, true).await {
+        tracing::warn!(error = &error as &dyn StdError, "refused sign-ins were not recorded");
+    }
+}
+
+async fn log_entries(context: &Context) {
+    let stop = context.tasks.stop().clone();
+    let mut changes = context.audit.listen();
+    let mut last = context.audit.unsettled().saturating_sub(1);
+    loop {
+        // Before the read, so that an entry that is committed after the read wakes this task.
+        changes.mark_unchanged();
+        match log_after(context, last).await {
+            Ok(logged) => last = logged,
+            Err(error) => pause(&error, "reading the audit log failed").await,
+        }
+        let is_stopping = stop.is_cancelled();
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            () = stop.cancelled() => if is_stopping { return },
+        }
+    }
+}
+
+/// Logs the committed entries after the entry `last`. Returns the last one.
+async fn log_after(context: &Context, mut last: u64) -> Result<u64, Error> {
+    // Read before the snapshot, so that the snapshot contains all settled entries.
+    let end = context.audit.unsettled();
+    let snapshot = context.store.read().await?;
+    loop {
+        let entries = rows::after(&snapshot, last, BATCH).await?;
+        let is_full_batch = entries.len() == BATCH;
+        for entry in entries {
+            if entry.id >= end {
+                return Ok(last);
+            }
+            log(&entry);
+            last = entry.id;
+        }
+        if !is_full_batch {
+            return Ok(last);
+        }
+    }
+}
+
+fn log(entry: &AuditEntry) {
+    let actor = entry.actor.clone().unwrap_or_default();
+    let object = entry.object.clone().unwrap_or_default();
+    let result = words::audit_result_word(entry.result());
+    let uid = actor.uid;
+    let address = (!actor.address.is_empty()).then_some(actor.address.as_str());
+    let owner = (!object.owner.is_empty()).then_some(object.owner.as_str());
+    let (by, name, object, object_id) = (actor.name.as_str(), object.name.as_str(), object.kind.as_str(), object.id);
+    let (id, action, request_id) = (entry.id, entry.action.as_str(), entry.request_id.as_str());
+    let (before, after) = (entry.before.as_str(), entry.after.as_str());
+    let reason = (!entry.reason.is_empty()).then_some(entry.reason.as_str());
+    let count = (entry.count > 0).then_some(entry.count);
+    // The level of a line is fixed where it is logged.
+    macro_rules! line {
+        ($level:ident) => {
+            tracing::$level!(
+                target: audit::LOG_TARGET,
+                id, by, address, uid, object, object_id, name, owner, before, after, result, reason, count, request_id,
+                "{action}"
+            )
+        };
+    }
+    if entry.result() == AuditResult::Done { line!(info) } else { line!(warn) }
+}
+
+async fn pause(error: &Error, message: &str) {
+    tracing::warn!(error = error as &dyn StdError, "{message}");
+    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+}

@@ -1,0 +1,51 @@
+//! Query parameters of the audit log.
+
+use utoipa::IntoParams;
+
+queries! {
+    /// Filters of the audit log. This list has cursors instead of page numbers.
+    AuditListParams {
+        /// Only entries whose actor has this name or acts as the account with this name.
+        actor: String,
+        /// Only entries with this action, such as `repository.delete`, or whose action starts with these words, such
+        /// as `repository`.
+        action: String,
+        /// Only entries about objects of this kind, and with this ID or name: `KIND`, `KIND:ID` or `KIND:NAME`.
+        object: String,
+        /// Only entries about the repository with this number or, at the time of the entry, this `owner/name`.
+        repository: String,
+        /// Only entries with this result.
+        #[param(pattern = "^(done|refused|failed)$")]
+        result: String,
+        /// Only entries of this request.
+        request_id: String,
+        /// Only entries at this time or later.
+        #[param(format = DateTime)]
+        since: String,
+        /// Only entries before this time.
+        #[param(format = DateTime)]
+        until: String,
+        /// Cursor of the page, from `Link`.
+        #[param(minimum = 1)]
+        cursor: u64,
+        /// Items per page; larger values are reduced to 50.
+        #[param(minimum = 1, maximum = 50, default = 30)]
+        limit: u64,
+    }
+
+    /// A page of the caller's own audit entries.
+    OwnAuditListParams {
+        /// Only entries at this time or later.
+        #[param(format = DateTime)]
+        since: String,
+        /// Only entries before this time.
+        #[param(format = DateTime)]
+        until: String,
+        /// Cursor of the page, from `Link`.
+        #[param(minimum = 1)]
+        cursor: u64,
+        /// Items per page; larger values are reduced to 50.
+        #[param(minimum = 1, maximum = 50, default = 30)]
+        limit: u64,
+    }
+}

@@ -1,0 +1,140 @@
+//! The actions that the audit log records.
+
+/// Generates [`Action`] with the word of each action.
+macro_rules! actions {
+    ($($(#[$doc:meta])* $name:ident => $word:literal;)*) => {
+        /// An action that the audit log records. Its word never changes, because filters of operators contain it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Action {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Action {
+            /// Every action.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns the word of the action in entries.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    /// First use of a password or a token from an address on a day.
+    SignInAccept => "sign_in.accept";
+    /// Wrong or blocked credentials, counted per account, address and minute.
+    SignInRefuse => "sign_in.refuse";
+    /// A token was created.
+    TokenCreate => "token.create";
+    /// A token was deleted.
+    TokenDelete => "token.delete";
+    /// A user was created.
+    UserCreate => "user.create";
+    /// A user was changed by an administrator.
+    UserEdit => "user.edit";
+    /// A user was renamed.
+    UserRename => "user.rename";
+    /// A user changed the own password.
+    UserPassword => "user.password";
+    /// A user was deleted.
+    UserDelete => "user.delete";
+    /// An organization was created.
+    OrgCreate => "organization.create";
+    /// An organization was changed.
+    OrgEdit => "organization.edit";
+    /// An organization was renamed.
+    OrgRename => "organization.rename";
+    /// An organization was deleted.
+    OrgDelete => "organization.delete";
+    /// A user was added to an organization.
+    MemberAdd => "member.add";
+    /// A user was removed from an organization.
+    MemberRemove => "member.remove";
+    /// A repository was created.
+    RepositoryCreate => "repository.create";
+    /// The import of a repository was started.
+    RepositoryMigrate => "repository.migrate";
+    /// The settings of a repository were changed.
+    RepositoryEdit => "repository.edit";
+    /// A repository was renamed.
+    RepositoryRename => "repository.rename";
+    /// A repository became private or public.
+    RepositoryVisibility => "repository.visibility";
+    /// A repository was archived.
+    RepositoryArchive => "repository.archive";
+    /// A repository was unarchived.
+    RepositoryUnarchive => "repository.unarchive";
+    /// A repository was deleted. It can be restored.
+    RepositoryDelete => "repository.delete";
+    /// A deleted repository was restored.
+    RepositoryRestore => "repository.restore";
+    /// A deleted repository was removed permanently by an administrator.
+    RepositoryPurge => "repository.purge";
+    /// A collaborator was added, or the permission of one was changed.
+    CollaboratorAdd => "collaborator.add";
+    /// A collaborator was removed.
+    CollaboratorRemove => "collaborator.remove";
+    /// A branch was overwritten by a forced push.
+    RefForcePush => "ref.force_push";
+    /// A branch or tag was created through the API.
+    RefCreate => "ref.create";
+    /// A branch was renamed through the API.
+    RefRename => "ref.rename";
+    /// A branch or tag was deleted through the API.
+    RefDelete => "ref.delete";
+    /// A hook was created.
+    HookCreate => "hook.create";
+    /// A hook was changed.
+    HookEdit => "hook.edit";
+    /// A hook was deleted.
+    HookDelete => "hook.delete";
+    /// A default hook was copied into existing repositories.
+    HookApply => "hook.apply";
+    /// A test event or a ping was sent to a hook.
+    HookTest => "hook.test";
+    /// A delivery was sent again.
+    DeliveryRedeliver => "delivery.redeliver";
+    /// The failed deliveries of a hook were sent again.
+    DeliveryRecover => "delivery.recover";
+    /// The expiry of an artifact was changed.
+    ArtifactEdit => "artifact.edit";
+    /// An artifact was deleted. It can be restored.
+    ArtifactDelete => "artifact.delete";
+    /// A deleted artifact was restored.
+    ArtifactRestore => "artifact.restore";
+    /// A deleted artifact was removed permanently by an administrator.
+    ArtifactPurge => "artifact.purge";
+    /// A run was cancelled.
+    RunCancel => "run.cancel";
+    /// A background task was cancelled.
+    TaskCancel => "task.cancel";
+    /// The configuration was reloaded or refused.
+    SettingsReload => "settings.reload";
+    /// The log filter was changed.
+    SettingsLogFilter => "settings.log_filter";
+    /// Data whose retention is over was removed.
+    RetentionDelete => "retention.delete";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const MANUAL: &str = include_str!("../../../../docs/operations.md");
+
+    #[test]
+    fn the_manual_lists_every_action() {
+        let words: BTreeSet<&str> = Action::ALL.iter().map(|action| action.word()).collect();
+        assert_eq!(words.len(), Action::ALL.len(), "each action has its own word");
+        let rows = MANUAL.lines().skip_while(|line| !line.starts_with("| action | recorded when |")).skip(2);
+        let rows = rows.take_while(|line| line.starts_with('|'));
+        let listed: BTreeSet<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
+        assert_eq!(listed, words);
+    }
+}

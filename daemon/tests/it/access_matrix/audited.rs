@@ -1,0 +1,217 @@
+//! Every route that changes something leaves an audit entry.
+//!
+//! A new route that is not `get` needs a request here that changes something, or a line in [`WITHOUT_ENTRY`].
+
+use farrierd::http::ROUTES;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Stage, scenes::scene};
+use crate::{
+    accounts::world::{PASSWORD, method},
+    support::{Answer, send},
+};
+
+/// Routes that leave no entry, or that this test cannot call, with the reason.
+const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
+    ("post", "/api/farrier/v1/checks/branch-filter", "changes nothing"),
+    ("post", "/api/farrier/v1/checks/migration", "changes nothing"),
+    ("post", "/api/v1/repos/{owner}/{repo}/forks", "is not supported"),
+    ("post", "/api/farrier/v1/jobs", "the run is the record"),
+    ("post", "/api/farrier/v1/jobs/{job}/end", "the run is the record"),
+    ("post", "/api/farrier/v1/jobs/{job}/renew", "the run is the record"),
+    ("any", "/twirp", "no method"),
+    ("any", "/twirp/{*service_and_method}", "the artifact is the record; deletions: audit::deleted_artifacts"),
+    ("put", "/_blob/{artifact}/{generation}/{file}", "the artifact is the record"),
+    ("post", "/{owner}/{repo}/git-upload-pack", "changes nothing"),
+    ("post", "/{owner}/{repo}/git-receive-pack", "events record pushes; forced pushes: log_lines"),
+    ("post", "/api/v1/repos/migrate", "needs a source: audit::an_import"),
+    ("post", "/api/farrier/v1/tasks/{task}/cancel", "needs an import: audit::an_import"),
+    ("post", "/api/v1/admin/hooks/{id}/recover", "needs a failed delivery: audit::a_recovery"),
+    ("post", "/api/v1/repos/{owner}/{repo}/hooks/{id}/recover", "shares its handler"),
+    ("post", "/api/v1/orgs/{org}/hooks/{id}/recover", "shares its handler"),
+    ("post", "/api/v1/user/hooks/{id}/recover", "shares its handler"),
+    ("post", "/api/farrier/v1/hooks/{id}/recover", "shares its handler"),
+];
+
+/// The column of the site administrator.
+const ADMIN: usize = super::WHO.len() - 1;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_that_changes_something_leaves_one_audit_entry() {
+    let mut stage = Stage::new().await;
+    let own = stage.own_hook().await;
+    stage.hooks.iter_mut().filter(|(route, _)| *route == "/user/hooks/").for_each(|hook| hook.1.clone_from(&own));
+    let mut routes: Vec<_> = ROUTES.iter().filter(|(word, _)| *word != "get").copied().collect();
+    routes.sort_by_key(|route| *route == ("delete", "/api/v1/token"));
+    let mut wrong = Vec::new();
+    for (number, (word, route)) in routes.into_iter().enumerate() {
+        if WITHOUT_ENTRY.iter().any(|(exempt_word, exempt, _)| (*exempt_word, *exempt) == (word, route)) {
+            continue;
+        }
+        let (path, body) = stage.request(word, route, number).await;
+        let answer = stage.as_chief(method(word), &path, &body).await;
+        let entries = stage.entries(answer.header("x-request-id")).await;
+        let actions: Vec<&str> = entries.iter().map(|entry| entry["action"].as_str().expect("text")).collect();
+        // This route deletes two repositories.
+        let expected = if (word, route) == ("delete", "/api/v1/orgs/{name}/repos") { 2 } else { 1 };
+        let is_complete = entries.iter().all(|entry| {
+            entry["actor"]["name"] == "chief"
+                && entry["actor"]["token_id"].is_i64()
+                && entry["actor"]["address"].is_string()
+                && entry["result"] == "done"
+                && entry["object"]["kind"] != ""
+        });
+        if answer.status >= 300 || actions.len() != expected || !is_complete {
+            wrong.push(format!("{word} {route}: {} {actions:?} {entries:?} {}", answer.status, answer.text()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (word, route, _) in WITHOUT_ENTRY {
+        assert!(ROUTES.contains(&(word, route)), "{word} {route} is not a route");
+    }
+}
+
+impl Stage {
+    async fn as_chief(&self, method: Method, path: &str, body: &Value) -> Answer {
+        let token = format!("token {}", self.tokens[ADMIN]);
+        let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        send(&self.world.farrier.tcp(), method, path, &headers, body).await
+    }
+
+    /// The entries of a request, except for the sign-in.
+    async fn entries(&self, request_id: &str) -> Vec<Value> {
+        let path = format!("/api/farrier/v1/audit?request_id={request_id}");
+        let listed = self.world.farrier.admin(Method::GET, &path, Value::Null).await.json();
+        let all = listed.as_array().unwrap_or_else(|| panic!("a list: {listed}")).clone();
+        all.into_iter().filter(|entry| entry["action"] != "sign_in.accept").collect()
+    }
+
+    async fn created(&self, path: &str, body: Value) -> Value {
+        let answer = self.as_chief(Method::POST, path, &body).await;
+        assert!(answer.status < 300, "{path}: {answer:?}");
+        answer.json()
+    }
+
+    /// Creates a hook of the administrator and returns its ID.
+    async fn own_hook(&self) -> String {
+        self.created("/api/v1/user/hooks", hook()).await["id"].to_string()
+    }
+
+    async fn artifact(&self, name: &str) -> i64 {
+        self.world.farrier.upload(&self.job, name, b"x").await
+    }
+
+    /// The path and the body of a request to `route` that changes something.
+    async fn request(&self, word: &str, route: &str, number: usize) -> (String, Value) {
+        if let Some(request) = self.own_request(word, route, number).await {
+            return request;
+        }
+        let scene = scene(word, route, ADMIN);
+        if let Some((word, path, body)) = scene.before {
+            let answer = self.world.farrier.admin(method(word), &self.fill(&path), body).await;
+            assert!(answer.status < 300, "{word} {path}: {answer:?}");
+        }
+        (self.fill(&scene.path), scene.body)
+    }
+
+    /// The request, if that of the access matrix changes nothing.
+    async fn own_request(&self, word: &str, route: &str, number: usize) -> Option<(String, Value)> {
+        let name = format!("audited{number}");
+        let filled = self.fill(route);
+        let request = match (word, route) {
+            ("patch", "/api/v1/admin/users/{name}" | "/api/v1/orgs/{org}") => (filled, json!({ "full_name": name })),
+            ("put", "/api/v1/teams/{team}/members/{user}") => (filled.replace("/boss", "/eve"), Value::Null),
+            ("delete", "/api/v1/orgs/{name}/repos") => ("/api/v1/orgs/acme/repos".into(), Value::Null),
+            ("patch", "/api/v1/repos/{owner}/{repo}") => (filled, json!({ "description": name })),
+            ("put", "/api/farrier/v1/user/password") => {
+                (filled, json!({ "old_password": PASSWORD, "new_password": "another password" }))
+            }
+            ("patch", "/api/farrier/v1/log") => (filled, json!({ "filter": "warn" })),
+            ("delete" | "patch", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
+                self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
+                let renamed = json!({ "name": format!("{name}-renamed") });
+                (
+                    format!("/api/v1/repos/octo/open/branches/{name}"),
+                    if word == "patch" { renamed } else { Value::Null },
+                )
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/tags/{*tag}") => {
+                self.created("/api/v1/repos/octo/open/tags", json!({ "tag_name": name })).await;
+                (format!("/api/v1/repos/octo/open/tags/{name}"), Value::Null)
+            }
+            ("post", "/api/farrier/v1/runs/{run}/cancel") => {
+                let begun = self.created("/api/farrier/v1/jobs", json!({ "repo": "octo/hidden" })).await;
+                (route.replace("{run}", &begun["run_id"].to_string()), Value::Null)
+            }
+            (_, route) if route.contains("artifacts/") => return self.artifact_request(word, route, &name).await,
+            (_, route) if route.contains("/deleted/repositories/") => {
+                let id = self.created("/api/v1/admin/users/octo/repos", json!({ "name": name })).await["id"].clone();
+                self.as_chief(Method::DELETE, &format!("/api/v1/repos/octo/{name}"), &Value::Null).await;
+                (route.replace("{id}", &id.to_string()), Value::Null)
+            }
+            ("post", "/api/v1/orgs/{org}/hooks/{id}/tests" | "/api/v1/user/hooks/{id}/tests") => {
+                // A test event needs a commit in a repository of the owner.
+                let owner = if route.contains("{org}") { "/api/v1/orgs/acme/repos" } else { "/api/v1/user/repos" };
+                self.created(owner, json!({ "name": name, "auto_init": true })).await;
+                (filled, Value::Null)
+            }
+            (_, route) if route.contains("/hooks/{id}") || route.contains("/deliveries/") => {
+                return self.hook_request(word, route, &name).await;
+            }
+            _ => return None,
+        };
+        Some(request)
+    }
+
+    async fn artifact_request(&self, word: &str, route: &str, name: &str) -> Option<(String, Value)> {
+        let id = self.artifact(name).await;
+        let path = self.fill(&route.replace("{id}", &id.to_string()));
+        let body = match (word, route) {
+            ("post", "/api/farrier/v1/artifacts/deletions") => json!({ "ids": [id] }),
+            ("patch", _) => json!({ "days": 5 }),
+            (_, route) if route.contains("/deleted/") => {
+                let deleted = format!("/api/v1/repos/octo/hidden/actions/artifacts/{id}");
+                self.as_chief(Method::DELETE, &deleted, &Value::Null).await;
+                Value::Null
+            }
+            _ => Value::Null,
+        };
+        Some((path, body))
+    }
+
+    async fn hook_request(&self, word: &str, route: &str, name: &str) -> Option<(String, Value)> {
+        let filled = self.fill(route);
+        Some(match (word, route) {
+            ("patch", _) => (filled, json!({ "branch_filter": name })),
+            ("delete", "/api/farrier/v1/hooks/{id}") => {
+                let id = self.created("/api/v1/admin/hooks", hook()).await["id"].to_string();
+                (route.replace("{id}", &id), Value::Null)
+            }
+            ("delete", _) => {
+                let list = route.trim_end_matches("/{id}");
+                let id = self.created(&self.fill(list), hook()).await["id"].to_string();
+                (format!("{}/{id}", self.fill(list)), Value::Null)
+            }
+            (_, route) if route.ends_with("/apply") => {
+                let mut default = hook();
+                default["config"]["is_system_webhook"] = "false".into();
+                let id = self.created("/api/v1/admin/hooks", default).await["id"].to_string();
+                (route.replace("{id}", &id), json!({}))
+            }
+            (_, route) if route.contains("{delivery}") => {
+                let hook = filled.split("/deliveries/").next()?.to_owned();
+                // Without a hook in the route: that of the repository.
+                let hook = if hook.contains("/hooks/") { hook } else { self.fill("/api/farrier/v1/hooks/{id}") };
+                let sent = self.as_chief(Method::POST, &format!("{hook}/pings"), &Value::Null).await;
+                (filled.replace("{delivery}", sent.header("x-farrier-delivery")), json!({}))
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn hook() -> Value {
+    json!({ "type": "gitea", "active": true, "config": { "url": "http://203.0.113.9/", "content_type": "json" } })
+}
