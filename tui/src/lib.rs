@@ -4,6 +4,7 @@
 //! It accesses the daemon only through its API, over TCP or the daemon's socket.
 
 mod args;
+mod audit_text;
 mod blocking;
 mod child;
 mod clock;

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod artifact;
+mod audit;
 mod ci;
 mod delivery;
 mod hook;
@@ -25,6 +26,7 @@ use crate::ui::{ColorMode, ScreenId};
 pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, ArtifactScopeArgs, Delete, Download, Expire, ListArtifacts, Upload},
+    audit::{Audit, ListAudit},
     ci::{Ci, Exec, Job},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
@@ -232,6 +234,9 @@ pub(crate) enum Command {
     /// List, show and cancel background tasks, such as imports
     #[command(subcommand)]
     Task(Task),
+    /// List and show the audit log: who did what
+    #[command(subcommand)]
+    Audit(Audit),
     /// Show or change the log filter of the daemon
     #[command(subcommand)]
     Log(Log),

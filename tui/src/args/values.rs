@@ -13,6 +13,56 @@ pub(super) const HOOK_EVENTS: SuggestedValues =
 /// Kinds of events in the event log.
 pub(super) const EVENT_KINDS: SuggestedValues =
     SuggestedValues(&["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"]);
+/// Actions in the audit log.
+pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
+    "sign_in.accept",
+    "sign_in.refuse",
+    "token.create",
+    "token.delete",
+    "user.create",
+    "user.edit",
+    "user.rename",
+    "user.password",
+    "user.delete",
+    "organization.create",
+    "organization.edit",
+    "organization.rename",
+    "organization.delete",
+    "member.add",
+    "member.remove",
+    "repository.create",
+    "repository.migrate",
+    "repository.edit",
+    "repository.rename",
+    "repository.visibility",
+    "repository.archive",
+    "repository.unarchive",
+    "repository.delete",
+    "repository.restore",
+    "repository.purge",
+    "collaborator.add",
+    "collaborator.remove",
+    "ref.force_push",
+    "ref.create",
+    "ref.rename",
+    "ref.delete",
+    "hook.create",
+    "hook.edit",
+    "hook.delete",
+    "hook.apply",
+    "hook.test",
+    "delivery.redeliver",
+    "delivery.recover",
+    "artifact.edit",
+    "artifact.delete",
+    "artifact.restore",
+    "artifact.purge",
+    "run.cancel",
+    "task.cancel",
+    "settings.reload",
+    "settings.log_filter",
+    "retention.delete",
+]);
 /// Types of receivers.
 pub(super) const HOOK_TYPES: SuggestedValues =
     SuggestedValues(&["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"]);
@@ -78,7 +128,7 @@ pub(super) fn colors() -> [PossibleValue; 6] {
 }
 
 /// The values of `--screen`.
-pub(super) const SCREENS: [&str; 5] = ["dashboard", "repositories", "hooks", "deliveries", "artifacts"];
+pub(super) const SCREENS: [&str; 6] = ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit"];
 
 #[cfg(test)]
 mod tests {

@@ -8,10 +8,12 @@ use farrier_common::{
     api::{Delivery as Row, DeliveryDetail},
     client::{Client, DeliveryFilter},
 };
-use jiff::{SpanRelativeTo, Timestamp, civil, tz::TimeZone};
 use serde::Serialize;
 
-use super::list::{self, Listed};
+use super::{
+    instant::instant,
+    list::{self, Listed},
+};
 use crate::{
     args::{Delivery, FilterArgs, ListDeliveries},
     clock,
@@ -44,7 +46,7 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
             return redeliver::run(deliveries, filter, yes, client, output).await;
         }
         Delivery::Recover { hook, since, yes } => {
-            let since = since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
+            let since = since.as_deref().map(|text| instant("--since", text, clock::now())).transpose()?;
             redeliver::recover(hook, since.as_deref(), yes, client, output).await?;
         }
     }
@@ -64,7 +66,7 @@ async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Resu
 
 /// Returns the newest matching deliveries, at most `limit`.
 async fn rows(filter: FilterArgs, limit: usize, client: &Client) -> Result<Listed<Row>, Failure> {
-    let since = filter.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
+    let since = filter.since.as_deref().map(|text| instant("--since", text, clock::now())).transpose()?;
     let failed = filter.failed.then(|| "failure".to_owned());
     let repository = match &filter.repo {
         Some(path) => Some(client.repository(path).await.map_err(Failure::call(format!("looking for {path}")))?.id),
@@ -130,39 +132,4 @@ fn detail_text(detail: &DeliveryDetail, request: bool, response: bool) -> String
 
 fn pretty(payload: &serde_json::Value) -> String {
     serde_json::to_string_pretty(payload).unwrap_or_default()
-}
-
-/// Parses `2030-01-02T03:04:05Z`, `2030-01-02`, or a duration before now such as `1h`.
-fn instant(text: &str, now: Timestamp) -> Result<String, Failure> {
-    let ago = || {
-        let span: jiff::Span = text.parse().ok()?;
-        now.checked_sub(span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?).ok()
-    };
-    let date = || text.parse::<civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
-    let instant: Option<Timestamp> = text.parse().ok().or_else(date).or_else(ago);
-    let unknown = || {
-        Failure::Usage(format!(
-            "--since: {text:?} is not a valid time; expected 2030-01-02T03:04:05Z, 2030-01-02 or a duration such as 1h"
-        ))
-    };
-    instant.map(|instant| instant.to_string()).ok_or_else(unknown)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_parsed_as_timestamp_date_or_age() {
-        let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
-        for (text, expected) in [
-            ("2025-01-02T03:04:05Z", "2025-01-02T03:04:05Z"),
-            ("2025-01-02", "2025-01-02T00:00:00Z"),
-            ("1h", "2026-01-02T02:04:05Z"),
-            ("2d", "2025-12-31T03:04:05Z"),
-        ] {
-            assert_eq!(instant(text, now).unwrap(), expected, "{text}");
-        }
-        assert_eq!(instant("soon", now).unwrap_err().code(), exit::USAGE);
-    }
 }

@@ -4,12 +4,14 @@
 //! failure that it returns. How the daemon is found is decided in `endpoint`.
 
 mod artifact;
+mod audit;
 mod ci;
 mod config;
 mod confirm;
 mod delivery;
 mod events;
 mod hook;
+mod instant;
 mod list;
 mod log;
 mod manual;
@@ -58,6 +60,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Hook(command) => return hook::run(command, &connect(global, output).await?, output).await,
         Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
         Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,
+        Command::Audit(command) => audit::run(command, &connect(global, output).await?, output).await?,
         Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
         Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,

@@ -3,6 +3,7 @@
 
 mod all_artifacts;
 mod artifacts;
+mod audit;
 mod basics;
 mod ci;
 mod command_line;

@@ -61,6 +61,9 @@ impl App {
             Some(Command::Hook(command)) => return self.hook_line(command).unwrap_or_else(only_shell),
             Some(Command::Delivery(command)) => return self.delivery_line(command).unwrap_or_else(only_shell),
             Some(Command::Artifact(command)) => return self.artifact_line(command).unwrap_or_else(only_shell),
+            Some(Command::Audit(args::Audit::List(list))) => {
+                self.show_audit(list).unwrap_or_else(only_shell)?;
+            }
             Some(Command::Task(args::Task::Cancel { id })) => {
                 return self.question(ScreenId::Repositories, |screens, world| {
                     screens.repositories.cancel_task_question(id, world)
@@ -69,6 +72,26 @@ impl App {
             _ => return only_shell(),
         }
         Ok(())
+    }
+
+    /// Shows the audit log with the filters of the command. Returns `None` if the screen lacks one of them.
+    fn show_audit(&mut self, list: args::ListAudit) -> Option<LineResult> {
+        let args::ListAudit { repo: None, since: None, until: None, .. } = list else { return None };
+        let columns = [
+            ("action", list.action),
+            ("actor", list.actor),
+            ("object", list.object.map(|object| object.replacen(':', " ", 1))),
+            ("result", list.result),
+            ("request", list.request),
+        ];
+        let words = columns.into_iter().filter_map(|(name, value)| {
+            let value = value?;
+            Some(if value.contains(' ') { format!("{name}:\"{value}\"") } else { format!("{name}:{value}") })
+        });
+        let filter = words.collect::<Vec<_>>().join(" ");
+        self.go(ScreenId::Audit);
+        self.filter(&filter);
+        Some(Ok(()))
     }
 
     /// Returns an error while changes are not possible.

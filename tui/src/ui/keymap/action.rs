@@ -105,6 +105,7 @@ pub(crate) enum Object {
     Delivery,
     Run,
     Artifact,
+    AuditEntry,
     DeletedRepository,
     DeletedArtifact,
 }
@@ -115,7 +116,7 @@ impl Object {
         match self {
             Self::Repository => "OWNER/NAME",
             Self::Branch => "BRANCH",
-            Self::Hook | Self::Run | Self::Artifact | Self::DeletedArtifact => "ID",
+            Self::Hook | Self::Run | Self::Artifact | Self::AuditEntry | Self::DeletedArtifact => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
         }
@@ -129,6 +130,7 @@ impl Object {
             Self::Delivery => "delivery",
             Self::Run => "run",
             Self::Artifact => "artifact",
+            Self::AuditEntry => "audit entry",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
         }

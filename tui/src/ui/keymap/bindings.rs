@@ -219,6 +219,8 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Inspector, &[C('b')], A::Hex, "Show bodies as text or bytes", "bytes").also("hex"),
     bind(S::Inspector, &[C('o')], A::Pager, "Open the body in $PAGER", "pager").also("less"),
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
+    bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
+    bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),
     bind(S::Moves, &[C('j'), Key::Down], A::Down, "Down", ""),
     bind(S::Moves, &[C('k'), Key::Up], A::Up, "Up", ""),
     bind(S::Moves, &[C('g'), Key::Home], A::First, "First", "").also("top"),
@@ -255,6 +257,9 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[C('3')], A::Screen(ScreenId::Hooks), "Hooks", "").words("hook list").also("webhooks"),
     bind(S::Everywhere, &[C('4')], A::Screen(ScreenId::Deliveries), "Deliveries", "").words("delivery list"),
     bind(S::Everywhere, &[C('5')], A::Screen(ScreenId::Artifacts), "Artifacts", "").words("artifact list").also("runs"),
+    bind(S::Everywhere, &[C('6')], A::Screen(ScreenId::Audit), "Audit log", "")
+        .words("audit list")
+        .also("security history who"),
     bind(S::Everywhere, &[C('-')], A::LastScreen, "Last screen", "").also("previous back"),
     bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "Redraw the screen", "").words("redraw").also("repaint clear"),
     bind(S::Everywhere, &[], A::Redetect, "Detect the terminal again", "").words("redetect").also("tmux"),

@@ -41,6 +41,7 @@ pub(crate) enum Scope {
     /// Hooks and artifacts tabs of a repository.
     RepositoryParts,
     Artifacts,
+    Audit,
     Hooks,
     Deliveries,
     Inspector,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, MetricsSeries,
-    Repository, RestorableArtifact, RestorableRepository, Status,
+    Artifact, AuditEntry, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent,
+    MetricsSeries, Repository, RestorableArtifact, RestorableRepository, Status,
 };
 
 use farrier_common::client::Tagged;
@@ -38,6 +38,7 @@ pub(crate) enum Answer {
     Organizations(Vec<String>),
     DeletedRepositories(Page<RestorableRepository>),
     DeletedArtifacts(Page<RestorableArtifact>),
+    Audit(Page<AuditEntry>),
     /// Newest first.
     Tasks(Vec<BackgroundTask>),
     Hooks(Vec<Hook>),

@@ -171,6 +171,10 @@ pub(crate) enum Ask {
     DeletedRepositories,
     /// Deleted artifacts that can be restored.
     DeletedArtifacts,
+    /// The newest `rows` entries of the audit log; those of the caller if it is not an administrator.
+    Audit {
+        rows: usize,
+    },
     /// Restores a deleted repository. `name` is for messages only, here and in the next three.
     RestoreRepository {
         id: i64,
@@ -257,6 +261,7 @@ impl Ask {
                 | Self::OwnOrganizations
                 | Self::DeletedRepositories
                 | Self::DeletedArtifacts
+                | Self::Audit { .. }
                 | Self::Runs(_)
                 | Self::Download { .. }
                 | Self::Archive { .. }
@@ -316,6 +321,7 @@ impl Ask {
             Self::OwnOrganizations => "listing your organizations".to_owned(),
             Self::DeletedRepositories => "listing deleted repositories".to_owned(),
             Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
+            Self::Audit { .. } => "listing the audit log".to_owned(),
             Self::RestoreRepository { name, .. } | Self::RestoreArtifact { name, .. } => format!("restoring {name}"),
             Self::PurgeRepository { name, .. } | Self::PurgeArtifact { name, .. } => {
                 format!("deleting {name} permanently")

@@ -8,7 +8,9 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, counts, deleted, deliveries, hooks, tasks};
+use super::{
+    Answer, Ask, Batch, Page, Problem, archive, artifacts, audit, checks, counts, deleted, deliveries, hooks, tasks,
+};
 use crate::{
     exit::Failure,
     ui::repo::{RepositoryCompactor, RepositorySummary},
@@ -96,6 +98,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::RestoreArtifact { .. }
         | Ask::PurgeRepository { .. }
         | Ask::PurgeArtifact { .. }) => deleted::answer(client, ask, part).await.map_err(failed())?,
+        Ask::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
         Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }

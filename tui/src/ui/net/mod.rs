@@ -7,6 +7,7 @@ mod answer;
 mod archive;
 mod artifacts;
 mod ask;
+mod audit;
 mod checks;
 mod connection;
 mod counts;

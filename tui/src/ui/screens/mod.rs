@@ -5,6 +5,7 @@
 
 mod artifact_rows;
 mod artifacts;
+mod audit;
 mod dashboard;
 mod deleted;
 mod deliveries;
@@ -16,7 +17,7 @@ mod set;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::api::{Delivery, Hook};
+use farrier_common::api::{AuditEntry, Delivery, Hook};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
@@ -41,6 +42,7 @@ pub(crate) enum ScreenId {
     Hooks,
     Deliveries,
     Artifacts,
+    Audit,
     DeletedRepositories,
     DeletedArtifacts,
 }
@@ -48,7 +50,7 @@ pub(crate) enum ScreenId {
 impl ScreenId {
     /// The screens with a tab, in the order of their digits.
     pub(crate) const TABS: &[Self] =
-        &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts];
+        &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts, Self::Audit];
 
     /// All screens. Those of deleted objects share the digit and the tab of the objects that exist.
     pub(crate) const ALL: &[Self] = &[
@@ -57,6 +59,7 @@ impl ScreenId {
         Self::Hooks,
         Self::Deliveries,
         Self::Artifacts,
+        Self::Audit,
         Self::DeletedRepositories,
         Self::DeletedArtifacts,
     ];
@@ -68,6 +71,7 @@ impl ScreenId {
             Self::Hooks => '3',
             Self::Deliveries => '4',
             Self::Artifacts | Self::DeletedArtifacts => '5',
+            Self::Audit => '6',
         }
     }
 
@@ -79,6 +83,7 @@ impl ScreenId {
             Self::Hooks => "Hooks",
             Self::Deliveries => "Deliv",
             Self::Artifacts | Self::DeletedArtifacts => "Artif",
+            Self::Audit => "Audit",
         }
     }
 
@@ -90,6 +95,7 @@ impl ScreenId {
             Self::Deliveries => "Deliveries",
             Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
+            Self::Audit => "Audit",
             Self::DeletedRepositories => "Deleted repositories",
             Self::DeletedArtifacts => "Deleted artifacts",
         }
@@ -102,6 +108,7 @@ impl ScreenId {
             Object::Hook => Self::Hooks,
             Object::Delivery => Self::Deliveries,
             Object::Run | Object::Artifact => Self::Artifacts,
+            Object::AuditEntry => Self::Audit,
             Object::DeletedRepository => Self::DeletedRepositories,
             Object::DeletedArtifact => Self::DeletedArtifacts,
         }
@@ -125,6 +132,7 @@ impl ScreenId {
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::Artifacts => Some(Self::Artifacts),
+            Scope::Audit => Some(Self::Audit),
             Scope::DeletedRepositories => Some(Self::DeletedRepositories),
             Scope::DeletedArtifacts => Some(Self::DeletedArtifacts),
         }
@@ -287,6 +295,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         "branches" => titles::<repositories::branch_rows::BranchRow>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
+        "audit" => titles::<AuditEntry>(),
         "runs" => titles::<artifacts::tree::Node>(),
         _ => Vec::new(),
     }

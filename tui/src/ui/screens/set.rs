@@ -3,10 +3,13 @@
 use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
-    Screen, ScreenId, artifacts::Artifacts, dashboard::Dashboard, deleted::Deleted, deliveries::Deliveries,
-    hooks::Hooks, repositories::Repositories,
+    Screen, ScreenId, artifacts::Artifacts, audit::Audit, dashboard::Dashboard, deleted::Deleted,
+    deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
 };
-use crate::ui::{keymap::Object, layer::Offer, list::ListView};
+use crate::{
+    audit_text,
+    ui::{keymap::Object, layer::Offer, list::ListView},
+};
 
 /// Maximum number of suggestions.
 const OFFERS_MAX: usize = 50;
@@ -18,6 +21,7 @@ pub(crate) struct Screens {
     pub(crate) hooks: Hooks,
     pub(crate) deliveries: Deliveries,
     pub(crate) artifacts: Artifacts,
+    pub(crate) audit: Audit,
     pub(crate) deleted_repositories: Deleted<RestorableRepository>,
     pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }
@@ -30,6 +34,7 @@ impl Screens {
             ScreenId::Hooks => &self.hooks,
             ScreenId::Deliveries => &self.deliveries,
             ScreenId::Artifacts => &self.artifacts,
+            ScreenId::Audit => &self.audit,
             ScreenId::DeletedRepositories => &self.deleted_repositories,
             ScreenId::DeletedArtifacts => &self.deleted_artifacts,
         }
@@ -42,6 +47,7 @@ impl Screens {
             ScreenId::Hooks => &mut self.hooks,
             ScreenId::Deliveries => &mut self.deliveries,
             ScreenId::Artifacts => &mut self.artifacts,
+            ScreenId::Audit => &mut self.audit,
             ScreenId::DeletedRepositories => &mut self.deleted_repositories,
             ScreenId::DeletedArtifacts => &mut self.deleted_artifacts,
         }
@@ -110,6 +116,10 @@ impl Screens {
             })),
             Object::DeletedArtifact => Box::new(self.deleted_artifacts.rows.list.rows().iter().map(move |one| {
                 let about = format!("{}  of {}  deleted {}", one.name, one.repository, one.deleted_at);
+                offer(one.id.to_string(), about)
+            })),
+            Object::AuditEntry => Box::new(self.audit.rows.list.rows().iter().map(move |one| {
+                let about = format!("{}  {}  {}", one.action, audit_text::actor(&one.actor), audit_text::object(one));
                 offer(one.id.to_string(), about)
             })),
             Object::Branch => Box::new(std::iter::empty()),

@@ -45,7 +45,7 @@ fn narrow_terminals_keep_the_tab_beside_the_warning() {
         story.pass(Duration::from_secs(1));
     }
     // The first request without a response was sent after three seconds.
-    assert_eq!(header(&story), " 1 [2 Repos] 3  4  5   no answer for 9 s");
+    assert_eq!(header(&story), " 1 [2 Repos] 3  4  5 … no answer for 9 s");
 }
 
 #[test]

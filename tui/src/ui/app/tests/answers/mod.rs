@@ -2,6 +2,7 @@
 //! what goes wrong.
 
 mod artifacts;
+mod audit;
 mod deleted;
 mod hooks;
 
@@ -10,7 +11,7 @@ use farrier_common::api::{
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, deleted::*, hooks::*};
+pub(super) use self::{artifacts::*, audit::*, deleted::*, hooks::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Page, ProblemKind, RepositoryCounts},

@@ -84,6 +84,27 @@ pub(super) const DELETED: &[Scene] = &[
     }),
 ];
 
+pub(super) const AUDIT: &[Scene] = &[
+    on("audit", |story| {
+        on_audit(story);
+        story.keys("j");
+    }),
+    on("audit-entry", |story| {
+        on_audit(story);
+        story.keys("jj\n");
+    }),
+    on("no-audit", |story| {
+        story.keys("6");
+        let none = Page { items: Vec::new(), total: Some(0), last: true };
+        story.answer(|ask| matches!(ask, Ask::Audit { .. }), Ok(Answer::Audit(none)));
+    }),
+];
+
+fn on_audit(story: &mut Story) {
+    story.keys("6");
+    story.answer(|ask| matches!(ask, Ask::Audit { .. }), Ok(audit()));
+}
+
 pub(super) const HOOKS: &[Scene] = &[
     on("hooks", |story| {
         on_hooks(story);
