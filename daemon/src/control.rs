@@ -98,6 +98,8 @@ impl Control {
             context.pruning.now();
             // More deliveries may wait.
             context.backlog.wake();
+            // `audit.file` may be another one.
+            context.audit.wake();
         }
         Ok(ReloadResult { changed, pending })
     }

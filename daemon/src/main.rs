@@ -13,7 +13,8 @@ use farrierd::{
     git, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
-    store::engine::hide_guarded_panics,
+    service::audit::{self, Action, Entry, Object},
+    store::{Store, engine::hide_guarded_panics, keyring::KeyId},
     telemetry::{self, Logs},
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -156,7 +157,11 @@ fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
 /// Replaces the key of the store, and prints the result.
 fn rotate_key(config: &Config, discard_secrets: bool) -> ExitCode {
     let now = Clock::system().now_ms();
-    let rotated = match block_on(data_dir::rotate_key(config, discard_secrets, now)) {
+    let record = async |store: &Store, key: KeyId| {
+        let entry = Entry::new(Action::DataRotateKey, Object::new("key", 0, &key.to_string()));
+        audit::record_offline(store, "rotate-key", entry.set("discard_secrets", discard_secrets), now).await
+    };
+    let rotated = match block_on(data_dir::rotate_key(config, discard_secrets, now, record)) {
         Ok(rotated) => rotated,
         Err(error) => {
             print_error(&error);

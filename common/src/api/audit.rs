@@ -48,12 +48,13 @@ pub struct AuditEntry {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AuditActor {
-    /// The kind of caller; `daemon` for actions without a request.
-    #[cfg_attr(feature = "openapi", schema(pattern = "^(user|ci_agent|job|anonymous|daemon)$"))]
+    /// The kind of caller; `daemon` for actions without a request, `command` for commands of farrierd that run while
+    /// the daemon is stopped.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(user|ci_agent|job|anonymous|daemon|command)$"))]
     pub kind: String,
     /// ID of the account; 0 for callers without one.
     pub id: i64,
-    /// Name of the account or of the job.
+    /// Name of the account, the job or the command.
     pub name: String,
     /// Name of the account that an administrator acted as.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -64,7 +65,7 @@ pub struct AuditActor {
     /// Address of the client; absent on the Unix socket.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address: String,
-    /// User of the local process on the Unix socket.
+    /// User of the local process on the Unix socket, or of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
 }

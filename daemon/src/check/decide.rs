@@ -17,7 +17,10 @@ use crate::{
     config::Config,
     data_dir::{self, DataDirError},
     git::Git,
-    service::accounts::{self, ADMIN_ID},
+    service::{
+        accounts::{self, ADMIN_ID},
+        audit::{self, Action, Entry, Object},
+    },
     set_aside::SetAside,
     store::{Store, StoreError, Tx, artifacts as artifact_rows, check as store_check, owners, refs, repositories},
     tasks,
@@ -90,6 +93,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     pairing.sync_known_repositories().await?;
     pairing.handle_unknown_repositories(decision).await?;
     pairing.handle_artifacts().await?;
+    pairing.record(decision).await?;
     data_dir::pair_anew(&pairing.store, dir, &pairing.clock)
         .await
         .map_err(|error| DataDirError::from_pair(config, error))?;
@@ -107,6 +111,16 @@ struct Pairing {
 }
 
 impl Pairing {
+    /// Records the decision in the audit log.
+    async fn record(&self, decision: Decision) -> Result<(), StoreError> {
+        let (action, command) = match decision {
+            Decision::Adopt => (Action::DataAdopt, "check-data --adopt"),
+            Decision::SetAside => (Action::DataSetAside, "check-data --set-aside"),
+        };
+        let entry = Entry::new(action, Object::new("data", 0, "data directory")).set("done", self.done.clone());
+        audit::record_offline(&self.store, command, entry, self.clock.now_ms()).await
+    }
+
     /// Records the branches and tags on disk of all repositories that have rows.
     async fn sync_known_repositories(&mut self) -> Result<(), CheckError> {
         let mut after = None;

@@ -24,6 +24,7 @@ use crate::{
     config::Config,
     data_dir::{self, DataDirError, DiskState, PairError},
     git::{Git, GitError},
+    service::audit::{self, Action, Entry, Object},
     set_aside::{SetAside, SetAsideEntry},
     store::{Store, StoreError, ids::IdKind},
     tasks,
@@ -109,9 +110,23 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
     repositories::check(&mut check).await?;
     let highest_file = artifacts::check(&mut check).await?;
     indexes::check_sequences(&mut check, highest_file).await?;
+    record_repair(&check).await?;
     let items = check.aside.items(config.storage.set_aside_days).await.map_err(CheckError::SetAside)?;
     check.report.set_aside = items.iter().map(set_aside_item).collect();
     Ok(check.report)
+}
+
+/// Records the repairs in the audit log.
+async fn record_repair(check: &Check) -> Result<(), StoreError> {
+    let done = |finding: &&Finding| finding.repair == RepairState::Done;
+    let repaired: Vec<String> =
+        check.report.findings.iter().filter(done).map(|finding| finding.subject.clone()).collect();
+    if repaired.is_empty() {
+        return Ok(());
+    }
+    let entry = Entry::new(Action::DataRepair, Object::new("data", 0, "data directory"));
+    let entry = entry.set("repaired", repaired).set("damage_left", check.report.damage_left);
+    audit::record_offline(&check.store, "check-data --repair", entry, Clock::system().now_ms()).await
 }
 
 fn set_aside_item(item: &SetAsideEntry) -> SetAsideItem {

@@ -77,7 +77,7 @@ impl Config {
             ci: CiConfig { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: webhook_defaults(),
             events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
-            audit: AuditConfig { retention_days: 400, required: false },
+            audit: AuditConfig { retention_days: 400, required: false, file: None, journal: None },
             migration: migration_defaults(),
             metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },

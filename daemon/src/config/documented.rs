@@ -46,6 +46,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "socket.ci_group",
     "store.key_file",
     "artifacts.base_url",
+    "audit.file",
     "webhook.proxy_url",
     "webhook.proxy_auth_file",
     "metrics.listen",

@@ -47,6 +47,9 @@ pub const TIMEOUT_SECS_MAX: u64 = 60;
 /// Largest stored part of a response: an attempt is stored in one row.
 const RESPONSE_BYTES_MAX: usize = 512 << 10;
 
+/// Socket of the native protocol of the systemd journal.
+const JOURNAL_SOCKET: &str = "/run/systemd/journal/socket";
+
 /// Longest lifetime of tokens that can be configured: 100 years.
 const TOKEN_DAYS_MAX: u32 = 36_500;
 
@@ -111,6 +114,8 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.seconds("events", "keep_secs", EVENTS_KEEP_MIN_SECS, &mut c.events.keep);
     r.at_least("audit", "retention_days", &1, &mut c.audit.retention_days);
     r.value("audit", "required", &mut c.audit.required);
+    r.parsed("audit", "file", &mut c.audit.file, |path: PathBuf| absolute(path).map(Some));
+    r.parsed("audit", "journal", &mut c.audit.journal, |on: bool| Ok(on.then(|| JOURNAL_SOCKET.into())));
     read_webhook(r, c);
 
     r.parsed("migration", "allowed_hosts", &mut c.migration.allowed_hosts, |text: String| {

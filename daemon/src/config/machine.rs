@@ -68,7 +68,8 @@ fn socket_path(config: &Config, locations: &KeyLocations, problems: &mut Vec<Con
 
 fn directories(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let log = config.log.directory.as_deref().map(|directory| ("log.directory", directory));
-    for (key, directory) in [("data_dir", config.data_dir.as_path())].into_iter().chain(log) {
+    let audit = config.audit.file.as_deref().and_then(Path::parent).map(|directory| ("audit.file", directory));
+    for (key, directory) in [("data_dir", config.data_dir.as_path())].into_iter().chain(log).chain(audit) {
         if let Err(reason) = writable(directory) {
             problems.push(locations.problem(key, &format!("\"{}\"", directory.display()), reason));
         }

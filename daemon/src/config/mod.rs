@@ -285,6 +285,10 @@ pub struct AuditConfig {
     pub retention_days: u32,
     /// `required`: whether a change is refused if it cannot be recorded.
     pub required: bool,
+    /// `file`: file that gets a copy of each entry.
+    pub file: Option<PathBuf>,
+    /// `journal`: socket of the systemd journal, which gets a copy of each entry. `None`: it gets none.
+    pub journal: Option<PathBuf>,
 }
 
 /// `[migration]`: import of repositories.

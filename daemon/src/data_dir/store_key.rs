@@ -13,7 +13,7 @@ use super::{DataDirError, STORE_FILE};
 use crate::{
     config::Config,
     store::{
-        Store,
+        Store, StoreError,
         keyring::{KeyId, Keyring, StoreKey},
         sealing,
     },
@@ -177,8 +177,14 @@ pub struct Rotated {
 /// Replaces the key in the key file by a new one, and encrypts all secrets with it. No daemon may be running.
 ///
 /// After an interruption, the next call or the next start of the daemon continues. The previous key stays in the file
-/// until no value needs it. `discard_secrets` removes the secrets whose key is missing, instead of failing.
-pub async fn rotate_key(config: &Config, discard_secrets: bool, now_ms: i64) -> Result<Rotated, DataDirError> {
+/// until no value needs it. `discard_secrets` removes the secrets whose key is missing, instead of failing. `record`
+/// records the new key in the audit log, before anything is changed.
+pub async fn rotate_key(
+    config: &Config,
+    discard_secrets: bool,
+    now_ms: i64,
+    record: impl AsyncFnOnce(&Store, KeyId) -> Result<(), StoreError>,
+) -> Result<Rotated, DataDirError> {
     let store_file = config.data_dir.join(STORE_FILE);
     let io_failed = |source| DataDirError::from_io(config, source);
     if !store_file.exists() {
@@ -208,6 +214,7 @@ pub async fn rotate_key(config: &Config, discard_secrets: bool, now_ms: i64) -> 
     if !is_interrupted {
         keys.insert(0, StoreKey::random());
     }
+    record(&store, keys[0].id()).await.map_err(failed)?;
     sources.write(config, &keys).await?;
     let keyring = || Keyring::new(&keys[0], &keys[1..]);
     let discarded = if discard_secrets {

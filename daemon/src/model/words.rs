@@ -47,6 +47,7 @@ pub fn audit_actor_word(kind: AuditActorKind) -> &'static str {
         AuditActorKind::CiAgent => "ci_agent",
         AuditActorKind::Job => "job",
         AuditActorKind::Anonymous => "anonymous",
+        AuditActorKind::Command => "command",
     }
 }
 

@@ -11,7 +11,7 @@ use farrier_common::{
 
 use rustix::fs::StatVfsMountFlags;
 
-use super::{Context, Error, deliveries::watch};
+use super::{Context, Error, audit::AuditOutput, deliveries::watch};
 use crate::{
     model::identity::Identity,
     shares::Usage,
@@ -32,8 +32,12 @@ enum PartHealth {
 /// Returns whether requests can be served, and all problems.
 pub async fn health(context: &Context) -> Health {
     let mut health = Health::default();
-    let parts =
-        [("store", store(context).await), ("disk", disk(context).await), ("deliveries", deliveries(context).await)];
+    let parts = [
+        ("store", store(context).await),
+        ("disk", disk(context).await),
+        ("deliveries", deliveries(context).await),
+        ("audit", audit(context)),
+    ];
     let mut worst = "pass";
     for (name, part) in parts {
         let (status, output) = match part {
@@ -82,6 +86,18 @@ async fn deliveries(context: &Context) -> PartHealth {
         Ok(false) => PartHealth::Pass,
         Ok(true) => PartHealth::Warn("deliveries of webhooks are overdue: nothing has been sent for minutes"),
         Err(_) => PartHealth::Warn("pending deliveries cannot be read"),
+    }
+}
+
+/// Checks the copies of the audit log. Entries are in the store also if they cannot be copied.
+fn audit(context: &Context) -> PartHealth {
+    match (context.audit.is_failing(AuditOutput::File), context.audit.is_failing(AuditOutput::Journal)) {
+        (false, false) => PartHealth::Pass,
+        (true, false) => PartHealth::Warn("audit entries cannot be written to audit.file: they stay in the store"),
+        (false, true) => PartHealth::Warn("audit entries cannot be sent to the journal: they stay in the store"),
+        (true, true) => {
+            PartHealth::Warn("audit entries cannot be copied to audit.file and to the journal: they stay in the store")
+        }
     }
 }
 

@@ -92,6 +92,8 @@ pub struct AuditQuery {
     pub since_ms: Option<i64>,
     /// Only entries before this time, milliseconds since the epoch.
     pub until_ms: Option<i64>,
+    /// Only entries after this one.
+    pub after: Option<u64>,
     /// The page starts after this entry; 0 for the newest.
     pub before: u64,
     /// Maximum number of entries.
@@ -149,6 +151,16 @@ pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Aud
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
+/// Returns the last entry that was copied to `output`. `None`: the output was never used.
+pub async fn position(read: &impl Read, output: &str) -> Result<Option<u64>, StoreError> {
+    Ok(read.get::<Reference>(&keys::audit_position(output)).await?.map(|row| row.id))
+}
+
+/// Saves the last entry that was copied to `output`.
+pub fn put_position(tx: &Tx, output: &str, id: u64) {
+    tx.put(keys::audit_position(output), &Reference { id });
+}
+
 /// Returns the number of entries that pass `filter`.
 pub async fn count(snapshot: &Snapshot, filter: &AuditFilter) -> Result<u64, StoreError> {
     let buckets = snapshot.range_counts(&Range::prefix(keys::audit_entries()), &key_filter(filter)).await?;
@@ -162,6 +174,7 @@ pub async fn page(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditPage, 
         Some(since_ms) => first_since(snapshot, since_ms).await?,
         None => 0,
     };
+    let low = low.max(query.after.map_or(0, |after| after.saturating_add(1)));
     let mut high = if query.before == 0 { u64::MAX } else { query.before - 1 };
     if let Some(until_ms) = query.until_ms {
         high = high.min(first_since(snapshot, until_ms).await?.saturating_sub(1));
@@ -311,22 +324,25 @@ mod tests {
         ];
         let mut queries = Vec::new();
         for times in [(None, None), (Some(50), None), (None, Some(120)), (Some(45), Some(171)), (Some(9_999), None)] {
-            queries.extend(filters.iter().map(|filter| (None, filter.clone(), times)));
-            queries.push((Some(3), AuditFilter::default(), times));
+            for after in [None, Some(0), Some(33), Some(90)] {
+                queries.extend(filters.iter().map(|filter| (None, filter.clone(), times, after)));
+                queries.push((Some(3), AuditFilter::default(), times, after));
+            }
         }
-        for (user, filter, (since_ms, until_ms)) in queries {
+        for (user, filter, (since_ms, until_ms), after) in queries {
             let mut expected: Vec<u64> = rows
                 .iter()
                 .filter(|row| user.is_none_or(|user| row.actor.as_ref().is_some_and(|actor| actor.user_id == user)))
                 .filter(|row| filter.passes(row))
                 .filter(|row| since_ms.is_none_or(|since| row.at_ms >= since))
                 .filter(|row| until_ms.is_none_or(|until| row.at_ms < until))
+                .filter(|row| after.is_none_or(|after| row.id > after))
                 .map(|row| row.id)
                 .collect();
             expected.reverse();
             let (mut ids, mut before) = (Vec::new(), 0);
             loop {
-                let query = AuditQuery { user, filter: filter.clone(), since_ms, until_ms, before, limit: 7 };
+                let query = AuditQuery { user, filter: filter.clone(), since_ms, until_ms, after, before, limit: 7 };
                 let page = page(&read, &query).await.expect("a page");
                 assert!(page.next == 0 || page.entries.len() == 7);
                 ids.extend(page.entries.iter().map(|row| row.id));
@@ -335,7 +351,7 @@ mod tests {
                     break;
                 }
             }
-            assert_eq!(ids, expected, "{user:?} {filter:?} {since_ms:?} {until_ms:?}");
+            assert_eq!(ids, expected, "{user:?} {filter:?} {since_ms:?} {until_ms:?} {after:?}");
         }
     }
 

@@ -184,6 +184,14 @@ async fn reserve_block(tx: &Tx, kind: IdKind) -> Result<Range<u64>, StoreError> 
     Ok(first..end)
 }
 
+/// Returns the next id of `kind`, without a block. For a store that no daemon uses.
+pub async fn take(tx: &Tx, kind: IdKind) -> Result<u64, StoreError> {
+    let key = keys::sequence(kind);
+    let id = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
+    tx.put(key, &Sequence { next: id + 1 });
+    Ok(id)
+}
+
 /// Moves the sequence of `kind` to `next` if it is below.
 pub async fn raise(tx: &Tx, kind: IdKind, next: u64) -> Result<(), StoreError> {
     let key = keys::sequence(kind);

@@ -1,5 +1,8 @@
 //! The audit log: what is recorded, how it is read, and how it is bounded.
 
+mod copies;
+mod offline;
+
 use std::sync::Arc;
 
 use farrierd::{
@@ -122,7 +125,7 @@ async fn filters_and_pages_select_entries_and_refuse_invalid_values() {
         let found = farrier.admin(Method::GET, &format!("{AUDIT}?{name}={long}"), Value::Null).await;
         assert_eq!(found.status, if name == "cursor" { 200 } else { 422 }, "{name}: {found:?}");
     }
-    for bad in ["since=yesterday", "until=%00", "result=maybe", "result=done%00"] {
+    for bad in ["since=yesterday", "until=%00", "result=maybe", "result=done%00", "after=x", "after=-1"] {
         assert_eq!(farrier.admin(Method::GET, &format!("{AUDIT}?{bad}"), Value::Null).await.status, 422, "{bad}");
     }
 
@@ -137,6 +140,9 @@ async fn filters_and_pages_select_entries_and_refuse_invalid_values() {
         path = format!("{AUDIT}{}", next.split('>').next().expect("an address"));
     }
     assert_eq!(ids, all.iter().map(|entry| entry["id"].clone()).collect::<Vec<_>>());
+    for (after, count) in [("0", all.len()), (&ids[2].to_string(), 2), (&ids[0].to_string(), 0)] {
+        assert_eq!(audit(farrier, &format!("after={after}")).await, all[..count], "{after}");
+    }
 }
 
 #[tokio::test]

@@ -41,9 +41,9 @@ pub(in crate::http) async fn list(
 ) -> Result<Response, ApiError> {
     let text = query.as_deref();
     let query = AuditQuery { filter: filter(text)?, ..selection(text)? };
-    let page = audit::list(&state, &caller.identity, &query).await?;
+    let page = audit::list(&state, &caller.identity, query.clone()).await?;
     let mut response = page_of(&state, uri.path(), text, query.limit, &page);
-    if query.before == 0 && query.since_ms.is_none() && query.until_ms.is_none() {
+    if query.before == 0 && query.after.is_none() && query.since_ms.is_none() && query.until_ms.is_none() {
         let total = audit::total(&state, &caller.identity, &query.filter).await?;
         response.headers_mut().insert(HeaderName::from_static("x-total-count"), total.into());
     }
@@ -99,6 +99,7 @@ fn page_of(state: &AppState, path: &str, query: Option<&str>, limit: usize, page
 fn selection(query: Option<&str>) -> Result<AuditQuery, ApiError> {
     let time = |name| query::value(query, name).map(|text| query::time(name, &text)).transpose();
     Ok(AuditQuery {
+        after: query::number(query, "after")?,
         since_ms: time("since")?,
         until_ms: time("until")?,
         before: query::value(query, "cursor").and_then(|text| text.parse().ok()).unwrap_or(0),

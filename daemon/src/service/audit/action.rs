@@ -116,6 +116,14 @@ actions! {
     SettingsReload => "settings.reload";
     /// The log filter was changed.
     SettingsLogFilter => "settings.log_filter";
+    /// `farrierd rotate-key` replaced the key of the store.
+    DataRotateKey => "data.rotate_key";
+    /// `farrierd check-data --repair` repaired data.
+    DataRepair => "data.repair";
+    /// `farrierd check-data --adopt` paired the store with the data, and added repositories without a row.
+    DataAdopt => "data.adopt";
+    /// `farrierd check-data --set-aside` paired the store with the data, and set aside data without a row.
+    DataSetAside => "data.set_aside";
     /// Data whose retention is over was removed.
     RetentionDelete => "retention.delete";
 }

@@ -4,10 +4,13 @@
 //! the transaction of the change, so neither exists without the other. Changes outside the store are recorded before
 //! they take effect, see [`record_before`].
 //!
-//! Entries are rows that never change. They contain no secrets. `background::audit` logs them.
+//! Entries are rows that never change. They contain no secrets. `background::audit` logs them and copies them to a file
+//! and to the journal.
 
 mod action;
 mod entry;
+mod offline;
+mod output;
 mod read;
 mod request;
 mod sign_ins;
@@ -15,10 +18,13 @@ mod sign_ins;
 use farrier_proto::store::AuditActor;
 use tokio::sync::{Mutex, watch};
 
+use self::output::FailingOutputs;
 pub(in crate::service) use self::sign_ins::{log_expired_token, log_locked_out, log_refused};
 pub use self::{
     action::Action,
     entry::{Entry, Object, path_of},
+    offline::record_offline,
+    output::AuditOutput,
     read::{get, list, list_own, next_due_ms, sweep, total},
     request::RequestScope,
     sign_ins::{SignIns, accepted, flush_refusals},
@@ -41,6 +47,7 @@ pub struct AuditLog {
     last_ms: Mutex<Millis>,
     /// Sign-ins that are not recorded yet or were recorded today.
     pub sign_ins: SignIns,
+    failing: FailingOutputs,
 }
 
 impl AuditLog {
@@ -51,6 +58,7 @@ impl AuditLog {
             tracker: SequenceTracker::new(IdKind::Audit, newest.id),
             last_ms: Mutex::new(newest.at_ms),
             sign_ins: SignIns::default(),
+            failing: FailingOutputs::default(),
         })
     }
 
@@ -59,9 +67,24 @@ impl AuditLog {
         self.tracker.unsettled()
     }
 
-    /// Returns a receiver that is notified after each transaction with an entry.
+    /// Returns a receiver that is notified after each transaction with an entry, and by [`AuditLog::wake`].
     pub fn listen(&self) -> watch::Receiver<()> {
         self.tracker.listen()
+    }
+
+    /// Notifies the receivers: the configuration has changed.
+    pub fn wake(&self) {
+        self.tracker.release(&[]);
+    }
+
+    /// Sets whether entries cannot be copied to `output`.
+    pub fn set_failing(&self, output: AuditOutput, is_failing: bool) {
+        self.failing.set(output, is_failing);
+    }
+
+    /// Returns whether entries cannot be copied to `output`.
+    pub fn is_failing(&self, output: AuditOutput) -> bool {
+        self.failing.contains(output)
     }
 }
 

@@ -21,9 +21,9 @@ const SWEEP_EVERY_MS: Millis = 3_600 * 1_000;
 const MISSING: Error = Error::NotFound { what: "the audit entry" };
 
 /// Returns a page of the audit log, newest first. Requires a site administrator.
-pub async fn list(context: &Context, identity: &Identity, query: &AuditQuery) -> Result<AuditPage, Error> {
+pub async fn list(context: &Context, identity: &Identity, query: AuditQuery) -> Result<AuditPage, Error> {
     access::require_site_admin(identity)?;
-    Ok(audit::page(&context.store.read().await?, query).await?)
+    page(context, query).await
 }
 
 /// Returns the number of entries that pass `filter`. Requires a site administrator.
@@ -37,6 +37,16 @@ pub async fn list_own(context: &Context, identity: &Identity, mut query: AuditQu
     let account = access::require_account(identity)?;
     access::require_whole_account(identity)?;
     query.user = Some(account.user.id);
+    page(context, query).await
+}
+
+/// Returns a page. With `after`, it ends before the first entry that is not settled, so that a client that asks for the
+/// entries after the last one it has seen misses none.
+async fn page(context: &Context, mut query: AuditQuery) -> Result<AuditPage, Error> {
+    if query.after.is_some() && query.before == 0 {
+        // Read before the snapshot, so that the snapshot contains all settled entries.
+        query.before = context.audit.unsettled();
+    }
     Ok(audit::page(&context.store.read().await?, &query).await?)
 }
 

@@ -5,12 +5,12 @@
 fn layout(tag: &str) -> &'static str {
     match tag {
         "u" | "o" | "r" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" => "i",
-        "d" => "n",
+        "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
         | "qf" | "qu" => "ii",
-        "jr" | "ar" | "aj" | "dh" | "df" => "in",
+        "jr" | "ar" | "aj" | "dh" | "df" | "au" => "in",
         "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" => "mi",
-        "ow" | "ue" | "wr" => "t",
+        "ow" | "ue" | "wr" | "ac" => "t",
         "rn" | "rr" | "rf" => "it",
         "an" => "iit",
         "rg" => "3i",

@@ -182,6 +182,11 @@ impl TestDaemon {
         }
     }
 
+    /// Edits the configuration for the next start in the test process.
+    pub fn configure(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
+    }
+
     /// Starts the stopped daemon as a child process with the configuration file `toml`, on a free port.
     pub async fn start_as_program(&mut self, toml: &str) {
         self.config.server.listen = vec![SocketAddr::new(own_ip(), 0)];

@@ -25,6 +25,10 @@ queries! {
         /// Only entries before this time.
         #[param(format = DateTime)]
         until: String,
+        /// Only entries after the one with this ID. The list ends before the first entry whose transaction is not
+        /// finished, so that no entry is missed by asking for the entries after the newest one.
+        #[param(minimum = 0)]
+        after: u64,
         /// Cursor of the page, from `Link`.
         #[param(minimum = 1)]
         cursor: u64,
@@ -41,6 +45,10 @@ queries! {
         /// Only entries before this time.
         #[param(format = DateTime)]
         until: String,
+        /// Only entries after the one with this ID. The list ends before the first entry whose transaction is not
+        /// finished, so that no entry is missed by asking for the entries after the newest one.
+        #[param(minimum = 0)]
+        after: u64,
         /// Cursor of the page, from `Link`.
         #[param(minimum = 1)]
         cursor: u64,

@@ -4,7 +4,7 @@
 mod outputs;
 mod uses;
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::{os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use self::outputs::{Outputs, Secret};
 use crate::support::{Binary, eventually};
@@ -13,6 +13,11 @@ use crate::support::{Binary, eventually};
 const PROXY: Secret = Secret::never("a proxy's password", "wombat-px-51c09");
 const IN_A_BROKEN_FILE: Secret = Secret::never("a password in a file that is not TOML", "wombat-bk-7d2e1");
 const IN_A_WRONG_FILE: Secret = Secret::never("a password in a file that cannot be used", "wombat-wr-90ab3");
+
+/// The copy of the audit log.
+fn audit_file(program: &Binary) -> PathBuf {
+    program.scratch().join("audit.jsonl")
+}
 
 /// A program with the most verbose log, also written to files, and a proxy password as a credential of its unit.
 async fn program() -> Binary {
@@ -26,8 +31,10 @@ async fn program() -> Binary {
     program.configure(&format!(
         "[auth]\nquery_tokens = true\n[webhook]\nallowed_hosts = \"external, loopback\"\nretry_schedule_secs = []\n\
          proxy_url = \"http://127.0.0.1:1\"\nproxy_auth_file = \"proxy\"\nproxy_hosts = \"*.proxied.example\"\n\
-         [migration]\nallowed_hosts = \"loopback\"\n[log]\nfilter = \"trace\"\ndirectory = \"{}\"\n",
-        logs.display()
+         [migration]\nallowed_hosts = \"loopback\"\n[log]\nfilter = \"trace\"\ndirectory = \"{}\"\n\
+         [audit]\nfile = \"{}\"\n",
+        logs.display(),
+        audit_file(&program).display()
     ));
     program.start().await;
     program
@@ -63,6 +70,9 @@ async fn secrets_do_not_appear_in_any_output() {
     let checked = program.check_data(&["--json"]).await;
     outputs.note("check-data", [checked.stdout, checked.stderr].concat());
     outputs.note("the log", program.log());
+    let copied = std::fs::read(audit_file(&program)).expect("a copy of the audit log");
+    assert!(copied.len() > 1_000, "the copy has entries");
+    outputs.note("the copy of the audit log", copied);
     for file in std::fs::read_dir(program.scratch().join("logs")).expect("a directory") {
         outputs.note("a file of the log", std::fs::read(file.expect("a file").path()).expect("text"));
     }

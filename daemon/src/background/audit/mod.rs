@@ -1,4 +1,7 @@
-//! Follows the audit log: logs each entry after its commit, and records refused sign-ins when their window is over.
+//! Follows the audit log: logs and copies each entry after its commit, and records refused sign-ins when their window is
+//! over.
+
+mod copies;
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -6,7 +9,10 @@ use farrier_proto::store::{AuditEntry, AuditResult};
 
 use crate::{
     model::words,
-    service::{Context, Error, audit},
+    service::{
+        Context, Error,
+        audit::{self, AuditOutput},
+    },
     store::audit as rows,
 };
 
@@ -17,7 +23,12 @@ const BATCH: usize = 256;
 
 /// Runs until the daemon stops.
 pub async fn run(context: Context) {
-    tokio::join!(record_refusals(&context), log_entries(&context));
+    tokio::join!(
+        record_refusals(&context),
+        log_entries(&context),
+        copies::run(&context, AuditOutput::File),
+        copies::run(&context, AuditOutput::Journal)
+    );
 }
 
 async fn record_refusals(context: &Context) {

@@ -1,0 +1,160 @@
+//! Copies audit entries to the outputs outside the store: a file and the journal.
+//!
+//! Each output has a position in the store. It is saved after the entries were written, so that no entry is missing
+//! after a kill; entries that were written since the last save are written again.
+
+mod file;
+mod journal;
+
+use std::{error::Error as StdError, io, path::Path, time::Duration};
+
+use farrier_proto::store::AuditEntry;
+
+use super::BATCH;
+use crate::{
+    service::{Context, Error, audit::AuditOutput},
+    store::{StoreError, Tx, audit as rows},
+};
+
+/// Pause after entries were written. Entries of this time are written together, and their position is saved once.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Pause after a failure.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
+
+/// Why entries could not be copied.
+#[derive(Debug, thiserror::Error)]
+enum CopyError {
+    /// The store failed.
+    #[error("reading the entries or saving the position failed")]
+    Store(#[from] Error),
+    /// The output failed.
+    #[error("{path} cannot be written")]
+    Output {
+        /// The file or the socket.
+        path: String,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl From<StoreError> for CopyError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// Copies all entries to `output`, if it is configured, until the daemon stops.
+pub(super) async fn run(context: &Context, output: AuditOutput) {
+    let stop = context.tasks.stop().clone();
+    let mut changes = context.audit.listen();
+    let mut copier = Copier { context, output, position: None, saved: None, warned: None };
+    loop {
+        // Before the read, so that an entry that is committed after the read wakes this task.
+        changes.mark_unchanged();
+        let is_stopping = stop.is_cancelled();
+        let copied = copier.copy_new().await;
+        copier.report(copied.as_ref().err());
+        if is_stopping {
+            return;
+        }
+        let wait = async {
+            match copied {
+                Ok(0) => {}
+                Ok(_) => tokio::time::sleep(PAUSE).await,
+                Err(_) => return tokio::time::sleep(PAUSE_AFTER_ERROR).await,
+            }
+            // Does not fail: the sender is part of the context.
+            drop(changes.changed().await);
+        };
+        tokio::select! {
+            () = wait => {}
+            () = stop.cancelled() => {}
+        }
+    }
+}
+
+/// Copies entries to one output.
+struct Copier<'a> {
+    context: &'a Context,
+    output: AuditOutput,
+    /// The last entry that was copied. `None`: not read from the store yet.
+    position: Option<u64>,
+    /// The position in the store. `None`: it has none.
+    saved: Option<u64>,
+    /// The last error, which is logged once.
+    warned: Option<String>,
+}
+
+impl Copier<'_> {
+    /// Copies the entries after the position, and saves the new position. Returns the number of entries.
+    async fn copy_new(&mut self) -> Result<usize, CopyError> {
+        let (context, output) = (self.context, self.output);
+        let Some(path) = output.path(&context.config.audit) else { return Ok(0) };
+        // Read before the snapshot, so that the snapshot contains all settled entries.
+        let end = context.audit.unsettled();
+        let snapshot = context.store.read().await?;
+        let mut position = if let Some(position) = self.position {
+            position
+        } else {
+            self.saved = rows::position(&snapshot, output.key()).await?;
+            self.saved.unwrap_or_else(|| output.first_position(end))
+        };
+        let mut count = 0;
+        let written = loop {
+            let entries = rows::after(&snapshot, position, BATCH).await?;
+            let settled: Vec<AuditEntry> = entries.into_iter().take_while(|entry| entry.id < end).collect();
+            if settled.is_empty() {
+                break Ok(());
+            }
+            count += settled.len();
+            let written = write(output, path, &settled, &mut position).await;
+            // Also kept if the position cannot be saved, so that no entry is written twice.
+            self.position = Some(position);
+            if written.is_err() {
+                break written;
+            }
+        };
+        self.position = Some(position);
+        self.save(position).await?;
+        written.map_err(|source| CopyError::Output { path: path.display().to_string(), source })?;
+        Ok(count)
+    }
+
+    async fn save(&mut self, position: u64) -> Result<(), Error> {
+        if self.saved != Some(position) {
+            let key = self.output.key();
+            let save = async |tx: Tx| {
+                rows::put_position(&tx, key, position);
+                Ok::<_, Error>(())
+            };
+            self.context.store.write(save).await?;
+            self.saved = Some(position);
+        }
+        Ok(())
+    }
+
+    /// Sets whether the output fails, and logs the first of several equal errors.
+    fn report(&mut self, error: Option<&CopyError>) {
+        self.context.audit.set_failing(self.output, error.is_some());
+        let key = self.output.key();
+        let text = error.map(|error| format!("{error}: {:?}", error.source().map(ToString::to_string)));
+        match error {
+            Some(error) if self.warned != text => {
+                let error = error as &dyn StdError;
+                tracing::warn!(error, "audit entries cannot be copied to {key}; they stay in the store");
+            }
+            None if self.warned.is_some() => tracing::info!("audit entries are copied to {key} again"),
+            _ => {}
+        }
+        self.warned = text;
+    }
+}
+
+/// Writes `entries`. Sets `position` to the last entry that was written, also if an error is returned.
+async fn write(output: AuditOutput, path: &Path, entries: &[AuditEntry], position: &mut u64) -> io::Result<()> {
+    match output {
+        AuditOutput::File => file::append(path, entries, position).await,
+        AuditOutput::Journal => journal::send(path, entries, position).await,
+    }
+}
