@@ -26,7 +26,7 @@ pub(crate) fn object(entry: &AuditEntry) -> String {
 
 /// Returns the result, and the number of actions if there were several.
 pub(crate) fn result(entry: &AuditEntry) -> String {
-    if entry.count > 1 { format!("{} ×{}", entry.result, entry.count) } else { entry.result.clone() }
+    if entry.count > 1 { format!("{} x{}", entry.result, entry.count) } else { entry.result.clone() }
 }
 
 /// Returns names and values of the fields of an entry. Values can be empty. `time`: the formatted time.
@@ -53,7 +53,7 @@ pub(crate) fn changes(entry: &AuditEntry) -> Vec<String> {
     let line = |name: &String| match (value(&entry.before, name), value(&entry.after, name)) {
         (before, after) if before.is_empty() => format!("{name}: {after}"),
         (before, after) if after.is_empty() => format!("{name}: {before} (before)"),
-        (before, after) => format!("{name}: {before} → {after}"),
+        (before, after) => format!("{name}: {before} -> {after}"),
     };
     names.into_iter().map(line).collect()
 }

@@ -25,11 +25,14 @@ pub struct AuditFilter {
     pub until: String,
     /// ID of a request.
     pub request_id: String,
+    /// Only entries after the one with this ID whose lower IDs are all final.
+    pub after: Option<i64>,
 }
 
 impl AuditFilter {
     /// Returns the query of a request, without a question mark.
     pub fn query(&self) -> String {
+        let after = self.after.map(|after| after.to_string()).unwrap_or_default();
         let pairs = [
             ("actor", &self.actor),
             ("action", &self.action),
@@ -39,6 +42,7 @@ impl AuditFilter {
             ("since", &self.since),
             ("until", &self.until),
             ("request_id", &self.request_id),
+            ("after", &after),
         ];
         let given = pairs.iter().filter(|(_, value)| !value.is_empty());
         given.map(|(name, value)| format!("{name}={}", segment(value))).collect::<Vec<_>>().join("&")
@@ -53,10 +57,11 @@ impl Client {
         Pages::new(self, format!("{AUDIT}{mark}{query}"))
     }
 
-    /// Lists the entries whose actor is the caller, newest first. Of the filter, only the times are used.
+    /// Lists the entries whose actor is the caller, newest first. Of the filter, only the times and `after` are
+    /// used.
     pub fn own_audit(&self, filter: &AuditFilter) -> Pages<'_> {
-        let AuditFilter { since, until, .. } = filter.clone();
-        let query = AuditFilter { since, until, ..AuditFilter::default() }.query();
+        let AuditFilter { since, until, after, .. } = filter.clone();
+        let query = AuditFilter { since, until, after, ..AuditFilter::default() }.query();
         let mark = if query.is_empty() { "" } else { "?" };
         Pages::new(self, format!("{OWN_AUDIT}{mark}{query}"))
     }

@@ -45,7 +45,10 @@ pub(crate) struct ListAudit {
     /// Only your own actions; does not require an administrator
     #[arg(long, conflicts_with_all = ["actor", "action", "object", "repo", "result", "request"])]
     pub(crate) own: bool,
-    /// Maximum number of entries
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::limit)]
-    pub(crate) limit: usize,
+    /// Keep printing new entries, oldest first
+    #[arg(long, conflicts_with = "until")]
+    pub(crate) follow: bool,
+    /// Maximum number of entries; with --follow, of older entries to print first [default: 50; with --follow, 10]
+    #[arg(long, value_name = "N", value_parser = super::limit)]
+    pub(crate) limit: Option<usize>,
 }

@@ -61,6 +61,10 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "task.cancel",
     "settings.reload",
     "settings.log_filter",
+    "data.rotate_key",
+    "data.repair",
+    "data.adopt",
+    "data.set_aside",
     "retention.delete",
 ]);
 /// Types of receivers.

@@ -1,10 +1,10 @@
 //! `farrier audit …`
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use farrier_common::{
     api::AuditEntry,
-    client::{AuditFilter, Client},
+    client::{AuditFilter, Client, ClientError},
 };
 use serde::Serialize;
 
@@ -19,6 +19,13 @@ use crate::{
     output::{Output, Table, clean_line, fields, moment, time},
 };
 
+/// Number of entries that are listed by default.
+const LIMIT: usize = 50;
+/// Number of older entries that are printed before new ones by default.
+const FOLLOW_LIMIT: usize = 10;
+/// Pause between two requests for new entries.
+const PAUSE: Duration = Duration::from_secs(2);
+
 #[derive(Serialize)]
 struct Entries {
     total_count: usize,
@@ -27,8 +34,10 @@ struct Entries {
 
 pub(super) async fn run(command: Audit, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
+        Audit::List(args) if args.follow => follow(args, client, output).await,
         Audit::List(args) => {
-            let all = newest(args, client).await?;
+            let all = newest(&filter(&args)?, args.limit.unwrap_or(LIMIT), args.own, client).await;
+            let all = all.map_err(Failure::call("listing the audit log"))?;
             let document = |total_count, entries| Entries { total_count, entries };
             list::show(output, all, |entry| entry.id, table, document)
         }
@@ -39,24 +48,57 @@ pub(super) async fn run(command: Audit, client: &Client, output: &Output) -> Res
     }
 }
 
-async fn newest(args: ListAudit, client: &Client) -> Result<Listed<AuditEntry>, Failure> {
-    let time = |flag, text: Option<String>| match text {
-        Some(text) => instant(flag, &text, clock::now()),
+fn filter(args: &ListAudit) -> Result<AuditFilter, Failure> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let time = |flag, text: &Option<String>| match text {
+        Some(text) => instant(flag, text, clock::now()),
         None => Ok(String::new()),
     };
-    let filter = AuditFilter {
-        actor: args.actor.unwrap_or_default(),
-        action: args.action.unwrap_or_default(),
-        object: args.object.unwrap_or_default(),
-        repository: args.repo.unwrap_or_default(),
-        result: args.result.unwrap_or_default(),
-        since: time("--since", args.since)?,
-        until: time("--until", args.until)?,
-        request_id: args.request.unwrap_or_default(),
-    };
-    let pages = if args.own { client.own_audit(&filter) } else { client.audit(&filter) };
-    let all = list::first(args.limit, pages, |page: Vec<AuditEntry>| page, |entry| entry.id).await;
-    all.map_err(Failure::call("listing the audit log"))
+    Ok(AuditFilter {
+        actor: text(&args.actor),
+        action: text(&args.action),
+        object: text(&args.object),
+        repository: text(&args.repo),
+        result: text(&args.result),
+        since: time("--since", &args.since)?,
+        until: time("--until", &args.until)?,
+        request_id: text(&args.request),
+        after: None,
+    })
+}
+
+/// Returns the newest `limit` entries, newest first. `own`: of the caller.
+async fn newest(
+    filter: &AuditFilter,
+    limit: usize,
+    own: bool,
+    client: &Client,
+) -> Result<Listed<AuditEntry>, ClientError> {
+    let pages = if own { client.own_audit(filter) } else { client.audit(filter) };
+    list::first(limit, pages, |page: Vec<AuditEntry>| page, |entry| entry.id).await
+}
+
+/// Prints the newest entries, then new ones, until a request fails.
+async fn follow(args: ListAudit, client: &Client, output: &Output) -> Result<(), Failure> {
+    let mut filter = AuditFilter { after: Some(0), ..filter(&args)? };
+    let mut limit = args.limit.unwrap_or(FOLLOW_LIMIT);
+    loop {
+        let entries = newest(&filter, limit, args.own, client).await;
+        let entries = entries.map_err(Failure::call("following the audit log"))?.items;
+        for entry in entries.iter().rev() {
+            output.object(entry, &entry.id.to_string(), || line(entry))?;
+        }
+        filter.after = entries.first().map(|entry| entry.id).or(filter.after);
+        limit = usize::MAX;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Returns an entry on one line.
+fn line(entry: &AuditEntry) -> String {
+    let (actor, origin) = (audit_text::actor(&entry.actor), audit_text::origin(&entry.actor));
+    let parts = [&entry.at, &audit_text::result(entry), &entry.action, &actor, &origin, &audit_text::object(entry)];
+    parts.iter().filter(|part| !part.is_empty()).map(|part| clean_line(part)).collect::<Vec<_>>().join("  ")
 }
 
 fn table(all: &[AuditEntry]) -> String {
@@ -101,9 +143,12 @@ mod tests {
         }))
         .unwrap();
         let text = page(&entry);
-        for part in ["chief as octo with token 3", "192.0.2.1", "name: old → new\n", "secret: (set)\n", "(ID 5)"] {
+        for part in ["chief as octo with token 3", "192.0.2.1", "name: old -> new\n", "secret: (set)\n", "(ID 5)"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains('\u{1b}') && !text.contains("count"), "{text}");
+        let line = line(&entry);
+        let expected = "2026-01-02T03:04:05Z  done  repository.rename  chief as octo  192.0.2.1  repository octo/new";
+        assert!(line.starts_with(expected) && !line.contains('\u{1b}'), "{line}");
     }
 }

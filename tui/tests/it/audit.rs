@@ -1,6 +1,11 @@
 //! `farrier audit`.
 
-use crate::session::Daemon;
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
+use crate::{program::program, session::Daemon};
 
 #[test]
 fn the_audit_log_is_listed_filtered_and_shown() {
@@ -31,4 +36,31 @@ fn the_audit_log_is_listed_filtered_and_shown() {
     assert!(page.contains("private: true") && page.contains("repository.create"), "{page}");
     assert_eq!(daemon.farrier(&["audit", "show", "999999"]).code, 3);
     assert_eq!(daemon.farrier(&["audit", "list", "--since", "soon"]).code, 2);
+}
+
+#[test]
+fn the_audit_log_is_followed() {
+    let daemon = Daemon::start();
+    for name in ["one", "two", "three"] {
+        daemon.farrier(&["repo", "create", &format!("admin/{name}")]).ok();
+    }
+    let mut command = program(&daemon.work("."));
+    command.args(["audit", "list", "--follow", "--action", "repository", "--limit", "2"]);
+    let mut following = command.env("FARRIER_SOCKET", daemon.socket()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    let first = [next(), next()];
+    daemon.farrier(&["repo", "delete", "admin/two", "--yes"]).ok();
+    let last = next();
+    following.kill().unwrap();
+    following.wait().unwrap();
+    let [second, third] = first;
+    for (line, expected) in [
+        (second, "done  repository.create  admin  uid "),
+        (third, "  repository admin/three"),
+        (last, "done  repository.delete  admin  uid "),
+    ] {
+        assert!(line.contains(expected), "{line}");
+    }
+    assert_eq!(daemon.farrier(&["audit", "list", "--follow", "--until", "1h"]).code, 2);
 }

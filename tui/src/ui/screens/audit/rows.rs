@@ -23,13 +23,20 @@ fn result(entry: &AuditEntry) -> CellText {
     CellText::of(role, audit_text::result(entry))
 }
 
+/// Returns the object. Its kind is left out if the action begins with it.
+fn object(entry: &AuditEntry) -> String {
+    let path = entry.object.path();
+    let names_kind = entry.action.split('.').next() == Some(&entry.object.kind);
+    if names_kind && !path.is_empty() { path } else { audit_text::object(entry) }
+}
+
 static COLUMNS: [Column<AuditEntry>; 7] = [
     Column {
-        title: "TIME",
-        width: 8,
-        right: false,
+        title: "AGE",
+        width: 4,
+        right: true,
         rank: 0,
-        cell: |entry, clock| CellText::plain(clock.moment(&entry.at)),
+        cell: |entry, clock| CellText::plain(clock.age(&entry.at)),
         order: None,
     },
     Column {
@@ -45,7 +52,7 @@ static COLUMNS: [Column<AuditEntry>; 7] = [
         width: 16,
         right: false,
         rank: 1,
-        cell: |entry, _| CellText::plain(audit_text::object(entry)),
+        cell: |entry, _| CellText::plain(object(entry)),
         order: None,
     },
     Column {
@@ -56,7 +63,7 @@ static COLUMNS: [Column<AuditEntry>; 7] = [
         cell: |entry, _| CellText::plain(audit_text::actor(&entry.actor)),
         order: None,
     },
-    Column { title: "RESULT", width: 7, right: false, rank: 2, cell: |entry, _| result(entry), order: None },
+    Column { title: "RESULT", width: 12, right: false, rank: 2, cell: |entry, _| result(entry), order: None },
     Column {
         title: "FROM",
         width: 15,
@@ -137,6 +144,6 @@ impl Row for AuditEntry {
     }
 
     fn ages() -> &'static [&'static str] {
-        &["TIME"]
+        &["AGE"]
     }
 }
