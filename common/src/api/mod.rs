@@ -5,7 +5,6 @@
 
 mod artifact;
 mod audit;
-mod blob;
 mod branch;
 mod check;
 mod ci;
@@ -15,10 +14,10 @@ mod deleted;
 mod delivery;
 mod error;
 mod event;
+mod git_objects;
 mod hook;
 mod org;
 mod owner;
-mod reference;
 mod repository;
 mod repository_input;
 mod run;
@@ -27,7 +26,6 @@ mod status;
 mod tag;
 mod task;
 mod token;
-mod tree;
 
 use serde::{Deserialize, Deserializer};
 
@@ -37,7 +35,6 @@ pub use self::{
         EditArtifact, FoundArtifact,
     },
     audit::{AuditActor, AuditEntry, AuditObject},
-    blob::Blob,
     branch::{Branch, CreateBranch, RenameBranch},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},
     ci::{BeginRun, BegunJob, Conclusion, EndJob, JobLease},
@@ -53,13 +50,13 @@ pub use self::{
     },
     error::ErrorBody,
     event::{Event, Events},
+    git_objects::{Blob, GitObject, GitReference, Tree, TreeEntry},
     hook::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
         SettingAdvice,
     },
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
-    reference::{GitObject, GitReference},
     repository::{
         AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
     },
@@ -76,7 +73,6 @@ pub use self::{
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
-    tree::{Tree, TreeEntry},
 };
 
 /// Deserializes `null` as the default value. Gitea-family clients send `null` for unset fields.

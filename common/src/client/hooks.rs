@@ -4,7 +4,10 @@ use bytes::{Bytes, BytesMut};
 use http::{Method, header};
 
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, path::segment};
-use crate::api::{AppliedHook, ApplyHook, CreateHook, EditHook, Event, Events, Hook, HookEvent};
+use crate::api::{
+    AppliedHook, ApplyHook, CheckBranchFilter, CheckedBranchFilter, CreateHook, EditHook, Event, Events, Hook,
+    HookEvent,
+};
 
 /// Longest line of an event stream, bytes.
 const LINE_MAX_BYTES: usize = 1 << 20;
@@ -159,6 +162,11 @@ impl Client {
     /// limited number of repositories.
     pub async fn apply_hook(&self, id: i64, after: i64) -> Result<AppliedHook, ClientError> {
         self.post(&format!("/api/v1/admin/hooks/{id}/apply"), &ApplyHook { after }).await
+    }
+
+    /// Returns which of the recently pushed branches a branch filter matches.
+    pub async fn check_branch_filter(&self, request: &CheckBranchFilter) -> Result<CheckedBranchFilter, ClientError> {
+        self.post("/api/farrier/v1/checks/branch-filter", request).await
     }
 
     /// Returns a page of events, oldest first.

@@ -10,8 +10,6 @@ mod artifacts;
 mod audit;
 mod body;
 mod branches;
-mod checks;
-mod ci;
 mod deleted;
 mod deliveries;
 mod endpoint;

@@ -3,7 +3,7 @@
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
-use crate::api::{CreateRepository, EditRepository, MigrateRepository, Repository};
+use crate::api::{CheckedMigration, CreateRepository, EditRepository, MigrateRepository, Repository};
 
 impl Client {
     /// Returns a repository.
@@ -71,6 +71,11 @@ impl Client {
             .header(HeaderName::from_static("prefer"), HeaderValue::from_static("respond-async"))
             .body(full(text));
         answer::json(self.send(call).await?).await
+    }
+
+    /// Checks whether a migration could start, and returns a summary of its source.
+    pub async fn check_migration(&self, request: &MigrateRepository) -> Result<CheckedMigration, ClientError> {
+        self.post("/api/farrier/v1/checks/migration", request).await
     }
 
     /// Creates a repository for a user, an organization or the caller, depending on `owner`.

@@ -1,7 +1,7 @@
-//! Requests for workflow runs and jobs.
+//! Requests for workflow runs, and the requests with which CI agents begin, renew and end jobs.
 
-use super::{Client, ClientError, Pages, RepositoryPath, path::segment};
-use crate::api::FoundRun;
+use super::{Client, ClientError, Pages, RepositoryPath, answer, path::segment};
+use crate::api::{BeginRun, BegunJob, Conclusion, EndJob, FoundRun, JobLease};
 
 /// Which runs to list; an empty or absent field does not restrict the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,5 +47,21 @@ impl Client {
     /// Lists the jobs of a run, oldest first.
     pub fn run_jobs(&self, repo: &RepositoryPath, run: i64) -> Pages<'_> {
         Pages::new(self, format!("{}/actions/runs/{run}/jobs", repo.api()))
+    }
+
+    /// Starts a job in a new or a running run.
+    pub async fn begin_job(&self, request: &BeginRun) -> Result<BegunJob, ClientError> {
+        self.post("/api/farrier/v1/jobs", request).await
+    }
+
+    /// Renews the lease of a job.
+    pub async fn renew_job(&self, job: i64) -> Result<JobLease, ClientError> {
+        self.post(&format!("/api/farrier/v1/jobs/{job}/renew"), &serde_json::json!({})).await
+    }
+
+    /// Ends a job and invalidates its token.
+    pub async fn end_job(&self, job: i64, conclusion: Conclusion) -> Result<(), ClientError> {
+        let answer = self.post_any(&format!("/api/farrier/v1/jobs/{job}/end"), &EndJob { conclusion }).await?;
+        answer::drain(answer).await
     }
 }
