@@ -10,7 +10,6 @@ mod free_ids;
 mod indexes;
 mod report;
 mod repositories;
-mod secrets;
 
 use std::path::PathBuf;
 
@@ -26,7 +25,7 @@ use crate::{
     git::{Git, GitError},
     service::audit::{self, Action, Entry, Object},
     set_aside::{SetAside, SetAsideEntry},
-    store::{Store, StoreError, ids::IdKind},
+    store::{Store, StoreError, check as store_check, ids::IdKind, sealing},
     tasks,
 };
 
@@ -106,7 +105,7 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
         Check { store, blobs, git, aside, disk, options, report: CheckReport { mismatch, ..CheckReport::default() } };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
-    secrets::check(&mut check, config).await?;
+    check_secrets(&mut check, config).await?;
     repositories::check(&mut check).await?;
     let highest_file = artifacts::check(&mut check).await?;
     indexes::check_sequences(&mut check, highest_file).await?;
@@ -127,6 +126,23 @@ async fn record_repair(check: &Check) -> Result<(), StoreError> {
     let entry = Entry::new(Action::DataRepair, Object::new("data", 0, "data directory"));
     let entry = entry.set("repaired", repaired).set("damage_left", check.report.damage_left);
     audit::record_offline(&check.store, "check-data --repair", entry, Clock::system().now_ms()).await
+}
+
+/// Checks the key of the store, and every encrypted row.
+async fn check_secrets(check: &mut Check, config: &Config) -> Result<(), CheckError> {
+    match data_dir::keyring_for_reading(config, &check.store).await {
+        Ok(Some(keyring)) => check.store.set_keyring(keyring),
+        Ok(None) => return Ok(()),
+        Err(error @ (DataDirError::KeyMissing { .. } | DataDirError::KeyUnusable { .. })) => {
+            check.add_finding(Class::Damage, "secrets", error.to_string());
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    }
+    for (key, error) in sealing::unreadable(&check.store).await? {
+        check.add_finding(Class::Damage, format!("key {}", store_check::show(&key)), error);
+    }
+    Ok(())
 }
 
 fn set_aside_item(item: &SetAsideEntry) -> SetAsideItem {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use farrier_proto::store::{Delivery, User};
 use serde_json::{Map, Value};
 
-use super::{DeliveryContext, DeliveryError};
+use super::DeliveryContext;
 use crate::{
     git::{
         GitError,
@@ -28,6 +28,17 @@ use crate::{
 
 /// Attempts to read the commits while too many git processes are running.
 const TRIES: u32 = 5;
+
+/// Why the payload of a push could not be completed.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliveryError {
+    /// The store failed.
+    #[error("reading or writing the store failed")]
+    Store(#[from] StoreError),
+    /// Git failed.
+    #[error("reading the commits of a push failed")]
+    Git(#[from] GitError),
+}
 
 /// The events whose payloads are being completed. The workers of all hooks of an event start at the same time, and only
 /// one of them reads the commits.

@@ -18,7 +18,6 @@ pub mod attempt;
 mod completion;
 mod context;
 mod dispatcher;
-mod error;
 mod event_kind;
 pub mod fan_out;
 mod growth;
@@ -34,10 +33,9 @@ mod worker;
 mod worker_handle;
 
 pub use self::{
-    completion::Completions,
+    completion::{Completions, DeliveryError},
     context::{DeliveryContext, DeliveryFields},
     dispatcher::run,
-    error::DeliveryError,
     event_kind::{Actor, EventKind, KINDS, Subject},
     fan_out::{Backlog, run as run_fan_out},
     growth::HistoryGrowth,

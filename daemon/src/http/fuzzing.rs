@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     auth, etag, extract,
-    farrier::cursors,
+    farrier::{artifacts, deleted, hooks},
     if_match,
     page::{LIMIT_DEFAULT, PageQuery},
     query,
@@ -50,9 +50,27 @@ pub fn list_query(input: &[u8]) {
         }
         let _ = query::flag(given, name);
         let _ = query::time("since", &value);
-        cursors::check(&value);
+        cursor(&value);
     }
     let _ = auth::query_token(given);
+}
+
+/// Checks a cursor: an accepted one parses to the same position when it is written again.
+fn cursor(text: &str) {
+    if let Ok(position) = artifacts::cursor(text) {
+        let formatted = format!("{}-{}", position.ms, position.id);
+        assert!(artifacts::cursor(&formatted).is_ok_and(|again| (again.ms, again.id) == (position.ms, position.id)));
+    }
+    if let Ok((ms, id)) = deleted::cursor(text)
+        && ms >= 0
+    {
+        assert!(deleted::cursor(&format!("{ms}-{id}")).is_ok_and(|again| again == (ms, id)), "{text:?}");
+    }
+    if let Ok(position) = hooks::cursor(text) {
+        let formatted = format!("{}-{}", hex::encode(&position.key), position.id);
+        let again = hooks::cursor(&formatted);
+        assert!(again.is_ok_and(|again| (again.key, again.id) == (position.key, position.id)), "{text:?}");
+    }
 }
 
 /// Checks the `Authorization` header: accepted credentials are exactly those that were sent.

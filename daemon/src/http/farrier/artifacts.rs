@@ -71,7 +71,7 @@ async fn parse_query(snapshot: &Snapshot, identity: &Identity, query: Option<&st
     })
 }
 
-pub(super) fn cursor(text: &str) -> Result<ArtifactPosition, ApiError> {
+pub(in crate::http) fn cursor(text: &str) -> Result<ArtifactPosition, ApiError> {
     let parts = text
         .rsplit_once('-')
         .and_then(|(ms, id)| Some(ArtifactPosition { ms: ms.parse().ok()?, id: id.parse().ok()? }));

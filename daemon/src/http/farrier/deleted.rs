@@ -176,7 +176,7 @@ fn parse_query(query: Option<&str>) -> Result<DeletedQuery, ApiError> {
     })
 }
 
-pub(super) fn cursor(text: &str) -> Result<(i64, u64), ApiError> {
+pub(in crate::http) fn cursor(text: &str) -> Result<(i64, u64), ApiError> {
     let parts = text.split_once('-').and_then(|(ms, id)| Some((ms.parse().ok()?, id.parse().ok()?)));
     parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
 }

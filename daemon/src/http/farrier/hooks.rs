@@ -115,7 +115,7 @@ fn list_query(query: Option<&str>) -> Result<HookQuery, ApiError> {
     })
 }
 
-pub(super) fn cursor(text: &str) -> Result<HookCursor, ApiError> {
+pub(in crate::http) fn cursor(text: &str) -> Result<HookCursor, ApiError> {
     let parts = text
         .split_once('-')
         .and_then(|(key, id)| Some(HookCursor { key: hex::decode(key).ok()?, id: id.parse().ok()? }));

@@ -4,7 +4,6 @@ pub(super) mod artifacts;
 pub(super) mod audit;
 pub(super) mod checks;
 pub(super) mod ci;
-pub(super) mod cursors;
 pub(super) mod deleted;
 pub(super) mod events;
 pub(super) mod hooks;

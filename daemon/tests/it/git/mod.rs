@@ -7,7 +7,6 @@ mod limits;
 mod prune;
 mod push;
 mod refs;
-mod stale_locks;
 mod wire;
 
 use crate::support::TestDaemon;
