@@ -10,7 +10,6 @@ mod delivery;
 mod hook;
 mod repo;
 mod requests;
-mod run;
 mod task;
 mod values;
 
@@ -27,11 +26,10 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, ArtifactScopeArgs, Delete, Download, Expire, ListArtifacts, Upload},
     audit::{Audit, ListAudit},
-    ci::{Ci, Exec, Job},
+    ci::{Ci, Exec, Job, ListRuns, Run},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
-    run::{ListRuns, Run},
     task::Task,
 };
 

@@ -1,12 +1,16 @@
-//! Confirmation of deletions and of actions on many objects.
+//! Confirmation of deletions and of actions on many objects, and the hint how to restore a deleted object.
 //!
 //! On a terminal the user confirms with `y`, by typing the name of the deleted object, or, for many objects, by
 //! typing their number. Without a terminal, `--yes` is required.
 
 use std::fmt::Write as _;
 
+use farrier_common::client::Client;
+use jiff::{SignedDuration, tz::TimeZone};
+
 use super::list::counted;
 use crate::{
+    clock,
     config::{Config, TYPED_ABOVE},
     endpoint::variable,
     exit::Failure,
@@ -45,6 +49,27 @@ async fn named(what: &str, happens: &str, name: &str, yes: bool) -> Result<(), F
         return Ok(());
     }
     Err(Failure::Other("the names differ; nothing was deleted".to_owned()))
+}
+
+/// Returns until when and with which command an object that is deleted now can be restored; `None` if it
+/// cannot, or if the daemon does not report it.
+pub(super) async fn restore_hint(client: &Client, command: &str) -> Option<String> {
+    let date = restorable_until(client.status().await.ok()?.restore_days)?;
+    Some(format!("An administrator can restore it until {date} with `{command}`."))
+}
+
+/// Prints the hint on standard error after a deletion.
+pub(super) fn print_restore_hint(hint: Option<&str>, output: &Output) {
+    if let Some(hint) = hint {
+        let _ = output.note(hint); // the object is deleted even if the hint cannot be written
+    }
+}
+
+/// Returns the day until which an object that is deleted now can be restored; `None` if the deletion is
+/// permanent.
+fn restorable_until(days: i64) -> Option<jiff::civil::Date> {
+    let retention = SignedDuration::from_hours(24_i64.checked_mul(days).filter(|_| days > 0)?);
+    Some(clock::now().checked_add(retention).ok()?.to_zoned(TimeZone::UTC).date())
 }
 
 /// An action on several objects.

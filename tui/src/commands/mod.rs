@@ -18,7 +18,6 @@ mod manual;
 mod org;
 mod passwd;
 mod repo;
-mod restorable;
 mod run;
 mod status;
 mod task;

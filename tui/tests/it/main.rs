@@ -7,7 +7,6 @@ mod audit;
 mod basics;
 mod ci;
 mod command_line;
-mod config;
 mod deliveries;
 mod documents;
 mod fake;

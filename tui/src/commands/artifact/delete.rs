@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    super::{confirm::Bulk, restorable},
-    each::BatchResult,
+    super::confirm::{self, Bulk},
+    BatchResult,
     source::{ArtifactSource, SelectedArtifact},
 };
 use crate::{
@@ -41,7 +41,7 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
         // The token of a job may not read the status.
         (None, _) | (_, ArtifactSource::Run { .. }) => None,
         (Some(first), _) => {
-            restorable::hint(source.client(), &format!("farrier artifact restore {}", first.artifact.id)).await
+            confirm::restore_hint(source.client(), &format!("farrier artifact restore {}", first.artifact.id)).await
         }
     };
     if !selected.is_empty() {
@@ -61,7 +61,7 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
     }
     let has_deleted = outcomes.iter().any(|one| one.deleted);
     report(output, outcomes)?;
-    restorable::note(hint.as_deref().filter(|_| has_deleted), output);
+    confirm::print_restore_hint(hint.as_deref().filter(|_| has_deleted), output);
     Ok(batch.code())
 }
 

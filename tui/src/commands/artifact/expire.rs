@@ -3,7 +3,7 @@
 use farrier_common::api::{EditArtifact, FoundArtifact};
 use serde::Serialize;
 
-use super::{each::BatchResult, source::ArtifactSource};
+use super::{BatchResult, source::ArtifactSource};
 use crate::{
     args::{Expire, Global},
     exit::Failure,

@@ -3,7 +3,6 @@
 mod delete;
 mod deleted;
 mod download;
-mod each;
 mod expire;
 mod list;
 mod source;
@@ -11,7 +10,7 @@ mod upload;
 
 use crate::{
     args::{Artifact, Global},
-    exit::Failure,
+    exit::{self, Failure},
     output::Output,
 };
 
@@ -27,5 +26,39 @@ pub(super) async fn run(command: Artifact, global: &Global, output: &Output) -> 
         Artifact::Delete(args) => delete::run(args, global, output).await,
         Artifact::Restore { id } => deleted::restore(id, global, output).await,
         Artifact::Purge { id, yes } => deleted::purge(id, yes, global, output).await,
+    }
+}
+
+/// Counts the results of a command on several artifacts. A failure does not stop the others.
+#[derive(Debug, Default)]
+struct BatchResult {
+    done: usize,
+    failures: Vec<Failure>,
+}
+
+impl BatchResult {
+    /// Counts a result. Reports a failure on standard error and to the caller.
+    fn count<T>(&mut self, result: Result<T, Failure>, output: &Output) -> Result<T, String> {
+        match result {
+            Ok(done) => {
+                self.done += 1;
+                Ok(done)
+            }
+            Err(failure) => {
+                let _ = output.error(&failure);
+                let report = failure.report();
+                self.failures.push(failure);
+                Err(report)
+            }
+        }
+    }
+
+    /// Returns the exit code of the command.
+    fn code(&self) -> u8 {
+        match self.failures.first() {
+            None => exit::OK,
+            Some(_) if self.done > 0 => exit::PARTLY,
+            Some(first) => first.code(),
+        }
     }
 }

@@ -15,7 +15,6 @@ use serde::Serialize;
 use super::{
     confirm,
     list::{self, first},
-    restorable,
 };
 use crate::{
     args::{CreateRepo, EditRepo, Repo},
@@ -71,12 +70,12 @@ async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
 }
 
 async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    let hint = restorable::hint(client, &format!("farrier repo restore {repo}")).await;
+    let hint = confirm::restore_hint(client, &format!("farrier repo restore {repo}")).await;
     confirm::restorable_deletion(&format!("Repository {repo}"), &repo.to_string(), hint.clone(), yes).await?;
     client.delete_repository(repo).await.map_err(Failure::call(format!("deleting {repo}")))?;
     let deleted = serde_json::json!({ "deleted": repo.to_string() });
     output.object(&deleted, &repo.to_string(), || format!("Deleted {repo}"))?;
-    restorable::note(hint.as_deref(), output);
+    confirm::print_restore_hint(hint.as_deref(), output);
     Ok(())
 }
 
