@@ -143,7 +143,7 @@ impl TerminalOptions {
     fn ask(self) -> io::Result<()> {
         // The Linux console prints queries that it does not understand.
         let knows = variable("TERM").is_some_and(|term| term != "linux");
-        if self.sync == Sync::Auto && knows { term::query::ask() } else { Ok(()) }
+        if self.sync == Sync::Auto && knows { term::query_sync() } else { Ok(()) }
     }
 }
 
@@ -246,7 +246,7 @@ fn threads(
                 term::InputEvent::Key(key) => Msg::Key(key),
                 term::InputEvent::Paste(text) => Msg::Paste(text),
                 term::InputEvent::Mouse(mouse) => Msg::Mouse(mouse),
-                term::InputEvent::Sync(known) if term::query::is_in_time() => Msg::Sync(known),
+                term::InputEvent::Sync(known) if term::is_sync_answer_in_time() => Msg::Sync(known),
                 term::InputEvent::Sync(_) => return true,
             };
             messages.send(msg).is_ok()

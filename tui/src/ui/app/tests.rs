@@ -3,11 +3,9 @@
 mod answers;
 mod artifacts;
 mod budgets;
-mod commands;
 mod dashboard;
 mod deleted;
 mod deliveries;
-mod failed;
 mod forms;
 mod hooks;
 mod keys;

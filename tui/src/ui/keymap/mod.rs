@@ -5,14 +5,13 @@
 
 mod action;
 mod bindings;
-pub(crate) mod commands;
 mod settings;
 
 use std::ptr;
 
 pub(crate) use self::{
     action::{Action, Object},
-    bindings::BINDINGS,
+    bindings::{BINDINGS, TYPED_COMMANDS},
     settings::manual,
 };
 use super::key::Key;
@@ -97,7 +96,7 @@ impl Keymap {
             let argument = binding.object.map_or_else(String::new, |object| format!(" {}", object.argument()));
             (format!("{}{argument}", binding.words), binding.title)
         });
-        let typed = commands::COMMANDS.iter().map(|one| (format!("{} {}", one.words, one.argument), one.title));
+        let typed = TYPED_COMMANDS.iter().map(|one| (format!("{} {}", one.words, one.argument), one.title));
         without_key.chain(typed)
     }
 
@@ -150,7 +149,7 @@ mod tests {
     fn palette_commands_use_the_spelling_of_the_cli_subcommands() {
         use clap::CommandFactory as _;
         let cli = crate::args::Cli::command();
-        let words = BINDINGS.iter().map(|one| one.words).chain(commands::COMMANDS.iter().map(|one| one.words));
+        let words = BINDINGS.iter().map(|one| one.words).chain(TYPED_COMMANDS.iter().map(|one| one.words));
         for words in
             words.filter(|words| words.split(' ').next().is_some_and(|first| cli.find_subcommand(first).is_some()))
         {

@@ -10,7 +10,7 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Binding, Keymap, Scope, commands::COMMANDS},
+    keymap::{Binding, Keymap, Scope, TYPED_COMMANDS},
     line::Line,
     screens::ScreenId,
     view::{NARROW, Role, boxed, text},
@@ -69,7 +69,7 @@ impl Help {
             let argument = one.object.map_or_else(String::new, |object| format!(" {}", object.argument()));
             HelpRow::new(COMMAND, format!(":{}{argument}", one.words), one.title, "", one.also)
         });
-        let typed = COMMANDS
+        let typed = TYPED_COMMANDS
             .iter()
             .map(|one| HelpRow::new(COMMAND, format!(":{} {}", one.words, one.argument), one.title, "", one.also));
         let mut rows: Vec<HelpRow> = here.chain(without_key).chain(typed).collect();

@@ -11,7 +11,7 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Binding, Keymap, Object, commands::COMMANDS},
+    keymap::{Binding, Keymap, Object, TYPED_COMMANDS},
     line::Line,
     screens::Selection,
     view::{NARROW, Role, boxed, text, wrapped},
@@ -60,7 +60,7 @@ fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
         object: binding.object,
         binding: Some(binding),
     });
-    let typed = COMMANDS.iter().map(|one| Entry {
+    let typed = TYPED_COMMANDS.iter().map(|one| Entry {
         words: one.words,
         also: one.also,
         title: one.title,

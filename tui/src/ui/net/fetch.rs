@@ -8,9 +8,7 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{
-    Answer, Ask, Batch, Page, Problem, archive, artifacts, audit, checks, counts, deleted, deliveries, hooks, tasks,
-};
+use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, audit, checks, counts, deleted, deliveries, hooks};
 use crate::{
     exit::Failure,
     ui::repo::{RepositoryCompactor, RepositorySummary},
@@ -60,9 +58,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
-        ask @ (Ask::Tasks | Ask::CancelTask(_) | Ask::CancelRun(_)) => {
-            tasks::answer(client, ask).await.map_err(failed())?
-        }
+        ask @ (Ask::Tasks | Ask::CancelTask(_) | Ask::CancelRun(_)) => tasks(client, ask).await.map_err(failed())?,
         Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
         ask @ (Ask::Hooks(_)
@@ -126,6 +122,22 @@ async fn repository(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
             Answer::Repository(Box::new(saved.value))
         }
         Ask::LoadRepository(path) => Answer::LoadedRepository(Box::new(client.repository_tagged(&path).await?)),
+        _ => Answer::Done,
+    })
+}
+
+/// Handles a request about tasks, or the cancellation of a run.
+async fn tasks(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
+    Ok(match ask {
+        Ask::Tasks => Answer::Tasks(client.tasks().await?),
+        Ask::CancelTask(id) => {
+            client.cancel_task(id).await?;
+            Answer::Done
+        }
+        Ask::CancelRun(id) => {
+            client.cancel_run(id).await?;
+            Answer::Done
+        }
         _ => Answer::Done,
     })
 }

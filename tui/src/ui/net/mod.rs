@@ -15,7 +15,6 @@ mod deleted;
 mod deliveries;
 mod fetch;
 mod hooks;
-mod tasks;
 mod zip_listing;
 
 use std::{

@@ -3,7 +3,6 @@
 //! A screen is state: keys become actions, responses change the state, drawing reads it. A screen neither blocks
 //! nor sends requests itself; it puts commands into its [`Env`].
 
-mod artifact_rows;
 mod artifacts;
 mod audit;
 mod dashboard;

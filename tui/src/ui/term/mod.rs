@@ -7,8 +7,6 @@ mod backend;
 mod input;
 mod keys;
 mod look;
-pub(crate) mod query;
-mod watch;
 
 use std::{
     fs::File,
@@ -30,8 +28,10 @@ use crate::endpoint::variable;
 
 pub(crate) use self::{
     backend::AnsiBackend,
-    input::{InputEvent, InputPause, PausePoint, listen, pausable_input},
-    watch::{is_closed, wait_for_hangup},
+    input::{
+        InputEvent, InputPause, PausePoint, is_closed, is_sync_answer_in_time, listen, pausable_input, query_sync,
+        wait_for_hangup,
+    },
 };
 
 /// Bracketed paste, which distinguishes pasted text from keys.

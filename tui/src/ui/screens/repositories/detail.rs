@@ -11,8 +11,7 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::branch_rows::BranchRow;
-use crate::ui::screens::artifact_rows::ArtifactRow;
+use super::{artifact_rows::ArtifactRow, branch_rows::BranchRow};
 use crate::ui::{
     keymap::Action,
     list::{self, Feed, List, ListView, TableOptions, feed::Load},

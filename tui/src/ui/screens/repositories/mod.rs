@@ -5,6 +5,7 @@
 
 mod actions;
 mod answers;
+mod artifact_rows;
 pub(super) mod branch_rows;
 mod detail;
 pub(super) mod form;

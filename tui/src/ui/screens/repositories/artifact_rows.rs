@@ -1,4 +1,4 @@
-//! Artifacts of one repository as rows, independent of their runs.
+//! Artifacts of one repository as rows of one list, not grouped by run.
 
 use std::borrow::Cow;
 
@@ -26,15 +26,15 @@ pub(super) struct ArtifactRow {
 }
 
 impl From<&Artifact> for ArtifactRow {
-    fn from(whole: &Artifact) -> Self {
+    fn from(artifact: &Artifact) -> Self {
         Self {
-            id: whole.id,
-            name: whole.name.clone(),
-            bytes: whole.size_in_bytes,
-            run: whole.workflow_run.id,
-            created_at: whole.created_at.clone(),
-            expires_at: whole.expires_at.clone(),
-            expired: whole.expired,
+            id: artifact.id,
+            name: artifact.name.clone(),
+            bytes: artifact.size_in_bytes,
+            run: artifact.workflow_run.id,
+            created_at: artifact.created_at.clone(),
+            expires_at: artifact.expires_at.clone(),
+            expired: artifact.expired,
         }
     }
 }
