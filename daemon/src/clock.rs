@@ -44,7 +44,7 @@ impl Clock {
     pub fn now_ms(&self) -> Millis {
         match &self.manual {
             Some(time) => time.borrow().now_ms,
-            #[expect(clippy::disallowed_methods, reason = "the only place that reads the time")]
+            #[expect(clippy::disallowed_methods, reason = "the only function that reads the time")]
             None => jiff::Timestamp::now().as_millisecond(),
         }
     }

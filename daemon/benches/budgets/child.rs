@@ -182,12 +182,12 @@ fn ticks(id: u32) -> Result<u64> {
 pub(crate) fn installed(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     // Servers are often installed in directories that are only in root's `PATH`.
-    let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    places.map(|place| place.join(program)).find(|file| file.is_file())
+    let directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    directories.map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
 /// Runs `program` and returns its standard output and standard error.
-pub(crate) fn said(program: &Path, args: &[&str]) -> Result<String> {
+pub(crate) fn output_of(program: &Path, args: &[&str]) -> Result<String> {
     #[expect(clippy::disallowed_methods, reason = "asks what a server to measure can do")]
     let output = Command::new(program).args(args).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))

@@ -63,7 +63,7 @@ pub(crate) struct Job {
 
 /// Durations of an upload and its last steps.
 pub(crate) struct Uploaded {
-    pub(crate) whole: Duration,
+    pub(crate) total: Duration,
     pub(crate) list: Duration,
     pub(crate) finalize: Duration,
 }
@@ -141,9 +141,9 @@ impl Farrier {
 
     /// Creates a token of the administrator with all scopes.
     pub(crate) async fn token(&self) -> Result<String> {
-        let made =
+        let created =
             self.admin("/api/v1/admin/users/admin/tokens", &json!({ "name": "bench", "scopes": ["all"] })).await?;
-        Ok(made["sha1"].as_str().ok_or("no token")?.to_owned())
+        Ok(created["sha1"].as_str().ok_or("no token")?.to_owned())
     }
 
     /// Starts a job in a new run of `admin/REPO`.
@@ -188,7 +188,7 @@ impl Farrier {
         let finalized = Instant::now();
         let claims = json!({ "name": name, "size": content.size().to_string(), "hash": content.hash.as_ref() });
         self.call(job, "FinalizeArtifact", claims).await?;
-        Ok(Uploaded { whole: begun.elapsed(), list: finalized - listed, finalize: finalized.elapsed() })
+        Ok(Uploaded { total: begun.elapsed(), list: finalized - listed, finalize: finalized.elapsed() })
     }
 
     /// Returns the target of the download URL of the artifact `name` of `job`.
@@ -213,12 +213,12 @@ impl Farrier {
 async fn first_answer(over: &Over, begun: Instant) -> Result<Duration> {
     let request = head("GET", "/api/healthz", 0, &[]);
     loop {
-        let asked = async {
+        let exchange = async {
             let mut connection = over.connect().await?;
             connection.send(&request).await?;
             connection.expect(200).await
         };
-        match asked.await {
+        match exchange.await {
             Ok(_) => return Ok(begun.elapsed()),
             Err(error) if begun.elapsed() > PATIENCE => return Err(error),
             Err(_) => tokio::time::sleep(TRY_AGAIN).await,

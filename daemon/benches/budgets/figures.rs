@@ -30,8 +30,8 @@ pub(crate) fn spread(values: &[f64], unit: &str) -> String {
 pub(crate) fn plain(value: f64) -> String {
     if value.abs() >= 1_000.0 {
         #[expect(clippy::cast_possible_truncation, reason = "far from the limits")]
-        let whole = value.round() as i64;
-        return format!("{},{:03}", whole / 1_000, whole.abs() % 1_000);
+        let integer = value.round() as i64;
+        return format!("{},{:03}", integer / 1_000, integer.abs() % 1_000);
     }
     let decimals = match value.abs() {
         100.0.. => 0,

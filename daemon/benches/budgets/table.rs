@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    child::{installed, said},
+    child::{installed, output_of},
     plan::Plan,
 };
 
@@ -32,7 +32,7 @@ impl Table {
     }
 
     /// Adds a value without a budget.
-    pub(crate) fn told(&mut self, what: &str, ours: String) {
+    pub(crate) fn value(&mut self, what: &str, ours: String) {
         self.rows.push([what.into(), ours, "–".into(), "–".into(), "–".into(), "–".into()]);
     }
 
@@ -97,7 +97,7 @@ fn machine(plan: &Plan) -> String {
     let versions: Vec<String> = [("nginx", "-v"), ("node", "--version")]
         .into_iter()
         .filter_map(|(program, flag)| {
-            Some(format!("{program} {}", said(&installed(program)?, &[flag]).ok()?.trim().rsplit('/').next()?))
+            Some(format!("{program} {}", output_of(&installed(program)?, &[flag]).ok()?.trim().rsplit('/').next()?))
         })
         .collect();
     format!(

@@ -26,7 +26,7 @@ const LARGE_BLOCK: u64 = 4_096;
 /// A kind of ids. Each kind has its own sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IdKind {
-    /// Users and organizations, which share one sequence because the API accepts either id in some places.
+    /// Users and organizations, which share one sequence because the API accepts either id in some routes.
     Owner,
     /// Access tokens.
     Token,

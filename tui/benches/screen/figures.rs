@@ -17,8 +17,8 @@ impl Figures {
 
     /// Returns the value at this percentile.
     pub(crate) fn at(&self, percent: usize) -> f64 {
-        let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
-        self.0.get(place).copied().unwrap_or(f64::NAN)
+        let index = (self.0.len() * percent).div_ceil(100).max(1) - 1;
+        self.0.get(index).copied().unwrap_or(f64::NAN)
     }
 
     pub(crate) fn most(&self) -> f64 {

@@ -16,13 +16,13 @@ const WIDE: (u16, u16) = (120, 40);
 const LARGE: (u16, u16) = (200, 60);
 
 /// A running daemon and its temporary directory.
-struct Place {
+struct Setup {
     directory: tempfile::TempDir,
     socket: PathBuf,
     rows: usize,
 }
 
-impl Place {
+impl Setup {
     fn with(rows: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let socket = daemon::start(directory.path(), rows);
@@ -50,27 +50,27 @@ impl Place {
 
 /// Measures the time to the first byte and to the first complete picture.
 pub(crate) fn start(plan: &Plan, table: &mut Table) {
-    let place = Place::with(50);
-    let (mut first, mut whole) = (Vec::new(), Vec::new());
+    let setup = Setup::with(50);
+    let (mut first, mut complete) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
-        let mut terminal = place.terminal(SMALL);
+        let mut terminal = setup.terminal(SMALL);
         terminal.take(Duration::from_secs(60));
         first.push(terminal.begun.elapsed());
         terminal.wait_for("? help");
-        whole.push(terminal.begun.elapsed());
+        complete.push(terminal.begun.elapsed());
         terminal.leave();
     }
     table.times("start to first byte", &first, [30.0, 30.0]);
-    table.times("start to first picture", &whole, [60.0, 60.0]);
+    table.times("start to first picture", &complete, [60.0, 60.0]);
 }
 
 /// Measures the effects of keys in a long list.
 pub(crate) fn keys(plan: &Plan, table: &mut Table) {
-    let place = Place::with(plan.rows);
+    let setup = Setup::with(plan.rows);
     for (size, drawing, budgets) in
         [(SMALL, Some(0.5), [300, 1_700]), (WIDE, None, [400, 3_000]), (LARGE, Some(1.5), [600, 4_800])]
     {
-        let mut terminal = place.settled(size);
+        let mut terminal = setup.settled(size);
         let name = format!("{}x{}", size.0, size.1);
         steps(plan, &mut terminal, table, &name, drawing, budgets);
         if size == SMALL {
@@ -186,15 +186,15 @@ fn frames(terminal: &mut Terminal, table: &mut Table) {
 
 /// Measures bytes, processor time and wake-ups while the program is idle.
 pub(crate) fn silence(plan: &Plan, table: &mut Table) {
-    let place = Place::with(plan.rows);
-    let mut terminal = place.settled(SMALL);
+    let setup = Setup::with(plan.rows);
+    let mut terminal = setup.settled(SMALL);
     let (bytes, spent, switches, _) = listen(&mut terminal, plan.silence);
     let what = format!("nothing live for {} s: bytes, wake-ups, processor", plan.silence);
     let measured = format!("{bytes} B, {switches}, {spent:.2} ms");
     table.row(&what, measured, "0, 0, 0", Some(bytes == 0 && switches == 0));
     terminal.leave();
-    let place = Place::with(50);
-    let mut terminal = place.terminal(SMALL);
+    let setup = Setup::with(50);
+    let mut terminal = setup.terminal(SMALL);
     terminal.wait_for("? help");
     terminal.type_("1");
     terminal.wait_for("[1 Dash]");
@@ -209,8 +209,8 @@ fn listen(terminal: &mut Terminal, seconds: u64) -> (usize, f64, u64, f64) {
     // Wait until running work has ended.
     while terminal.take(Duration::from_secs(2)) && process.spent() == 0 {}
     let (bytes, spent, switches, begun) = (terminal.bytes, process.spent(), process.switches(), Instant::now());
-    let whole = Duration::from_secs(seconds);
-    while let Some(left) = whole.checked_sub(begun.elapsed()) {
+    let duration = Duration::from_secs(seconds);
+    while let Some(left) = duration.checked_sub(begun.elapsed()) {
         terminal.take(left);
     }
     let spent = Duration::from_nanos(process.spent() - spent);
@@ -220,10 +220,10 @@ fn listen(terminal: &mut Terminal, seconds: u64) -> (usize, f64, u64, f64) {
 
 /// Measures the time from the end of the terminal to the end of the program.
 pub(crate) fn end(plan: &Plan, table: &mut Table) {
-    let place = Place::with(50);
+    let setup = Setup::with(50);
     let times: Vec<Duration> = (0..plan.rounds)
         .map(|_| {
-            let mut terminal = place.terminal(SMALL);
+            let mut terminal = setup.terminal(SMALL);
             terminal.wait_for("? help");
             terminal.settle();
             terminal.close()

@@ -18,14 +18,14 @@ const FAST_FOR: Duration = Duration::from_secs(30);
 pub(super) struct FrameRate {
     slow: bool,
     /// Whether the user set it, so that it is not measured.
-    told: bool,
+    is_configured: bool,
     long: u32,
     last_long: Duration,
 }
 
 impl FrameRate {
-    pub(super) fn new(told: bool) -> Self {
-        Self { slow: told, told, long: 0, last_long: Duration::ZERO }
+    pub(super) fn new(is_configured: bool) -> Self {
+        Self { slow: is_configured, is_configured, long: 0, last_long: Duration::ZERO }
     }
 
     pub(super) fn is_slow(&self) -> bool {
@@ -34,7 +34,7 @@ impl FrameRate {
 
     /// Returns the state for a new line, with the user's setting.
     pub(super) fn anew(&self) -> Self {
-        Self::new(self.told)
+        Self::new(self.is_configured)
     }
 
     /// Returns the minimum time between two frames.
@@ -44,7 +44,7 @@ impl FrameRate {
 
     /// Takes the duration of a frame. Returns whether the line is slow, if that has changed.
     pub(super) fn drawn(&mut self, took: Duration, now: Duration) -> Option<bool> {
-        if self.told {
+        if self.is_configured {
             return None;
         }
         if took > LONG {
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!((frame_rate.drawn(long, at(4)), frame_rate.frame()), (Some(true), SLOW_FRAME));
         assert_eq!(frame_rate.drawn(short, at(33)), None);
         assert_eq!((frame_rate.drawn(short, at(34)), frame_rate.frame()), (Some(false), FRAME));
-        let mut told = FrameRate::new(true);
-        assert_eq!((told.drawn(short, at(99)), told.frame()), (None, SLOW_FRAME));
+        let mut configured = FrameRate::new(true);
+        assert_eq!((configured.drawn(short, at(99)), configured.frame()), (None, SLOW_FRAME));
     }
 }

@@ -22,14 +22,14 @@ pub(crate) fn command(variable: impl Fn(&str) -> Option<OsString>) -> OsString {
 /// Shows `text` until the pager exits. Returns an error if the pager failed.
 #[expect(clippy::disallowed_methods, reason = "the program that the user reads with")]
 pub(crate) fn show(pager: &OsString, text: &str) -> Result<(), String> {
-    let said = |error: io::Error| format!("{} could not be started: {error}", pager.display());
+    let failed = |error: io::Error| format!("{} could not be started: {error}", pager.display());
     // `PAGER` often contains arguments: `less -S`.
-    let mut child = Command::new("sh").arg("-c").arg(pager).stdin(Stdio::piped()).spawn().map_err(said)?;
+    let mut child = Command::new("sh").arg("-c").arg(pager).stdin(Stdio::piped()).spawn().map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
         // A closed pipe means that the user left the pager early.
         let _ = stdin.write_all(text.as_bytes());
     }
-    match child.wait().map_err(said)?.code() {
+    match child.wait().map_err(failed)?.code() {
         Some(MISSING) => Err(format!("{} not found; set PAGER to another program", pager.display())),
         _ => Ok(()),
     }

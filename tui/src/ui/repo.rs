@@ -146,36 +146,44 @@ pub(crate) struct RepositoryCompactor {
 }
 
 impl RepositoryCompactor {
-    pub(crate) fn compact(&mut self, whole: Repository) -> RepositorySummary {
-        let kind = self.kind(&whole);
-        let text = [whole.full_name.as_str(), &whole.default_branch, &whole.description].concat();
+    pub(crate) fn compact(&mut self, repository: Repository) -> RepositorySummary {
+        let kind = self.kind(&repository);
+        let text = [repository.full_name.as_str(), &repository.default_branch, &repository.description].concat();
         // Responses never reach the maximum of this number type.
-        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        let branch_at = whole.full_name.len();
-        let switches =
-            [(whole.private, PRIVATE), (whole.empty, EMPTY), (whole.archived, ARCHIVED), (whole.mirror, MIRROR)];
-        let rare = Rare { source: whole.original_url, website: whole.website, migration: whole.farrier_migration };
+        let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let branch_at = repository.full_name.len();
+        let switches = [
+            (repository.private, PRIVATE),
+            (repository.empty, EMPTY),
+            (repository.archived, ARCHIVED),
+            (repository.mirror, MIRROR),
+        ];
+        let rare = Rare {
+            source: repository.original_url,
+            website: repository.website,
+            migration: repository.farrier_migration,
+        };
         let has_rare = !rare.source.is_empty() || !rare.website.is_empty() || rare.migration.is_some();
         RepositorySummary {
-            id: whole.id,
+            id: repository.id,
             text: text.into(),
-            branch_at: place(branch_at),
-            about_at: place(branch_at + whole.default_branch.len()),
-            size: whole.size,
-            created: words::seconds(&whole.created_at),
-            updated: words::seconds(&whole.updated_at),
+            branch_at: offset(branch_at),
+            about_at: offset(branch_at + repository.default_branch.len()),
+            size: repository.size,
+            created: words::seconds(&repository.created_at),
+            updated: words::seconds(&repository.updated_at),
             kind,
             rare: has_rare.then(|| Arc::new(rare)),
             switches: switches.into_iter().filter_map(|(on, bit)| on.then_some(bit)).sum(),
         }
     }
 
-    fn kind(&mut self, whole: &Repository) -> Arc<Kind> {
+    fn kind(&mut self, repository: &Repository) -> Arc<Kind> {
         let kind = Kind {
-            https: Address::of(&whole.clone_url, &whole.full_name),
-            ssh: Address::of(&whole.ssh_url, &whole.full_name),
-            format: whole.object_format_name.clone(),
-            permissions: whole.permissions,
+            https: Address::of(&repository.clone_url, &repository.full_name),
+            ssh: Address::of(&repository.ssh_url, &repository.full_name),
+            format: repository.object_format_name.clone(),
+            permissions: repository.permissions,
         };
         if let Some(known) = self.kinds.iter().find(|known| ***known == kind) {
             return Arc::clone(known);
@@ -192,7 +200,7 @@ impl RepositoryCompactor {
 mod tests {
     use super::*;
 
-    fn whole(name: &str) -> Repository {
+    fn repository(name: &str) -> Repository {
         Repository {
             full_name: name.to_owned(),
             default_branch: "main".to_owned(),
@@ -211,7 +219,7 @@ mod tests {
     #[test]
     fn compacting_preserves_the_values_of_a_repository() {
         let mut compactor = RepositoryCompactor::default();
-        let mut fetched = whole("infra/日本語");
+        let mut fetched = repository("infra/日本語");
         fetched.website = "https://site.lan".to_owned();
         fetched.farrier_migration = Some(MigrationProgress::default());
         let repo = compactor.compact(fetched.clone());
@@ -227,7 +235,7 @@ mod tests {
     #[test]
     fn common_values_of_repositories_are_stored_once() {
         let mut compactor = RepositoryCompactor::default();
-        let named = |name: &str| Repository { clone_url: format!("http://forge.lan/{name}.git"), ..whole(name) };
+        let named = |name: &str| Repository { clone_url: format!("http://forge.lan/{name}.git"), ..repository(name) };
         let (one, other) = (compactor.compact(named("a/b")), compactor.compact(named("infra/gateway")));
         assert!(Arc::ptr_eq(&one.kind, &other.kind));
         assert!(size_of::<RepositorySummary>() <= 80, "{} bytes a row", size_of::<RepositorySummary>());

@@ -21,7 +21,7 @@ use crate::clock;
 #[derive(Debug)]
 pub(crate) struct Report {
     message: String,
-    place: String,
+    location: String,
     thread: String,
 }
 
@@ -34,7 +34,7 @@ impl Report {
     pub(crate) fn of(panic: &PanicHookInfo) -> Self {
         Self {
             message: panic.payload_as_str().unwrap_or("no message").to_owned(),
-            place: panic.location().map_or_else(|| "unknown location".to_owned(), ToString::to_string),
+            location: panic.location().map_or_else(|| "unknown location".to_owned(), ToString::to_string),
             thread: thread::current().name().unwrap_or("unnamed").to_owned(),
         }
     }
@@ -50,9 +50,9 @@ impl Report {
             _ => {}
         }
         let mut file = fs::File::options().write(true).create_new(true).mode(0o600).open(path)?;
-        let Self { message, place, thread } = self;
+        let Self { message, location, thread } = self;
         writeln!(file, "farrier {}, {}", env!("CARGO_PKG_VERSION"), clock::now())?;
-        writeln!(file, "thread {thread}, {place}\n{message}\n\n{}", Backtrace::force_capture())
+        writeln!(file, "thread {thread}, {location}\n{message}\n\n{}", Backtrace::force_capture())
     }
 
     /// Returns the message for the terminal after it was restored.
@@ -60,7 +60,7 @@ impl Report {
         format!(
             "farrier crashed: {}\n  at {}\n  report for the developers: {}",
             self.message,
-            self.place,
+            self.location,
             path.display()
         )
     }

@@ -228,8 +228,8 @@ fn threads(
         let send = move |event| {
             let msg = match event {
                 net::NetworkEvent::Answer(ticket, result) => Msg::Answer(ticket, result),
-                net::NetworkEvent::Endpoint(place, token) => Msg::Endpoint(place, token),
-                net::NetworkEvent::ExposedToken(place) => Msg::ExposedToken(place),
+                net::NetworkEvent::Endpoint(address, token) => Msg::Endpoint(address, token),
+                net::NetworkEvent::ExposedToken(address) => Msg::ExposedToken(address),
                 net::NetworkEvent::Signal(number) => Msg::Signal(number),
                 net::NetworkEvent::Continued => Msg::Continued,
                 net::NetworkEvent::Resized => Msg::Resized(term::size().unwrap_or_default()),

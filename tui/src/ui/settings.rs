@@ -67,16 +67,15 @@ impl Settings {
     ) -> (Self, Vec<ConfigProblem>) {
         let mut problems = Vec::new();
         let themes = themes(&config.themes, &mut problems);
-        let wanted = config.ui.theme.as_deref().unwrap_or("default");
-        let theme = named(wanted, &themes).unwrap_or_else(|| {
-            problems
-                .push(ConfigProblem::error(1, format!("unknown theme '{wanted}'; expected one of {}", all(&themes))));
+        let name = config.ui.theme.as_deref().unwrap_or("default");
+        let theme = named(name, &themes).unwrap_or_else(|| {
+            problems.push(ConfigProblem::error(1, format!("unknown theme '{name}'; expected one of {}", all(&themes))));
             Theme::default()
         });
         let options = AppearanceOptions {
             ascii: looks.ascii || config.ui.glyphs.as_deref() == Some("ascii"),
             unicode: config.ui.glyphs.as_deref() == Some("unicode"),
-            mono: wanted == "mono",
+            mono: name == "mono",
             flag: looks.color,
             file: config.ui.color.as_deref().and_then(|word| word.parse().ok()),
         };
@@ -127,11 +126,11 @@ impl Default for Settings {
 
 /// Returns the themes of a file. A theme may be based on an earlier one.
 fn themes(settings: &[ThemeSetting], problems: &mut Vec<ConfigProblem>) -> Vec<(String, Theme)> {
-    let mut made: Vec<(String, Theme)> = Vec::new();
+    let mut themes: Vec<(String, Theme)> = Vec::new();
     for setting in settings {
         let base = setting.base.as_deref().unwrap_or("default");
-        let mut theme = named(base, &made).unwrap_or_else(|| {
-            let text = format!("unknown base theme '{base}'; expected one of {}", all(&made));
+        let mut theme = named(base, &themes).unwrap_or_else(|| {
+            let text = format!("unknown base theme '{base}'; expected one of {}", all(&themes));
             problems.push(ConfigProblem::error(setting.line, text));
             Theme::default()
         });
@@ -141,9 +140,9 @@ fn themes(settings: &[ThemeSetting], problems: &mut Vec<ConfigProblem>) -> Vec<(
                 Err(text) => problems.push(ConfigProblem::error(*line, text)),
             }
         }
-        made.push((setting.name.clone(), theme));
+        themes.push((setting.name.clone(), theme));
     }
-    made
+    themes
 }
 
 /// Returns a theme of the file, or a built-in one.
@@ -189,11 +188,11 @@ mod tests {
     fn themes_extend_earlier_themes_and_errors_are_reported() {
         let file =
             "[ui]\ntheme = \"b\"\n[theme.a]\nbase = \"dark\"\n[theme.b]\nbase = \"a\"\nok = \"blue\"\nx = \"red\"\n";
-        let (made, problems) = settings(file, &DisplayArgs::default());
-        assert_eq!(made.look.theme, Theme::named("dark").unwrap().with("ok", "blue").unwrap());
+        let (checked, problems) = settings(file, &DisplayArgs::default());
+        assert_eq!(checked.look.theme, Theme::named("dark").unwrap().with("ok", "blue").unwrap());
         assert_eq!((problems.len(), problems[0].line), (1, 8));
-        let (made, problems) = settings("[ui]\ntheme = \"pink\"\n", &DisplayArgs::default());
-        assert_eq!(made.look.theme, Theme::default());
+        let (checked, problems) = settings("[ui]\ntheme = \"pink\"\n", &DisplayArgs::default());
+        assert_eq!(checked.look.theme, Theme::default());
         assert!(problems[0].text.contains("high-contrast"), "{}", problems[0].text);
         assert_eq!(settings("[ui]\ntheme = \"mono\"\n", &DisplayArgs::default()).0.look.colors, Colors::Never);
     }

@@ -32,8 +32,9 @@ impl Starter {
     pub(crate) fn find(variable: impl Fn(&str) -> Option<OsString>, beside: Option<&Path>) -> Option<Self> {
         let state = saved_state::state(&variable)?;
         let search = variable("PATH").unwrap_or_default();
-        let places = beside.map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&search));
-        let program = places.map(|place| place.join(PROGRAM)).find(|file| file.is_absolute() && file.is_file())?;
+        let directories = beside.map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&search));
+        let program =
+            directories.map(|directory| directory.join(PROGRAM)).find(|file| file.is_absolute() && file.is_file())?;
         Some(Self { program, log: state.join("farrierd.log") })
     }
 
@@ -79,8 +80,8 @@ mod tests {
     fn the_daemon_beside_this_program_is_preferred_over_path() {
         let dir = tempfile::tempdir().unwrap();
         let (beside, path) = (dir.path().join("a"), dir.path().join("b"));
-        for place in [&beside, &path] {
-            fs::create_dir(place).unwrap();
+        for directory in [&beside, &path] {
+            fs::create_dir(directory).unwrap();
         }
         let set = |name: &str| match name {
             "HOME" => Some(dir.path().into()),

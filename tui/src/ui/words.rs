@@ -53,8 +53,8 @@ pub(crate) fn uptime(seconds: i64) -> String {
 }
 
 /// Returns whole percents.
-pub(crate) fn percent(part: i64, whole: i64) -> i64 {
-    if whole > 0 { part.max(0).saturating_mul(100) / whole } else { 0 }
+pub(crate) fn percent(part: i64, total: i64) -> i64 {
+    if total > 0 { part.max(0).saturating_mul(100) / total } else { 0 }
 }
 
 #[cfg(test)]

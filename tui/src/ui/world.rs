@@ -59,7 +59,7 @@ pub(crate) struct World {
     pub(crate) now: Duration,
     pub(crate) link: Link,
     /// Address of the daemon, for display.
-    pub(crate) place: String,
+    pub(crate) address: String,
     /// Description of the token in use.
     pub(crate) token: Option<String>,
     /// The daemon that can be started if none runs.

@@ -76,7 +76,7 @@ fn repositories_are_listed_edited_deleted_and_migrated() {
 }
 
 #[test]
-fn a_missing_daemon_is_reported_with_all_places_that_were_tried() {
+fn a_missing_daemon_is_reported_with_all_addresses_that_were_tried() {
     let sandbox = Sandbox::new();
     let work = sandbox.work("");
     let unreachable = finish(program(&work).arg("status").env("XDG_RUNTIME_DIR", &work), "");

@@ -49,7 +49,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         "p99 of GET one repository, Unix, {CONNECTIONS} connections, beside {idle} idle and {slow} slow ones; and alone"
     );
     table.beside(&what, spread(&crowded, "µs"), spread(&alone, "µs"), ratio(&crowded, &alone), Budget::AtMost(2.0));
-    table.told("memory with that crowd", format!("{} MiB, before {} MiB", plain(resident), plain(before)));
+    table.value("memory with that crowd", format!("{} MiB, before {} MiB", plain(resident), plain(before)));
     Ok(())
 }
 

@@ -33,7 +33,7 @@ const CROWD_MAX: f64 = 64.0;
 const ROOM: usize = 256 << 10;
 
 /// The same repository on every server.
-struct Places {
+struct Setup {
     farrier: Farrier,
     token: String,
     nginx: Option<(Nginx, Child)>,
@@ -44,15 +44,15 @@ struct Places {
 }
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
-    let places = Places::make(plan).await?;
-    serving(plan, table, &places).await?;
-    looking(plan, table, &places).await?;
-    pushing(plan, table, &places).await?;
-    crowd(table, &places).await
+    let setup = Setup::create(plan).await?;
+    serving(plan, table, &setup).await?;
+    looking(plan, table, &setup).await?;
+    pushing(plan, table, &setup).await?;
+    crowd(table, &setup).await
 }
 
-impl Places {
-    async fn make(plan: &Plan) -> Result<Self> {
+impl Setup {
+    async fn create(plan: &Plan) -> Result<Self> {
         let dir = plan.dir("git")?;
         let bare = fixture::make(&dir, if plan.quick { 200 } else { 5_000 }).await?;
         let tip = git_at(&bare, &["rev-parse", BRANCH]).await?;
@@ -64,14 +64,14 @@ impl Places {
             (Some(nginx), Some(wrapper)) => Some((nginx, wrapper)),
             _ => None,
         };
-        let places = Self { farrier, token, nginx, bare, tip, dir };
+        let setup = Self { farrier, token, nginx, bare, tip, dir };
         let spec = format!("{BRANCH}:{BRANCH}");
-        git_at(&places.bare, &["push", "--quiet", &places.ours()?, &spec]).await?;
+        git_at(&setup.bare, &["push", "--quiet", &setup.ours()?, &spec]).await?;
         let copy = nginx_dir.join("git/big.git");
-        git(&["clone", "--quiet", "--mirror", path(&places.bare)?, path(&copy)?]).await?;
+        git(&["clone", "--quiet", "--mirror", path(&setup.bare)?, path(&copy)?]).await?;
         git_at(&copy, &["config", "http.receivepack", "true"]).await?;
         settle().await;
-        Ok(places)
+        Ok(setup)
     }
 
     /// The repository's URL with credentials. It is used only on the loopback interface.
@@ -86,16 +86,16 @@ impl Places {
 }
 
 /// Measures complete packs per second. The client discards them.
-async fn serving(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
-    let want = fetch_request(&places.tip);
+async fn serving(plan: &Plan, table: &mut Table, setup: &Setup) -> Result<()> {
+    let want = fetch_request(&setup.tip);
     let (mut ours, mut direct, mut nginx) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
-        let bare = places.bare.clone();
+        let bare = setup.bare.clone();
         let body = want.clone();
         direct.push(per_second(plan.round, move || upload_pack(bare.clone(), body.clone())).await?);
         let request = post("/admin/big.git/git-upload-pack", &want);
-        ours.push(fetches(plan.round, &places.farrier.tcp, request).await?);
-        if let Some((server, _)) = &places.nginx {
+        ours.push(fetches(plan.round, &setup.farrier.tcp, request).await?);
+        if let Some((server, _)) = &setup.nginx {
             nginx.push(fetches(plan.round, &server.tcp, post("/git/big.git/git-upload-pack", &want)).await?);
         }
     }
@@ -110,12 +110,12 @@ async fn serving(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> 
     Ok(())
 }
 
-async fn looking(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
+async fn looking(plan: &Plan, table: &mut Table, setup: &Setup) -> Result<()> {
     let what = "git ls-remote; beside nginx + fcgiwrap";
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds * 4 {
-        ours.push(millis(timed(&["ls-remote", &places.ours()?]).await?));
-        if let Some(address) = places.theirs() {
+        ours.push(millis(timed(&["ls-remote", &setup.ours()?]).await?));
+        if let Some(address) = setup.theirs() {
             theirs.push(millis(timed(&["ls-remote", &address?]).await?));
         }
     }
@@ -128,12 +128,12 @@ async fn looking(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> 
 }
 
 /// Measures pushes of one commit that changes one file.
-async fn pushing(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
-    let work = places.dir.join("work");
-    git(&["clone", "--quiet", "--depth", "1", &format!("file://{}", path(&places.bare)?), path(&work)?]).await?;
-    let file = format!("file://{}", path(&places.bare)?);
-    let mut targets = vec![("file://", file), ("farrier", places.ours()?)];
-    if let Some(address) = places.theirs() {
+async fn pushing(plan: &Plan, table: &mut Table, setup: &Setup) -> Result<()> {
+    let work = setup.dir.join("work");
+    git(&["clone", "--quiet", "--depth", "1", &format!("file://{}", path(&setup.bare)?), path(&work)?]).await?;
+    let file = format!("file://{}", path(&setup.bare)?);
+    let mut targets = vec![("file://", file), ("farrier", setup.ours()?)];
+    if let Some(address) = setup.theirs() {
         targets.push(("nginx", address?));
     }
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); targets.len()];
@@ -157,12 +157,12 @@ async fn pushing(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> 
 }
 
 /// Measures memory while many real clients clone at the same time.
-async fn crowd(table: &mut Table, places: &Places) -> Result<()> {
-    let watch = places.farrier.watch();
+async fn crowd(table: &mut Table, setup: &Setup) -> Result<()> {
+    let watch = setup.farrier.watch();
     let idle = watch.resident()?;
     let mut clones = JoinSet::new();
     for number in 0..CROWD {
-        let (from, to) = (places.ours()?, places.dir.join(format!("clone-{number}.git")));
+        let (from, to) = (setup.ours()?, setup.dir.join(format!("clone-{number}.git")));
         clones.spawn(async move { git(&["clone", "--quiet", "--bare", &from, path(&to)?]).await });
     }
     let mut peak = idle;

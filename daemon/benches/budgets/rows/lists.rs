@@ -36,7 +36,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     load(&Farrier::store_file(&dir), count).await?;
     let farrier = Farrier::start(&dir).await?;
     let (middle, last) = (count / 100, count / 50);
-    let asked = [
+    let requests = [
         ("GET /repos/search, first page", "/repos/search?limit=50".to_owned()),
         ("the same, in the middle", format!("/repos/search?limit=50&page={middle}")),
         ("the same, last page", format!("/repos/search?limit=50&page={last}")),
@@ -48,7 +48,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         ("GET /users/admin/repos, in the middle", format!("/users/admin/repos?limit=50&page={middle}")),
         ("search of those that are not archived", "/repos/search?limit=50&archived=false".to_owned()),
     ];
-    for (what, target) in asked {
+    for (what, target) in requests {
         let mut connection = farrier.unix.connect().await?;
         let request = head("GET", &format!("/api/v1{target}"), 0, &[]);
         let mut times = Vec::new();

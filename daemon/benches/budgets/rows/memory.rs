@@ -47,7 +47,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         let what = format!("memory while {MOVES} × {} MiB are downloaded, {}", mib(content.size()), over.name());
         write(table, &what, idle, peak);
     }
-    table.told("memory at rest after the uploads", format!("{} MiB", plain(mib(rested))));
+    table.value("memory at rest after the uploads", format!("{} MiB", plain(mib(rested))));
     Ok(())
 }
 

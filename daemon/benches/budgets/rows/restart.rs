@@ -98,11 +98,11 @@ async fn client(over: Over, request: Vec<u8>, status: u16, seen: Arc<Seen>) -> R
             seen.refused.fetch_add(1, Ordering::Relaxed);
             continue;
         };
-        let asked = async {
+        let exchange = async {
             connection.send(&request).await?;
             connection.answer().await
         };
-        match tokio::time::timeout(PATIENCE, asked).await {
+        match tokio::time::timeout(PATIENCE, exchange).await {
             Ok(Ok((answered, _))) if answered == status => seen.answer(begun.elapsed()),
             Ok(Ok((answered, body))) => {
                 return Err(format!("{answered} in place of {status}: {}", String::from_utf8_lossy(&body)).into());
@@ -123,8 +123,8 @@ impl Seen {
 
     /// Waits for `more` further responses.
     async fn answers(&self, more: usize) -> Result<()> {
-        let (wanted, begun) = (self.answered.load(Ordering::Relaxed) + more, Instant::now());
-        while self.answered.load(Ordering::Relaxed) < wanted {
+        let (target, begun) = (self.answered.load(Ordering::Relaxed) + more, Instant::now());
+        while self.answered.load(Ordering::Relaxed) < target {
             if begun.elapsed() > PATIENCE {
                 return Err("nobody is answered".into());
             }

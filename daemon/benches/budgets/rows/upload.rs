@@ -81,7 +81,7 @@ impl Found {
     async fn ours(&mut self, farrier: &Farrier, job: &Job, content: &Content, in_flight: usize) -> Result<()> {
         let uploaded = farrier.upload(job, "bench", content, in_flight).await?;
         let rates = if in_flight == 1 { &mut self.one } else { &mut self.four };
-        rates.push(megabytes_per_second(content.size(), uploaded.whole));
+        rates.push(megabytes_per_second(content.size(), uploaded.total));
         self.lists.push(millis(uploaded.list));
         self.finalizes[usize::from(in_flight > 1)].push(millis(uploaded.finalize));
         farrier.delete(job, "bench").await?;

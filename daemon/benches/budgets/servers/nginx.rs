@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Result,
-    child::{Child, installed, said},
+    child::{Child, installed, output_of},
     client::Over,
 };
 
@@ -25,10 +25,10 @@ impl Nginx {
     /// Starts nginx with an empty root; `None` if it is not installed.
     pub(crate) async fn start(dir: &Path) -> Result<Option<Self>> {
         let Some(program) = installed("nginx") else { return Ok(None) };
-        let dav = said(&program, &["-V"])?.contains("http_dav_module");
+        let dav = output_of(&program, &["-V"])?.contains("http_dav_module");
         let root = dir.join("root");
-        for place in [root.clone(), dir.join("temporary")] {
-            std::fs::create_dir_all(place)?;
+        for directory in [root.clone(), dir.join("temporary")] {
+            std::fs::create_dir_all(directory)?;
         }
         // nginx cannot report which port the kernel chose, so the benchmark chooses a free port.
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();

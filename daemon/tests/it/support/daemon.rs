@@ -103,12 +103,12 @@ impl TestDaemon {
     fn prepare(clock: Clock, store: Option<Store>, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let home = dir.path().display().to_string();
-        let places =
+        let locations =
             DefaultPaths::from_env(
                 |name| if name == "HOME" { Ok(home.clone()) } else { Err(std::env::VarError::NotPresent) },
             );
-        let places = places.with_data_dir(dir.path().join("data"));
-        let mut config = Config::defaults(&places);
+        let locations = locations.with_data_dir(dir.path().join("data"));
+        let mut config = Config::defaults(&locations);
         config.server.listen = vec![SocketAddr::new(own_ip(), 0)];
         // The host of requests that tests write byte by byte.
         config.server.hosts = vec!["x".into()];

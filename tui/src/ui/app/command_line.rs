@@ -139,16 +139,16 @@ impl App {
             args::Repo::Show { repo } => self.show_repository(&repo),
             args::Repo::Create(args) => {
                 let owner = args.repo.owner.clone();
-                self.change(ScreenId::Repositories, Ask::CreateRepository { owner, wanted: Box::new(args.request()) })
+                self.change(ScreenId::Repositories, Ask::CreateRepository { owner, request: Box::new(args.request()) })
             }
             args::Repo::Edit(args) => {
                 let path = args.repo.clone();
-                let wanted = args.request();
-                if wanted == api::EditRepository::default() {
+                let request = args.request();
+                if request == api::EditRepository::default() {
                     Err("nothing to change; add a flag such as --description TEXT, or press `e` for the form"
                         .to_owned())
                 } else {
-                    self.change(ScreenId::Repositories, Ask::EditRepository(path, Box::new(wanted)))
+                    self.change(ScreenId::Repositories, Ask::EditRepository(path, Box::new(request)))
                 }
             }
             args::Repo::Delete { repo, .. } => self.question(ScreenId::Repositories, |screens, world| {
@@ -194,7 +194,7 @@ impl App {
     /// Returns the owner of a hook: the one in the line, else the one in the list.
     fn owner(&self, owner: &args::HookOwnerArgs, id: i64) -> HookOwner {
         match owner.api() {
-            HookOwner::Admin => self.screens.hooks.place_of(id).unwrap_or(HookOwner::Any),
+            HookOwner::Admin => self.screens.hooks.owner_of(id).unwrap_or(HookOwner::Any),
             owner => owner,
         }
     }
@@ -244,11 +244,11 @@ impl App {
     fn create_hook(&mut self, args: args::CreateHook) -> LineResult {
         secrets_are_for_forms(&args.change)?;
         let secret = if args.change.generate_secret { Some(generated_secret()?) } else { None };
-        let place = args.owner.api();
-        let wanted = args.request(secret.clone(), None);
+        let owner = args.owner.api();
+        let request = args.request(secret.clone(), None);
         self.change(
             ScreenId::Hooks,
-            Ask::CreateHook(Box::new(NewHook { place, wanted, test: false, unless_above: None, shown_once: secret })),
+            Ask::CreateHook(Box::new(NewHook { owner, request, test: false, unless_above: None, shown_once: secret })),
         )
     }
 
@@ -258,11 +258,11 @@ impl App {
             return Err("a secret is generated in the form: e on the screen Hooks".to_owned());
         }
         let (id, owner) = (args.id, self.owner(&args.owner, args.id));
-        let wanted = args.request(None, None);
-        if wanted == EditHook::default() {
+        let request = args.request(None, None);
+        if request == EditHook::default() {
             return Err("nothing to change; add a flag such as --events push, or press `e` for the form".to_owned());
         }
-        self.change(ScreenId::Hooks, Ask::EditHook(owner, id, Box::new(wanted)))
+        self.change(ScreenId::Hooks, Ask::EditHook(owner, id, Box::new(request)))
     }
 
     fn delivery_line(&mut self, command: args::Delivery) -> Option<LineResult> {
@@ -319,10 +319,10 @@ impl App {
             }),
             args::Artifact::Expire(args) => ids(&args.artifacts).and_then(|ids| {
                 let at = args.at.as_deref().map(crate::moment::read).transpose()?;
-                let wanted = api::EditArtifact { days: args.days, expires_at: at };
+                let request = api::EditArtifact { days: args.days, expires_at: at };
                 self.change(
                     ScreenId::Artifacts,
-                    Ask::EditArtifacts(ids.into_iter().map(|id| (id, wanted.clone())).collect()),
+                    Ask::EditArtifacts(ids.into_iter().map(|id| (id, request.clone())).collect()),
                 )
             }),
             args::Artifact::Download(args) if args.output.is_none() && !args.extract => {

@@ -101,7 +101,7 @@ impl App {
                 clock: Clock::at(wall, settings.times),
                 now: Duration::ZERO,
                 link: Link::Connecting,
-                place: "the daemon".to_owned(),
+                address: "the daemon".to_owned(),
                 token: None,
                 starter: None,
                 status: None,
@@ -182,7 +182,7 @@ impl App {
                 self.suggest();
                 self.typing.by_answer = false;
             }
-            Msg::Endpoint(address, token) => (self.world.place, self.world.token) = (address, token),
+            Msg::Endpoint(address, token) => (self.world.address, self.world.token) = (address, token),
             Msg::ExposedToken(address) => self.warn_of_exposed_token(address),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {

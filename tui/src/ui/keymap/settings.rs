@@ -49,17 +49,17 @@ fn scope_name(scope: Scope) -> String {
 
 /// Returns the keys of every scope, for the manual.
 pub(crate) fn manual() -> Vec<crate::ScreenKeys> {
-    let mut places: Vec<crate::ScreenKeys> = Vec::new();
+    let mut sections: Vec<crate::ScreenKeys> = Vec::new();
     for binding in BINDINGS.iter().filter(|binding| !binding.keys.is_empty()) {
-        let place = scope_name(binding.scope);
+        let section = scope_name(binding.scope);
         let keys = binding.keys.iter().map(|key| key.name()).collect();
         let row = (keys, binding.title, action_name(binding.action));
-        match places.iter_mut().find(|(name, _)| *name == place) {
+        match sections.iter_mut().find(|(name, _)| *name == section) {
             Some((_, rows)) => rows.push(row),
-            None => places.push((place, vec![row])),
+            None => sections.push((section, vec![row])),
         }
     }
-    places
+    sections
 }
 
 impl Keymap {
@@ -135,8 +135,8 @@ fn conflicts(bindings: &[Binding]) -> Vec<(Scope, Key, String)> {
     let mut seen = HashSet::new();
     for binding in bindings {
         for key in binding.keys {
-            let place = format!("{:?}", binding.scope);
-            if !seen.insert((place, *key)) && !found.iter().any(|(scope, ..)| *scope == binding.scope) {
+            let scope_name = format!("{:?}", binding.scope);
+            if !seen.insert((scope_name, *key)) && !found.iter().any(|(scope, ..)| *scope == binding.scope) {
                 let both = bindings.iter().filter(|one| one.scope == binding.scope && one.keys.contains(key));
                 let titles: Vec<String> = both.map(|one| format!("'{}'", one.title)).collect();
                 found.push((binding.scope, *key, titles.join(" and ")));
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn unknown_scopes_actions_and_keys_are_reported() {
-        let said = |scope, action, key| Keymap::with(&[setting(scope, action, &[key])]).1.remove(0).text;
-        assert!(said("hook", "test", "f5").contains("expected one of "));
-        assert!(said("hooks", "tset", "f5").contains("turn_off, test"));
-        assert_eq!(said("hooks", "test", "f99x"), "'f99x' is not a valid key");
+        let problem = |scope, action, key| Keymap::with(&[setting(scope, action, &[key])]).1.remove(0).text;
+        assert!(problem("hook", "test", "f5").contains("expected one of "));
+        assert!(problem("hooks", "tset", "f5").contains("turn_off, test"));
+        assert_eq!(problem("hooks", "test", "f99x"), "'f99x' is not a valid key");
     }
 }

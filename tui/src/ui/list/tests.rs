@@ -138,13 +138,13 @@ fn the_window_scrolls_only_as_far_as_the_cursor() {
 #[test]
 fn pages_are_appended_to_one_list() {
     let rows = [Thing(1, "b"), Thing(2, "d"), Thing(3, "!a"), Thing(4, "c"), Thing(5, "e"), Thing(6, "f")];
-    let mut whole: List<Thing> = List::sorted(0);
-    whole.replace(rows.to_vec());
+    let mut expected: List<Thing> = List::sorted(0);
+    expected.replace(rows.to_vec());
     for at in 1..rows.len() {
         let mut list: List<Thing> = List::sorted(0);
         list.append(rows[..at].to_vec());
         list.append(rows[at..].to_vec());
-        assert_eq!(names(&list), names(&whole), "{at}");
+        assert_eq!(names(&list), names(&expected), "{at}");
         list.act(Action::Reverse);
         assert_eq!(names(&list), ["f", "e", "d", "c", "b", "!a"]);
     }
@@ -169,10 +169,10 @@ fn a_filter_typed_letter_by_letter_shows_the_same_rows_as_a_pasted_one() {
         list.act(Action::Last);
         for end in 1..=typed.len() {
             list.set_filter(Filter::parse(&typed[..end], &[]).unwrap());
-            let mut whole: List<Thing> = List::sorted(0);
-            whole.replace(rows.to_vec());
-            whole.set_filter(Filter::parse(&typed[..end], &[]).unwrap());
-            assert_eq!(names(&list), names(&whole), "{}", &typed[..end]);
+            let mut expected: List<Thing> = List::sorted(0);
+            expected.replace(rows.to_vec());
+            expected.set_filter(Filter::parse(&typed[..end], &[]).unwrap());
+            assert_eq!(names(&list), names(&expected), "{}", &typed[..end]);
             assert_eq!(list.current().is_some(), list.shown_count() > 0);
         }
     }

@@ -109,7 +109,7 @@ fn bytes(text: &str) -> Option<i64> {
 
 /// Parses a decimal number and multiplies it by `factor`.
 fn scaled(digits: &str, factor: i64) -> Option<i64> {
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let (integer, part) = digits.split_once('.').unwrap_or((digits, "0"));
     // Further digits do not change the printed value.
     let part = part.get(..6).unwrap_or(part);
     let power = 10_i64.checked_pow(u32::try_from(part.len()).ok()?)?;
@@ -117,7 +117,7 @@ fn scaled(digits: &str, factor: i64) -> Option<i64> {
         |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i64>().ok()).flatten();
     // The screen rounds down, so parsing rounds up.
     let fraction = (i128::from(unsigned(part)?) * i128::from(factor) + i128::from(power) - 1) / i128::from(power);
-    unsigned(whole)?.checked_mul(factor)?.checked_add(i64::try_from(fraction).ok()?)
+    unsigned(integer)?.checked_mul(factor)?.checked_add(i64::try_from(fraction).ok()?)
 }
 
 #[cfg(test)]

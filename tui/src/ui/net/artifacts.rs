@@ -31,7 +31,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
     let failed = || Failure::call(doing.clone());
     Ok(match ask {
         Ask::Runs(of) => list(client, of, part).await.map_err(failed())?,
-        Ask::EditArtifacts(wanted) => edit(client, wanted).await.map_err(failed())?,
+        Ask::EditArtifacts(edits) => edit(client, edits).await.map_err(failed())?,
         Ask::DeleteArtifacts(ids) => delete(client, &ids).await.map_err(failed())?,
         Ask::SignedAddress(repo, id) => {
             Answer::Signed(client.artifact_location(&repo, id).await.map_err(failed())?.target().to_owned())
@@ -64,7 +64,7 @@ async fn list(client: &Client, of: Option<RepositoryPath>, part: &impl Fn(Answer
         let mut left = runs.more();
         for list in &mut lists {
             if let Some(items) = list.next(|items: Vec<FoundArtifact>| (0, items), |one| one.id).await? {
-                some.artifacts.extend(items.iter().map(|whole| compactor.artifact(whole)));
+                some.artifacts.extend(items.iter().map(|artifact| compactor.artifact(artifact)));
             }
             left |= list.more();
         }
@@ -79,14 +79,14 @@ async fn list(client: &Client, of: Option<RepositoryPath>, part: &impl Fn(Answer
 
 async fn next_runs(runs: &mut Pages<'_>, compactor: &mut RunCompactor) -> Result<Vec<Arc<RunSummary>>, ClientError> {
     let items = runs.next(|items: Vec<FoundRun>| (0, items), |run| run.id).await?;
-    Ok(items.into_iter().flatten().map(|whole| compactor.run(whole)).collect())
+    Ok(items.into_iter().flatten().map(|run| compactor.run(run)).collect())
 }
 
 /// Changes the artifacts one after the other; a refusal does not stop the rest.
-async fn edit(client: &Client, wanted: Vec<(i64, EditArtifact)>) -> Result<Answer, ClientError> {
-    let mut each = Vec::with_capacity(wanted.len());
-    for (id, wanted) in wanted {
-        each.push(match client.edit_artifact(id, &wanted).await {
+async fn edit(client: &Client, edits: Vec<(i64, EditArtifact)>) -> Result<Answer, ClientError> {
+    let mut each = Vec::with_capacity(edits.len());
+    for (id, request) in edits {
+        each.push(match client.edit_artifact(id, &request).await {
             Ok(set) => (id, Ok(words::seconds(&set.expires_at))),
             Err(error) if error.status().is_none() => return Err(error),
             Err(error) => (id, Err(error.to_string())),
@@ -113,19 +113,19 @@ async fn download(
     part: &impl Fn(Answer),
 ) -> Result<Answer, Failure> {
     let directory = super::download_directory();
-    let wanted = DownloadRequest {
+    let download = DownloadRequest {
         size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
         digest: artifact.digest.clone(),
         part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),
     };
     let bar = ProgressBar::hidden();
-    let fetching = fetch::fetch(client, &wanted, async || client.artifact_location(repo, artifact.id).await, &bar);
+    let fetching = fetch::fetch(client, &download, async || client.artifact_location(repo, artifact.id).await, &bar);
     tokio::pin!(fetching);
     let mut ticks = tokio::time::interval(PROGRESS_EVERY);
     let fetched = loop {
         tokio::select! {
             fetched = &mut fetching => break fetched?,
-            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: Some(wanted.size) }),
+            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: Some(download.size) }),
         }
     };
     let path = directory.join(names::saved_name(&artifact.name, fetched.is_zip));

@@ -13,8 +13,8 @@ use crate::{transfer::copy::Content, ui::starter::Starter};
 /// A hook to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NewHook {
-    pub(crate) place: HookOwner,
-    pub(crate) wanted: CreateHook,
+    pub(crate) owner: HookOwner,
+    pub(crate) request: CreateHook,
     /// Whether to test it after it is created.
     pub(crate) test: bool,
     /// Set when the response to an earlier attempt was lost: a hook like this one with a higher ID is the
@@ -27,9 +27,9 @@ pub(crate) struct NewHook {
 /// The changed fields of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SaveHook {
-    pub(crate) place: HookOwner,
+    pub(crate) owner: HookOwner,
     pub(crate) id: i64,
-    pub(crate) wanted: EditHook,
+    pub(crate) request: EditHook,
     /// The version that the form was filled with; the daemon refuses the change if it has another one.
     pub(crate) tag: Option<EntityTag>,
     /// A generated secret that is shown once when the hook is saved.
@@ -40,7 +40,7 @@ pub(crate) struct SaveHook {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SaveRepository {
     pub(crate) path: RepositoryPath,
-    pub(crate) wanted: EditRepository,
+    pub(crate) request: EditRepository,
     /// The version that the form was filled with; the daemon refuses the change if it has another one.
     pub(crate) tag: Option<EntityTag>,
 }
@@ -77,7 +77,7 @@ pub(crate) enum Ask {
     Repository(RepositoryPath),
     CreateRepository {
         owner: String,
-        wanted: Box<CreateRepository>,
+        request: Box<CreateRepository>,
     },
     EditRepository(RepositoryPath, Box<EditRepository>),
     /// The same from a form; refused if the repository was changed meanwhile.
@@ -284,24 +284,24 @@ impl Ask {
             Self::ChangedRepositories => "listing changed repositories".to_owned(),
             Self::FindRepositories(text) => format!("searching for repositories with {text}"),
             Self::Repository(path) | Self::LoadRepository(path) => format!("loading {path}"),
-            Self::CreateRepository { owner, wanted } => format!("creating {owner}/{}", wanted.name),
+            Self::CreateRepository { owner, request } => format!("creating {owner}/{}", request.name),
             Self::EditRepository(path, _) => format!("changing {path}"),
             Self::SaveRepository(save) => format!("changing {}", save.path),
-            Self::MigrateRepository(wanted) => format!("importing {}/{}", wanted.repo_owner, wanted.repo_name),
+            Self::MigrateRepository(request) => format!("importing {}/{}", request.repo_owner, request.repo_name),
             Self::DeleteRepository(path) => format!("deleting {path}"),
             Self::RepositoryCounts(path) => format!("counting objects of {path}"),
             Self::ArtifactsOf(path) => format!("listing artifacts of {path}"),
             Self::Tasks => "listing tasks".to_owned(),
             Self::CancelTask(id) => format!("cancelling task {id}"),
             Self::Branches(path) => format!("listing branches of {path}"),
-            Self::CreateBranch(path, wanted) => format!("creating {} in {path}", wanted.new_branch_name),
+            Self::CreateBranch(path, request) => format!("creating {} in {path}", request.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
             Self::Hooks(_) | Self::FailingHooks => "listing hooks".to_owned(),
             Self::HookEvents => "listing hook events".to_owned(),
             Self::CreateHook(_) => "creating the hook".to_owned(),
             Self::CheckName(path) => format!("checking the name {path}"),
             Self::CheckBranchFilter(_) => "checking the branch filter".to_owned(),
-            Self::CheckMigration(wanted) => format!("checking {}", wanted.clone_addr),
+            Self::CheckMigration(request) => format!("checking {}", request.clone_addr),
             Self::LoadHook(_, id) => format!("loading hook {id}"),
             Self::SaveHook(save) => format!("changing hook {}", save.id),
             Self::EditHook(_, id, _) => format!("changing hook {id}"),
@@ -329,7 +329,7 @@ impl Ask {
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
             Self::Runs(None) => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
-            Self::EditArtifacts(wanted) => format!("setting the expiry of {}", artifacts(wanted.len())),
+            Self::EditArtifacts(edits) => format!("setting the expiry of {}", artifacts(edits.len())),
             Self::SignedAddress(_, id) => format!("signing the URL of artifact {id}"),
             Self::ZipContent { name, .. } => format!("listing the content of {name}"),
             Self::DeleteArtifacts(ids) => format!("deleting {}", artifacts(ids.len())),

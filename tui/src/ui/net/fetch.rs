@@ -59,7 +59,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .map_err(failed())?
         }
         ask @ (Ask::Tasks | Ask::CancelTask(_) | Ask::CancelRun(_)) => tasks(client, ask).await.map_err(failed())?,
-        Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
+        Ask::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
         ask @ (Ask::Hooks(_)
         | Ask::FailingHooks
@@ -110,15 +110,15 @@ async fn repositories(client: &Client, part: &impl Fn(Answer)) -> Result<Answer,
 async fn repository(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await?)),
-        Ask::CreateRepository { owner, wanted } => {
-            Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await?))
+        Ask::CreateRepository { owner, request } => {
+            Answer::Repository(Box::new(client.create_repository(&owner, &request).await?))
         }
-        Ask::EditRepository(path, wanted) => {
-            Answer::Repository(Box::new(client.edit_repository(&path, &wanted).await?))
+        Ask::EditRepository(path, request) => {
+            Answer::Repository(Box::new(client.edit_repository(&path, &request).await?))
         }
-        Ask::MigrateRepository(wanted) => Answer::Repository(Box::new(client.migrate_repository(&wanted).await?)),
+        Ask::MigrateRepository(request) => Answer::Repository(Box::new(client.migrate_repository(&request).await?)),
         Ask::SaveRepository(save) => {
-            let saved = client.edit_repository_if_match(&save.path, &save.wanted, save.tag.as_ref()).await?;
+            let saved = client.edit_repository_if_match(&save.path, &save.request, save.tag.as_ref()).await?;
             Answer::Repository(Box::new(saved.value))
         }
         Ask::LoadRepository(path) => Answer::LoadedRepository(Box::new(client.repository_tagged(&path).await?)),

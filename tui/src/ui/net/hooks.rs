@@ -20,9 +20,9 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
         }
         Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
         Ask::CreateHook(new) => create(client, &new).await?,
-        Ask::EditHook(owner, id, wanted) => Answer::Hook(Box::new(client.edit_hook(&owner, id, &wanted).await?)),
+        Ask::EditHook(owner, id, request) => Answer::Hook(Box::new(client.edit_hook(&owner, id, &request).await?)),
         Ask::SaveHook(save) => {
-            let saved = client.edit_hook_if_match(&save.place, save.id, &save.wanted, save.tag.as_ref()).await?;
+            let saved = client.edit_hook_if_match(&save.owner, save.id, &save.request, save.tag.as_ref()).await?;
             Answer::Hook(Box::new(saved.value))
         }
         Ask::LoadHook(owner, id) => Answer::LoadedHook(Box::new(client.hook_tagged(&owner, id).await?)),
@@ -40,28 +40,28 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
 /// second one.
 async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
     let existing = match new.unless_above {
-        Some(above) => list(client, &new.place).await?.into_iter().find(|hook| hook.id > above && is_like(hook, new)),
+        Some(above) => list(client, &new.owner).await?.into_iter().find(|hook| hook.id > above && is_like(hook, new)),
         None => None,
     };
     let hook = match existing {
         Some(hook) => hook,
-        None => client.create_hook(&new.place, &new.wanted).await?,
+        None => client.create_hook(&new.owner, &new.request).await?,
     };
     if !new.test {
         return Ok(Answer::Hook(Box::new(hook)));
     }
     // The hook exists even if its test fails.
-    let delivery = client.test_hook(&new.place, hook.id).await.map_err(|error| error.to_string());
+    let delivery = client.test_hook(&new.owner, hook.id).await.map_err(|error| error.to_string());
     Ok(Answer::Tested { hook: hook.id, delivery })
 }
 
 fn is_like(hook: &Hook, new: &NewHook) -> bool {
-    let url = new.wanted.config.as_ref().and_then(|config| config.get("url"));
+    let url = new.request.config.as_ref().and_then(|config| config.get("url"));
     let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
     url == Some(&hook.url)
-        && hook.r#type == new.wanted.r#type
-        && hook.branch_filter == new.wanted.branch_filter
-        && sorted(&hook.events_exact) == sorted(&new.wanted.events_exact)
+        && hook.r#type == new.request.r#type
+        && hook.branch_filter == new.request.branch_filter
+        && sorted(&hook.events_exact) == sorted(&new.request.events_exact)
 }
 
 async fn list(client: &Client, owner: &HookOwner) -> Result<Vec<Hook>, ClientError> {

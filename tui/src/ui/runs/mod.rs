@@ -133,44 +133,44 @@ pub(crate) struct RunCompactor {
 }
 
 impl RunCompactor {
-    pub(crate) fn run(&mut self, whole: FoundRun) -> Arc<RunSummary> {
+    pub(crate) fn run(&mut self, run: FoundRun) -> Arc<RunSummary> {
         Arc::new(RunSummary {
-            id: whole.id,
-            repo: self.repo(&whole.repository),
-            title: whole.display_title.into(),
-            branch: whole.head_branch.into(),
-            sha: whole.head_sha.into(),
-            outcome: Outcome::of(&whole.status, &whole.conclusion),
-            began: words::seconds(&whole.started_at),
-            ended: words::seconds(&whole.completed_at),
-            jobs: whole.jobs.into_iter().map(job).collect(),
+            id: run.id,
+            repo: self.repo(&run.repository),
+            title: run.display_title.into(),
+            branch: run.head_branch.into(),
+            sha: run.head_sha.into(),
+            outcome: Outcome::of(&run.status, &run.conclusion),
+            began: words::seconds(&run.started_at),
+            ended: words::seconds(&run.completed_at),
+            jobs: run.jobs.into_iter().map(job).collect(),
         })
     }
 
-    pub(crate) fn artifact(&mut self, whole: &FoundArtifact) -> (Arc<str>, Arc<ArtifactSummary>) {
+    pub(crate) fn artifact(&mut self, artifact: &FoundArtifact) -> (Arc<str>, Arc<ArtifactSummary>) {
         let mut sha256 = [0; 32];
         // An invalid digest is treated as a missing one.
-        let _ = hex::decode_to_slice(whole.digest.trim_start_matches("sha256:"), &mut sha256);
-        let state = match whole.state.as_str() {
+        let _ = hex::decode_to_slice(artifact.digest.trim_start_matches("sha256:"), &mut sha256);
+        let state = match artifact.state.as_str() {
             "uploading" => State::Uploading,
-            _ if whole.expired => State::Expired,
+            _ if artifact.expired => State::Expired,
             _ => State::Ready,
         };
-        let artifact = ArtifactSummary {
-            id: whole.id,
-            run: whole.workflow_run.id,
-            job: whole.job.id,
-            text: format!("{} {}", whole.name, whole.repository).into(),
+        let summary = ArtifactSummary {
+            id: artifact.id,
+            run: artifact.workflow_run.id,
+            job: artifact.job.id,
+            text: format!("{} {}", artifact.name, artifact.repository).into(),
             // Responses never reach the maximum of this number type.
-            name_bytes: u32::try_from(whole.name.len()).unwrap_or(u32::MAX),
-            size: whole.size_in_bytes,
+            name_bytes: u32::try_from(artifact.name.len()).unwrap_or(u32::MAX),
+            size: artifact.size_in_bytes,
             sha256,
-            created: words::seconds(&whole.created_at),
-            expires: words::seconds(&whole.expires_at),
-            version: whole.version,
+            created: words::seconds(&artifact.created_at),
+            expires: words::seconds(&artifact.expires_at),
+            version: artifact.version,
             state,
         };
-        (self.repo(&whole.repository), Arc::new(artifact))
+        (self.repo(&artifact.repository), Arc::new(summary))
     }
 
     fn repo(&mut self, name: &str) -> Arc<str> {
@@ -181,12 +181,12 @@ impl RunCompactor {
     }
 }
 
-fn job(whole: FoundJob) -> JobSummary {
+fn job(job: FoundJob) -> JobSummary {
     JobSummary {
-        id: whole.id,
-        name: whole.name.into(),
-        outcome: Outcome::of(&whole.status, &whole.conclusion),
-        began: words::seconds(&whole.started_at),
-        ended: words::seconds(&whole.completed_at),
+        id: job.id,
+        name: job.name.into(),
+        outcome: Outcome::of(&job.status, &job.conclusion),
+        began: words::seconds(&job.started_at),
+        ended: words::seconds(&job.completed_at),
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Returns the index of the artifact with this ID, or the index to insert it at.
-    fn place(&self, id: i64) -> Result<usize, usize> {
+    fn position(&self, id: i64) -> Result<usize, usize> {
         self.artifacts.binary_search_by(|one| id.cmp(&one.id))
     }
 
@@ -46,18 +46,18 @@ impl Tree {
             // The artifacts of a run may arrive before the run.
             match self.0.entry(run.id) {
                 btree_map::Entry::Occupied(mut known) => known.get_mut().run = run,
-                btree_map::Entry::Vacant(place) => {
-                    place.insert(Entry { run, artifacts: Vec::new() });
+                btree_map::Entry::Vacant(vacant) => {
+                    vacant.insert(Entry { run, artifacts: Vec::new() });
                 }
             }
         }
         for (repo, artifact) in part.artifacts {
             let before =
-                older.0.get(&artifact.run).and_then(|entry| Some(&entry.artifacts[entry.place(artifact.id).ok()?]));
+                older.0.get(&artifact.run).and_then(|entry| Some(&entry.artifacts[entry.position(artifact.id).ok()?]));
             let artifact = before.filter(|before| **before == artifact).cloned().unwrap_or(artifact);
             let unknown = || Arc::new(RunSummary { id: artifact.run, repo, ..RunSummary::default() });
             let entry = self.0.entry(artifact.run).or_insert_with(|| Entry { run: unknown(), artifacts: Vec::new() });
-            match entry.place(artifact.id) {
+            match entry.position(artifact.id) {
                 Ok(at) => entry.artifacts[at] = artifact,
                 Err(at) => entry.artifacts.insert(at, artifact),
             }
@@ -66,21 +66,21 @@ impl Tree {
 
     /// Removes an artifact.
     pub(crate) fn remove(&mut self, id: i64) {
-        if let Some((entry, at)) = self.place_mut(id) {
+        if let Some((entry, at)) = self.position_mut(id) {
             entry.artifacts.remove(at);
         }
     }
 
     /// Changes when an artifact expires.
     pub(crate) fn expires(&mut self, id: i64, at: i64) {
-        if let Some((entry, place)) = self.place_mut(id) {
-            Arc::make_mut(&mut entry.artifacts[place]).expires = at;
+        if let Some((entry, position)) = self.position_mut(id) {
+            Arc::make_mut(&mut entry.artifacts[position]).expires = at;
         }
     }
 
-    fn place_mut(&mut self, id: i64) -> Option<(&mut Entry, usize)> {
+    fn position_mut(&mut self, id: i64) -> Option<(&mut Entry, usize)> {
         let entry = self.0.get_mut(&self.run_of(id)?)?;
-        let at = entry.place(id).ok()?;
+        let at = entry.position(id).ok()?;
         Some((entry, at))
     }
 
@@ -95,7 +95,7 @@ impl Tree {
 
     /// Returns the artifact with this ID.
     pub(crate) fn find(&self, id: i64) -> Option<&Arc<ArtifactSummary>> {
-        self.entries().find_map(|entry| entry.artifacts.get(entry.place(id).ok()?))
+        self.entries().find_map(|entry| entry.artifacts.get(entry.position(id).ok()?))
     }
 
     /// Returns the run of the artifact with this ID.

@@ -45,15 +45,15 @@ impl FormKind {
             Self::CreateRepository => repo_form::create_ask(form),
             Self::EditRepository(path) => repo_form::edit_ask(path, form)?,
             Self::Migrate => {
-                let wanted = repo_form::migrate_wanted(form)?;
+                let request = repo_form::migrate_request(form)?;
                 if form.pressed() == repo_form::CHECK {
-                    return Ok(FormAction::Check(Ask::CheckMigration(wanted)));
+                    return Ok(FormAction::Check(Ask::CheckMigration(request)));
                 }
-                Ask::MigrateRepository(wanted)
+                Ask::MigrateRepository(request)
             }
             Self::CreateBranch(path) => repo_form::create_branch_ask(path, form),
-            Self::CreateHook(place, above) => hook_form::create_ask(place, *above, form)?,
-            Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
+            Self::CreateHook(owner, above) => hook_form::create_ask(owner, *above, form)?,
+            Self::EditHook(owner, id) => hook_form::edit_ask(owner, *id, form)?,
             Self::RestoreRepository(id, repository) => restore_form::ask(*id, repository, form),
             Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
             Self::Token => {
@@ -90,7 +90,7 @@ impl FormKind {
     pub(crate) fn load(&self) -> Option<Ask> {
         match self {
             Self::EditRepository(path) => Some(Ask::LoadRepository(path.clone())),
-            Self::EditHook(place, id) => Some(Ask::LoadHook(place.clone(), *id)),
+            Self::EditHook(owner, id) => Some(Ask::LoadHook(owner.clone(), *id)),
             _ => None,
         }
     }
@@ -140,7 +140,7 @@ impl FormKind {
         match self {
             Self::CreateRepository | Self::RestoreRepository(..) => repo_form::lookup(form, name, "owner", "name"),
             Self::Migrate => repo_form::lookup(form, name, "repo_owner", "repo_name"),
-            Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::lookup(place, form, name),
+            Self::CreateHook(owner, _) | Self::EditHook(owner, _) => hook_form::lookup(owner, form, name),
             _ => None,
         }
     }

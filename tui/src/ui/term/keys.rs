@@ -89,36 +89,36 @@ impl Decoder {
 
     /// Decodes bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<InputEvent> {
-        let mut said = Vec::new();
+        let mut events = Vec::new();
         for byte in bytes {
-            self.take(*byte, &mut said);
+            self.take(*byte, &mut events);
         }
-        said
+        events
     }
 
-    fn take(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
+    fn take(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
         match self.state {
-            State::Ground => self.ground(byte, said),
+            State::Ground => self.ground(byte, events),
             State::Escape => match byte {
                 b'[' => self.state = State::Control,
                 b'O' => self.state = State::Single,
                 // Escape and a key in one packet are Alt and the key.
                 _ => {
-                    said.push(InputEvent::Key(Key::Esc));
-                    self.again(byte, said);
+                    events.push(InputEvent::Key(Key::Esc));
+                    self.again(byte, events);
                 }
             },
             State::Single => {
                 self.state = State::Ground;
-                said.extend(letter(byte).map(InputEvent::Key));
+                events.extend(letter(byte).map(InputEvent::Key));
             }
-            State::Control => self.control(byte, said),
-            State::Rest => self.rest(byte, said),
+            State::Control => self.control(byte, events),
+            State::Rest => self.rest(byte, events),
             State::Paste => {
                 self.held.push(byte);
                 if self.held.ends_with(PASTE_ENDS) {
                     self.held.truncate(self.held.len() - PASTE_ENDS.len());
-                    said.extend(self.quiet());
+                    events.extend(self.quiet());
                 } else if self.held.len() > PASTE_MAX {
                     // The end marker must still be recognized.
                     self.held.drain(PASTE_MAX - PASTE_ENDS.len()..self.held.len() - PASTE_ENDS.len());
@@ -126,40 +126,41 @@ impl Decoder {
             }
             State::Character => {
                 if byte & 0xc0 != 0x80 {
-                    return self.again(byte, said);
+                    return self.again(byte, events);
                 }
                 self.held.push(byte);
-                self.character(said);
+                self.character(events);
             }
         }
     }
 
     /// Drops the incomplete sequence and decodes the byte on its own.
-    fn again(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
+    fn again(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
         self.held.clear();
         self.state = State::Ground;
-        self.ground(byte, said);
+        self.ground(byte, events);
     }
 
     /// Decodes the rest of an answer, or keys.
-    fn rest(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
-        let place = self.held.len();
-        let fits = ANSWER.get(place).is_some_and(|wanted| *wanted == byte || *wanted == b'N' && byte.is_ascii_digit());
+    fn rest(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
+        let index = self.held.len();
+        let fits =
+            ANSWER.get(index).is_some_and(|expected| *expected == byte || *expected == b'N' && byte.is_ascii_digit());
         if !fits {
             for byte in std::mem::take(&mut self.held) {
-                said.push(InputEvent::Key(Key::Char(char::from(byte))));
+                events.push(InputEvent::Key(Key::Char(char::from(byte))));
             }
-            return self.again(byte, said);
+            return self.again(byte, events);
         }
         self.held.push(byte);
         if self.held.len() == ANSWER.len() {
             let held = std::mem::take(&mut self.held);
             self.state = State::Ground;
-            said.extend(synchronized(&held[1..]).map(InputEvent::Sync));
+            events.extend(synchronized(&held[1..]).map(InputEvent::Sync));
         }
     }
 
-    fn ground(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
+    fn ground(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
         let key = match byte {
             0x1b => {
                 self.state = State::Escape;
@@ -168,7 +169,7 @@ impl Decoder {
             0x80.. => {
                 self.held.push(byte);
                 self.state = State::Character;
-                return self.character(said);
+                return self.character(events);
             }
             b'\r' => Key::Enter,
             b'\t' => Key::Tab,
@@ -178,12 +179,12 @@ impl Decoder {
             0x1c..=0x1f => Key::Ctrl(char::from(byte - 0x1c + b'4')),
             _ => Key::Char(char::from(byte)),
         };
-        said.push(InputEvent::Key(key));
+        events.push(InputEvent::Key(key));
     }
 
-    fn character(&mut self, said: &mut Vec<InputEvent>) {
+    fn character(&mut self, events: &mut Vec<InputEvent>) {
         match std::str::from_utf8(&self.held) {
-            Ok(text) => said.extend(text.chars().map(|c| InputEvent::Key(Key::Char(c)))),
+            Ok(text) => events.extend(text.chars().map(|c| InputEvent::Key(Key::Char(c)))),
             Err(error) if error.error_len().is_none() => return,
             Err(_) => {}
         }
@@ -191,7 +192,7 @@ impl Decoder {
         self.state = State::Ground;
     }
 
-    fn control(&mut self, byte: u8, said: &mut Vec<InputEvent>) {
+    fn control(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
         match byte {
             // The function keys of the Linux console have a second bracket.
             b'[' if self.held.is_empty() => self.held.push(byte),
@@ -203,12 +204,12 @@ impl Decoder {
                 if held == PASTE_BEGINS {
                     self.state = State::Paste;
                 } else if let Some(known) = synchronized(&held) {
-                    said.push(InputEvent::Sync(known));
+                    events.push(InputEvent::Sync(known));
                 } else {
-                    said.extend(mouse(&held).map(InputEvent::Mouse).or_else(|| sequence(&held).map(InputEvent::Key)));
+                    events.extend(mouse(&held).map(InputEvent::Mouse).or_else(|| sequence(&held).map(InputEvent::Key)));
                 }
             }
-            _ => self.again(byte, said),
+            _ => self.again(byte, events),
         }
     }
 }

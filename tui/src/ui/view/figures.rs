@@ -61,10 +61,10 @@ pub(crate) fn parts(buf: &mut Buffer, area: Rect, parts: &[LinePart]) {
 }
 
 /// Draws `[███··]`, with `cells` cells between the brackets.
-fn bar(buf: &mut Buffer, row: Rect, (part, whole): (i64, i64), cells: u16, role: Role) -> u16 {
+fn bar(buf: &mut Buffer, row: Rect, (part, total): (i64, i64), cells: u16, role: Role) -> u16 {
     let section = |x: u16, width: u16| Rect { x: row.x + x.min(row.width), width, ..row }.intersection(row);
     #[expect(clippy::cast_precision_loss, reason = "a bar has few cells")]
-    let ratio = if whole > 0 { (part as f64 / whole as f64).clamp(0.0, 1.0) } else { 0.0 };
+    let ratio = if total > 0 { (part as f64 / total as f64).clamp(0.0, 1.0) } else { 0.0 };
     text(buf, section(0, 1), "[", role);
     // The gauge begins one cell behind its label, which is empty here: the cell of the bracket.
     let gauge = LineGauge::default().label("").ratio(ratio).filled_symbol("█").unfilled_symbol("·");
@@ -138,8 +138,8 @@ pub(crate) fn text_of(line: &[LinePart], width: u16) -> String {
 mod tests {
     use super::*;
 
-    fn bar_of(part: i64, whole: i64, cells: u16) -> String {
-        text_of(&[LinePart::Bar { role: Role::Text, share: (part, whole), cells }], 80)
+    fn bar_of(part: i64, total: i64, cells: u16) -> String {
+        text_of(&[LinePart::Bar { role: Role::Text, share: (part, total), cells }], 80)
     }
 
     #[test]

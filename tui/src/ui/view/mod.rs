@@ -36,7 +36,7 @@ use super::{
 const WIDTH_MIN: u16 = 40;
 const HEIGHT_MIN: u16 = 10;
 /// Minimum width of the server name, in cells.
-const PLACE_MIN: u16 = 10;
+const ADDRESS_MIN: u16 = 10;
 /// With fewer cells, texts are not shown beside each other, because both would be truncated.
 pub(crate) const NARROW: u16 = 50;
 
@@ -49,7 +49,7 @@ pub(crate) fn fits(size: Size) -> bool {
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
     let area = buf.area;
     let cursor = if fits(area.as_size()) {
-        whole(app, area, buf)
+        draw_page(app, area, buf)
     } else {
         too_small(area, buf);
         None
@@ -58,7 +58,7 @@ pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
     cursor.filter(|at| area.contains(*at))
 }
 
-fn whole(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
+fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
     let row = |y: u16| Rect { y, height: 1, ..area };
     tabs(app, row(area.y), buf);
     let mut body = Rect { y: area.y + 1, height: area.height - 3, ..area };
@@ -151,7 +151,7 @@ fn banner(world: &World) -> Option<String> {
     };
     // The address is known to the user; the duration of the interruption is the important part.
     let room = world.size.width.saturating_sub(width(before) + width(&after));
-    Some(format!("{before}{}{after}", fit(&world.place, room.max(PLACE_MIN))))
+    Some(format!("{before}{}{after}", fit(&world.address, room.max(ADDRESS_MIN))))
 }
 
 fn status_line(app: &App, area: Rect, buf: &mut Buffer) {

@@ -16,9 +16,9 @@ pub(crate) fn instead(world: &World) -> Option<Lines> {
     }
 }
 
-fn nowhere(world: &World, said: &str) -> Lines {
+fn nowhere(world: &World, reason: &str) -> Lines {
     let mut lines: Lines = Vec::new();
-    for (at, line) in said.lines().enumerate() {
+    for (at, line) in reason.lines().enumerate() {
         lines.push((if at == 0 { Role::Title } else { Role::Text }, line.to_owned()));
     }
     lines.extend([(Role::Text, String::new()), (Role::Title, "What you can do".to_owned())]);
@@ -40,14 +40,14 @@ fn countdown(world: &World) -> String {
     format!("; next attempt in {} s", again_at.saturating_sub(world.now).as_secs())
 }
 
-fn refused(world: &World, said: &str) -> Lines {
+fn refused(world: &World, reason: &str) -> Lines {
     let mut lines = vec![
         (Role::Error, "401 - not signed in".to_owned()),
         (Role::Text, String::new()),
         (Role::Text, format!("Token   {}", world.token.as_deref().unwrap_or("none"))),
-        (Role::Text, format!("Server  {}", world.place)),
+        (Role::Text, format!("Server  {}", world.address)),
     ];
-    lines.extend(said.lines().map(|line| (Role::Text, line.to_owned())));
+    lines.extend(reason.lines().map(|line| (Role::Text, line.to_owned())));
     lines.extend([
         (Role::Text, String::new()),
         (Role::Title, "What you can do".to_owned()),

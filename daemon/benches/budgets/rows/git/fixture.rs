@@ -21,9 +21,9 @@ const FILE_BYTES: usize = 5 << 10;
 /// commits it has about 50 MB.
 pub(in crate::rows) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
     let bare = dir.join("bare.git");
-    let place = bare.to_str().ok_or("the directory is not UTF-8")?;
-    git(&["init", "--quiet", "--bare", "--initial-branch=main", place]).await?;
-    let mut command = command(&["-C", place, "fast-import", "--quiet"]);
+    let path = bare.to_str().ok_or("the directory is not UTF-8")?;
+    git(&["init", "--quiet", "--bare", "--initial-branch=main", path]).await?;
+    let mut command = command(&["-C", path, "fast-import", "--quiet"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut process = command.spawn()?;
     let mut input = process.stdin.take().ok_or("no input")?;

@@ -34,7 +34,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         };
         rates.push(requests(&farrier.unix, CLIENTS, plan.round, 201, request).await?.per_second());
     }
-    let what = format!("repositories made with {HOOKS} default hooks, {CLIENTS} clients, Unix");
+    let what = format!("repositories created with {HOOKS} default hooks, {CLIENTS} clients, Unix");
     table.alone(&what, spread(&rates, "/s"), "≥ 200 /s", median(&rates) >= LEAST);
     Ok(())
 }

@@ -72,7 +72,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     // Nothing matches, so the page ends at the limit of rows to read.
     let times = pages(&farrier, &format!("{all}&event=nothing")).await?;
-    table.told("a filter that nothing passes, until it gives a cursor", spread(&times, "ms"));
+    table.value("a filter that nothing passes, until it gives a cursor", spread(&times, "ms"));
     farrier.stop()?;
     forget(plan, table, &dir, limits, idle).await
 }
@@ -140,8 +140,8 @@ async fn load(file: &Path, events: u64) -> Result<()> {
                     let at = i64::try_from(event).unwrap_or(span);
                     let created_ms = now - (span - at) * (OLDEST_SECS * 1_000) / span;
                     tx.put(keys::payload(event), &Payload { json: vec![b'x'; 1_500].into(), ..Payload::default() });
-                    for place in 0..PER_EVENT {
-                        bytes += delivery(&tx, event, place, created_ms);
+                    for index in 0..PER_EVENT {
+                        bytes += delivery(&tx, event, index, created_ms);
                     }
                 }
                 let known = tx.get::<History>(&keys::history()).await?.unwrap_or_default().bytes;
@@ -157,9 +157,9 @@ async fn load(file: &Path, events: u64) -> Result<()> {
 }
 
 /// Writes a delivery with one attempt. Returns its size for the retention.
-fn delivery(tx: &Tx, event: u64, place: u64, created_ms: i64) -> u64 {
-    let id = deliveries::number(event, usize::try_from(place).unwrap_or(0));
-    let (hook, failed) = (place + 1, (event * PER_EVENT + place).is_multiple_of(100));
+fn delivery(tx: &Tx, event: u64, index: u64, created_ms: i64) -> u64 {
+    let id = deliveries::number(event, usize::try_from(index).unwrap_or(0));
+    let (hook, failed) = (index + 1, (event * PER_EVENT + index).is_multiple_of(100));
     let header = |n: usize| Header { name: format!("x-header-{n}"), value: "a value of some length".into() };
     let attempt = Attempt {
         number: 1,

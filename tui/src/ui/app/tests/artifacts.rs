@@ -1,4 +1,4 @@
-//! Runs of all repositories, their artifacts, and what is done with them.
+//! The artifacts screen: runs of all repositories, their artifacts, and actions on them.
 
 use farrier_common::api::EditArtifact;
 
@@ -12,7 +12,7 @@ fn is_list(ask: &Ask) -> bool {
     matches!(ask, Ask::Runs(_))
 }
 
-/// The cursor is on the first artifact.
+/// Opens the artifacts screen with the cursor on the first artifact.
 fn at_artifacts() -> Story {
     let mut story = Story::settled(120, 40);
     on_artifacts(&mut story);
@@ -21,7 +21,7 @@ fn at_artifacts() -> Story {
     story
 }
 
-/// The rows of the list, without the detail beside it.
+/// Returns the rows of the list, without the detail pane.
 fn rows(story: &Story) -> Vec<String> {
     let cut = |line: &str| line.chars().take(74).collect::<String>().trim_end_matches(['│', ' ']).to_owned();
     let text = story.text();
@@ -38,7 +38,7 @@ fn has(story: &Story, name: &str) -> bool {
     rows(story).iter().any(|row| row.contains(name))
 }
 
-/// Where names stand, from the top.
+/// Returns the order of names in the list.
 #[track_caller]
 fn order<const N: usize>(story: &Story, names: [&str; N]) -> [usize; N] {
     let text = rows(story).join("\n");

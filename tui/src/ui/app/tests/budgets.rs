@@ -1,4 +1,4 @@
-//! What a picture costs on a slow line: bytes, which are the same on every machine.
+//! Number of bytes per frame. It is the same on every machine, and decides how fast the screen is on a slow line.
 
 use std::{
     io::{self, Write},
@@ -11,7 +11,7 @@ use ratatui::Terminal;
 use super::prelude::*;
 use crate::ui::{term::AnsiBackend, view};
 
-/// A terminal that counts.
+/// A terminal that counts the bytes written to it.
 #[derive(Clone, Default)]
 struct Line(Arc<Mutex<(usize, usize)>>);
 
@@ -37,7 +37,7 @@ fn wide() -> io::Result<Size> {
     Ok(Size::new(120, 40))
 }
 
-/// Draws and answers bytes and writes.
+/// Draws a frame. Returns the number of bytes and of writes.
 fn drawn(story: &Story, terminal: &mut Terminal<AnsiBackend<Line>>, line: &Line) -> (usize, usize) {
     *line.0.lock().unwrap() = (0, 0);
     terminal
@@ -48,7 +48,7 @@ fn drawn(story: &Story, terminal: &mut Terminal<AnsiBackend<Line>>, line: &Line)
     *line.0.lock().unwrap()
 }
 
-/// Rows as different from one another as real ones are.
+/// Returns rows that differ from one another like real ones.
 fn many() -> Answer {
     const OWNERS: [&str; 6] = ["infra", "data", "mobile", "web", "platform-team", "ops"];
     const NAMES: [&str; 9] =
@@ -56,7 +56,7 @@ fn many() -> Answer {
     const ABOUT: [&str; 4] =
         ["edge proxy for the CI farm", "", "what the mobile teams share", "nightly loads and their schedules"];
     let items = (0..100_000_u64).map(|id| {
-        // Any sequence without a pattern would do.
+        // Any pseudo-random sequence is sufficient.
         let odd = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let pick = |of: &[&'static str], by: u64| of[usize::try_from(odd / by).unwrap() % of.len()];
         let name = format!("{}/{}-{id}", pick(&OWNERS, 1), pick(&NAMES, 7));

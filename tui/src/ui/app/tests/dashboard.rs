@@ -1,4 +1,4 @@
-//! The daemon at a glance: what is wrong, what happens, who may see it.
+//! The dashboard: problems, events, running tasks, and the permissions that they need.
 
 use farrier_common::api::WorkLimit;
 
@@ -92,7 +92,7 @@ fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
     assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
 }
 
-/// What the daemon says of itself, with problems.
+/// Returns a status with problems.
 fn status_with(problems: &[&str]) -> Answer {
     let Answer::Status(mut now) = status() else { unreachable!() };
     now.0.problems = problems.iter().map(ToString::to_string).collect();

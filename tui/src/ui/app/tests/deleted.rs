@@ -1,4 +1,4 @@
-//! Deleted repositories and artifacts: listed, restored, deleted permanently.
+//! The screens of deleted repositories and artifacts: list, restore, delete permanently.
 
 use farrier_common::api::RestoreRepository;
 

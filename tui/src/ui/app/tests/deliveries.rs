@@ -1,4 +1,4 @@
-//! Deliveries: listed, read, searched, sent again.
+//! The deliveries screen: the list, reading and searching one delivery, redelivery.
 
 use super::prelude::*;
 

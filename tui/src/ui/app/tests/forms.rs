@@ -1,4 +1,4 @@
-//! Forms: what they find out, what they ask for, what they never do twice.
+//! Forms: checks while typing, the requests they send, and protection against sending twice.
 
 use farrier_common::api::CheckBranchFilter;
 
@@ -19,7 +19,7 @@ fn tabs(story: &mut Story, many: usize) {
     }
 }
 
-/// To the button that is `back` places before the last one.
+/// Moves to the button that is `back` buttons before the last one.
 fn button(story: &mut Story, back: usize) {
     story.press(Key::Ctrl('a'));
     while !story.text().contains(">Cancel<") {
@@ -121,7 +121,7 @@ fn a_generated_secret_can_be_revealed_and_is_sent_with_the_form() {
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
     let [.., Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!(new.wanted.config.as_ref().unwrap()["secret"], shown);
+    assert_eq!(new.request.config.as_ref().unwrap()["secret"], shown);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn the_check_button_checks_a_migration_without_starting_it() {
     button(&mut story, 1);
     assert!(story.text().contains("[>Check<]"), "{}", story.text());
     story.keys("\n");
-    assert!(matches!(story.asked().as_slice(), [Ask::CheckMigration(wanted)] if wanted.repo_name == "lake2"));
+    assert!(matches!(story.asked().as_slice(), [Ask::CheckMigration(request)] if request.repo_name == "lake2"));
     assert!(story.text().contains(".."), "{}", story.text());
     let said = Answer::Verdict(true, "the source responds: 12 branches".into());
     story.tell(Msg::Answer(story.app.tickets, Ok(said)));
@@ -163,7 +163,7 @@ fn the_check_button_checks_a_migration_without_starting_it() {
     story.tell(Msg::Answer(story.app.tickets, Err(refused)));
     assert!(story.text().contains("! checking https://h/a.git"), "{}", story.text());
     story.press(Key::Ctrl('s'));
-    assert!(matches!(story.asked().as_slice(), [.., Ask::MigrateRepository(wanted)] if wanted.repo_name == "lake2"));
+    assert!(matches!(story.asked().as_slice(), [.., Ask::MigrateRepository(request)] if request.repo_name == "lake2"));
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn a_form_keeps_its_input_when_the_daemon_rejects_the_request() {
     story.keys("tool");
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
-    let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("admin", "tool", None));
+    let [Ask::CreateRepository { owner, request }] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!((owner.as_str(), request.name.as_str(), request.private), ("admin", "tool", None));
     story.press(Key::Ctrl('s'));
     assert_eq!(story.asked(), [], "the form is not submitted twice");
     let ticket = story.app.layers[0].layer.ticket().unwrap();
@@ -258,8 +258,8 @@ fn chat_hook_types_show_and_send_their_own_fields() {
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
     let [Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?} {}", story.text()) };
-    let config = new.wanted.config.clone().unwrap();
-    assert_eq!(new.wanted.r#type, "matrix");
+    let config = new.request.config.clone().unwrap();
+    assert_eq!(new.request.r#type, "matrix");
     assert_eq!((config["room_id"].as_str(), config["access_token"].as_str()), ("!ops:example.net", "secret-token"));
     assert!(!config.contains_key("url") && !config.contains_key("chat_id"), "{config:?}");
 }

@@ -1,4 +1,4 @@
-//! Hooks: made, changed, switched, deleted, and what they were sent last.
+//! The hooks screen: creating, editing, enabling and deleting hooks, and their last deliveries.
 
 use super::prelude::*;
 
@@ -19,16 +19,16 @@ fn a_hook_is_created_from_the_form_with_a_generated_secret() {
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
     let [.., Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
-    let wanted = &new.wanted;
+    let request = &new.request;
     assert!(!new.test && new.unless_above.is_none());
-    let config = wanted.config.as_ref().unwrap();
-    assert_eq!((wanted.events_exact.as_slice(), wanted.active), (["push".to_owned()].as_slice(), true));
+    let config = request.config.as_ref().unwrap();
+    assert_eq!((request.events_exact.as_slice(), request.active), (["push".to_owned()].as_slice(), true));
     assert_eq!((config["url"].as_str(), config["is_system_webhook"].as_str()), ("https://ci.example.net/hook", "true"));
     assert!(config["secret"].starts_with("whsec_"));
     assert!(!story.text().contains("whsec_"));
 }
 
-/// The second hook of the list, as the daemon has it with a version.
+/// Returns the second hook of the list as the daemon returns it, with its version.
 fn loaded(change: impl Fn(&mut farrier_common::api::Hook), version: &str) -> Answer {
     let Answer::Hooks(all) = hooks() else { unreachable!() };
     let mut hook = all[1].clone();
@@ -37,7 +37,7 @@ fn loaded(change: impl Fn(&mut farrier_common::api::Hook), version: &str) -> Ans
     Answer::LoadedHook(Box::new(farrier_common::client::Tagged { value: hook, tag }))
 }
 
-/// The form of hook 12, with the cursor on its URL.
+/// Opens the form of hook 12, with the cursor on the URL.
 fn editing() -> Story {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
@@ -61,10 +61,10 @@ fn an_edit_form_sends_only_changed_fields_and_the_loaded_version() {
     story.keys("/v2");
     let all = saved(&mut story);
     let [save] = all.as_slice() else { panic!("{all:?} {}", story.text()) };
-    let config = save.wanted.config.as_ref().unwrap();
+    let config = save.request.config.as_ref().unwrap();
     assert_eq!(config.iter().collect::<Vec<_>>(), [(&"url".to_owned(), &"https://ci.example.net/hook/v2".to_owned())]);
     let only_config = farrier_common::api::EditHook { config: Some(config.clone()), ..Default::default() };
-    assert_eq!((save.id, &save.wanted, save.tag.is_some()), (12, &only_config, true));
+    assert_eq!((save.id, &save.request, save.tag.is_some()), (12, &only_config, true));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn an_edit_form_is_not_sent_before_the_current_version_is_loaded() {
     story.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(other, "\"2\"")));
     let all = saved(&mut story);
     let [save] = all.as_slice() else { panic!("{all:?} {}", story.text()) };
-    assert_eq!((save.wanted.branch_filter.as_ref(), story.text().contains("[main")), (None, true));
+    assert_eq!((save.request.branch_filter.as_ref(), story.text().contains("[main")), (None, true));
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn conflicting_changes_to_a_hook_are_resolved_field_by_field() {
         assert!(saved(&mut story).is_empty(), "the conflict must be resolved first");
         story.press(Key::Ctrl(key));
         let all = saved(&mut story);
-        let url = |save: &crate::ui::net::SaveHook| save.wanted.config.as_ref().map(|config| config["url"].clone());
+        let url = |save: &crate::ui::net::SaveHook| save.request.config.as_ref().map(|config| config["url"].clone());
         assert_eq!(all.first().and_then(url).as_deref(), sent, "{}", story.text());
-        assert!(all.iter().all(|save| save.wanted.active.is_none()), "the other change of that client is kept");
+        assert!(all.iter().all(|save| save.request.active.is_none()), "the other change of that client is kept");
     }
 }
 
@@ -133,8 +133,8 @@ fn turning_off_a_hook_needs_one_key_and_deleting_it_needs_its_number() {
     story.asked();
     story.keys("jt");
     let asked = story.asked();
-    let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!((wanted.active, &wanted.config), (Some(false), &None));
+    let [Ask::EditHook(_, 12, request)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!((request.active, &request.config), (Some(false), &None));
     story.keys("D");
     story.pass(Duration::from_millis(300));
     story.asked();
@@ -156,8 +156,8 @@ fn turning_off_a_hook_can_be_undone_for_30_seconds_and_marks_for_longer() {
     story.keys("j");
     let switched = |story: &mut Story| {
         let asked = story.asked();
-        let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
-        wanted.active
+        let [Ask::EditHook(_, 12, request)] = asked.as_slice() else { panic!("{asked:?}") };
+        request.active
     };
     story.asked();
     story.keys("t");

@@ -90,7 +90,7 @@ fn a_command_with_an_argument_is_completed_run_and_kept_in_the_history() {
     story.effects.clear();
     story.press(Key::Enter);
     let turned =
-        |effect: &Effect| matches!(effect, Effect::Reconnect(Reconnect::To(place)) if place == "/run/other.sock");
+        |effect: &Effect| matches!(effect, Effect::Reconnect(Reconnect::To(address)) if address == "/run/other.sock");
     assert!(story.effects.iter().any(turned), "{:?}", story.effects);
     story.keys(":");
     story.press(Key::Up);

@@ -1,4 +1,4 @@
-//! Responses and the owners of their requests.
+//! Responses reach the owners of their requests.
 
 use ratatui::buffer::Buffer;
 

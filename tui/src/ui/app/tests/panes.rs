@@ -1,11 +1,11 @@
-//! What stands beside a list belongs to the row under its cursor, whatever happens to the list.
+//! The pane beside a list always shows the row under the cursor.
 
 use farrier_common::api::{Delivery, Hook};
 
 use super::prelude::*;
 use crate::ui::net::Page;
 
-/// A sequence without a pattern, the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -37,13 +37,13 @@ fn made(id: i64) -> Hook {
     }
 }
 
-/// The number that stands behind `before` in `text`.
+/// Returns the number that follows `before` in `text`.
 fn number(text: &str, before: &str) -> Option<String> {
     let digits: String = text.split_once(before)?.1.chars().take_while(char::is_ascii_digit).collect();
     (!digits.is_empty()).then_some(digits)
 }
 
-/// The row under the cursor, and the pane beside the list.
+/// Returns the row under the cursor and the pane beside the list.
 fn halves(story: &Story) -> (String, String) {
     let text = story.text();
     let split = |line: &str| line.split_once('│').map(|(left, right)| (left.to_owned(), right.to_owned()));
@@ -64,7 +64,7 @@ fn step(story: &mut Story, dice: &mut Dice) {
         9 => story.keys("\t"),
         _ => story.rest(),
     }
-    // Somebody who left the screen comes back.
+    // The user leaves the screen and comes back.
     if dice.below(5) == 0 {
         story.pass(Duration::from_secs(6));
     }

@@ -1,8 +1,8 @@
-//! The parts of a repository: what is asked about it, and where they lead.
+//! The tabs of a repository: their requests, and the screens that they open.
 
 use super::prelude::*;
 
-/// Questions about what belongs to a repository since the last call.
+/// Returns the requests about the shown repository since the last call.
 fn counts(story: &mut Story) -> Vec<String> {
     let effects = std::mem::take(&mut story.effects);
     let paths = effects.into_iter().filter_map(|effect| match effect {

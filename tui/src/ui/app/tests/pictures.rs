@@ -1,4 +1,4 @@
-//! Every scene as it is seen: at four sizes, in Unicode and ASCII, with colors and without.
+//! Snapshots of every scene at four sizes, in Unicode and ASCII, with colors and without.
 //!
 //! One snapshot per scene and size, for reviewers: the text as shown on the screen, then how
 //! its cells look, then only those rows that ASCII or a terminal without colors makes different.
@@ -13,7 +13,7 @@ use crate::ui::{
 
 pub(super) const SIZES: [(u16, u16); 4] = [(40, 10), (80, 24), (120, 40), (200, 60)];
 
-/// What a reviewer sees of a scene.
+/// Returns the snapshot of a scene.
 fn described(scene: &scenes::Scene, stage: Stage) -> String {
     let rich = scene.played(stage);
     let ascii = scene.played(Stage { look: Appearance { glyphs: Glyphs::Ascii, ..stage.look }, ..stage });
@@ -29,8 +29,8 @@ fn described(scene: &scenes::Scene, stage: Stage) -> String {
     )
 }
 
-/// The rows of `other` that differ from those of `text`, with their places; those in succession that are
-/// the same only once.
+/// Returns the rows of `other` that differ from those of `text`, with their numbers. Equal rows in succession are
+/// shown once.
 fn other_rows(text: &str, other: &str) -> String {
     let both = text.lines().zip(other.lines()).map(|(one, two)| (one, two.trim_end_matches('.'))).enumerate();
     let mut rows: Vec<(usize, usize, &str)> = Vec::new();
@@ -40,12 +40,12 @@ fn other_rows(text: &str, other: &str) -> String {
             _ => rows.push((y, y, row)),
         }
     }
-    let mut told = String::new();
+    let mut changes = String::new();
     for (first, last, row) in rows {
-        let place = if first == last { format!("{first}") } else { format!("{first}-{last}") };
-        let _ = writeln!(told, "{place:>5} {row}");
+        let range = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+        let _ = writeln!(changes, "{range:>5} {row}");
     }
-    told
+    changes
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What makes the screen one's own.
+//! Settings of the user: keys, themes, columns, formats of times, saved state.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// With a file, and without anything in the environment.
+/// Returns the settings of a configuration file, without variables of the environment.
 fn with(text: &str, width: u16, height: u16) -> Story {
     let (config, problems) = Config::parse(text);
     assert_eq!(problems, []);

@@ -1,4 +1,4 @@
-//! What every story speaks of.
+//! Imports that all tests of the model use.
 
 pub(super) use std::time::Duration;
 

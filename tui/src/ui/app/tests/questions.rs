@@ -1,4 +1,4 @@
-//! Questions: what is typed ahead, what vanishes, what cannot be answered.
+//! Confirmation dialogs: typeahead, objects that disappear, lost connections.
 
 use super::prelude::*;
 
@@ -6,7 +6,7 @@ fn asks_to_delete(story: &mut Story) -> bool {
     story.asked().iter().any(|ask| matches!(ask, Ask::DeleteRepository(_)))
 }
 
-/// Everything that makes the open question one with the answer yes.
+/// Types everything that confirms the open dialog.
 fn yes(story: &mut Story) {
     story.keys("data/lake\t\n");
 }
@@ -43,7 +43,7 @@ fn a_confirmation_dialog_keeps_its_object_when_the_rows_change() {
     let mut story = Story::settled(80, 24);
     story.keys("D");
     story.pass(Duration::from_secs(6));
-    // The rows change, and another one is where the cursor was.
+    // The rows change, and another one is in the row of the cursor.
     let items = vec![repository(9, "a/first"), repository(2, "data/lake"), repository(1, "infra/gateway")];
     story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
     story.asked();

@@ -1,4 +1,4 @@
-//! Repositories: what is made, fetched, copied.
+//! The repositories screen: creating and importing repositories, and copying addresses.
 
 use farrier_common::api::MigrationProgress;
 
@@ -74,7 +74,7 @@ fn copying_a_repository_as_json_requests_the_whole_object() {
     assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
 }
 
-/// Repositories that the caller has some access to.
+/// Returns repositories with different permissions of the caller.
 fn with_access(push: bool, admin: bool) -> Answer {
     let permissions = farrier_common::api::Permissions { pull: true, push, admin };
     let items =

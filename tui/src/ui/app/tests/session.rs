@@ -1,4 +1,4 @@
-//! No daemon, another daemon, another caller.
+//! Sessions: no daemon, another daemon, another caller.
 
 use super::prelude::*;
 use crate::ui::{
@@ -10,7 +10,7 @@ fn starter() -> Starter {
     Starter { program: "/usr/bin/farrierd".into(), log: "/home/ops/.local/state/farrier/farrierd.log".into() }
 }
 
-/// A first start with nothing there.
+/// Starts without a daemon and without saved state.
 pub(super) fn alone(stage: Stage) -> Story {
     let mut story = stage.started();
     story.app.world.starter = Some(starter());

@@ -1,4 +1,4 @@
-//! A daemon that accepts requests and answers none: what is said, what can be cancelled, what is asked.
+//! A daemon that accepts requests and answers none: the notice, cancellation, and further requests.
 
 use super::prelude::*;
 
@@ -6,7 +6,7 @@ fn header(story: &Story) -> String {
     story.text().lines().next().unwrap_or_default().to_owned()
 }
 
-/// Repositories were asked for again, and no answer comes for `seconds`.
+/// Requests the repositories again, and lets `seconds` pass without a response.
 fn silent_for(seconds: u64) -> Story {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! What holds for every scene, in every size and on every kind of terminal; and what a paste does there.
+//! Rules that hold for every scene, in every size and on every kind of terminal; and pastes in every scene.
 
 use ratatui::style::{Color, Modifier};
 
@@ -98,7 +98,7 @@ fn a_paste_never_confirms_selects_or_closes_anything() {
     }
 }
 
-/// Whether a request only looks.
+/// Returns whether a request only reads.
 fn is_question(ask: &Ask) -> bool {
     matches!(ask, Ask::Status | Ask::Repositories | Ask::Hooks(_) | Ask::Deliveries { .. } | Ask::Runs(_))
         || matches!(ask, Ask::DeletedRepositories | Ask::DeletedArtifacts)

@@ -1,4 +1,4 @@
-//! What is asked without a key, how often, and when nothing is.
+//! Requests that are sent without a key: which, how often, and when none is sent.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Archives and downloads: counted, stopped, waited for, and never over a file that is wanted.
+//! Archives and downloads: progress, cancellation, quitting while they run, and existing files.
 
 use super::prelude::*;
 use crate::{

@@ -1,11 +1,11 @@
-//! Where text is typed, every printable key is text; and commands act only on what is visible or named.
+//! Text fields take every printable key as text. Typed commands act only on visible or named objects.
 
 use proptest::prelude::*;
 
 use super::prelude::*;
 use crate::ui::{keymap::BINDINGS, layer::Layer, net::ProblemKind};
 
-/// A place where text is typed.
+/// The name of a text field, and the function that opens it.
 type Context = (&'static str, fn() -> Story);
 
 fn repositories_with(keys: &str) -> Story {
@@ -67,7 +67,7 @@ fn typed(story: &Story) -> String {
     story.app.top_layer().and_then(Layer::typed).map(str::to_owned).unwrap_or_default()
 }
 
-/// Nothing but the text may have changed.
+/// Checks that only the text has changed.
 fn is_only_text(story: &mut Story, name: &str, what: &str, layers: usize, screen: ScreenId) {
     assert_eq!(story.app.layers.len(), layers, "{name}: {what} opened or closed something");
     assert_eq!(story.app.current, screen, "{name}: {what} changed the screen");
@@ -76,7 +76,7 @@ fn is_only_text(story: &mut Story, name: &str, what: &str, layers: usize, screen
     };
     assert!(!story.effects.iter().any(acts), "{name}: {what} led to {:?}", story.effects);
     let asked = story.asked();
-    // A filter of repositories that are not all here asks for those that it finds.
+    // If not all repositories are loaded, a filter requests the matching ones.
     let asks: Vec<&Ask> =
         asked.iter().filter(|ask| !matches!(ask, Ask::FindRepositories(_) | Ask::Delivery(_))).collect();
     assert!(asks.is_empty(), "{name}: {what} asked {asks:?}");
@@ -169,7 +169,7 @@ fn keys_except_quit_do_nothing_on_a_terminal_that_is_too_small() {
     assert_eq!(story.quits(), Some(0));
 }
 
-/// What a wish changes, as it is written on the screen or in the command.
+/// Returns the object that a request changes, as it is written on the screen or in the command.
 fn objects_of(ask: &Ask) -> Vec<String> {
     match ask {
         Ask::EditHook(_, id, _)
@@ -192,11 +192,11 @@ fn objects_of(ask: &Ask) -> Vec<String> {
     }
 }
 
-/// Every screen with rows, the cursor on the second one.
+/// Every screen with rows, and the cursor on the second row.
 fn on_every_screen() -> Vec<(&'static str, Story)> {
     let on = |keys: &str, open: fn(&mut Story)| {
         let mut story = Story::settled(120, 40);
-        // Everything has been looked at before: what is remembered must not be acted upon.
+        // All screens were shown before: commands must not act on objects of hidden screens.
         on_hooks(&mut story);
         on_deliveries(&mut story);
         on_artifacts(&mut story);
@@ -261,7 +261,7 @@ fn a_command_without_an_object_asks_which_one() {
     assert!(story.text().contains(": hook off 12"), "{}", story.text());
     story.keys("\n");
     let asked = story.asked();
-    assert!(matches!(asked.as_slice(), [Ask::EditHook(_, 12, wanted)] if wanted.active == Some(false)), "{asked:?}");
+    assert!(matches!(asked.as_slice(), [Ask::EditHook(_, 12, request)] if request.active == Some(false)), "{asked:?}");
 }
 
 #[test]
@@ -272,8 +272,9 @@ fn hook_on_and_hook_off_set_the_state_and_never_toggle_it() {
         story.asked();
         story.keys(&format!("1:{line}\n"));
         let asked = story.asked();
-        let wanted = |ask: &Ask| matches!(ask, Ask::EditHook(_, of, edit) if *of == id && edit.active == Some(active));
-        assert!(asked.iter().any(wanted), "{line}: {asked:?}");
+        let is_switch =
+            |ask: &Ask| matches!(ask, Ask::EditHook(_, of, edit) if *of == id && edit.active == Some(active));
+        assert!(asked.iter().any(is_switch), "{line}: {asked:?}");
     }
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Done)));
     assert!(story.text().contains("Hook 12 was already on"), "{}", story.text());
@@ -292,9 +293,9 @@ fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
     story.asked();
     story.keys(":repo create infra/tool --private --description 'an edge tool'\n");
     let asked = story.asked();
-    let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?} {}", story.text()) };
-    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("infra", "tool", Some(true)));
-    assert_eq!(wanted.description, "an edge tool");
+    let [Ask::CreateRepository { owner, request }] = asked.as_slice() else { panic!("{asked:?} {}", story.text()) };
+    assert_eq!((owner.as_str(), request.name.as_str(), request.private), ("infra", "tool", Some(true)));
+    assert_eq!(request.description, "an edge tool");
     story.keys(":repo create nonsense\n");
     assert!(story.asked().is_empty() && story.app.layers.len() == 1, "{}", story.text());
     assert!(story.text().contains("invalid value 'nonsense'"), "{}", story.text());

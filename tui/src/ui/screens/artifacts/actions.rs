@@ -44,13 +44,13 @@ impl Artifacts {
         let mut seen = HashSet::new();
         let below = |node: &Node| -> Vec<(&Arc<ArtifactSummary>, &Arc<RunSummary>)> {
             let Some(entry) = self.tree.get(node.run().id) else { return Vec::new() };
-            let wanted = |one: &&Arc<ArtifactSummary>| match node {
+            let is_selected = |one: &&Arc<ArtifactSummary>| match node {
                 Node::Run { .. } => true,
                 Node::Job { .. } => node.job().is_some_and(|job| job.id == one.job),
                 Node::Artifact { artifact, .. } => artifact.id == one.id,
             };
             let is_shown = |one: &&Arc<ArtifactSummary>| shown.as_ref().is_none_or(|shown| shown.contains(&one.id));
-            entry.artifacts.iter().filter(wanted).filter(is_shown).map(|one| (one, &entry.run)).collect()
+            entry.artifacts.iter().filter(is_selected).filter(is_shown).map(|one| (one, &entry.run)).collect()
         };
         let all = self.rows.list.targets().into_iter().flat_map(below);
         all.filter(|(one, _)| seen.insert(one.id)).collect()

@@ -42,24 +42,24 @@ pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
 fn form(ids: &[i64], what: &str) -> Form {
     let field = Field::line("expires_at", "Expires", "")
         .required()
-        .checked(|text| wanted(text).err())
+        .checked(|text| expiry(text).err())
         .help("days from now, or a time in UTC: 2026-12-31, 2026-12-31T18:00:00Z");
     Form::new(format!("Expire {what}"), "Set", FormKind::EditArtifacts(ids.to_vec()), vec![field])
 }
 
 /// Returns the request of a submitted form.
 pub(crate) fn form_ask(ids: &[i64], form: &Form) -> Result<Ask, (&'static str, String)> {
-    let wanted = wanted(form.text("expires_at")).map_err(|why| ("expires_at", why))?;
-    Ok(ask(ids, &wanted))
+    let request = expiry(form.text("expires_at")).map_err(|why| ("expires_at", why))?;
+    Ok(ask(ids, &request))
 }
 
-fn wanted(text: &str) -> Result<EditArtifact, String> {
+fn expiry(text: &str) -> Result<EditArtifact, String> {
     if let Ok(days) = text.trim().parse() {
         return Ok(EditArtifact { days: Some(days), ..EditArtifact::default() });
     }
     Ok(EditArtifact { expires_at: Some(moment::read(text)?), ..EditArtifact::default() })
 }
 
-fn ask(ids: &[i64], wanted: &EditArtifact) -> Ask {
-    Ask::EditArtifacts(ids.iter().map(|id| (*id, wanted.clone())).collect())
+fn ask(ids: &[i64], request: &EditArtifact) -> Ask {
+    Ask::EditArtifacts(ids.iter().map(|id| (*id, request.clone())).collect())
 }

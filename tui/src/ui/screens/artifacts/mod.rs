@@ -220,21 +220,21 @@ impl Screen for Artifacts {
             self.of.as_ref().map_or_else(|| "OWNER/NAME".to_owned(), ToString::to_string)
         );
         let empty: &[&str] = &["No runs yet. A CI agent creates one with:", "", &name];
-        let place = TableOptions { what: "runs", empty, focused: true };
+        let options = TableOptions { what: "runs", empty, focused: true };
         let here = self.rows.list.current();
         if world.split() {
             let (left, right) = panes::side_by_side(area, 63, buf);
-            list::draw(&self.rows, place, world, left, buf);
+            list::draw(&self.rows, options, world, left, buf);
             artifact_pane::draw(here, &self.totals.next, world, right, buf);
         } else if area.height >= 18 {
             let below = if world.transfers.is_empty() { 5 } else { 8 };
             let top = Rect { height: area.height - below - 1, ..area };
-            list::draw(&self.rows, place, world, top, buf);
+            list::draw(&self.rows, options, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
             let rest = Rect { y: top.bottom() + 1, height: below, ..area };
             artifact_pane::draw(here, &self.totals.next, world, rest, buf);
         } else {
-            list::draw(&self.rows, place, world, area, buf);
+            list::draw(&self.rows, options, world, area, buf);
         }
     }
 }

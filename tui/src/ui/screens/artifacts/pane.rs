@@ -24,7 +24,8 @@ const ROOMY: u16 = 12;
 /// Draws the details of a row, then the downloads of this session and, if there is room, the artifacts in `next`.
 pub(super) fn draw(node: Option<&Node>, next: &[Arc<ArtifactSummary>], world: &World, area: Rect, buf: &mut Buffer) {
     let roomy = area.height >= ROOMY;
-    let lines = node.map(|node| if roomy { whole(node, world) } else { short(node, world) }).unwrap_or_default();
+    let lines =
+        node.map(|node| if roomy { full_lines(node, world) } else { short_lines(node, world) }).unwrap_or_default();
     let mut rest = lines_in(&lines, area, buf);
     if roomy {
         rest = below(rest, 1);
@@ -150,7 +151,7 @@ pub(super) fn title(node: &Node) -> String {
 }
 
 /// Returns one line per detail, with blank lines between groups.
-fn whole(node: &Node, world: &World) -> Vec<(Role, String)> {
+fn full_lines(node: &Node, world: &World) -> Vec<(Role, String)> {
     let line = |(name, value): (&str, String)| {
         let value = if name == "sha256" { abridged(&value) } else { value };
         (Role::Text, format!("{name:<8}  {value}"))
@@ -168,7 +169,7 @@ fn abridged(digest: &str) -> String {
 }
 
 /// Returns the details that fit into few rows.
-fn short(node: &Node, world: &World) -> Vec<(Role, String)> {
+fn short_lines(node: &Node, world: &World) -> Vec<(Role, String)> {
     let mut lines = vec![(Role::Title, title(node))];
     let mut line = String::new();
     for (name, value) in details(node, world) {

@@ -85,8 +85,8 @@ impl ArtifactOrder {
     /// All orders, with their positions in the menu.
     pub(super) const ALL: [(usize, &'static str); 4] = [(0, "CREATED"), (1, "SIZE"), (2, "EXPIRY"), (3, "NAME")];
 
-    pub(super) fn of(place: usize) -> Self {
-        [Self::Created, Self::Size, Self::Expiry, Self::Name].get(place).copied().unwrap_or_default()
+    pub(super) fn of(index: usize) -> Self {
+        [Self::Created, Self::Size, Self::Expiry, Self::Name].get(index).copied().unwrap_or_default()
     }
 
     pub(super) fn name(self) -> String {

@@ -162,7 +162,7 @@ impl Dashboard {
         match result {
             // The banner says that the daemon is away.
             Err(problem) if !problem.is_away() => {
-                // Only the reason: what was requested is said already.
+                // Only the reason, because the heading already names the request.
                 let doing = format!("{}: ", ask.doing());
                 let why = problem.line().strip_prefix(&doing).unwrap_or(problem.line()).to_owned();
                 self.unknown.insert(what, why);

@@ -53,18 +53,18 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
     let mut y = head(status, area, buf);
     let short = area.height < SHORT;
     if short && at >= troubles.len() && at > 0 {
-        // The cursor is always in sight.
-        let place = Rect { y, height: area.bottom().saturating_sub(y), ..area };
-        return events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
+        // The row of the cursor is always visible.
+        let rest = Rect { y, height: area.bottom().saturating_sub(y), ..area };
+        return events(buf, rest, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
     }
-    // Where not all has room, what is wrong comes first.
+    // Problems come first if there is not enough space for everything.
     let first = short && !troubles.is_empty();
     if first {
         y = problems(buf, left, y, dashboard, &troubles, at);
     }
     let stored = storage(status, left.width);
     let running = dashboard.running(world);
-    // What else stands in this column, with its headings and the rows between sections.
+    // The other rows of this column, with headings and the empty rows between sections.
     let others = [stored.len(), troubles.len().max(1) + dashboard.unchecked().len(), running.len().max(1), FIGURES];
     let others = u16::try_from(others.iter().sum::<usize>() + 2 * others.len()).unwrap_or(u16::MAX);
     let spare = if wide { area.height.saturating_sub(others) } else { 0 };
@@ -77,23 +77,23 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
     if wide || !running.is_empty() {
         y = task_lines::draw_progress_lines(&running, left, y + u16::from(wide), buf);
     }
-    let place = if wide {
+    let events_area = if wide {
         Rect { x: left.right() + 2, width: area.width - left.width - 2, y: area.y + 1, height: area.height.max(1) - 1 }
     } else {
         Rect { y, height: area.bottom().saturating_sub(y), ..area }
     };
-    events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
+    events(buf, events_area, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
 }
 
 /// Draws one line about the server and the account. Returns the row below.
 fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
-    let places: Vec<String> = status.listeners.iter().map(|one| one.address.clone()).collect();
+    let addresses: Vec<String> = status.listeners.iter().map(|one| one.address.clone()).collect();
     let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
     let line = format!(
         " farrierd {}   up {}   you are {identity}   {}",
         status.version,
         words::uptime(status.uptime_secs),
-        places.join("   ")
+        addresses.join("   ")
     );
     text(buf, Rect { height: 1, ..area }, &line, Role::Title);
     area.y + 1
@@ -227,12 +227,12 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, trouble
         text(buf, Rect { y, height: 1, ..area }, "   none", Role::Ok);
         return y + 1;
     }
-    for (place, trouble) in troubles.iter().enumerate() {
+    for (index, trouble) in troubles.iter().enumerate() {
         for (part, line) in wrapped(&trouble.text, area.width.saturating_sub(4)).iter().enumerate() {
             if y >= area.bottom() {
                 return y;
             }
-            let (here, sign) = (place == at && part == 0, if part == 0 { "!" } else { " " });
+            let (here, sign) = (index == at && part == 0, if part == 0 { "!" } else { " " });
             let role = if here { Role::Selected } else { Role::Error };
             row(buf, Rect { y, height: 1, ..area }, here, &format!("{sign} {line}"), role);
             y += 1;
@@ -275,8 +275,8 @@ fn events<'a>(
     let shown: Vec<(usize, &Event)> = events.enumerate().skip(top).take(rows).collect();
     let widest = |of: &dyn Fn(&Event) -> u16| shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0);
     let (kinds, names) = (widest(&|event| width(&event.kind)), widest(&|event| width(&event.repository)));
-    for ((place, event), y) in shown.iter().zip(area.y + 1..) {
-        let here = at == Some(*place);
+    for ((index, event), y) in shown.iter().zip(area.y + 1..) {
+        let here = at == Some(*index);
         let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
         let what: Vec<&str> =
             [&event.action, about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();

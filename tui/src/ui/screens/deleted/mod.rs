@@ -166,12 +166,12 @@ impl<T: Restorable> Screen for Deleted<T> {
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let lines = Self::empty_lines(world);
         let empty = lines.each_ref().map(String::as_str);
-        let place = TableOptions { what: T::WHAT, empty: &empty, focused: true };
+        let options = TableOptions { what: T::WHAT, empty: &empty, focused: true };
         let Some(row) = self.rows.list.current().filter(|_| area.height >= ROOMY) else {
-            return list::draw(&self.rows, place, world, area, buf);
+            return list::draw(&self.rows, options, world, area, buf);
         };
         let top = Rect { height: area.height - PANE, ..area };
-        list::draw(&self.rows, place, world, top, buf);
+        list::draw(&self.rows, options, world, top, buf);
         rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
         let facts = row.facts(&world.clock);
         let facts = facts.iter();

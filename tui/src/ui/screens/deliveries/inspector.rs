@@ -64,10 +64,10 @@ impl Inspector {
     }
 
     /// Searches in the shown tab.
-    pub(super) fn search(&mut self, wanted: &str, clock: &Clock) {
-        wanted.clone_into(&mut self.search);
-        let places = self.places(clock);
-        self.found = places.iter().position(|at| *at >= self.top).unwrap_or(0);
+    pub(super) fn search(&mut self, text: &str, clock: &Clock) {
+        text.clone_into(&mut self.search);
+        let lines = self.matching_lines(clock);
+        self.found = lines.iter().position(|at| *at >= self.top).unwrap_or(0);
         self.go_to_found(clock);
     }
 
@@ -108,7 +108,7 @@ impl Inspector {
     }
 
     fn next_match(&mut self, forward: bool, clock: &Clock) {
-        let many = self.places(clock).len();
+        let many = self.matching_lines(clock).len();
         if many > 0 {
             self.found = (self.found + if forward { 1 } else { many - 1 }) % many;
             self.go_to_found(clock);
@@ -117,7 +117,7 @@ impl Inspector {
 
     fn go_to_found(&mut self, clock: &Clock) {
         let rows = usize::from(self.room.get().1.max(1));
-        if let Some(at) = self.places(clock).get(self.found)
+        if let Some(at) = self.matching_lines(clock).get(self.found)
             && !(self.top..self.top + rows).contains(at)
         {
             self.top = at.saturating_sub(rows / 2);
@@ -125,13 +125,13 @@ impl Inspector {
     }
 
     /// Returns the indexes of the lines that match the search.
-    fn places(&self, clock: &Clock) -> Vec<usize> {
+    fn matching_lines(&self, clock: &Clock) -> Vec<usize> {
         if self.search.is_empty() {
             return Vec::new();
         }
-        let wanted = self.search.to_lowercase();
+        let search = self.search.to_lowercase();
         let lines = self.lines(self.room.get().0.max(20), clock);
-        (0..lines.len()).filter(|at| lines[*at].1.to_lowercase().contains(&wanted)).collect()
+        (0..lines.len()).filter(|at| lines[*at].1.to_lowercase().contains(&search)).collect()
     }
 
     fn lines(&self, room: u16, clock: &Clock) -> Lines {
@@ -178,13 +178,13 @@ impl Inspector {
     /// Returns the position, for example `line 5/41   2 of 7 with error`.
     pub(super) fn status(&self, clock: &Clock) -> String {
         let lines = self.lines(self.room.get().0.max(20), clock).len();
-        let place = format!("line {}/{lines}", (self.top + 1).min(lines));
+        let position = format!("line {}/{lines}", (self.top + 1).min(lines));
         if self.search.is_empty() {
-            return place;
+            return position;
         }
-        match self.places(clock).len() {
-            0 => format!("{place}  no line has {}", self.search),
-            many => format!("{place}  {} of {many} with {}", self.found.min(many - 1) + 1, self.search),
+        match self.matching_lines(clock).len() {
+            0 => format!("{position}  no line has {}", self.search),
+            many => format!("{position}  {} of {many} with {}", self.found.min(many - 1) + 1, self.search),
         }
     }
 
@@ -201,9 +201,9 @@ impl Inspector {
         let about = delivery.repository.as_deref().unwrap_or_default();
         let title =
             |guid: &str| format!("{guid}   hook {}   {}   {about}", delivery.hook_id, delivery_rows::event(delivery));
-        let whole = title(&delivery.guid);
+        let full = title(&delivery.guid);
         let short = || title(delivery.guid.split('-').next().unwrap_or_default());
-        text(buf, row(0), &if width(&whole) <= area.width { whole } else { short() }, Role::Title);
+        text(buf, row(0), &if width(&full) <= area.width { full } else { short() }, Role::Title);
         let left = panes::tabs(PARTS, self.part, focused, row(1), buf);
         let (answer, role) = outcome(delivery);
         if left.width > width(&answer) {
@@ -222,15 +222,15 @@ impl Inspector {
 
     /// Highlights the matches in a line.
     fn underline(&self, line: &str, area: Rect, buf: &mut Buffer) {
-        let (small, wanted) = (line.to_lowercase(), self.search.to_lowercase());
-        if self.search.is_empty() || small.len() != line.len() {
-            // Where small letters are longer than capitals, places cannot be compared.
+        let (lowercase, search) = (line.to_lowercase(), self.search.to_lowercase());
+        if self.search.is_empty() || lowercase.len() != line.len() {
+            // If lowercase letters take more bytes than capitals, positions in the two texts differ.
             return;
         }
-        for (at, found) in small.match_indices(&wanted) {
+        for (at, found) in lowercase.match_indices(&search) {
             let begin = width(&line[..at]);
-            let place = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);
-            buf.set_style(place, Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD));
+            let matched = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);
+            buf.set_style(matched, Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD));
         }
     }
 }
@@ -272,8 +272,8 @@ mod tests {
         assert_eq!(hung("    \"key\": \"a b\"", 12), ["    \"key\":", "    \"a b\""]);
         assert_eq!(hung("x-name: 12345", 8), ["x-name:", "12345"]);
         for room in 1..40 {
-            let whole: String = hung(line, room).concat().split_whitespace().collect();
-            assert_eq!(whole, "whyconnect:connectionrefused", "{room}");
+            let full: String = hung(line, room).concat().split_whitespace().collect();
+            assert_eq!(full, "whyconnect:connectionrefused", "{room}");
         }
     }
 }

@@ -334,12 +334,12 @@ impl Screen for Deliveries {
         self.parts(area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook.", "3   hooks"];
-        let place = TableOptions { what: "deliveries", empty, focused: !self.reading };
+        let options = TableOptions { what: "deliveries", empty, focused: !self.reading };
         if !world.split() {
-            return list::draw(&self.rows, place, world, body, buf);
+            return list::draw(&self.rows, options, world, body, buf);
         }
         let (left, right) = panes::side_by_side(body, 58, buf);
-        list::draw(&self.rows, place, world, left, buf);
+        list::draw(&self.rows, options, world, left, buf);
         self.pane(world, right, buf);
     }
 }

@@ -25,22 +25,22 @@ fn named(hook: &Hook) -> String {
 }
 
 /// Turns a hook on or off.
-fn switched(place: HookOwner, id: i64, on: bool) -> Ask {
-    Ask::EditHook(place, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
+fn switched(owner: HookOwner, id: i64, on: bool) -> Ask {
+    Ask::EditHook(owner, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
 }
 
 impl Hooks {
     /// Returns the owner of a listed hook.
-    pub(crate) fn place_of(&self, id: i64) -> Option<HookOwner> {
+    pub(crate) fn owner_of(&self, id: i64) -> Option<HookOwner> {
         let hook = self.all.iter().find(|hook| hook.id == id)?;
         Some(match hook.scope.as_str() {
             "system" | "default" => HookOwner::Admin,
-            _ => self.place.clone(),
+            _ => self.owner.clone(),
         })
     }
 
-    fn place_or_here(&self, id: i64) -> HookOwner {
-        self.place_of(id).unwrap_or_else(|| self.place.clone())
+    fn owner_or_shown(&self, id: i64) -> HookOwner {
+        self.owner_of(id).unwrap_or_else(|| self.owner.clone())
     }
 
     /// Returns the hooks that actions apply to: the visible marked hooks, or the hook under the cursor.
@@ -55,7 +55,7 @@ impl Hooks {
         done: &'static str,
         ask: impl Fn(HookOwner, i64) -> Ask,
     ) -> Ask {
-        let item = |hook: &&Hook| (format!("hook {}", hook.id), ask(self.place_or_here(hook.id), hook.id));
+        let item = |hook: &&Hook| (format!("hook {}", hook.id), ask(self.owner_or_shown(hook.id), hook.id));
         Ask::Batch(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
     }
 
@@ -85,13 +85,13 @@ impl Hooks {
         let targets = self.targets();
         let on = targets.iter().filter(|hook| hook.active).count();
         if on > 0 && on < targets.len() {
-            let item = |key: char, title: &str, wanted: bool| {
-                let hooks: Vec<&Hook> = targets.iter().copied().filter(|hook| hook.active != wanted).collect();
+            let item = |key: char, title: &str, active: bool| {
+                let hooks: Vec<&Hook> = targets.iter().copied().filter(|hook| hook.active != active).collect();
                 Item {
                     key: Some(Key::Char(key)),
                     title: format!("Turn {} {title}", bulk::counted(hooks.len(), NOUN)),
                     off: None,
-                    pick: Pick::Do(Cmd::Ask(self.switch_ask(&hooks, wanted))),
+                    pick: Pick::Do(Cmd::Ask(self.switch_ask(&hooks, active))),
                 }
             };
             let items = vec![item('o', "on", true), item('f', "off", false)];
@@ -103,8 +103,8 @@ impl Hooks {
     fn switch_ask(&self, hooks: &[&Hook], on: bool) -> Ask {
         let (doing, done) = if on { ("turning on", "turned on") } else { ("turning off", "turned off") };
         match hooks {
-            [one] => switched(self.place_or_here(one.id), one.id, on),
-            many => self.batch(many, doing, done, |place, id| switched(place, id, on)),
+            [one] => switched(self.owner_or_shown(one.id), one.id, on),
+            many => self.batch(many, doing, done, |owner, id| switched(owner, id, on)),
         }
     }
 
@@ -130,7 +130,7 @@ impl Hooks {
     pub(super) fn test(&self, env: &mut Env) {
         let targets = self.targets();
         if let [hook] = targets.as_slice() {
-            return env.ask(Ask::TestHook(self.place_or_here(hook.id), hook.id));
+            return env.ask(Ask::TestHook(self.owner_or_shown(hook.id), hook.id));
         }
         let (hooks, mut skipped) = Self::without(targets, |hook| !hook.active, "off");
         let (hooks, defaults) = Self::without(hooks, |hook| hook.scope == "default", "default hooks receive no events");
@@ -157,7 +157,7 @@ impl Hooks {
 
     pub(super) fn delete(&self, env: &mut Env) {
         let hooks: Vec<(HookOwner, i64)> =
-            self.targets().iter().map(|hook| (self.place_or_here(hook.id), hook.id)).collect();
+            self.targets().iter().map(|hook| (self.owner_or_shown(hook.id), hook.id)).collect();
         if !hooks.is_empty() {
             let question = self.delete_question(&hooks, env.world);
             env.open(question);
@@ -168,14 +168,14 @@ impl Hooks {
     pub(crate) fn delete_question(&self, hooks: &[(HookOwner, i64)], world: &World) -> Layer {
         let known = |id: i64| self.all.iter().find(|hook| hook.id == id);
         let effect = "Pending deliveries are cancelled. This cannot be undone.";
-        if let [(place, id)] = hooks {
+        if let [(owner, id)] = hooks {
             let mut lines: Vec<String> = Vec::new();
             if let Some(hook) = known(*id) {
                 lines.push(hook.url.clone());
                 lines.push(format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)));
             }
             lines.push(effect.to_owned());
-            let (title, ask) = (format!("Delete hook {id}"), Ask::DeleteHook(place.clone(), *id));
+            let (title, ask) = (format!("Delete hook {id}"), Ask::DeleteHook(owner.clone(), *id));
             // For a hook with deliveries, or a hook that is not listed here, the ID must be typed.
             let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
             return Layer::Confirm(if is_new {
@@ -185,7 +185,7 @@ impl Hooks {
             });
         }
         let name = |(_, id): &(HookOwner, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
-        let items = hooks.iter().map(|(place, id)| (format!("hook {id}"), Ask::DeleteHook(place.clone(), *id)));
+        let items = hooks.iter().map(|(owner, id)| (format!("hook {id}"), Ask::DeleteHook(owner.clone(), *id)));
         let batch = Batch { noun: NOUN, doing: "deleting", done: "deleted", items: items.collect() };
         let bulk = BulkAction {
             verb: "Delete",
@@ -253,8 +253,8 @@ impl Hooks {
 
     pub(super) fn edit(&self, env: &mut Env) {
         if let Some(hook) = self.target() {
-            let place = self.place_or_here(hook.id);
-            let form = hook_form::edit(place, hook, &self.known);
+            let owner = self.owner_or_shown(hook.id);
+            let form = hook_form::edit(owner, hook, &self.known);
             env.open(Layer::Form(Box::new(form)));
         }
     }

@@ -12,8 +12,8 @@ use crate::ui::{
 };
 
 /// Whether an edit only turns a hook on or off.
-fn is_switch(wanted: &EditHook) -> bool {
-    *wanted == EditHook { active: wanted.active, ..EditHook::default() }
+fn is_switch(request: &EditHook) -> bool {
+    *request == EditHook { active: request.active, ..EditHook::default() }
 }
 
 fn is_about_hooks(batch: &Batch) -> bool {
@@ -71,14 +71,14 @@ impl Hooks {
     }
 
     /// Reports that a hook was turned on or off, and registers the undo command if its state changed.
-    fn turned(&mut self, place: &HookOwner, id: i64, active: bool, env: &mut Env) {
+    fn turned(&mut self, owner: &HookOwner, id: i64, active: bool, env: &mut Env) {
         let word = if active { "on" } else { "off" };
         if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
             return env.tell(format!("Hook {id} was already {word}"));
         }
         env.tell(format!("Hook {id} turned {word} - z undoes"));
         let back = EditHook { active: Some(!active), ..EditHook::default() };
-        env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place.clone(), id, Box::new(back))))));
+        env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(owner.clone(), id, Box::new(back))))));
     }
 
     /// Reports the result of an action on several hooks. Hooks for which it failed stay marked.
@@ -90,9 +90,9 @@ impl Hooks {
         let back: Vec<(String, Ask)> = outcomes()
             .filter(|(_, why)| why.is_none())
             .filter_map(|((name, ask), _)| match ask {
-                Ask::EditHook(place, id, wanted) if is_switch(wanted) => {
-                    let back = EditHook { active: wanted.active.map(|on| !on), ..EditHook::default() };
-                    Some((name.clone(), Ask::EditHook(place.clone(), *id, Box::new(back))))
+                Ask::EditHook(owner, id, request) if is_switch(request) => {
+                    let back = EditHook { active: request.active.map(|on| !on), ..EditHook::default() };
+                    Some((name.clone(), Ask::EditHook(owner.clone(), *id, Box::new(back))))
                 }
                 _ => None,
             })
@@ -106,7 +106,7 @@ impl Hooks {
 
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
-        self.feed.request(Ask::Hooks(self.place.clone()), env);
+        self.feed.request(Ask::Hooks(self.owner.clone()), env);
     }
 
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
@@ -116,9 +116,9 @@ impl Hooks {
                 self.feed.list.select(hook.id);
                 show_once(hook.id, new.shown_once.as_deref(), env);
             }
-            (Ask::EditHook(place, id, wanted), _) => match wanted.active {
-                Some(active) if is_switch(wanted) => {
-                    self.turned(place, *id, active, env);
+            (Ask::EditHook(owner, id, request), _) => match request.active {
+                Some(active) if is_switch(request) => {
+                    self.turned(owner, *id, active, env);
                 }
                 _ => env.tell(format!("Hook {id} saved")),
             },

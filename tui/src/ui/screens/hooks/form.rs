@@ -71,7 +71,7 @@ fn url(text: &str) -> Option<String> {
 }
 
 /// Returns the form, filled from `from`. Secrets are never among its values.
-fn fields(place: &HookOwner, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
+fn fields(owner: &HookOwner, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
     let at = |words: &[&str], word: &str| words.iter().position(|one| *one == word).unwrap_or(0);
     // Types that are no longer offered appear only if the hook already has one.
     let is_offered = |event: &&HookEvent| event.sent || from.events_exact.contains(&event.exact);
@@ -79,7 +79,7 @@ fn fields(place: &HookOwner, from: &Hook, secrets: &[&'static str], known: &[Hoo
         known.iter().filter(is_offered).map(|event| (event.exact.clone(), event.description.clone())).collect();
     let all = !options.is_empty() && from.events_exact.len() >= options.len();
     let mut fields = Vec::new();
-    if *place == HookOwner::Admin {
+    if *owner == HookOwner::Admin {
         let kind = Field::choice("kind", "Kind", &["system", "default"], usize::from(from.scope == "default"));
         fields.push(kind.help("system: events of all repositories; default: copied into each new repository"));
     }
@@ -122,7 +122,7 @@ fn chat_fields() -> [Field; 7] {
 pub(super) const AND_TEST: &str = "Create + test";
 
 /// Returns the request. `above` is the highest ID of the existing hooks.
-pub(super) fn create(place: HookOwner, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
+pub(super) fn create(owner: HookOwner, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
     let plain = Hook {
         active: true,
         r#type: defaults::HOOK_TYPE.to_owned(),
@@ -131,16 +131,16 @@ pub(super) fn create(place: HookOwner, above: i64, from: Option<&Hook>, known: &
         ..Hook::default()
     };
     let from = Hook { id: 0, ..from.unwrap_or(&plain).clone() };
-    let fields = fields(&place, &from, &["none", "typed", GENERATED], known);
-    let form = Form::new("New hook", "Create", FormKind::CreateHook(place, above), fields);
+    let fields = fields(&owner, &from, &["none", "typed", GENERATED], known);
+    let form = Form::new("New hook", "Create", FormKind::CreateHook(owner, above), fields);
     form.also(AND_TEST)
 }
 
-pub(super) fn edit(place: HookOwner, hook: &Hook, known: &[HookEvent]) -> Form {
+pub(super) fn edit(owner: HookOwner, hook: &Hook, known: &[HookEvent]) -> Form {
     let secrets: &[&str] =
         if hook.has_secret { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
-    let fields = fields(&place, hook, secrets, known);
-    let kind = FormKind::EditHook(place, hook.id);
+    let fields = fields(&owner, hook, secrets, known);
+    let kind = FormKind::EditHook(owner, hook.id);
     Form::new(format!("Edit hook {}", hook.id), "Save", kind, fields).editing()
 }
 
@@ -190,13 +190,13 @@ fn generated(form: &Form) -> Option<String> {
 pub(crate) fn changed(form: &mut Form, name: &str) {
     match name {
         "secret_mode" => {
-            let made = if form.text("secret_mode") == GENERATED {
+            let secret = if form.text("secret_mode") == GENERATED {
                 generated_secret().unwrap_or_default()
             } else {
                 String::new()
             };
             if let Some(field) = form.field_mut("secret") {
-                field.fill(&made);
+                field.fill(&secret);
             }
         }
         "show" => {
@@ -221,11 +221,11 @@ pub(crate) fn warning(form: &Form, name: &str) -> Option<String> {
 }
 
 /// Returns what the daemon reports about a field.
-pub(crate) fn lookup(place: &HookOwner, form: &Form, name: &str) -> Option<Ask> {
+pub(crate) fn lookup(owner: &HookOwner, form: &Form, name: &str) -> Option<Ask> {
     let filter = form.text("branch_filter");
-    let repository = if let HookOwner::Repository(path) = place { path.to_string() } else { String::new() };
-    let wanted = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
-    (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(wanted)))
+    let repository = if let HookOwner::Repository(path) = owner { path.to_string() } else { String::new() };
+    let request = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
+    (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(request)))
 }
 
 /// Generates a secret: `whsec_` and 32 random bytes, the form that Standard Webhooks receivers accept.
@@ -249,11 +249,11 @@ fn events(form: &Form) -> Result<Vec<String>, Refusal> {
 /// Returns keys of `config`: all fields of the form for a new hook, otherwise the changed ones.
 fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal> {
     let mut config = BTreeMap::new();
-    let wanted = |name: &str| (is_new || form.is_changed(name)) && !hides(form, name);
-    for name in ["url", "content_type"].into_iter().filter(|name| wanted(name)) {
+    let is_sent = |name: &str| (is_new || form.is_changed(name)) && !hides(form, name);
+    for name in ["url", "content_type"].into_iter().filter(|name| is_sent(name)) {
         config.insert(name.to_owned(), form.text(name).to_owned());
     }
-    if form.field("kind").is_some() && wanted("kind") {
+    if form.field("kind").is_some() && is_sent("kind") {
         config.insert("is_system_webhook".to_owned(), (!form.is_on("kind")).to_string());
     }
     for name in chat_keys(form.text("type")).iter().filter(|name| !form.text(name).is_empty()) {
@@ -265,8 +265,8 @@ fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal
     Ok(config)
 }
 
-pub(crate) fn create_ask(place: &HookOwner, above: i64, form: &Form) -> Result<Ask, Refusal> {
-    let wanted = CreateHook {
+pub(crate) fn create_ask(owner: &HookOwner, above: i64, form: &Form) -> Result<Ask, Refusal> {
+    let request = CreateHook {
         r#type: form.text("type").to_owned(),
         config: Some(config(form, true)?),
         events_exact: events(form)?,
@@ -276,8 +276,8 @@ pub(crate) fn create_ask(place: &HookOwner, above: i64, form: &Form) -> Result<A
         ..CreateHook::default()
     };
     Ok(Ask::CreateHook(Box::new(NewHook {
-        place: place.clone(),
-        wanted,
+        owner: owner.clone(),
+        request,
         test: form.pressed() == AND_TEST,
         unless_above: form.may_be_done().then_some(above),
         shown_once: generated(form),
@@ -285,12 +285,12 @@ pub(crate) fn create_ask(place: &HookOwner, above: i64, form: &Form) -> Result<A
 }
 
 /// Returns a request with only the fields that differ from the hook.
-pub(crate) fn edit_ask(place: &HookOwner, id: i64, form: &Form) -> Result<Ask, Refusal> {
+pub(crate) fn edit_ask(owner: &HookOwner, id: i64, form: &Form) -> Result<Ask, Refusal> {
     let header = form.text("authorization_header");
     let remove = form.text("secret_mode") == "remove";
     let config = config(form, false)?;
     let chose_events = form.is_changed("events") || form.is_changed("events_exact");
-    let wanted = EditHook {
+    let request = EditHook {
         config: (!config.is_empty()).then_some(config),
         events_exact: if chose_events { Some(events(form)?) } else { None },
         branch_filter: form.is_changed("branch_filter").then(|| form.text("branch_filter").to_owned()),
@@ -299,11 +299,11 @@ pub(crate) fn edit_ask(place: &HookOwner, id: i64, form: &Form) -> Result<Ask, R
         clear: if remove { vec!["secret".to_owned()] } else { Vec::new() },
         ..EditHook::default()
     };
-    if wanted == EditHook::default() {
+    if request == EditHook::default() {
         return Err(("", "Nothing was changed.".to_owned()));
     }
-    let (place, tag, shown_once) = (place.clone(), form.tag(), generated(form));
-    Ok(Ask::SaveHook(Box::new(SaveHook { place, id, wanted, tag, shown_once })))
+    let (owner, tag, shown_once) = (owner.clone(), form.tag(), generated(form));
+    Ok(Ask::SaveHook(Box::new(SaveHook { owner, id, request, tag, shown_once })))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ const KINDS: [&str; 7] = ["all", "system", "default", "owner", "repo", "failing"
 
 #[derive(Debug)]
 pub(crate) struct Hooks {
-    pub(super) place: HookOwner,
+    pub(super) owner: HookOwner,
     pub(super) all: Vec<Hook>,
     pub(super) feed: Feed<Hook>,
     kind: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Hooks {
 impl Default for Hooks {
     fn default() -> Self {
         Self {
-            place: HookOwner::Any,
+            owner: HookOwner::Any,
             all: Vec::new(),
             feed: Feed::new(List::sorted(0)),
             kind: 0,
@@ -64,12 +64,12 @@ impl Default for Hooks {
 
 impl Hooks {
     /// Shows the hooks of an owner.
-    pub(crate) fn choose(&mut self, place: HookOwner, env: &mut Env) {
-        if self.place != place {
+    pub(crate) fn choose(&mut self, owner: HookOwner, env: &mut Env) {
+        if self.owner != owner {
             self.feed.stop(env);
             self.feed.empty();
             self.all.clear();
-            (self.place, self.kind) = (place, 0);
+            (self.owner, self.kind) = (owner, 0);
         }
         self.refresh(env);
     }
@@ -105,15 +105,15 @@ impl Hooks {
     }
 
     fn show_kind(&mut self, by: usize) {
-        if self.place == HookOwner::Any {
+        if self.owner == HookOwner::Any {
             self.kind = (self.kind + by) % KINDS.len();
             self.feed.list.replace(self.of_kind(&self.all.clone()));
         }
     }
 
     /// Returns the owner of a new hook.
-    fn new_place(&self) -> HookOwner {
-        if self.place == HookOwner::Any { HookOwner::Admin } else { self.place.clone() }
+    fn owner_of_new(&self) -> HookOwner {
+        if self.owner == HookOwner::Any { HookOwner::Admin } else { self.owner.clone() }
     }
 
     /// Returns the highest listed ID, to recognize new hooks.
@@ -133,7 +133,7 @@ impl Hooks {
     }
 
     fn parts(&self, area: Rect, buf: &mut Buffer) {
-        if let HookOwner::Repository(path) = &self.place {
+        if let HookOwner::Repository(path) = &self.owner {
             text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
             return;
         }
@@ -170,7 +170,7 @@ impl Screen for Hooks {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.feed.request(Ask::Hooks(self.place.clone()), env);
+        self.feed.request(Ask::Hooks(self.owner.clone()), env);
         self.look(true, env);
     }
 
@@ -188,10 +188,15 @@ impl Screen for Hooks {
         match action {
             Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
             Action::New => {
-                env.open(Layer::Form(Box::new(hook_form::create(self.new_place(), self.highest(), None, &self.known))));
+                env.open(Layer::Form(Box::new(hook_form::create(
+                    self.owner_of_new(),
+                    self.highest(),
+                    None,
+                    &self.known,
+                ))));
             }
             Action::Clone => {
-                let form = hook_form::create(self.new_place(), self.highest(), self.target(), &self.known);
+                let form = hook_form::create(self.owner_of_new(), self.highest(), self.target(), &self.known);
                 env.open(Layer::Form(Box::new(form)));
             }
             Action::Edit => self.edit(env),
@@ -209,7 +214,7 @@ impl Screen for Hooks {
                 if self.feed.clear_one(env) {
                     return true;
                 }
-                if self.place == HookOwner::Any {
+                if self.owner == HookOwner::Any {
                     return false;
                 }
                 self.choose(HookOwner::Any, env);
@@ -256,18 +261,18 @@ impl Screen for Hooks {
             "",
             "n   new hook",
         ];
-        let place = TableOptions { what: "hooks", empty, focused: true };
+        let options = TableOptions { what: "hooks", empty, focused: true };
         if world.split() {
             let (left, right) = panes::side_by_side(body, 58, buf);
-            list::draw(&self.feed, place, world, left, buf);
+            list::draw(&self.feed, options, world, left, buf);
             self.detail(world, right, buf);
         } else if world.size.height >= DETAILED {
             let top = Rect { height: body.height - 10, ..body };
-            list::draw(&self.feed, place, world, top, buf);
+            list::draw(&self.feed, options, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..body }, "");
             self.detail(world, Rect { y: top.bottom() + 1, height: 9, ..body }, buf);
         } else {
-            list::draw(&self.feed, place, world, body, buf);
+            list::draw(&self.feed, options, world, body, buf);
         }
     }
 }

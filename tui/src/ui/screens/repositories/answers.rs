@@ -75,9 +75,9 @@ impl Repositories {
             _ => None,
         };
         match ask {
-            Ask::CreateRepository { owner, wanted } => env.tell(format!("Created {owner}/{}", wanted.name)),
-            Ask::MigrateRepository(wanted) => {
-                env.tell(format!("Importing {}/{} in the background", wanted.repo_owner, wanted.repo_name));
+            Ask::CreateRepository { owner, request } => env.tell(format!("Created {owner}/{}", request.name)),
+            Ask::MigrateRepository(request) => {
+                env.tell(format!("Importing {}/{} in the background", request.repo_owner, request.repo_name));
             }
             Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
             Ask::SaveRepository(save) => env.tell(format!("{} saved", save.path)),
@@ -86,8 +86,8 @@ impl Repositories {
                 self.deleted_many(batch, answer, env);
             }
             Ask::CancelTask(_) => env.tell("Import cancelled"),
-            Ask::CreateBranch(_, wanted) => {
-                env.tell(format!("Branch {} created", wanted.new_branch_name));
+            Ask::CreateBranch(_, request) => {
+                env.tell(format!("Branch {} created", request.new_branch_name));
                 self.detail.forget(env);
             }
             Ask::DeleteBranch(_, name) => {

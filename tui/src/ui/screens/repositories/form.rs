@@ -68,7 +68,7 @@ pub(super) fn create(login: &str) -> Form {
 pub(crate) fn create_ask(form: &Form) -> Ask {
     Ask::CreateRepository {
         owner: form.text("owner").to_owned(),
-        wanted: Box::new(CreateRepository {
+        request: Box::new(CreateRepository {
             name: form.text("name").to_owned(),
             description: form.text("description").to_owned(),
             private: is_private(form),
@@ -108,7 +108,7 @@ pub(crate) fn values(repo: &Repository) -> Vec<(&'static str, String)> {
 pub(crate) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'static str, String)> {
     let text = |name: &str| form.is_changed(name).then(|| form.text(name).to_owned());
     let switch = |name: &str| form.is_changed(name).then(|| form.is_on(name));
-    let wanted = EditRepository {
+    let request = EditRepository {
         name: text("name"),
         description: text("description"),
         website: text("website"),
@@ -117,10 +117,10 @@ pub(crate) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'sta
         default_branch: text("default_branch").filter(|branch| !branch.is_empty()),
         ..EditRepository::default()
     };
-    if wanted == EditRepository::default() {
+    if request == EditRepository::default() {
         return Err(("", "Nothing was changed.".to_owned()));
     }
-    Ok(Ask::SaveRepository(Box::new(SaveRepository { path: path.clone(), wanted, tag: form.tag() })))
+    Ok(Ask::SaveRepository(Box::new(SaveRepository { path: path.clone(), request, tag: form.tag() })))
 }
 
 pub(super) fn migrate(login: &str) -> Form {
@@ -166,7 +166,7 @@ pub(crate) fn lookup(form: &Form, left: &str, owner: &str, name: &str) -> Option
 }
 
 /// Returns the action of a submitted or checked form.
-pub(crate) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'static str, String)> {
+pub(crate) fn migrate_request(form: &Form) -> Result<Box<MigrateRepository>, (&'static str, String)> {
     let secret = form.text("auth_secret").to_owned();
     let (username, password, token) = match form.text("auth") {
         "token" if secret.is_empty() => return Err(("auth_secret", "required to sign in with a token".to_owned())),
@@ -201,10 +201,10 @@ pub(super) fn create_branch(path: RepositoryPath, from: &str) -> Form {
 
 /// Returns the request of the form for a new branch.
 pub(crate) fn create_branch_ask(path: &RepositoryPath, form: &Form) -> Ask {
-    let wanted = CreateBranch {
+    let request = CreateBranch {
         new_branch_name: form.text("new_branch_name").to_owned(),
         old_ref_name: form.text("old_ref_name").to_owned(),
         ..CreateBranch::default()
     };
-    Ask::CreateBranch(path.clone(), Box::new(wanted))
+    Ask::CreateBranch(path.clone(), Box::new(request))
 }

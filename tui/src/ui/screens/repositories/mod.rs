@@ -332,17 +332,17 @@ impl Screen for Repositories {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let place = TableOptions { what: "repositories", empty: FIRST_STEPS, focused: !self.in_detail };
+        let options = TableOptions { what: "repositories", empty: FIRST_STEPS, focused: !self.in_detail };
         if !world.split() {
             if self.in_detail {
                 repo_pane::draw(self, true, world, area, buf);
             } else {
-                list::draw(&self.repos, place, world, area, buf);
+                list::draw(&self.repos, options, world, area, buf);
             }
             return;
         }
         let (left, right) = panes::side_by_side(area, 57, buf);
-        list::draw(&self.repos, place, world, left, buf);
+        list::draw(&self.repos, options, world, left, buf);
         repo_pane::draw(self, self.in_detail, world, right, buf);
     }
 }

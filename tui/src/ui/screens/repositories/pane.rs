@@ -33,8 +33,8 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let many = screen.detail.many();
     // A truncated text would look broken; the number alone is enough.
     let number = many.split(' ').next().unwrap_or_default();
-    let whole = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
-    fit_left(buf, at, whole.unwrap_or_default(), Role::Muted);
+    let shown = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
+    fit_left(buf, at, shown.unwrap_or_default(), Role::Muted);
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
     match screen.detail.tab {

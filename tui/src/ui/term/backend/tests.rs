@@ -72,9 +72,9 @@ fn random_frames_are_shown_correctly_over_earlier_frames() {
     };
     for _ in 0..300 {
         // Never overwrite half of a wide character.
-        let places = (0..20).map(|place| (place % 5 * 16 + pick(4), place / 5));
-        let places: Vec<_> = places.collect();
-        let strokes: Vec<_> = places.into_iter().map(|(x, y)| (x, y, texts[pick(9)], styles[pick(6)])).collect();
+        let positions = (0..20).map(|index| (index % 5 * 16 + pick(4), index / 5));
+        let positions: Vec<_> = positions.collect();
+        let strokes: Vec<_> = positions.into_iter().map(|(x, y)| (x, y, texts[pick(9)], styles[pick(6)])).collect();
         let mut drawn = Buffer::default();
         terminal
             .draw(|frame| {
@@ -94,16 +94,16 @@ fn same(screen: &vt100::Screen, drawn: &Buffer) {
     for y in 0..24 {
         let mut x = 0;
         while x < 80 {
-            let (is, wanted) = (screen.cell(y, x).unwrap(), drawn.cell((x, y)).unwrap());
-            let width = u16::try_from(wanted.symbol().width()).unwrap();
+            let (is, expected) = (screen.cell(y, x).unwrap(), drawn.cell((x, y)).unwrap());
+            let width = u16::try_from(expected.symbol().width()).unwrap();
             // Never draw half of a wide character at the edge.
             if x + width <= 80 && (x + width == 80 || drawn.cell((x + width, y)).is_some()) {
-                assert_eq!(is.contents().trim_end(), wanted.symbol().trim_end(), "at {x},{y}");
-                let look = CellStyle::of(wanted);
+                assert_eq!(is.contents().trim_end(), expected.symbol().trim_end(), "at {x},{y}");
+                let look = CellStyle::of(expected);
                 assert_eq!(is.inverse(), look.modifier.contains(Modifier::REVERSED), "at {x},{y}");
                 assert_eq!(is.underline(), look.modifier.contains(Modifier::UNDERLINED), "at {x},{y}");
                 assert_eq!(is.bgcolor() == vt100::Color::Default, look.bg == Color::Reset, "at {x},{y}");
-                if wanted.symbol() != " " {
+                if expected.symbol() != " " {
                     assert_eq!(is.bold(), look.modifier.contains(Modifier::BOLD), "at {x},{y}");
                     assert_eq!(is.fgcolor() == vt100::Color::Default, look.fg == Color::Reset, "at {x},{y}");
                 }

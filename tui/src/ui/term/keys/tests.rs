@@ -4,9 +4,9 @@ use super::*;
 
 fn keys(bytes: &[u8]) -> Vec<InputEvent> {
     let mut decoder = Decoder::default();
-    let mut said = decoder.feed(bytes);
-    said.extend(decoder.quiet());
-    said
+    let mut events = decoder.feed(bytes);
+    events.extend(decoder.quiet());
+    events
 }
 
 fn key(key: Key) -> InputEvent {
@@ -41,13 +41,13 @@ fn key_sequences_are_decoded_even_if_split_between_reads() {
         ("é".as_bytes(), Key::Char('é')),
         ("語".as_bytes(), Key::Char('語')),
     ];
-    for (bytes, wanted) in cases {
-        assert_eq!(keys(bytes), [key(wanted)], "{bytes:?}");
+    for (bytes, expected) in cases {
+        assert_eq!(keys(bytes), [key(expected)], "{bytes:?}");
         for at in 1..bytes.len() {
             let mut decoder = Decoder::default();
             assert_eq!(decoder.feed(&bytes[..at]), [], "{bytes:?} at {at}");
             assert_eq!(decoder.waits(Duration::ZERO), Some(Duration::ZERO));
-            assert_eq!(decoder.feed(&bytes[at..]), [key(wanted)], "{bytes:?} at {at}");
+            assert_eq!(decoder.feed(&bytes[at..]), [key(expected)], "{bytes:?} at {at}");
             assert_eq!(decoder.waits(Duration::ZERO), None);
         }
     }
@@ -79,14 +79,14 @@ fn a_terminal_response_is_not_decoded_as_keys_even_if_split() {
         for at in 1..answer.len() {
             let mut decoder = Decoder::default();
             decoder.expect(true);
-            let mut said = decoder.feed(&answer.as_bytes()[..at]);
+            let mut events = decoder.feed(&answer.as_bytes()[..at]);
             // A timeout between the two parts, as on a slow connection.
             if decoder.waits(Duration::ZERO) == Some(Duration::ZERO) {
-                said.extend(decoder.quiet());
+                events.extend(decoder.quiet());
             }
-            said.extend(decoder.feed(&answer.as_bytes()[at..]));
-            said.retain(|one| *one != key(Key::Esc));
-            assert_eq!(said, [InputEvent::Sync(known)], "split at {at}");
+            events.extend(decoder.feed(&answer.as_bytes()[at..]));
+            events.retain(|one| *one != key(Key::Esc));
+            assert_eq!(events, [InputEvent::Sync(known)], "split at {at}");
             assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
         }
     }
@@ -132,12 +132,12 @@ fn escape_is_a_key_unless_it_begins_a_sequence() {
 #[test]
 fn a_paste_is_one_event_even_if_split_between_reads() {
     let bytes = "\x1b[200~D\rq\x03 é \x1b[Ay\n\x1b[201~".as_bytes();
-    let wanted = [InputEvent::Paste("D\rq\x03 é \x1b[Ay\n".into())];
+    let expected = [InputEvent::Paste("D\rq\x03 é \x1b[Ay\n".into())];
     for at in 0..=bytes.len() {
         let mut decoder = Decoder::default();
-        let mut said = decoder.feed(&bytes[..at]);
-        said.extend(decoder.feed(&bytes[at..]));
-        assert_eq!(said, wanted, "split at {at}");
+        let mut events = decoder.feed(&bytes[..at]);
+        events.extend(decoder.feed(&bytes[at..]));
+        assert_eq!(events, expected, "split at {at}");
         assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
     }
     let mut decoder = Decoder::default();

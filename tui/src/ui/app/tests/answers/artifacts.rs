@@ -1,4 +1,4 @@
-//! Runs with their artifacts.
+//! Responses with runs and their artifacts.
 
 use farrier_common::api::{Artifact, ArtifactJob, ArtifactRun, FoundArtifact, FoundJob, FoundRun};
 

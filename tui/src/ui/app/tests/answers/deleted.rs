@@ -1,4 +1,4 @@
-//! Deleted repositories and artifacts.
+//! Responses with deleted repositories and artifacts.
 
 use farrier_common::api::{ArtifactRun, RestorableArtifact, RestorableRepository};
 

@@ -1,4 +1,4 @@
-//! Hooks, what they hear of, and what they were sent.
+//! Responses with hooks, events and deliveries.
 
 use farrier_common::api::{Delivery, DeliveryAttempt, DeliveryDetail, Hook, HookEvent};
 

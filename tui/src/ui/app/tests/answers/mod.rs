@@ -1,5 +1,4 @@
-//! Answers of the simulated daemon: a few repositories, an import, the status, and
-//! what goes wrong.
+//! Responses of the simulated daemon: a few repositories, an import, the status, and errors.
 
 mod artifacts;
 mod audit;
@@ -42,7 +41,7 @@ pub(super) fn repositories(names: &[&str]) -> Answer {
     listed(i64::try_from(items.len()).ok(), items)
 }
 
-/// All repositories, as the network tells them.
+/// Returns the response with all repositories.
 pub(super) fn listed(total: Option<i64>, items: Vec<Repository>) -> Answer {
     let mut compactor = RepositoryCompactor::default();
     let items = items.into_iter().map(|whole| compactor.compact(whole)).collect();
@@ -124,7 +123,7 @@ pub(super) fn tasks() -> Answer {
     Answer::Tasks(vec![running, done])
 }
 
-/// What belongs to a repository.
+/// Returns the counts of a repository.
 pub(super) fn facts() -> Answer {
     let tip = |name: &str, at: &str, title: &str| Branch {
         name: name.into(),
@@ -155,7 +154,7 @@ pub(super) fn branches() -> Answer {
     Answer::Branches(Page { total: Some(2), items: facts.newest, last: true })
 }
 
-/// Only a repository that is being fetched.
+/// Returns the response with a single repository, which is being imported.
 pub(super) fn migrating(progress: MigrationProgress) -> Answer {
     let progress = MigrationProgress { state: "running".into(), ..progress };
     listed(None, vec![Repository { farrier_migration: Some(progress), ..repository(9, "data/lake2") }])

@@ -1,4 +1,4 @@
-//! What lies over screens: menus, questions, and what is typed into the last row.
+//! Scenes with layers above screens: menus, dialogs, and the input line.
 
 use super::{super::prelude::*, Scene, counted, on};
 use crate::ui::net::ProblemKind;

@@ -1,6 +1,6 @@
-//! Every screen, every state of one, and everything that lies over one: what tests of pictures look at.
+//! The scenes that the snapshots show: every screen, every state of it, and every layer.
 //!
-//! A scene is what a person does and what a daemon answers; nothing is put in place by hand.
+//! A scene consists of keys and of responses of the daemon. It never sets the state of the program directly.
 
 mod layers;
 mod screens;
@@ -14,7 +14,7 @@ use self::{
 };
 use super::prelude::*;
 
-/// How it begins, and what happens then.
+/// How the scene begins, and the steps that follow.
 #[derive(Clone, Copy)]
 pub(super) struct Scene {
     pub(super) name: &'static str,
@@ -33,7 +33,7 @@ impl Scene {
         story
     }
 
-    /// The same on a terminal whose size changes before every message; only scenes with rows begin so.
+    /// Plays the scene on a terminal whose size changes before every message. Only scenes with rows support this.
     pub(super) fn played_restlessly(&self, stage: Stage) -> Option<Story> {
         let with_rows = std::ptr::fn_addr_eq(self.begin, Stage::settled as fn(Stage) -> Story);
         with_rows.then(|| Self { begin: Stage::restless, ..*self }.played(stage))

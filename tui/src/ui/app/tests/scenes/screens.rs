@@ -1,4 +1,4 @@
-//! Every screen with what it usually shows.
+//! Scenes of every screen with usual content.
 
 use farrier_common::api::{Event, MigrationProgress};
 
@@ -110,7 +110,7 @@ pub(super) const HOOKS: &[Scene] = &[
         on_hooks(story);
         story.keys("j");
         let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
-        // First what the hook was sent on which the cursor stood before; on small screens nothing is asked.
+        // First the deliveries of the hook that was under the cursor before; small screens do not request them.
         for _ in 0..2 {
             story.rest();
             if story.effects.iter().any(|effect| matches!(effect, Effect::Ask(_, ask) if last(ask))) {

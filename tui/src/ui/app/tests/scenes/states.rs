@@ -1,4 +1,4 @@
-//! What is there in place of rows, or beside them: nothing yet, nothing at all, what went wrong.
+//! Scenes without usual content: still loading, empty lists, errors.
 
 use super::{
     super::{
