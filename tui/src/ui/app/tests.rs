@@ -23,7 +23,7 @@ mod scenes;
 mod session;
 mod silence;
 mod sizes;
-mod story;
+mod test_screen;
 mod timers;
 mod transfers;
 mod typing;

@@ -38,11 +38,11 @@ fn wide() -> io::Result<Size> {
 }
 
 /// Draws a frame. Returns the number of bytes and of writes.
-fn drawn(story: &Story, terminal: &mut Terminal<AnsiBackend<Line>>, line: &Line) -> (usize, usize) {
+fn drawn(screen: &TestScreen, terminal: &mut Terminal<AnsiBackend<Line>>, line: &Line) -> (usize, usize) {
     *line.0.lock().unwrap() = (0, 0);
     terminal
         .draw(|frame| {
-            view::draw(&story.app, frame.buffer_mut());
+            view::draw(&screen.app, frame.buffer_mut());
         })
         .unwrap();
     *line.0.lock().unwrap()
@@ -88,44 +88,44 @@ fn drawing_a_long_list_stays_within_its_byte_budget() {
     ];
     for (size, [first, step, page]) in cases {
         let Size { width, height } = size().unwrap();
-        let mut story = Story::new(width, height);
-        story.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
-        story.answer(|ask| matches!(ask, Ask::Repositories), Ok(many()));
+        let mut screen = TestScreen::new(width, height);
+        screen.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
+        screen.answer(|ask| matches!(ask, Ask::Repositories), Ok(many()));
         let line = Line::default();
         let mut terminal = Terminal::new(AnsiBackend::new(line.clone(), size)).unwrap();
-        let mut within = |story: &Story, limit: usize, what: &str| {
-            let (bytes, writes) = drawn(story, &mut terminal, &line);
+        let mut within = |screen: &TestScreen, limit: usize, what: &str| {
+            let (bytes, writes) = drawn(screen, &mut terminal, &line);
             assert!(bytes <= limit && writes <= 1, "{what} at {width}x{height}: {bytes} bytes in {writes} writes");
         };
-        within(&story, first, "the first frame");
-        within(&story, 0, "an unchanged frame");
+        within(&screen, first, "the first frame");
+        within(&screen, 0, "an unchanged frame");
         for _ in 0..height - 5 {
-            story.keys("j");
-            within(&story, step, "a step");
+            screen.keys("j");
+            within(&screen, step, "a step");
         }
         for _ in 0..20 {
-            story.keys("j");
-            within(&story, page, "one more row");
-            story.press(Key::PageDown);
-            within(&story, page, "a page");
+            screen.keys("j");
+            within(&screen, page, "one more row");
+            screen.press(Key::PageDown);
+            within(&screen, page, "a page");
         }
-        story.keys(&"j".repeat(400));
-        within(&story, page, "400 steps at once");
-        story.keys("G");
-        within(&story, page, "the end");
+        screen.keys(&"j".repeat(400));
+        within(&screen, page, "400 steps at once");
+        screen.keys("G");
+        within(&screen, page, "the end");
     }
 }
 
 #[test]
 fn an_unchanged_screen_writes_no_bytes() {
-    let mut story = Story::settled(80, 24);
+    let mut screen = TestScreen::loaded(80, 24);
     let line = Line::default();
     let mut terminal = Terminal::new(AnsiBackend::new(line.clone(), small)).unwrap();
-    drawn(&story, &mut terminal, &line);
+    drawn(&screen, &mut terminal, &line);
     // Each refresh returns the same rows.
     for _ in 0..3 {
-        story.pass(Duration::from_secs(6));
-        story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
-        assert_eq!(drawn(&story, &mut terminal, &line), (0, 0));
+        screen.advance(Duration::from_secs(6));
+        screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+        assert_eq!(drawn(&screen, &mut terminal, &line), (0, 0));
     }
 }

@@ -7,35 +7,35 @@ use crate::ui::net::ProblemKind;
 
 #[test]
 fn enter_on_a_hook_problem_opens_the_deliveries_of_the_hook() {
-    let mut story = Story::settled(80, 24);
-    story.keys("1");
-    story.answer(|ask| *ask == Ask::Status, Ok(status()));
-    story.answer(|ask| *ask == Ask::Series, Ok(series()));
-    story.answer(|ask| *ask == Ask::FailingHooks, Ok(hooks()));
-    let text = story.text();
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("1");
+    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|ask| *ask == Ask::Series, Ok(series()));
+    screen.answer(|ask| *ask == Ask::FailingHooks, Ok(hooks()));
+    let text = screen.text();
     assert!(text.contains("hook 12 failed 22 times in a row") && text.contains("p50 2 ms"), "{text}");
-    story.keys("\n");
-    assert!(story.text().contains("this problem concerns the whole daemon"), "{}", story.text());
-    story.keys("jj\n");
-    assert_eq!(story.app.current, ScreenId::Deliveries);
-    assert!(story.asked().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));
+    screen.keys("\n");
+    assert!(screen.text().contains("this problem concerns the whole daemon"), "{}", screen.text());
+    screen.keys("jj\n");
+    assert_eq!(screen.app.current, ScreenId::Deliveries);
+    assert!(screen.take_requests().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));
 }
 
 #[test]
 fn the_dashboard_shows_the_rest_if_metrics_are_forbidden() {
-    let mut story = Story::settled(80, 24);
-    story.keys("1");
-    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("1");
+    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
     let forbidden = Problem::new(ProblemKind::Forbidden, "asking: user should be the site admin (403)");
-    story.answer(|ask| *ask == Ask::Series, Err(forbidden));
-    let text = story.text();
+    screen.answer(|ask| *ask == Ask::Series, Err(forbidden));
+    let text = screen.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
-    assert_eq!(story.app.notice(), None);
+    assert_eq!(screen.app.notice(), None);
     assert!(text.contains("? figures not checked: asking: user should be the site admin (403)"), "{text}");
     assert!(text.contains("live  2 problems"), "{text}");
-    story.pass(Duration::from_secs(2));
-    story.answer(|ask| *ask == Ask::Series, Ok(series()));
-    assert!(!story.text().contains("not checked"), "{}", story.text());
+    screen.advance(Duration::from_secs(2));
+    screen.answer(|ask| *ask == Ask::Series, Ok(series()));
+    assert!(!screen.text().contains("not checked"), "{}", screen.text());
 }
 
 #[test]
@@ -51,19 +51,19 @@ fn the_dashboard_shows_limits_that_callers_exceed() {
     let Answer::Status(mut answer) = status() else { panic!("a status") };
     let memory = WorkLimit { unit: "bytes".into(), running: 96 << 20, max: 256 << 20, ..limit("request_memory", 0, 3) };
     answer.0.limits = vec![limit("git", 2, 17), limit("upload", 0, 0), memory];
-    let mut story = Story::settled(120, 40);
-    story.keys("1");
-    story.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(answer)));
-    let text = story.text();
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(answer)));
+    let text = screen.text();
     assert!(text.contains("24/24 git   2 waiting   17 refused") && !text.contains("24/24 upload"), "{text}");
     assert!(text.contains("96.0 MiB/256.0 MiB request_memory   0 waiting   3 refused"), "{text}");
 }
 
 #[test]
 fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
-    let mut story = Story::settled(120, 40);
-    story.keys("1");
-    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
     let event = farrier_common::api::Event {
         id: 7,
         kind: "push".into(),
@@ -73,23 +73,23 @@ fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
         ..Default::default()
     };
     let following = |ask: &Ask| matches!(ask, Ask::Events { .. });
-    story.answer(following, Ok(Answer::Event(Box::new(event))));
-    let text = story.text();
+    screen.answer(following, Ok(Answer::Event(Box::new(event))));
+    let text = screen.text();
     assert!(text.contains("12:00:00  push") && text.contains("infra/gateway  main"), "{text}");
-    story.answer(following, Ok(Answer::Done));
-    story.asked();
-    story.pass(Duration::from_secs(2));
-    assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
+    screen.answer(following, Ok(Answer::Done));
+    screen.take_requests();
+    screen.advance(Duration::from_secs(2));
+    assert!(screen.take_requests().contains(&Ask::Events { after: Some(7) }));
     // While paused nothing is requested; then the stream resumes after the last event.
-    let ticket = story.app.tickets;
-    story.keys("p");
-    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Cancel(_))), "{ticket}");
-    story.asked();
-    story.pass(Duration::from_secs(9));
-    assert_eq!(story.asked(), []);
-    story.keys("p");
-    story.pass(Duration::from_secs(9));
-    assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
+    let ticket = screen.app.tickets;
+    screen.keys("p");
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Cancel(_))), "{ticket}");
+    screen.take_requests();
+    screen.advance(Duration::from_secs(9));
+    assert_eq!(screen.take_requests(), []);
+    screen.keys("p");
+    screen.advance(Duration::from_secs(9));
+    assert!(screen.take_requests().contains(&Ask::Events { after: Some(7) }));
 }
 
 /// Returns a status with problems.
@@ -101,11 +101,11 @@ fn status_with(problems: &[&str]) -> Answer {
 
 #[test]
 fn each_status_problem_is_shown_once() {
-    let mut story = Story::settled(120, 40);
-    story.keys("1");
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
     let problems = ["the store is read-only", "1.2 GiB free on the disk, less than 5 %"];
-    story.answer(|ask| *ask == Ask::Status, Ok(status_with(&problems)));
-    let text = story.text();
+    screen.answer(|ask| *ask == Ask::Status, Ok(status_with(&problems)));
+    let text = screen.text();
     for problem in problems {
         assert_eq!(text.matches(problem).count(), 1, "{problem}: {text}");
     }
@@ -114,9 +114,9 @@ fn each_status_problem_is_shown_once() {
 
 #[test]
 fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
-    let mut story = Story::settled(100, 40);
-    story.keys("1");
-    story.answer(|ask| *ask == Ask::Status, Ok(status_with(&[])));
+    let mut screen = TestScreen::loaded(100, 40);
+    screen.keys("1");
+    screen.answer(|ask| *ask == Ask::Status, Ok(status_with(&[])));
     let Answer::Hooks(all) = hooks() else { unreachable!() };
     let off = |id: i64| farrier_common::api::Hook {
         id,
@@ -125,25 +125,25 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
         disabled_reason: "failed for 3 days".into(),
         ..all[1].clone()
     };
-    story.answer(|ask| *ask == Ask::FailingHooks, Ok(Answer::Hooks((31..38).map(off).collect())));
-    let text = story.text();
+    screen.answer(|ask| *ask == Ask::FailingHooks, Ok(Answer::Hooks((31..38).map(off).collect())));
+    let text = screen.text();
     let line = "7 hooks (31, 32, 33, 34, 35, 2 more) are off: failed for 3 days";
     assert!(text.contains(line), "{text}");
     assert_eq!(text.matches("failed for 3 days").count(), 1, "{text}");
-    story.keys("G\n");
-    assert_eq!(story.app.current, ScreenId::Hooks);
+    screen.keys("G\n");
+    assert_eq!(screen.app.current, ScreenId::Hooks);
 }
 
 #[test]
 fn checks_that_fail_for_the_same_reason_share_one_line() {
-    let mut story = Story::settled(100, 40);
-    story.keys("1");
-    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    let mut screen = TestScreen::loaded(100, 40);
+    screen.keys("1");
+    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
     for ask in [Ask::Series, Ask::Tasks, Ask::FailingHooks] {
         let text = format!("{}: token needs the scope read:admin (403)", ask.doing());
-        story.answer(|one| *one == ask, Err(Problem::new(ProblemKind::Forbidden, text)));
+        screen.answer(|one| *one == ask, Err(Problem::new(ProblemKind::Forbidden, text)));
     }
-    let text = story.text();
+    let text = screen.text();
     assert!(text.contains("? figures, hooks, tasks not checked: token needs the scope read:admin (403)"), "{text}");
     assert_eq!(text.matches("read:admin").count(), 1, "{text}");
 }

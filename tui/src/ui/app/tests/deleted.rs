@@ -5,173 +5,176 @@ use farrier_common::api::RestoreRepository;
 use super::prelude::*;
 use crate::ui::net::ProblemKind;
 
-fn settled_confirm(story: &mut Story) {
-    story.pass(Duration::from_millis(300));
-    story.asked();
+fn settled_confirm(screen: &mut TestScreen) {
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
 }
 
-fn row(story: &Story, name: &str) -> String {
-    let text = story.text();
+fn row(screen: &TestScreen, name: &str) -> String {
+    let text = screen.text();
     text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {text}")).to_owned()
 }
 
 #[test]
 fn deleted_repositories_show_who_deleted_them_and_the_restore_deadline() {
     for way in ["u", ":repo list --deleted\n"] {
-        let mut story = Story::settled(80, 24);
-        story.asked();
-        story.keys(way);
-        assert_eq!((story.app.current, story.asked()), (ScreenId::DeletedRepositories, vec![Ask::DeletedRepositories]));
-        story.answer_last_of(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
-        let relay = row(&story, "infra/relay  ");
+        let mut screen = TestScreen::loaded(80, 24);
+        screen.take_requests();
+        screen.keys(way);
+        assert_eq!(
+            (screen.app.current, screen.take_requests()),
+            (ScreenId::DeletedRepositories, vec![Ask::DeletedRepositories])
+        );
+        screen.answer_last_of(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        let relay = row(&screen, "infra/relay  ");
         for part in ["38.4 MiB", "20m", "ops-a", "2026-12-21 11:40"] {
             assert!(relay.contains(part), "{part}: {relay}");
         }
-        assert!(story.text().contains("ID 31, 38.4 MiB, public"), "{}", story.text());
-        assert!(story.text().contains("R restore") && story.text().contains("[2 Repos]"), "{}", story.text());
-        story.keys("G");
-        assert!(story.text().contains("Its owner gone no longer exists"), "{}", story.text());
-        story.press(Key::Esc);
-        assert_eq!(story.app.current, ScreenId::Repositories);
+        assert!(screen.text().contains("ID 31, 38.4 MiB, public"), "{}", screen.text());
+        assert!(screen.text().contains("R restore") && screen.text().contains("[2 Repos]"), "{}", screen.text());
+        screen.keys("G");
+        assert!(screen.text().contains("Its owner gone no longer exists"), "{}", screen.text());
+        screen.press(Key::Esc);
+        assert_eq!(screen.app.current, ScreenId::Repositories);
     }
 }
 
 #[test]
 fn a_deleted_repository_can_be_restored_under_another_name() {
-    let mut story = on_deleted_repositories(80, 24);
-    story.keys("R");
-    assert!(story.text().contains("Restore infra/relay"), "{}", story.text());
-    story.press(Key::Ctrl('s'));
+    let mut screen = open_deleted_repositories(80, 24);
+    screen.keys("R");
+    assert!(screen.text().contains("Restore infra/relay"), "{}", screen.text());
+    screen.press(Key::Ctrl('s'));
     let restore = |target: RestoreRepository| Ask::RestoreRepository {
         id: 31,
         name: "infra/relay".into(),
         target: Box::new(target),
     };
-    assert_eq!(story.asked(), [restore(RestoreRepository::default())], "unchanged fields are not sent");
+    assert_eq!(screen.take_requests(), [restore(RestoreRepository::default())], "unchanged fields are not sent");
     let taken = Problem::new(ProblemKind::Invalid, "restoring infra/relay: infra/relay exists already (409)");
-    story.answer_last(Err(taken));
-    assert!(story.text().contains("infra/relay exists already"), "the form stays: {}", story.text());
-    story.keys("\t-2");
-    story.press(Key::Ctrl('s'));
+    screen.answer_last(Err(taken));
+    assert!(screen.text().contains("infra/relay exists already"), "the form stays: {}", screen.text());
+    screen.keys("\t-2");
+    screen.press(Key::Ctrl('s'));
     let target = RestoreRepository { name: Some("relay-2".into()), owner: None };
-    assert_eq!(story.asked().last(), Some(&restore(target)));
-    story.answer_last(Ok(Answer::Repository(Box::new(repository(31, "infra/relay-2")))));
-    assert!(story.app.layers.is_empty() && story.text().contains("Restored infra/relay-2"), "{}", story.text());
-    let asked = story.asked();
-    assert!(asked.contains(&Ask::DeletedRepositories) && asked.contains(&Ask::Repositories), "{asked:?}");
+    assert_eq!(screen.take_requests().last(), Some(&restore(target)));
+    screen.answer_last(Ok(Answer::Repository(Box::new(repository(31, "infra/relay-2")))));
+    assert!(screen.app.layers.is_empty() && screen.text().contains("Restored infra/relay-2"), "{}", screen.text());
+    let requests = screen.take_requests();
+    assert!(requests.contains(&Ask::DeletedRepositories) && requests.contains(&Ask::Repositories), "{requests:?}");
 }
 
 #[test]
 fn restoring_a_repository_whose_owner_was_deleted_requires_a_new_owner() {
-    let mut story = on_deleted_repositories(80, 24);
-    story.keys("GR");
-    story.press(Key::Ctrl('s'));
-    assert!(story.asked().is_empty() && story.text().contains("required"), "{}", story.text());
-    story.keys("infra");
-    story.press(Key::Ctrl('s'));
-    let asked = story.asked();
+    let mut screen = open_deleted_repositories(80, 24);
+    screen.keys("GR");
+    screen.press(Key::Ctrl('s'));
+    assert!(screen.take_requests().is_empty() && screen.text().contains("required"), "{}", screen.text());
+    screen.keys("infra");
+    screen.press(Key::Ctrl('s'));
+    let requests = screen.take_requests();
     let owner = |ask: &Ask| matches!(ask, Ask::RestoreRepository { id: 4, target, .. } if target.owner.as_deref() == Some("infra"));
-    assert!(asked.iter().any(owner), "{asked:?}");
+    assert!(requests.iter().any(owner), "{requests:?}");
 }
 
 #[test]
 fn marked_repositories_are_restored_together_and_those_that_failed_stay_marked() {
-    let mut story = on_deleted_repositories(120, 40);
-    story.keys("  R");
-    assert!(story.text().contains("Restore 2 repositories (53.3 MiB)"), "{}", story.text());
-    settled_confirm(&mut story);
-    story.keys("y");
-    assert!(matches!(story.asked().as_slice(), [Ask::Batch(batch)] if batch.items.len() == 2));
-    story.answer_last(Ok(Answer::Batch(vec![Some("the name is taken (409)".into()), None])));
-    let text = story.text();
+    let mut screen = open_deleted_repositories(120, 40);
+    screen.keys("  R");
+    assert!(screen.text().contains("Restore 2 repositories (53.3 MiB)"), "{}", screen.text());
+    settled_confirm(&mut screen);
+    screen.keys("y");
+    assert!(matches!(screen.take_requests().as_slice(), [Ask::Batch(batch)] if batch.items.len() == 2));
+    screen.answer_last(Ok(Answer::Batch(vec![Some("the name is taken (409)".into()), None])));
+    let text = screen.text();
     assert!(
         text.contains("1 repository restored, 1 failed and stay marked") && text.contains("the name is taken"),
         "{text}"
     );
-    story.answer_last_of(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
-    story.press(Key::Esc);
-    assert!(story.text().contains("marked 1"), "{}", story.text());
+    screen.answer_last_of(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+    screen.press(Key::Esc);
+    assert!(screen.text().contains("marked 1"), "{}", screen.text());
 }
 
 #[test]
 fn a_repository_is_purged_only_after_its_name_was_typed() {
-    let mut story = on_deleted_repositories(80, 24);
-    story.keys("jD");
-    assert!(story.text().contains("This cannot be undone."), "{}", story.text());
-    settled_confirm(&mut story);
-    story.keys("y\t\n");
-    assert!(story.asked().is_empty(), "{}", story.text());
-    story.press(Key::Tab);
-    story.press(Key::Ctrl('u'));
-    story.keys("data/lake-old\t\n");
-    assert_eq!(story.asked(), [Ask::PurgeRepository { id: 12, name: "data/lake-old".into() }]);
-    story.answer_last(Ok(Answer::Done));
-    assert!(story.text().contains("Deleted data/lake-old permanently"), "{}", story.text());
-    assert_eq!(story.asked(), [Ask::DeletedRepositories]);
+    let mut screen = open_deleted_repositories(80, 24);
+    screen.keys("jD");
+    assert!(screen.text().contains("This cannot be undone."), "{}", screen.text());
+    settled_confirm(&mut screen);
+    screen.keys("y\t\n");
+    assert!(screen.take_requests().is_empty(), "{}", screen.text());
+    screen.press(Key::Tab);
+    screen.press(Key::Ctrl('u'));
+    screen.keys("data/lake-old\t\n");
+    assert_eq!(screen.take_requests(), [Ask::PurgeRepository { id: 12, name: "data/lake-old".into() }]);
+    screen.answer_last(Ok(Answer::Done));
+    assert!(screen.text().contains("Deleted data/lake-old permanently"), "{}", screen.text());
+    assert_eq!(screen.take_requests(), [Ask::DeletedRepositories]);
     // Deleting several requires typing their number.
-    story.answer_last(Ok(deleted_repositories()));
-    story.keys("g  D");
-    settled_confirm(&mut story);
-    story.keys("y\t\n");
-    assert!(story.asked().is_empty() && story.text().contains("Type 2 to confirm"), "{}", story.text());
+    screen.answer_last(Ok(deleted_repositories()));
+    screen.keys("g  D");
+    settled_confirm(&mut screen);
+    screen.keys("y\t\n");
+    assert!(screen.take_requests().is_empty() && screen.text().contains("Type 2 to confirm"), "{}", screen.text());
 }
 
 #[test]
 fn restore_and_purge_commands_accept_a_name_or_an_id() {
-    let mut story = Story::settled(120, 40);
-    story.asked();
-    story.keys(":repo restore ");
-    assert_eq!(story.asked(), [Ask::DeletedRepositories], "names are loaded for completion");
-    story.answer_last(Ok(deleted_repositories()));
-    assert!(story.text().contains("data/lake-old  deleted"), "{}", story.text());
-    story.keys("data/lake-old --as data/lake2\n");
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.take_requests();
+    screen.keys(":repo restore ");
+    assert_eq!(screen.take_requests(), [Ask::DeletedRepositories], "names are loaded for completion");
+    screen.answer_last(Ok(deleted_repositories()));
+    assert!(screen.text().contains("data/lake-old  deleted"), "{}", screen.text());
+    screen.keys("data/lake-old --as data/lake2\n");
     let target = RestoreRepository { owner: Some("data".into()), name: Some("lake2".into()) };
     let restore = Ask::RestoreRepository { id: 12, name: "data/lake-old".into(), target: Box::new(target) };
-    assert_eq!(story.asked(), [restore]);
-    story.keys(":repo restore nobody/nothing\n");
-    assert!(story.text().contains("no deleted repository was called nobody/nothing"), "{}", story.text());
-    story.keys("\x1b:repo purge 4\n");
-    assert!(story.text().contains("Type gone/tool to confirm"), "{}", story.text());
-    story.press(Key::Esc);
-    story.pass(Duration::from_secs(1));
-    story.press(Key::Esc);
-    story.asked();
-    story.keys(":artifact restore 21\n");
-    assert!(matches!(story.asked().last(), Some(Ask::RestoreArtifact { id: 21, .. })), "{}", story.text());
-    story.keys(":artifact list --deleted --repo infra/gateway\n");
-    assert_eq!(story.app.current, ScreenId::DeletedArtifacts);
-    story.answer_last_of(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
-    assert!(story.text().contains("dist-linux.zip") && !story.text().contains("logs.zip"), "{}", story.text());
-    story.keys(":artifact purge 17\n");
-    assert!(story.text().contains("Type 17 to confirm"), "{}", story.text());
+    assert_eq!(screen.take_requests(), [restore]);
+    screen.keys(":repo restore nobody/nothing\n");
+    assert!(screen.text().contains("no deleted repository was called nobody/nothing"), "{}", screen.text());
+    screen.keys("\x1b:repo purge 4\n");
+    assert!(screen.text().contains("Type gone/tool to confirm"), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.advance(Duration::from_secs(1));
+    screen.press(Key::Esc);
+    screen.take_requests();
+    screen.keys(":artifact restore 21\n");
+    assert!(matches!(screen.take_requests().last(), Some(Ask::RestoreArtifact { id: 21, .. })), "{}", screen.text());
+    screen.keys(":artifact list --deleted --repo infra/gateway\n");
+    assert_eq!(screen.app.current, ScreenId::DeletedArtifacts);
+    screen.answer_last_of(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
+    assert!(screen.text().contains("dist-linux.zip") && !screen.text().contains("logs.zip"), "{}", screen.text());
+    screen.keys(":artifact purge 17\n");
+    assert!(screen.text().contains("Type 17 to confirm"), "{}", screen.text());
 }
 
 #[test]
 fn a_deleted_artifact_is_restored_unless_its_repository_is_deleted() {
-    let mut story = on_deleted_artifacts(120, 40);
-    assert!(row(&story, "logs.zip").contains("infra/relay (deleted)"), "{}", story.text());
-    story.keys("jR");
+    let mut screen = open_deleted_artifacts(120, 40);
+    assert!(row(&screen, "logs.zip").contains("infra/relay (deleted)"), "{}", screen.text());
+    screen.keys("jR");
     let why = "restore its repository infra/relay first";
-    assert!(story.app.layers.is_empty() && story.text().contains(why), "{}", story.text());
-    story.keys("kR");
-    settled_confirm(&mut story);
-    story.keys("y");
-    assert_eq!(story.asked(), [Ask::RestoreArtifact { id: 21, name: "dist-linux.zip".into() }]);
-    story.answer_last(Ok(Answer::Done));
-    assert!(story.text().contains("Restored dist-linux.zip"), "{}", story.text());
-    assert_eq!(story.asked(), [Ask::DeletedArtifacts]);
-    story.answer_last(Ok(deleted_artifacts()));
-    story.keys("*R");
-    assert!(story.text().contains("1 artifact skipped: restore its repository"), "{}", story.text());
+    assert!(screen.app.layers.is_empty() && screen.text().contains(why), "{}", screen.text());
+    screen.keys("kR");
+    settled_confirm(&mut screen);
+    screen.keys("y");
+    assert_eq!(screen.take_requests(), [Ask::RestoreArtifact { id: 21, name: "dist-linux.zip".into() }]);
+    screen.answer_last(Ok(Answer::Done));
+    assert!(screen.text().contains("Restored dist-linux.zip"), "{}", screen.text());
+    assert_eq!(screen.take_requests(), [Ask::DeletedArtifacts]);
+    screen.answer_last(Ok(deleted_artifacts()));
+    screen.keys("*R");
+    assert!(screen.text().contains("1 artifact skipped: restore its repository"), "{}", screen.text());
 }
 
 #[test]
 fn non_administrators_see_why_deleted_repositories_are_forbidden() {
-    let mut story = Story::settled(80, 24);
-    story.keys("u");
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("u");
     let problem = Problem::new(ProblemKind::Forbidden, "listing deleted repositories: only administrators (403)");
-    story.answer(|ask| *ask == Ask::DeletedRepositories, Err(problem));
-    let text = story.text();
+    screen.answer(|ask| *ask == Ask::DeletedRepositories, Err(problem));
+    let text = screen.text();
     assert!(
         text.contains("403 - you may not see deleted repositories") && text.contains("only administrators"),
         "{text}"
@@ -180,28 +183,28 @@ fn non_administrators_see_why_deleted_repositories_are_forbidden() {
 
 #[test]
 fn deletion_dialogs_show_the_restore_deadline_or_warn_of_permanent_loss() {
-    let ways: [fn(&mut Story); 4] = [
-        |story| story.keys("D"),
-        |story| story.keys("  D"),
-        |story| {
-            on_artifacts(story);
-            story.keys("jjD");
+    let ways: [fn(&mut TestScreen); 4] = [
+        |screen| screen.keys("D"),
+        |screen| screen.keys("  D"),
+        |screen| {
+            open_artifacts(screen);
+            screen.keys("jjD");
         },
-        |story| {
-            on_artifacts(story);
-            story.keys("*D");
+        |screen| {
+            open_artifacts(screen);
+            screen.keys("*D");
         },
     ];
     for ask in ways {
-        let mut story = Story::settled(120, 40);
-        ask(&mut story);
-        assert!(story.text().contains("Can be restored until 2026-12-21."), "{}", story.text());
-        let mut story = Story::settled(120, 40);
+        let mut screen = TestScreen::loaded(120, 40);
+        ask(&mut screen);
+        assert!(screen.text().contains("Can be restored until 2026-12-21."), "{}", screen.text());
+        let mut screen = TestScreen::loaded(120, 40);
         let Answer::Status(mut now) = status() else { unreachable!() };
         now.0.restore_days = 0;
-        story.keys(":refresh\n");
-        story.app.world.status = Some(now.0);
-        ask(&mut story);
-        assert!(story.text().contains("The deletion is permanent: nothing can be restored."), "{}", story.text());
+        screen.keys(":refresh\n");
+        screen.app.world.status = Some(now.0);
+        ask(&mut screen);
+        assert!(screen.text().contains("The deletion is permanent: nothing can be restored."), "{}", screen.text());
     }
 }

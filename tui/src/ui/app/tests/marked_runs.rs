@@ -34,29 +34,29 @@ fn ten_runs() -> Answer {
 
 #[test]
 fn deleting_marked_runs_shows_the_count_and_size_of_their_artifacts() {
-    let mut story = Story::settled(120, 40);
-    story.keys("5");
-    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(ten_runs()));
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("5");
+    screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(ten_runs()));
     // All runs are collapsed, so that each row is a run.
-    story.keys("g");
+    screen.keys("g");
     for _ in 0..10 {
-        story.keys("hj");
+        screen.keys("hj");
     }
-    story.keys("g          ");
-    assert!(story.text().contains("marked 10 (10 artifacts, 10.0 MiB)"), "{}", story.text());
-    story.keys("D");
-    assert!(story.text().contains("Delete 10 artifacts (10.0 MiB)"), "{}", story.text());
-    assert!(story.text().contains("Type 10 to confirm"), "{}", story.text());
-    story.pass(Duration::from_millis(300));
-    story.asked();
-    story.keys("y\t\n");
-    assert_eq!(story.asked(), [], "the number was not typed");
-    story.press(Key::Tab);
-    story.press(Key::Ctrl('u'));
-    story.keys("10\t\n");
+    screen.keys("g          ");
+    assert!(screen.text().contains("marked 10 (10 artifacts, 10.0 MiB)"), "{}", screen.text());
+    screen.keys("D");
+    assert!(screen.text().contains("Delete 10 artifacts (10.0 MiB)"), "{}", screen.text());
+    assert!(screen.text().contains("Type 10 to confirm"), "{}", screen.text());
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
+    screen.keys("y\t\n");
+    assert_eq!(screen.take_requests(), [], "the number was not typed");
+    screen.press(Key::Tab);
+    screen.press(Key::Ctrl('u'));
+    screen.keys("10\t\n");
     let ids: Vec<i64> = (101..=110).rev().collect();
-    assert_eq!(story.asked(), [Ask::DeleteArtifacts(ids.clone())]);
+    assert_eq!(screen.take_requests(), [Ask::DeleteArtifacts(ids.clone())]);
     let each = ids.into_iter().map(|id| (id, None)).collect();
-    story.answer_last(Ok(Answer::Each(each)));
-    assert!(story.text().contains("10 artifacts deleted"), "{}", story.text());
+    screen.answer_last(Ok(Answer::Each(each)));
+    assert!(screen.text().contains("10 artifacts deleted"), "{}", screen.text());
 }

@@ -44,42 +44,42 @@ fn number(text: &str, before: &str) -> Option<String> {
 }
 
 /// Returns the row under the cursor and the pane beside the list.
-fn halves(story: &Story) -> (String, String) {
-    let text = story.text();
+fn halves(screen: &TestScreen) -> (String, String) {
+    let text = screen.text();
     let split = |line: &str| line.split_once('│').map(|(left, right)| (left.to_owned(), right.to_owned()));
     let rows: Vec<(String, String)> = text.lines().filter_map(split).collect();
     let cursor = rows.iter().find(|(left, _)| left.starts_with('>')).map(|(left, _)| left.clone());
     (cursor.unwrap_or_default(), rows.into_iter().map(|(_, right)| right + "\n").collect())
 }
 
-fn step(story: &mut Story, dice: &mut Dice) {
+fn step(screen: &mut TestScreen, dice: &mut Dice) {
     match dice.below(12) {
-        0..3 => story.keys("j"),
-        3 => story.keys("k"),
-        4 => story.keys("G"),
-        5 => story.keys(&format!("/{}\n", dice.below(4))),
-        6 => story.keys("/nothing\n"),
-        7 => story.press(Key::Esc),
-        8 => story.keys("!"),
-        9 => story.keys("\t"),
-        _ => story.rest(),
+        0..3 => screen.keys("j"),
+        3 => screen.keys("k"),
+        4 => screen.keys("G"),
+        5 => screen.keys(&format!("/{}\n", dice.below(4))),
+        6 => screen.keys("/nothing\n"),
+        7 => screen.press(Key::Esc),
+        8 => screen.keys("!"),
+        9 => screen.keys("\t"),
+        _ => screen.rest_cursor(),
     }
     // The user leaves the screen and comes back.
     if dice.below(5) == 0 {
-        story.pass(Duration::from_secs(6));
+        screen.advance(Duration::from_secs(6));
     }
 }
 
 #[test]
 fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
-    let (mut shown, mut story, mut dice) = (0, Story::settled(120, 40), Dice(7));
-    story.keys("4");
+    let (mut shown, mut screen, mut dice) = (0, TestScreen::loaded(120, 40), Dice(7));
+    screen.keys("4");
     for _ in 0..600 {
-        step(&mut story, &mut dice);
-        if story.app.current != ScreenId::Deliveries {
-            story.keys("4");
+        step(&mut screen, &mut dice);
+        if screen.app.current != ScreenId::Deliveries {
+            screen.keys("4");
         }
-        let open: Vec<_> = story.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
+        let open: Vec<_> = screen.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
         for (ticket, ask) in open {
             if dice.below(3) == 0 {
                 continue;
@@ -92,11 +92,11 @@ fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
                 Ask::Delivery(guid) => detail(sent(guid[6..8].parse().unwrap())),
                 _ => continue,
             };
-            story.tell(Msg::Answer(ticket, Ok(answer)));
+            screen.send(Msg::Answer(ticket, Ok(answer)));
         }
-        let (row, pane) = halves(&story);
+        let (row, pane) = halves(&screen);
         let (selected, beside) = (number(&row, "event"), number(&pane, "000000"));
-        assert!(beside.is_none() || beside == selected, "{}", story.text());
+        assert!(beside.is_none() || beside == selected, "{}", screen.text());
         shown += u32::from(beside.is_some());
     }
     assert!(shown > 100, "the pane showed something {shown} times");
@@ -104,11 +104,11 @@ fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
 
 #[test]
 fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
-    let (mut shown, mut story, mut dice) = (0, Story::settled(120, 40), Dice(11));
-    story.keys("3");
+    let (mut shown, mut screen, mut dice) = (0, TestScreen::loaded(120, 40), Dice(11));
+    screen.keys("3");
     for _ in 0..600 {
-        step(&mut story, &mut dice);
-        let open: Vec<_> = story.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
+        step(&mut screen, &mut dice);
+        let open: Vec<_> = screen.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
         for (ticket, ask) in open {
             if dice.below(3) == 0 {
                 continue;
@@ -120,13 +120,13 @@ fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
                 }
                 _ => continue,
             };
-            story.tell(Msg::Answer(ticket, Ok(answer)));
+            screen.send(Msg::Answer(ticket, Ok(answer)));
         }
-        let (row, pane) = halves(&story);
+        let (row, pane) = halves(&screen);
         let (selected, beside) = (number(&row, "host"), number(&pane, "hook "));
-        assert!(beside.is_none() || beside == selected, "{}", story.text());
+        assert!(beside.is_none() || beside == selected, "{}", screen.text());
         let last = number(&pane, "sent");
-        assert!(last.is_none() || last == selected, "{}", story.text());
+        assert!(last.is_none() || last == selected, "{}", screen.text());
         shown += u32::from(beside.is_some());
     }
     assert!(shown > 100, "the pane showed something {shown} times");

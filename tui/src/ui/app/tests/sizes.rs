@@ -12,10 +12,10 @@ use crate::ui::{
 fn drawn_in(sizes: impl Iterator<Item = (u16, u16)>) {
     let sizes: Vec<_> = sizes.collect();
     for scene in scenes::all() {
-        let mut story = scene.played(stage(120, 40));
+        let mut screen = scene.play(test_terminal(120, 40));
         for (width, height) in &sizes {
-            story.tell(Msg::Resized(Size::new(*width, *height)));
-            let picture = story.picture();
+            screen.send(Msg::Resized(Size::new(*width, *height)));
+            let picture = screen.picture();
             assert_eq!((picture.area.width, picture.area.height), (*width, *height));
         }
     }
@@ -40,8 +40,8 @@ fn every_scene_draws_at_every_size_up_to_44x13() {
 fn resizing_before_each_message_does_not_change_the_final_screen() {
     for (width, height) in [(80, 24), (120, 40)] {
         for scene in scenes::all() {
-            let Some(restless) = scene.played_restlessly(stage(width, height)) else { continue };
-            assert_eq!(restless.text(), scene.played(stage(width, height)).text(), "{}", scene.name);
+            let Some(resizes) = scene.play_with_resizes(test_terminal(width, height)) else { continue };
+            assert_eq!(resizes.text(), scene.play(test_terminal(width, height)).text(), "{}", scene.name);
         }
     }
 }
@@ -50,9 +50,9 @@ fn resizing_before_each_message_does_not_change_the_final_screen() {
 fn terminals_without_colors_and_unicode_show_the_same_layout() {
     for scene in scenes::all() {
         for (width, height) in SIZES {
-            let whole = scene.played(stage(width, height)).picture();
+            let whole = scene.play(test_terminal(width, height)).picture();
             let look = Appearance { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
-            let picture = scene.played(Stage { look, ..stage(width, height) }).picture();
+            let picture = scene.play(TestTerminal { look, ..test_terminal(width, height) }).picture();
             for (at, (rich, plain)) in whole.content.iter().zip(&picture.content).enumerate() {
                 if at > 0 && view::width(whole.content[at - 1].symbol()) > 1 {
                     assert_eq!(plain, &picture.content[at - 1], "{}: the second cell of a wide character", scene.name);
@@ -74,7 +74,7 @@ fn terminals_without_colors_and_unicode_show_the_same_layout() {
 fn scenes_use_only_colors_that_every_terminal_shows() {
     let safe = [Color::Reset, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan];
     for scene in scenes::all() {
-        for cell in &scene.played(stage(120, 40)).picture().content {
+        for cell in &scene.play(test_terminal(120, 40)).picture().content {
             // Dark gray is black on terminals with eight colors, and white is invisible on a light background.
             assert!(safe.contains(&cell.fg) && cell.bg == Color::Reset, "{}: {cell:?}", scene.name);
         }
@@ -84,16 +84,16 @@ fn scenes_use_only_colors_that_every_terminal_shows() {
 #[test]
 fn a_paste_never_confirms_selects_or_closes_anything() {
     for scene in scenes::all() {
-        let mut story = scene.played(stage(80, 24));
-        let layers = story.app.layers.len();
-        story.pass(Duration::from_secs(1));
-        story.effects.clear();
+        let mut screen = scene.play(test_terminal(80, 24));
+        let layers = screen.app.layers.len();
+        screen.advance(Duration::from_secs(1));
+        screen.effects.clear();
         for pasted in ["y", "D", "q", "\n", "y\n\x03\x1b[201~q\x1b", "infra/gateway\n", "12\n\n"] {
-            story.tell(Msg::Paste(pasted.into()));
+            screen.send(Msg::Paste(pasted.into()));
             let harmless = |effect: &Effect| matches!(effect, Effect::Ask(_, ask) if is_question(ask));
-            let done = std::mem::take(&mut story.effects);
+            let done = std::mem::take(&mut screen.effects);
             assert!(done.iter().all(harmless), "{}: {pasted:?}: {done:?}", scene.name);
-            assert_eq!(story.app.layers.len(), layers, "{}: {pasted:?}", scene.name);
+            assert_eq!(screen.app.layers.len(), layers, "{}: {pasted:?}", scene.name);
         }
     }
 }

@@ -6,23 +6,23 @@ use super::prelude::*;
 use crate::ui::{keymap::BINDINGS, layer::Layer, net::ProblemKind};
 
 /// The name of a text field, and the function that opens it.
-type Context = (&'static str, fn() -> Story);
+type Context = (&'static str, fn() -> TestScreen);
 
-fn repositories_with(keys: &str) -> Story {
-    let mut story = Story::settled(120, 40);
-    story.keys(keys);
-    story.pass(Duration::from_secs(1));
-    story.asked();
-    story
+fn repositories_with(keys: &str) -> TestScreen {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys(keys);
+    screen.advance(Duration::from_secs(1));
+    screen.take_requests();
+    screen
 }
 
-fn hooks_with(keys: &str) -> Story {
-    let mut story = Story::settled(120, 40);
-    on_hooks(&mut story);
-    story.keys(keys);
-    story.pass(Duration::from_secs(1));
-    story.asked();
-    story
+fn hooks_with(keys: &str) -> TestScreen {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
+    screen.keys(keys);
+    screen.advance(Duration::from_secs(1));
+    screen.take_requests();
+    screen
 }
 
 const CONTEXTS: &[Context] = &[
@@ -32,11 +32,11 @@ const CONTEXTS: &[Context] = &[
     ("palette with an argument", || hooks_with(":hook off ")),
     ("filter", || hooks_with("/")),
     ("search in a delivery", || {
-        let mut story = Story::settled(120, 40);
-        reading(&mut story);
-        story.keys("/");
-        story.asked();
-        story
+        let mut screen = TestScreen::loaded(120, 40);
+        open_delivery(&mut screen);
+        screen.keys("/");
+        screen.take_requests();
+        screen
     }),
     ("typed confirmation of a repository", || repositories_with("D")),
     ("typed confirmation of a hook", || hooks_with("jD")),
@@ -47,56 +47,56 @@ const CONTEXTS: &[Context] = &[
     ("secret of an import", || repositories_with("M\t\t\t\t\t \t")),
     ("URL of a hook", || hooks_with("n\t\t")),
     ("events of a hook", || {
-        let mut story = hooks_with("n");
-        while !story.text().contains("> Chosen") {
-            story.press(Key::Tab);
+        let mut screen = hooks_with("n");
+        while !screen.text().contains("> Chosen") {
+            screen.press(Key::Tab);
         }
-        story.press(Key::Enter);
-        story
+        screen.press(Key::Enter);
+        screen
     }),
     ("expiry of an artifact", || {
-        let mut story = Story::settled(120, 40);
-        on_artifacts(&mut story);
-        story.keys("jjeo");
-        story.asked();
-        story
+        let mut screen = TestScreen::loaded(120, 40);
+        open_artifacts(&mut screen);
+        screen.keys("jjeo");
+        screen.take_requests();
+        screen
     }),
 ];
 
-fn typed(story: &Story) -> String {
-    story.app.top_layer().and_then(Layer::typed).map(str::to_owned).unwrap_or_default()
+fn typed(screen: &TestScreen) -> String {
+    screen.app.top_layer().and_then(Layer::typed).map(str::to_owned).unwrap_or_default()
 }
 
 /// Checks that only the text has changed.
-fn is_only_text(story: &mut Story, name: &str, what: &str, layers: usize, screen: ScreenId) {
-    assert_eq!(story.app.layers.len(), layers, "{name}: {what} opened or closed something");
-    assert_eq!(story.app.current, screen, "{name}: {what} changed the screen");
+fn is_only_text(screen: &mut TestScreen, name: &str, what: &str, layers: usize, current: ScreenId) {
+    assert_eq!(screen.app.layers.len(), layers, "{name}: {what} opened or closed something");
+    assert_eq!(screen.app.current, current, "{name}: {what} changed the screen");
     let acts = |effect: &Effect| {
         matches!(effect, Effect::Quit(_) | Effect::Copy(_) | Effect::Page(_) | Effect::Reconnect(_) | Effect::Suspend)
     };
-    assert!(!story.effects.iter().any(acts), "{name}: {what} led to {:?}", story.effects);
-    let asked = story.asked();
+    assert!(!screen.effects.iter().any(acts), "{name}: {what} led to {:?}", screen.effects);
+    let requests = screen.take_requests();
     // If not all repositories are loaded, a filter requests the matching ones.
     let asks: Vec<&Ask> =
-        asked.iter().filter(|ask| !matches!(ask, Ask::FindRepositories(_) | Ask::Delivery(_))).collect();
+        requests.iter().filter(|ask| !matches!(ask, Ask::FindRepositories(_) | Ask::Delivery(_))).collect();
     assert!(asks.is_empty(), "{name}: {what} asked {asks:?}");
 }
 
 #[test]
 fn every_printable_key_types_text_in_every_text_field() {
     for (name, context) in CONTEXTS {
-        let mut story = context();
-        let (layers, screen) = (story.app.layers.len(), story.app.current);
-        assert!(story.app.top_layer().is_some_and(Layer::takes_text), "{name} takes text: {}", story.text());
+        let mut screen = context();
+        let (layers, current) = (screen.app.layers.len(), screen.app.current);
+        assert!(screen.app.top_layer().is_some_and(Layer::takes_text), "{name} takes text: {}", screen.text());
         for c in (' '..='~').chain(['ß', '日', 'é']) {
-            let before = typed(&story);
-            story.press(Key::Char(c));
-            let after = typed(&story);
+            let before = typed(&screen);
+            screen.press(Key::Char(c));
+            let after = typed(&screen);
             let is_list = *name == "events of a hook";
             let has_it = after.chars().count() == before.chars().count() + 1
                 && after.to_lowercase().contains(c.to_lowercase().next().unwrap_or(c));
             assert!(has_it || (is_list && matches!(c, ' ' | '*')), "{name}: {c:?} is typed: {before:?} {after:?}");
-            is_only_text(&mut story, name, &format!("{c:?}"), layers, screen);
+            is_only_text(&mut screen, name, &format!("{c:?}"), layers, current);
         }
     }
 }
@@ -107,66 +107,66 @@ proptest! {
     #[test]
     fn typing_and_pasting_run_no_command(at in 0..CONTEXTS.len(), text in "[^\\p{C}]{1,24}", pastes in any::<bool>()) {
         let (name, context) = &CONTEXTS[at];
-        let mut story = context();
-        let (layers, screen) = (story.app.layers.len(), story.app.current);
+        let mut screen = context();
+        let (layers, current) = (screen.app.layers.len(), screen.app.current);
         if pastes {
-            story.tell(Msg::Paste(text.clone()));
+            screen.send(Msg::Paste(text.clone()));
         } else {
-            text.chars().for_each(|c| story.press(Key::Char(c)));
+            text.chars().for_each(|c| screen.press(Key::Char(c)));
         }
-        is_only_text(&mut story, name, &text, layers, screen);
+        is_only_text(&mut screen, name, &text, layers, current);
     }
 }
 
 #[test]
 fn a_word_typed_into_help_is_searched_for_and_runs_no_command() {
-    let mut story = hooks_with("?");
-    story.keys("quiet");
-    assert_eq!((story.asked(), story.app.layers.len()), (Vec::new(), 1));
-    assert!(story.text().contains("Search: quiet"), "{}", story.text());
+    let mut screen = hooks_with("?");
+    screen.keys("quiet");
+    assert_eq!((screen.take_requests(), screen.app.layers.len()), (Vec::new(), 1));
+    assert!(screen.text().contains("Search: quiet"), "{}", screen.text());
 }
 
 #[test]
 fn keys_typed_when_a_confirmation_dialog_disappears_are_dropped() {
-    let mut story = Story::settled(80, 24);
-    story.keys("D");
-    story.pass(Duration::from_secs(6));
-    story.keys("data/");
-    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&["infra/gateway"])));
-    assert!(story.app.layers.is_empty(), "{}", story.text());
-    story.asked();
-    story.keys("lakeD\n");
-    assert!(story.app.layers.is_empty() && story.asked().is_empty(), "{}", story.text());
-    story.pass(Duration::from_secs(1));
-    story.keys("?");
-    assert_eq!(story.app.layers.len(), 1, "later keys work again");
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("D");
+    screen.advance(Duration::from_secs(6));
+    screen.keys("data/");
+    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&["infra/gateway"])));
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
+    screen.take_requests();
+    screen.keys("lakeD\n");
+    assert!(screen.app.layers.is_empty() && screen.take_requests().is_empty(), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.keys("?");
+    assert_eq!(screen.app.layers.len(), 1, "later keys work again");
 }
 
 #[test]
 fn a_menu_opened_by_a_response_waits_until_the_form_is_closed() {
-    let mut story = Story::settled(80, 24);
-    on_artifacts(&mut story);
-    story.keys("jjd2n");
+    let mut screen = TestScreen::loaded(80, 24);
+    open_artifacts(&mut screen);
+    screen.keys("jjd2n");
     let exists = Problem::new(ProblemKind::Exists, "fetching: dist-linux.zip exists");
-    story.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
-    story.asked();
-    story.keys("\to");
-    assert_eq!(story.asked(), [], "the letter is typed into the form: {}", story.text());
-    assert!(story.text().contains("New repository"), "{}", story.text());
-    story.keys("\x1by");
-    assert!(story.text().contains("dist-linux.zip exists"), "{}", story.text());
+    screen.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
+    screen.take_requests();
+    screen.keys("\to");
+    assert_eq!(screen.take_requests(), [], "the letter is typed into the form: {}", screen.text());
+    assert!(screen.text().contains("New repository"), "{}", screen.text());
+    screen.keys("\x1by");
+    assert!(screen.text().contains("dist-linux.zip exists"), "{}", screen.text());
 }
 
 #[test]
 fn keys_except_quit_do_nothing_on_a_terminal_that_is_too_small() {
-    let mut story = Story::settled(80, 24);
-    on_hooks(&mut story);
-    story.tell(Msg::Resized(Size::new(20, 5)));
-    story.asked();
-    story.keys("tDy");
-    assert!(story.asked().is_empty() && story.app.layers.is_empty());
-    story.keys("q");
-    assert_eq!(story.quits(), Some(0));
+    let mut screen = TestScreen::loaded(80, 24);
+    open_hooks(&mut screen);
+    screen.send(Msg::Resized(Size::new(20, 5)));
+    screen.take_requests();
+    screen.keys("tDy");
+    assert!(screen.take_requests().is_empty() && screen.app.layers.is_empty());
+    screen.keys("q");
+    assert_eq!(screen.exit_code(), Some(0));
 }
 
 /// Returns the object that a request changes, as it is written on the screen or in the command.
@@ -193,42 +193,42 @@ fn objects_of(ask: &Ask) -> Vec<String> {
 }
 
 /// Every screen with rows, and the cursor on the second row.
-fn on_every_screen() -> Vec<(&'static str, Story)> {
-    let on = |keys: &str, open: fn(&mut Story)| {
-        let mut story = Story::settled(120, 40);
+fn open_every_screen() -> Vec<(&'static str, TestScreen)> {
+    let on = |keys: &str, open: fn(&mut TestScreen)| {
+        let mut screen = TestScreen::loaded(120, 40);
         // All screens were shown before: commands must not act on objects of hidden screens.
-        on_hooks(&mut story);
-        on_deliveries(&mut story);
-        on_artifacts(&mut story);
-        open(&mut story);
-        story.keys(keys);
-        story
+        open_hooks(&mut screen);
+        open_deliveries(&mut screen);
+        open_artifacts(&mut screen);
+        open(&mut screen);
+        screen.keys(keys);
+        screen
     };
     vec![
-        ("dashboard", on("", |story| story.keys("1"))),
-        ("repositories", on("j", |story| story.keys("2"))),
-        ("a repository", on("j\n]", |story| story.keys("2"))),
-        ("hooks", on("j", |story| story.keys("3"))),
-        ("filtered hooks", on("j /audit\n", |story| story.keys("3"))),
-        ("deliveries", on("j", |story| story.keys("4"))),
-        ("artifacts", on("jj", |story| story.keys("5"))),
+        ("dashboard", on("", |screen| screen.keys("1"))),
+        ("repositories", on("j", |screen| screen.keys("2"))),
+        ("a repository", on("j\n]", |screen| screen.keys("2"))),
+        ("hooks", on("j", |screen| screen.keys("3"))),
+        ("filtered hooks", on("j /audit\n", |screen| screen.keys("3"))),
+        ("deliveries", on("j", |screen| screen.keys("4"))),
+        ("artifacts", on("jj", |screen| screen.keys("5"))),
         ("deleted repositories", {
-            let mut story = on_deleted_repositories(120, 40);
-            story.keys("j");
-            story
+            let mut screen = open_deleted_repositories(120, 40);
+            screen.keys("j");
+            screen
         }),
-        ("deleted artifacts", on_deleted_artifacts(120, 40)),
+        ("deleted artifacts", open_deleted_artifacts(120, 40)),
     ]
 }
 
 #[test]
 fn no_command_acts_on_an_object_that_is_neither_visible_nor_named() {
     for command in BINDINGS.iter().filter(|binding| !binding.words.is_empty()) {
-        for (screen, mut story) in on_every_screen() {
-            let seen = story.text();
-            story.asked();
-            story.keys(&format!(":{}\n", command.words));
-            let pending: Vec<Ask> = story
+        for (current, mut screen) in open_every_screen() {
+            let seen = screen.text();
+            screen.take_requests();
+            screen.keys(&format!(":{}\n", command.words));
+            let pending: Vec<Ask> = screen
                 .app
                 .layers
                 .iter()
@@ -237,9 +237,9 @@ fn no_command_acts_on_an_object_that_is_neither_visible_nor_named() {
                     _ => None,
                 })
                 .collect();
-            for ask in story.asked().iter().chain(&pending) {
+            for ask in screen.take_requests().iter().chain(&pending) {
                 for object in objects_of(ask) {
-                    assert!(seen.contains(&object), "`{}` on {screen} acts on {object}:\n{seen}", command.words);
+                    assert!(seen.contains(&object), "`{}` on {current} acts on {object}:\n{seen}", command.words);
                 }
             }
         }
@@ -248,69 +248,74 @@ fn no_command_acts_on_an_object_that_is_neither_visible_nor_named() {
 
 #[test]
 fn a_command_without_an_object_asks_which_one() {
-    let mut story = Story::settled(120, 40);
-    on_hooks(&mut story);
-    story.keys("1:hook off\n");
-    assert!(story.text().contains("Which hook?") && story.text().contains("https://ci.example.net/hook"));
-    story.asked();
-    story.keys("\n");
-    assert_eq!(story.asked(), [], "Enter alone selects no hook");
-    story.press(Key::Down);
-    story.press(Key::Down);
-    story.keys("\n");
-    assert!(story.text().contains(": hook off 12"), "{}", story.text());
-    story.keys("\n");
-    let asked = story.asked();
-    assert!(matches!(asked.as_slice(), [Ask::EditHook(_, 12, request)] if request.active == Some(false)), "{asked:?}");
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
+    screen.keys("1:hook off\n");
+    assert!(screen.text().contains("Which hook?") && screen.text().contains("https://ci.example.net/hook"));
+    screen.take_requests();
+    screen.keys("\n");
+    assert_eq!(screen.take_requests(), [], "Enter alone selects no hook");
+    screen.press(Key::Down);
+    screen.press(Key::Down);
+    screen.keys("\n");
+    assert!(screen.text().contains(": hook off 12"), "{}", screen.text());
+    screen.keys("\n");
+    let requests = screen.take_requests();
+    assert!(
+        matches!(requests.as_slice(), [Ask::EditHook(_, 12, request)] if request.active == Some(false)),
+        "{requests:?}"
+    );
 }
 
 #[test]
 fn hook_on_and_hook_off_set_the_state_and_never_toggle_it() {
-    let mut story = Story::settled(120, 40);
-    on_hooks(&mut story);
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
     for (line, id, active) in [("hook off 15", 15, false), ("hook on 15", 15, true), ("hook on 12", 12, true)] {
-        story.asked();
-        story.keys(&format!("1:{line}\n"));
-        let asked = story.asked();
+        screen.take_requests();
+        screen.keys(&format!("1:{line}\n"));
+        let requests = screen.take_requests();
         let is_switch =
             |ask: &Ask| matches!(ask, Ask::EditHook(_, of, edit) if *of == id && edit.active == Some(active));
-        assert!(asked.iter().any(is_switch), "{line}: {asked:?}");
+        assert!(requests.iter().any(is_switch), "{line}: {requests:?}");
     }
-    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Done)));
-    assert!(story.text().contains("Hook 12 was already on"), "{}", story.text());
+    screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Done)));
+    assert!(screen.text().contains("Hook 12 was already on"), "{}", screen.text());
     // On the hooks screen the command applies to the row under the cursor; a hook that is off stays off.
-    story.keys("3");
-    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
-    story.asked();
-    story.keys("gjj:hook off\n");
-    assert_eq!(story.asked(), [], "{}", story.text());
-    assert!(story.text().contains("already off"), "{}", story.text());
+    screen.keys("3");
+    screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    screen.take_requests();
+    screen.keys("gjj:hook off\n");
+    assert_eq!(screen.take_requests(), [], "{}", screen.text());
+    assert!(screen.text().contains("already off"), "{}", screen.text());
 }
 
 #[test]
 fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
-    let mut story = Story::settled(120, 40);
-    story.asked();
-    story.keys(":repo create infra/tool --private --description 'an edge tool'\n");
-    let asked = story.asked();
-    let [Ask::CreateRepository { owner, request }] = asked.as_slice() else { panic!("{asked:?} {}", story.text()) };
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.take_requests();
+    screen.keys(":repo create infra/tool --private --description 'an edge tool'\n");
+    let requests = screen.take_requests();
+    let [Ask::CreateRepository { owner, request }] = requests.as_slice() else {
+        panic!("{requests:?} {}", screen.text())
+    };
     assert_eq!((owner.as_str(), request.name.as_str(), request.private), ("infra", "tool", Some(true)));
     assert_eq!(request.description, "an edge tool");
-    story.keys(":repo create nonsense\n");
-    assert!(story.asked().is_empty() && story.app.layers.len() == 1, "{}", story.text());
-    assert!(story.text().contains("invalid value 'nonsense'"), "{}", story.text());
-    story.keys("\x1b:user list\n");
-    assert!(story.text().contains("runs only in the shell: farrier user list"), "{}", story.text());
-    story.keys("\x1b:repo delete web/site --yes\n");
-    assert!(story.text().contains("Type web/site to confirm"), "{}", story.text());
-    story.press(Key::Esc);
-    story.pass(Duration::from_secs(1));
-    story.press(Key::Esc);
-    story.app.world.read_only = true;
-    story.asked();
-    story.keys(":hook off 7\n");
-    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::EditHook(..))));
-    assert!(story.text().contains("--read-only was given"), "{}", story.text());
+    screen.keys(":repo create nonsense\n");
+    assert!(screen.take_requests().is_empty() && screen.app.layers.len() == 1, "{}", screen.text());
+    assert!(screen.text().contains("invalid value 'nonsense'"), "{}", screen.text());
+    screen.keys("\x1b:user list\n");
+    assert!(screen.text().contains("runs only in the shell: farrier user list"), "{}", screen.text());
+    screen.keys("\x1b:repo delete web/site --yes\n");
+    assert!(screen.text().contains("Type web/site to confirm"), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.advance(Duration::from_secs(1));
+    screen.press(Key::Esc);
+    screen.app.world.read_only = true;
+    screen.take_requests();
+    screen.keys(":hook off 7\n");
+    assert!(!screen.take_requests().iter().any(|ask| matches!(ask, Ask::EditHook(..))));
+    assert!(screen.text().contains("--read-only was given"), "{}", screen.text());
 }
 
 #[test]
@@ -323,12 +328,12 @@ fn help_and_palette_find_commands_of_any_screen_by_synonyms() {
         ("pause", "Pause or resume live updates"),
         ("enable", "Turn the hook on"),
     ] {
-        let mut story = Story::settled(120, 40);
-        story.keys("?");
-        story.keys(word);
-        assert!(story.text().contains(found), "help, {word}: {}", story.text());
-        story.keys("\x1b:");
-        story.keys(word);
-        assert!(story.text().contains(found), "palette, {word}: {}", story.text());
+        let mut screen = TestScreen::loaded(120, 40);
+        screen.keys("?");
+        screen.keys(word);
+        assert!(screen.text().contains(found), "help, {word}: {}", screen.text());
+        screen.keys("\x1b:");
+        screen.keys(word);
+        assert!(screen.text().contains(found), "palette, {word}: {}", screen.text());
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn tasks() -> Answer {
 }
 
 /// Returns the counts of a repository.
-pub(super) fn facts() -> Answer {
+pub(super) fn repository_counts() -> Answer {
     let tip = |name: &str, at: &str, title: &str| Branch {
         name: name.into(),
         commit: PayloadCommit {
@@ -150,7 +150,7 @@ pub(super) fn facts() -> Answer {
 }
 
 pub(super) fn branches() -> Answer {
-    let Answer::RepositoryCounts(facts) = facts() else { unreachable!() };
+    let Answer::RepositoryCounts(facts) = repository_counts() else { unreachable!() };
     Answer::Branches(Page { total: Some(2), items: facts.newest, last: true })
 }
 

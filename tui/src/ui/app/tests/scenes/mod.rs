@@ -18,31 +18,31 @@ use super::prelude::*;
 #[derive(Clone, Copy)]
 pub(super) struct Scene {
     pub(super) name: &'static str,
-    begin: fn(Stage) -> Story,
-    play: fn(&mut Story),
+    begin: fn(TestTerminal) -> TestScreen,
+    play: fn(&mut TestScreen),
 }
 
 impl Scene {
-    const fn new(name: &'static str, begin: fn(Stage) -> Story, play: fn(&mut Story)) -> Self {
+    const fn new(name: &'static str, begin: fn(TestTerminal) -> TestScreen, play: fn(&mut TestScreen)) -> Self {
         Self { name, begin, play }
     }
 
-    pub(super) fn played(&self, stage: Stage) -> Story {
-        let mut story = (self.begin)(stage);
-        (self.play)(&mut story);
-        story
+    pub(super) fn play(&self, terminal: TestTerminal) -> TestScreen {
+        let mut screen = (self.begin)(terminal);
+        (self.play)(&mut screen);
+        screen
     }
 
     /// Plays the scene on a terminal whose size changes before every message. Only scenes with rows support this.
-    pub(super) fn played_restlessly(&self, stage: Stage) -> Option<Story> {
-        let with_rows = std::ptr::fn_addr_eq(self.begin, Stage::settled as fn(Stage) -> Story);
-        with_rows.then(|| Self { begin: Stage::restless, ..*self }.played(stage))
+    pub(super) fn play_with_resizes(&self, terminal: TestTerminal) -> Option<TestScreen> {
+        let with_rows = std::ptr::fn_addr_eq(self.begin, TestTerminal::loaded as fn(TestTerminal) -> TestScreen);
+        with_rows.then(|| Self { begin: TestTerminal::with_resizes, ..*self }.play(terminal))
     }
 }
 
 /// A scene that begins with repositories.
-const fn on(name: &'static str, play: fn(&mut Story)) -> Scene {
-    Scene::new(name, Stage::settled, play)
+const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
+    Scene::new(name, TestTerminal::loaded, play)
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
@@ -51,11 +51,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
 
 /// Answers the requests for the counts of repositories. A pane and a question have requests of their own, and a pane
 /// sends the next request only after the response to the last one.
-fn counted(story: &mut Story) {
+fn counted(screen: &mut TestScreen) {
     let is_count = |ask: &Ask| matches!(ask, Ask::RepositoryCounts(_));
     for _ in 0..3 {
-        if story.app.pending.values().any(|one| is_count(&one.ask)) {
-            story.answer_last_of(is_count, Ok(facts()));
+        if screen.app.pending.values().any(|one| is_count(&one.ask)) {
+            screen.answer_last_of(is_count, Ok(repository_counts()));
         }
     }
 }
