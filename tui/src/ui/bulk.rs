@@ -78,7 +78,7 @@ impl BulkAction {
 /// Reports the result of an action: `done` is a participle such as `deleted`; `failed` has name and reason of each.
 pub(crate) fn report(count: usize, noun: &str, done: &str, failed: &[(String, String)], env: &mut Env) {
     if failed.is_empty() {
-        return env.tell(format!("{} {done}", counted(count, noun)));
+        return env.notify(format!("{} {done}", counted(count, noun)));
     }
     let good = count - failed.len();
     env.warn(format!("{} {done}, {} failed and stay marked", counted(good, noun), failed.len()));

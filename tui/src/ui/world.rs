@@ -92,7 +92,7 @@ pub(crate) struct World {
 
 impl World {
     /// Whether no daemon responds at the default addresses and none has responded before.
-    pub(crate) fn is_nowhere(&self) -> bool {
+    pub(crate) fn has_no_daemon(&self) -> bool {
         self.status.is_none()
             && matches!(&self.link, Link::Down { problem, .. } if problem.kind == ProblemKind::NoDaemon)
     }
@@ -109,7 +109,7 @@ impl World {
 
     /// Whether the rows on the screen may be out of date because the daemon does not respond.
     pub(crate) fn is_stale(&self) -> bool {
-        self.silence().is_some() || (matches!(self.link, Link::Down { .. }) && !self.is_nowhere())
+        self.silence().is_some() || (matches!(self.link, Link::Down { .. }) && !self.has_no_daemon())
     }
 
     /// Whether list and detail are shown side by side.
@@ -130,7 +130,7 @@ impl World {
     }
 
     /// Whether changes are disabled, independent of the connection.
-    pub(crate) fn only_looks(&self) -> bool {
+    pub(crate) fn changes_are_disabled(&self) -> bool {
         self.read_only || self.other_level().is_some()
     }
 
@@ -172,7 +172,7 @@ pub(crate) enum Cmd {
     /// Cancels a request.
     Cancel(Ask),
     /// Shows a notice.
-    Tell(Tone, String),
+    Notify(Tone, String),
     /// Opens a layer above the screen.
     Open(Box<Layer>),
     /// Shows a screen.
@@ -224,33 +224,36 @@ impl<'a> Env<'a> {
         Self { world, commands: Vec::new() }
     }
 
-    pub(crate) fn want(&mut self, cmd: Cmd) {
+    /// Queues a command, which the application runs after the screen has returned.
+    pub(crate) fn push(&mut self, cmd: Cmd) {
         self.commands.push(cmd);
     }
 
     pub(crate) fn ask(&mut self, ask: Ask) {
-        self.want(Cmd::Ask(ask));
+        self.push(Cmd::Ask(ask));
     }
 
     /// Whether the cursor is still moving. Then details are not requested now: `cursor_moved` is called when it
     /// stops.
-    pub(crate) fn is_passing(&mut self) -> bool {
+    pub(crate) fn is_cursor_moving(&mut self) -> bool {
         let passing = self.world.moving_until.is_some_and(|until| self.world.now < until);
         if passing {
-            self.want(Cmd::WhenRested);
+            self.push(Cmd::WhenRested);
         }
         passing
     }
 
-    pub(crate) fn tell(&mut self, text: impl Into<String>) {
-        self.want(Cmd::Tell(Tone::Plain, text.into()));
+    /// Shows a notice.
+    pub(crate) fn notify(&mut self, text: impl Into<String>) {
+        self.push(Cmd::Notify(Tone::Plain, text.into()));
     }
 
+    /// Shows an error.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.want(Cmd::Tell(Tone::Error, text.into()));
+        self.push(Cmd::Notify(Tone::Error, text.into()));
     }
 
     pub(crate) fn open(&mut self, layer: Layer) {
-        self.want(Cmd::Open(Box::new(layer)));
+        self.push(Cmd::Open(Box::new(layer)));
     }
 }

@@ -19,7 +19,7 @@ impl App {
                 Cmd::After(download, ask) => self.ask_after(download, sender, ask),
                 Cmd::Cancel(ask) => self.cancel(sender, &ask),
                 Cmd::WhenRested => self.awaits_rest = true,
-                Cmd::Tell(tone, text) => self.say(tone, text),
+                Cmd::Notify(tone, text) => self.notify(tone, text),
                 Cmd::Open(layer) => self.open(sender, *layer),
                 Cmd::Screen(id) => self.go(id),
                 Cmd::ReloadRepositories(id) => {
@@ -38,12 +38,12 @@ impl App {
                 Cmd::Reconnect(target) => self.reconnect(target),
                 Cmd::Quit { wait: true } => {
                     self.quits_later = true;
-                    self.say(Tone::Plain, "Quitting when everything is saved; Ctrl-C quits now".to_owned());
+                    self.notify(Tone::Plain, "Quitting when everything is saved; Ctrl-C quits now".to_owned());
                 }
                 Cmd::Quit { wait: false } => self.effects.push(Effect::Quit(0)),
                 Cmd::Page(text) => self.effects.push(Effect::Page(text)),
                 Cmd::Copy(text, what) => {
-                    self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
+                    self.notify(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
                     self.effects.push(Effect::Copy(text));
                 }
             }

@@ -23,7 +23,7 @@ pub(super) struct AfterDownload {
 impl App {
     /// Downloads a file, then sends a request.
     pub(super) fn ask_after(&mut self, download: Ask, sender: RequestOwner, ask: Ask) {
-        self.say(Tone::Plain, format!("{} first", download.doing()));
+        self.notify(Tone::Plain, format!("{} first", download.doing()));
         self.ask(RequestOwner::Transfers, download.clone());
         self.afterwards.push(AfterDownload { download, sender, ask });
     }
@@ -42,9 +42,9 @@ impl App {
                 if let Some(then) = then {
                     self.ask(then.sender, then.ask);
                 }
-                self.say(Tone::Plain, text);
+                self.notify(Tone::Plain, text);
             }
-            TransferNotice::Failed(text) => self.say(Tone::Error, text),
+            TransferNotice::Failed(text) => self.notify(Tone::Error, text),
             TransferNotice::Exists => {
                 if let Some(AfterDownload { sender, ask: then, .. }) = then {
                     // The request follows the download that the user chooses in the menu.

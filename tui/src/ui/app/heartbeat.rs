@@ -112,7 +112,7 @@ impl App {
         let Some((ticket, one)) = self.waiting_action() else { return false };
         let doing = one.ask.doing();
         self.cancel_ticket(ticket);
-        self.say(Tone::Error, format!("cancelled: {doing}; the daemon may have done it, r refreshes"));
+        self.notify(Tone::Error, format!("cancelled: {doing}; the daemon may have done it, r refreshes"));
         true
     }
 }

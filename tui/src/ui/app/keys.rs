@@ -68,7 +68,7 @@ impl App {
         let text = format!("No action on '{}' here, ? help", key.name());
         let lately = |since: Duration| self.world.now < since + UNKNOWN_EVERY;
         if !self.notice.as_ref().is_some_and(|(_, shown, since)| *shown == text && lately(*since)) {
-            self.say(Tone::Plain, text);
+            self.notify(Tone::Plain, text);
         }
     }
 
@@ -179,7 +179,7 @@ impl App {
     fn press_on(&mut self, binding: &'static Binding, selection: Option<&Selection>) {
         let expected = selection.filter(|_| binding.object.is_some());
         if let Some(before) = expected.filter(|before| self.selection().as_ref() != Some(before)) {
-            return self.say(Tone::Plain, format!("{} is no longer selected; nothing was done", before.name));
+            return self.notify(Tone::Plain, format!("{} is no longer selected; nothing was done", before.name));
         }
         if let Some(id) = ScreenId::of(binding.scope).filter(|id| *id != self.current) {
             self.go(id);
@@ -197,7 +197,7 @@ impl App {
             }
             Some(why) => {
                 self.refused += usize::from(binding.changes && matches!(self.world.link, Link::Down { .. }));
-                self.say(Tone::Plain, format!("{}: {why}", binding.title));
+                self.notify(Tone::Plain, format!("{}: {why}", binding.title));
             }
             None => self.act(binding.action),
         }
@@ -235,7 +235,7 @@ impl App {
             }
             Action::Redetect => {
                 self.effects.push(Effect::Redetect);
-                self.say(Tone::Plain, "Terminal detected again".to_owned());
+                self.notify(Tone::Plain, "Terminal detected again".to_owned());
             }
             Action::Repaint => self.effects.push(Effect::Repaint),
             Action::Suspend => self.effects.push(Effect::Suspend),
@@ -249,9 +249,9 @@ impl App {
             Action::StopTransfer => match self.world.transfers.stop() {
                 Some(ask) => {
                     self.cancel(RequestOwner::Transfers, &ask);
-                    self.say(Tone::Plain, format!("Stopped {}", ask.doing()));
+                    self.notify(Tone::Plain, format!("Stopped {}", ask.doing()));
                 }
-                None => self.say(Tone::Plain, "No download is running".to_owned()),
+                None => self.notify(Tone::Plain, "No download is running".to_owned()),
             },
             Action::StartDaemon => self.offer_start(),
             Action::TypeToken => self.ask_token(),
@@ -288,11 +288,11 @@ impl App {
         let fresh = self.undo.take().filter(|(since, ..)| self.world.now.saturating_sub(*since) <= UNDO);
         match fresh {
             Some((_, sender, cmd)) => match self.world.no_changes() {
-                Some(why) => self.say(Tone::Plain, why),
+                Some(why) => self.notify(Tone::Plain, why),
                 None => self.run_commands(sender, vec![cmd]),
             },
             None if self.with_screen(|screen, env| screen.act(Action::Undo, env)) => {}
-            None => self.say(Tone::Plain, "Nothing to undo".to_owned()),
+            None => self.notify(Tone::Plain, "Nothing to undo".to_owned()),
         }
     }
 

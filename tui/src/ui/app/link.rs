@@ -41,7 +41,7 @@ impl App {
                 let before = std::mem::replace(&mut self.world.link, Link::Up);
                 if matches!(before, Link::Down { .. } | Link::Refused { .. }) {
                     self.refused = 0;
-                    self.say(Tone::Plain, "Connected again".to_owned());
+                    self.notify(Tone::Plain, "Connected again".to_owned());
                     self.refresh();
                 }
             }

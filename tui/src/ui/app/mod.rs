@@ -165,13 +165,13 @@ impl App {
             Msg::Mouse(mouse) => self.mouse(mouse),
             Msg::Paged(shown) => {
                 if let Err(why) = shown {
-                    self.say(Tone::Error, why);
+                    self.notify(Tone::Error, why);
                 }
                 self.refresh();
             }
             Msg::Sync(known) => self.effects.push(Effect::Sync(known)),
             Msg::Slow(slow) => self.world.slow = slow,
-            Msg::Warning(text) => self.say(Tone::Error, text),
+            Msg::Warning(text) => self.notify(Tone::Error, text),
             Msg::Resized(size) => {
                 self.world.size = size;
                 self.effects.push(Effect::Repaint);
@@ -205,7 +205,7 @@ impl App {
     }
 
     /// Shows a notice and adds it to the messages; an error rings the bell.
-    pub(super) fn say(&mut self, tone: Tone, text: String) {
+    pub(super) fn notify(&mut self, tone: Tone, text: String) {
         self.messages.push((self.world.clock.now, text.clone()));
         let excess = self.messages.len().saturating_sub(MESSAGES_MAX);
         self.messages.drain(..excess);
@@ -218,7 +218,7 @@ impl App {
     /// Warns once per address, because the program reconnects often.
     pub(super) fn warn_of_exposed_token(&mut self, address: String) {
         if self.warned_of.as_ref() != Some(&address) {
-            self.say(Tone::Error, format!("warning: token sent unencrypted to {address}; use https"));
+            self.notify(Tone::Error, format!("warning: token sent unencrypted to {address}; use https"));
             self.warned_of = Some(address);
         }
     }

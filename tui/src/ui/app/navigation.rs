@@ -82,7 +82,7 @@ impl App {
         }
         match &self.world.link {
             Link::Refused { .. } => scopes = vec![Scope::Refused, Scope::Everywhere],
-            _ if self.world.is_nowhere() => scopes = vec![Scope::Nowhere, Scope::Everywhere],
+            _ if self.world.has_no_daemon() => scopes = vec![Scope::Nowhere, Scope::Everywhere],
             Link::Down { .. } => scopes.insert(0, Scope::Away),
             _ => {}
         }

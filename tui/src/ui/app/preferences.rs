@@ -58,14 +58,16 @@ impl App {
             return;
         }
         let names = settings::all(&self.themes);
-        self.say(Tone::Plain, format!("unknown theme '{name}'; themes: {names}"));
+        self.notify(Tone::Plain, format!("unknown theme '{name}'; themes: {names}"));
     }
 
     /// Changes the style of times until the program ends.
     pub(super) fn set_time_style(&mut self, style: &str) {
         match Times::named(style) {
             Some(style) => self.world.clock.style = style,
-            None => self.say(Tone::Plain, format!("unknown time style '{style}'; styles: {}", Times::NAMES.join(", "))),
+            None => {
+                self.notify(Tone::Plain, format!("unknown time style '{style}'; styles: {}", Times::NAMES.join(", ")))
+            }
         }
     }
 
@@ -74,7 +76,7 @@ impl App {
         self.effects.push(Effect::Mouse(self.world.mouse));
         let text =
             if self.world.mouse { "Mouse on; to select text, hold Shift in most terminals" } else { "Mouse off" };
-        self.say(Tone::Plain, text.to_owned());
+        self.notify(Tone::Plain, text.to_owned());
     }
 
     pub(super) fn mouse(&mut self, mouse: Mouse) {

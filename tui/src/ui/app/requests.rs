@@ -101,7 +101,7 @@ impl App {
         let Some(Pending { owner, ask, .. }) = request else { return };
         self.heard = self.world.now;
         if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_away()) {
-            self.say(Tone::Plain, "The daemon responds again".to_owned());
+            self.notify(Tone::Plain, "The daemon responds again".to_owned());
         }
         self.update_link(result);
         if let Ok(Answer::Status(now)) = result {
@@ -113,7 +113,7 @@ impl App {
             && !is_of_form
             && ask.changes()
         {
-            self.say(Tone::Error, problem.line().to_owned());
+            self.notify(Tone::Error, problem.line().to_owned());
         }
         match owner {
             RequestOwner::App => self.answer_app(result),
@@ -133,7 +133,7 @@ impl App {
 
     fn answer_app(&mut self, result: &Result<Answer, Problem>) {
         if let Ok(Answer::Started(log)) = result {
-            self.say(Tone::Plain, format!("Daemon started; log: {}", log.display()));
+            self.notify(Tone::Plain, format!("Daemon started; log: {}", log.display()));
             self.ask(RequestOwner::App, Ask::Status);
             self.refresh();
         }
@@ -198,7 +198,7 @@ impl App {
         if let Some(lost) = self.screen().missing_target(question.ask()) {
             let top = self.layers.len() - 1;
             self.close_by_answer(top);
-            self.say(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));
+            self.notify(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));
         }
     }
 }

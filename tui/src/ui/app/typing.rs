@@ -58,7 +58,7 @@ impl App {
         let (id, requests) = (self.layer_ids, layer.requests());
         let mut at = self.layers.len();
         if self.typing.by_answer && self.takes_text() {
-            self.say(Tone::Plain, "A message waits below this; Esc shows it".to_owned());
+            self.notify(Tone::Plain, "A message waits below this; Esc shows it".to_owned());
             at -= 1;
         } else if self.typing.by_answer {
             self.typing.drop_until = Some(self.world.now + DEAF);

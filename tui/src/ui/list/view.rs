@@ -169,7 +169,7 @@ impl<T: Row> ListView for Feed<T> {
 
     fn stop(&mut self, env: &mut Env) -> bool {
         let Some(ask) = self.pending.take() else { return false };
-        env.want(Cmd::Cancel(ask));
+        env.push(Cmd::Cancel(ask));
         self.pending_rows = PendingRows::default();
         self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
         true

@@ -140,7 +140,7 @@ fn banner(world: &World) -> Option<String> {
     };
     let gone = world.now.saturating_sub(*since).as_secs();
     let wait = again_at.saturating_sub(world.now).as_secs();
-    if world.is_nowhere() {
+    if world.has_no_daemon() {
         return None;
     }
     let again = format!("retry {tries} in {wait} s  r now");
@@ -169,7 +169,8 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
     }
-    let marks = [(app.world.only_looks(), "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
+    let marks =
+        [(app.world.changes_are_disabled(), "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
     let since = match &app.world.link {
         Link::Down { since, .. } => Some(*since),

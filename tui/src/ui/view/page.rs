@@ -11,7 +11,7 @@ type Lines = Vec<(Role, String)>;
 pub(crate) fn instead(world: &World) -> Option<Lines> {
     match &world.link {
         Link::Refused { problem } => Some(refused(world, &problem.text)),
-        Link::Down { problem, .. } if world.is_nowhere() => Some(nowhere(world, &problem.text)),
+        Link::Down { problem, .. } if world.has_no_daemon() => Some(nowhere(world, &problem.text)),
         _ => None,
     }
 }

@@ -137,7 +137,7 @@ impl Artifacts {
             env.ask(ask);
         }
         if skipped > 0 {
-            env.tell(format!("{} skipped: no content", bulk::counted(skipped, NOUN)));
+            env.notify(format!("{} skipped: no content", bulk::counted(skipped, NOUN)));
         }
         self.rows.list.unmark();
     }
@@ -261,7 +261,7 @@ impl Artifacts {
             self.tree.expires(*id, *expires);
         }
         if !before.is_empty() {
-            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditArtifacts(before)))));
+            env.push(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditArtifacts(before)))));
         }
         let failed = each.iter().filter_map(|(id, set)| Some((*id, self.name_of(*id), set.as_ref().err()?.clone())));
         let failed = failed.collect();
@@ -291,7 +291,7 @@ impl Artifacts {
         let until =
             ends.map_or_else(String::new, |ends| format!(" for {},\nuntil {}", clock.left(ends), clock.stamp_of(ends)));
         let text = format!("Anyone with this URL can read the artifact{until}.\n\n{address}");
-        env.want(Cmd::Copy(address, "signed URL".to_owned()));
+        env.push(Cmd::Copy(address, "signed URL".to_owned()));
         env.open(Layer::TextView(TextView::new("Copied: signed URL", text)));
     }
 }

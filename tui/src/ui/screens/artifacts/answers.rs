@@ -33,7 +33,7 @@ impl Artifacts {
             (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
             (Ask::CancelRun(id), Ok(_)) => {
-                env.tell(format!("run {id} cancelled"));
+                env.notify(format!("run {id} cancelled"));
                 self.rows.stop(env);
                 self.refresh(env);
             }
@@ -81,12 +81,12 @@ impl Artifacts {
         self.options.flat = self.is_narrowed();
         let page = Page { total: None, items: self.options.flatten(&self.tree), last: true };
         if let Some(Node::Artifact { artifact: gone, .. }) = self.rows.take(page, env.world) {
-            env.tell(format!("{} was removed", gone.name()));
+            env.notify(format!("{} was removed", gone.name()));
         }
         if !self.seek() {
             match self.pending_cursor.take() {
-                Some(NodeId::Artifact(id)) => env.tell(format!("artifact {id} not found")),
-                Some(NodeId::Run(id) | NodeId::Job(id)) => env.tell(format!("run {id} not found")),
+                Some(NodeId::Artifact(id)) => env.notify(format!("artifact {id} not found")),
+                Some(NodeId::Run(id) | NodeId::Job(id)) => env.notify(format!("run {id} not found")),
                 None => {}
             }
         }

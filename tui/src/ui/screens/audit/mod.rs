@@ -72,7 +72,7 @@ impl Audit {
         let targets = self.rows.list.targets();
         let json: Vec<String> =
             targets.iter().map(|entry| serde_json::to_string_pretty(entry).unwrap_or_default()).collect();
-        env.want(Cmd::Copy(json.join("\n"), words::count(i64::try_from(targets.len()).unwrap_or(0)) + " as JSON"));
+        env.push(Cmd::Copy(json.join("\n"), words::count(i64::try_from(targets.len()).unwrap_or(0)) + " as JSON"));
     }
 }
 

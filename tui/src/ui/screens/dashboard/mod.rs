@@ -184,12 +184,12 @@ impl Dashboard {
     fn open(&self, env: &mut Env) {
         let troubles = self.health_problems();
         match troubles.get(self.at) {
-            Some(HealthProblem { opens: Opens::Deliveries(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
-            Some(HealthProblem { opens: Opens::Hooks, .. }) => env.want(Cmd::Screen(ScreenId::Hooks)),
-            Some(HealthProblem { opens: Opens::Nothing, .. }) => env.tell("this problem concerns the whole daemon"),
+            Some(HealthProblem { opens: Opens::Deliveries(hook), .. }) => env.push(Cmd::Deliveries(Some(*hook))),
+            Some(HealthProblem { opens: Opens::Hooks, .. }) => env.push(Cmd::Screen(ScreenId::Hooks)),
+            Some(HealthProblem { opens: Opens::Nothing, .. }) => env.notify("this problem concerns the whole daemon"),
             None => {
                 if let Some(event) = self.events.get(self.at - troubles.len()) {
-                    env.want(Cmd::Repository(event.repository_id));
+                    env.push(Cmd::Repository(event.repository_id));
                 }
             }
         }

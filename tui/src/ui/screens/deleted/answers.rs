@@ -34,12 +34,12 @@ impl<T: Restorable> Deleted<T> {
         match (ask, answer) {
             (Ask::Batch(batch), Answer::Batch(each)) => self.took_many(batch, each, env),
             (_, Answer::Repository(repo)) => {
-                env.tell(format!("Restored {}", repo.full_name));
-                env.want(Cmd::ReloadRepositories(Some(repo.id)));
+                env.notify(format!("Restored {}", repo.full_name));
+                env.push(Cmd::ReloadRepositories(Some(repo.id)));
             }
             _ => match named(ask) {
-                Some((true, _, name)) => env.tell(format!("Restored {name}")),
-                Some((false, _, name)) => env.tell(format!("Deleted {name} permanently")),
+                Some((true, _, name)) => env.notify(format!("Restored {name}")),
+                Some((false, _, name)) => env.notify(format!("Deleted {name} permanently")),
                 None => {}
             },
         }
@@ -52,7 +52,7 @@ impl<T: Restorable> Deleted<T> {
         let failed: Vec<(String, String)> = failed().map(|(name, _, why)| (name.clone(), why.clone())).collect();
         bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
         if batch.items.iter().any(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) {
-            env.want(Cmd::ReloadRepositories(None));
+            env.push(Cmd::ReloadRepositories(None));
         }
     }
 

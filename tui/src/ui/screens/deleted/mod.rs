@@ -126,7 +126,7 @@ impl<T: Restorable> Screen for Deleted<T> {
             Action::Purge => self.purge(env),
             Action::Back => {
                 if !self.rows.clear_one(env) {
-                    env.want(Cmd::Screen(T::LIVE));
+                    env.push(Cmd::Screen(T::LIVE));
                 }
             }
             action => return self.rows.act(action),

@@ -47,7 +47,7 @@ impl Deliveries {
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
         let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
-        if self.pending.is_none() && (again || !known) && !env.is_passing() {
+        if self.pending.is_none() && (again || !known) && !env.is_cursor_moving() {
             self.pending = Some(delivery.guid.clone());
             env.ask(Ask::Delivery(delivery.guid.clone()));
         }
@@ -86,7 +86,7 @@ impl Deliveries {
                 let gone = self.rows.take(page.clone(), env.world);
                 if let Some(gone) = gone.filter(|_| self.reading) {
                     self.reading = false;
-                    env.tell(format!("delivery {} is no longer in this list", short(&gone.guid)));
+                    env.notify(format!("delivery {} is no longer in this list", short(&gone.guid)));
                 }
                 self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
                 self.events.extend(page.items.iter().map(|one| one.event.clone()));

@@ -201,7 +201,7 @@ impl Screen for Deliveries {
             Action::NextItem | Action::PreviousItem => self.step(action, env),
             Action::Pager => {
                 if let Some(text) = self.inspector.paged(&env.world.clock) {
-                    env.want(Cmd::Page(text));
+                    env.push(Cmd::Page(text));
                 }
             }
             Action::Back if self.reading => {

@@ -73,7 +73,7 @@ impl Hooks {
     /// Opens the confirmation for several hooks, or reports that none is left.
     fn ask_bulk(&self, bulk: BulkAction, ask: Ask, env: &mut Env) {
         if bulk.names.is_empty() {
-            return env.tell(bulk.skipped.join("; "));
+            return env.notify(bulk.skipped.join("; "));
         }
         let mut bulk = bulk;
         bulk.skipped.extend(self.feed.list.hidden_note());
@@ -115,7 +115,7 @@ impl Hooks {
         let is_one = targets.len() == 1;
         let (hooks, skipped) = Self::without(targets, |hook| hook.active == on, &format!("already {word}"));
         match hooks.as_slice() {
-            [] => env.tell(if is_one { format!("the hook is already {word}") } else { skipped.join("; ") }),
+            [] => env.notify(if is_one { format!("the hook is already {word}") } else { skipped.join("; ") }),
             [_] if is_one => env.ask(self.switch_ask(&hooks, on)),
             _ => {
                 let effect = if on { "They receive new events." } else { "They receive no events until turned on." };

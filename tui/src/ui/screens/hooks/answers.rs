@@ -54,7 +54,7 @@ impl Hooks {
                 self.all.clone_from(all);
                 let page = Page { items: self.of_kind(all), total: None, last: true };
                 if let Some(gone) = self.feed.take(page, env.world) {
-                    env.tell(format!("Hook {} was removed", gone.id));
+                    env.notify(format!("Hook {} was removed", gone.id));
                 }
                 self.look(false, env);
             }
@@ -74,11 +74,11 @@ impl Hooks {
     fn turned(&mut self, owner: &HookOwner, id: i64, active: bool, env: &mut Env) {
         let word = if active { "on" } else { "off" };
         if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
-            return env.tell(format!("Hook {id} was already {word}"));
+            return env.notify(format!("Hook {id} was already {word}"));
         }
-        env.tell(format!("Hook {id} turned {word} - z undoes"));
+        env.notify(format!("Hook {id} turned {word} - z undoes"));
         let back = EditHook { active: Some(!active), ..EditHook::default() };
-        env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(owner.clone(), id, Box::new(back))))));
+        env.push(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(owner.clone(), id, Box::new(back))))));
     }
 
     /// Reports the result of an action on several hooks. Hooks for which it failed stay marked.
@@ -99,7 +99,7 @@ impl Hooks {
             .collect();
         if !back.is_empty() {
             let undo = Batch { noun: batch.noun, doing: "restoring", done: "restored", items: back };
-            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::Batch(Box::new(undo))))));
+            env.push(Cmd::Undo(Box::new(Cmd::Ask(Ask::Batch(Box::new(undo))))));
         }
         bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
     }
@@ -112,7 +112,7 @@ impl Hooks {
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
         match (ask, answer) {
             (Ask::CreateHook(new), Answer::Hook(hook)) => {
-                env.tell(format!("Hook {} created", hook.id));
+                env.notify(format!("Hook {} created", hook.id));
                 self.feed.list.select(hook.id);
                 show_once(hook.id, new.shown_once.as_deref(), env);
             }
@@ -120,18 +120,18 @@ impl Hooks {
                 Some(active) if is_switch(request) => {
                     self.turned(owner, *id, active, env);
                 }
-                _ => env.tell(format!("Hook {id} saved")),
+                _ => env.notify(format!("Hook {id} saved")),
             },
             (Ask::SaveHook(save), Answer::Hook(_)) => {
-                env.tell(format!("Hook {} saved", save.id));
+                env.notify(format!("Hook {} saved", save.id));
                 show_once(save.id, save.shown_once.as_deref(), env);
             }
-            (Ask::DeleteHook(_, id), _) => env.tell(format!("Hook {id} deleted")),
+            (Ask::DeleteHook(_, id), _) => env.notify(format!("Hook {id} deleted")),
             (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
                 match delivery {
                     Ok(delivery) => {
-                        env.tell(format!("Test event sent to hook {hook}"));
-                        env.want(Cmd::Inspect(u64::try_from(*hook).unwrap_or_default(), delivery.clone()));
+                        env.notify(format!("Test event sent to hook {hook}"));
+                        env.push(Cmd::Inspect(u64::try_from(*hook).unwrap_or_default(), delivery.clone()));
                     }
                     Err(why) => env.warn(format!("Hook {hook} created, but not tested: {why}")),
                 }
@@ -141,11 +141,11 @@ impl Hooks {
                 }
             }
             (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
-                env.tell(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
+                env.notify(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
             }
             (Ask::Recover(id), Answer::Recovered(count)) => {
                 let count = bulk::counted(usize::try_from(*count).unwrap_or_default(), "delivery");
-                env.tell(format!("Redelivering {count} of hook {id}"));
+                env.notify(format!("Redelivering {count} of hook {id}"));
             }
             (Ask::Batch(batch), Answer::Batch(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
             _ => return,

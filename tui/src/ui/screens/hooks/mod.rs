@@ -88,7 +88,7 @@ impl Hooks {
         let seen = env.world.split() || env.world.size.height >= DETAILED;
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
-        if self.requested.is_none() && (again || !known) && !env.is_passing() {
+        if self.requested.is_none() && (again || !known) && !env.is_cursor_moving() {
             self.requested = Some(id);
             env.ask(Ask::LastDeliveries(u64::try_from(id).unwrap_or_default()));
         }
@@ -186,7 +186,7 @@ impl Screen for Hooks {
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
-            Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
+            Action::Open => env.push(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
             Action::New => {
                 env.open(Layer::Form(Box::new(hook_form::create(
                     self.owner_of_new(),

@@ -29,7 +29,7 @@ impl Repositories {
             (Ask::Tasks, Ok(Answer::Tasks(tasks))) => self.tasks.clone_from(tasks),
             (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
                 let text = serde_json::to_string(repo).unwrap_or_default();
-                env.want(Cmd::Copy(text, "JSON".to_owned()));
+                env.push(Cmd::Copy(text, "JSON".to_owned()));
             }
             (ask, Ok(answer)) => self.changed(ask, answer, env),
             _ => {}
@@ -47,7 +47,7 @@ impl Repositories {
 
     fn took_repositories(&mut self, page: &Page<RepositorySummary>, env: &mut Env) {
         if let Some(gone) = self.repos.take(page.clone(), env.world) {
-            env.tell(format!("{} was removed", gone.full_name()));
+            env.notify(format!("{} was removed", gone.full_name()));
             self.in_detail = false;
         }
         self.look(false, env);
@@ -75,23 +75,23 @@ impl Repositories {
             _ => None,
         };
         match ask {
-            Ask::CreateRepository { owner, request } => env.tell(format!("Created {owner}/{}", request.name)),
+            Ask::CreateRepository { owner, request } => env.notify(format!("Created {owner}/{}", request.name)),
             Ask::MigrateRepository(request) => {
-                env.tell(format!("Importing {}/{} in the background", request.repo_owner, request.repo_name));
+                env.notify(format!("Importing {}/{} in the background", request.repo_owner, request.repo_name));
             }
-            Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
-            Ask::SaveRepository(save) => env.tell(format!("{} saved", save.path)),
-            Ask::DeleteRepository(path) => env.tell(format!("Deleted {path}")),
+            Ask::EditRepository(path, _) => env.notify(format!("{path} saved")),
+            Ask::SaveRepository(save) => env.notify(format!("{} saved", save.path)),
+            Ask::DeleteRepository(path) => env.notify(format!("Deleted {path}")),
             Ask::Batch(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
                 self.deleted_many(batch, answer, env);
             }
-            Ask::CancelTask(_) => env.tell("Import cancelled"),
+            Ask::CancelTask(_) => env.notify("Import cancelled"),
             Ask::CreateBranch(_, request) => {
-                env.tell(format!("Branch {} created", request.new_branch_name));
+                env.notify(format!("Branch {} created", request.new_branch_name));
                 self.detail.forget(env);
             }
             Ask::DeleteBranch(_, name) => {
-                env.tell(format!("Branch {name} deleted"));
+                env.notify(format!("Branch {name} deleted"));
                 self.detail.forget(env);
             }
             _ => return,
@@ -100,7 +100,7 @@ impl Repositories {
         if let (Answer::Repository(repo), Ask::CreateRepository { .. } | Ask::MigrateRepository(_)) = (answer, ask)
             && !filter.takes(&RepositoryCompactor::default().compact((**repo).clone()))
         {
-            env.tell(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));
+            env.notify(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));
         }
         self.reload(created, env);
         self.look(false, env);

@@ -116,7 +116,7 @@ impl Repositories {
 
     /// Requests the data of the shown tab when it becomes visible.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
-        if !(self.in_detail || env.world.split()) || env.is_passing() {
+        if !(self.in_detail || env.world.split()) || env.is_cursor_moving() {
             return;
         }
         let Some(repo) = self.repos.list.current().cloned() else { return };
@@ -222,7 +222,7 @@ impl Screen for Repositories {
             Action::Open if self.here().is_some() => self.in_detail = true,
             Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
             Action::NextPart | Action::PreviousPart if self.in_detail || env.world.split() => self.detail.turn(action),
-            Action::NextPart | Action::PreviousPart => env.tell("Enter opens the repository; its parts are there"),
+            Action::NextPart | Action::PreviousPart => env.notify("Enter opens the repository; its parts are there"),
             Action::Back => {
                 if self.repos.stop(env) && !self.repos.has_all() {
                     return true;
@@ -240,12 +240,12 @@ impl Screen for Repositories {
             Action::CancelMigration => self.cancel_migration(env),
             Action::Artifacts => {
                 if let Some((_, path)) = self.here() {
-                    env.want(Cmd::Artifacts(path, None));
+                    env.push(Cmd::Artifacts(path, None));
                 }
             }
             Action::Hooks => {
                 if let Some((_, path)) = self.here() {
-                    env.want(Cmd::Hooks(path, None));
+                    env.push(Cmd::Hooks(path, None));
                 }
             }
             action => return self.act_on_list(action, env),
