@@ -101,12 +101,7 @@ impl Stage {
         let team = world.admin("get", "/orgs/acme", Value::Null, 200).await["id"].to_string();
         let body = json!({ "repo": "octo/hidden" });
         let started = world.farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
-        let job = Job {
-            run_id: started["run_id"].as_i64().expect("a number"),
-            job_id: started["job_id"].as_i64().expect("a number"),
-            token: started["token"].as_str().expect("text").to_owned(),
-            env: Vec::new(),
-        };
+        let job = Job::of(&started);
         let artifact = world.farrier.upload(&job, "log", b"x").await;
         let mut hooks = Vec::new();
         let octo = format!("token {}", world.token("octo", &["all"]).await);

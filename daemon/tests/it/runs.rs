@@ -19,13 +19,7 @@ async fn begin(farrier: &TestDaemon, run: Option<i64>, lease_secs: Option<i64>) 
     let body = json!({ "repo": "admin/r", "run_id": run, "lease_secs": lease_secs });
     let started = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
     assert_eq!(started.status, 201, "{started:?}");
-    let json = started.json();
-    Job {
-        run_id: json["run_id"].as_i64().expect("an integer"),
-        job_id: json["job_id"].as_i64().expect("an integer"),
-        token: json["token"].as_str().expect("text").to_owned(),
-        env: Vec::new(),
-    }
+    Job::of(&started.json())
 }
 
 async fn run(farrier: &TestDaemon, job: &Job) -> Value {

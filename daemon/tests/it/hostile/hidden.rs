@@ -28,12 +28,7 @@ impl Stage {
         world.admin("post", "/admin/users/octo/repos", body, 201).await;
         let started =
             world.farrier.admin(Method::POST, "/api/farrier/v1/jobs", json!({ "repo": "octo/hidden" })).await.json();
-        let job = Job {
-            run_id: started["run_id"].as_i64().expect("a number"),
-            job_id: started["job_id"].as_i64().expect("a number"),
-            token: started["token"].as_str().expect("text").to_owned(),
-            env: Vec::new(),
-        };
+        let job = Job::of(&started);
         let artifact = world.farrier.upload(&job, "log", b"x").await;
         let config = json!({ "url": "http://203.0.113.9/", "content_type": "json" });
         let hook = json!({ "type": "gitea", "active": true, "config": config });

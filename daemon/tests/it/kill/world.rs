@@ -1,4 +1,4 @@
-//! What the clients know about artifacts, which the daemon must still know after a kill.
+//! The acknowledged artifacts of the clients, which the daemon must still have after a kill.
 
 use std::{
     collections::BTreeMap,
@@ -214,11 +214,5 @@ pub(super) async fn begin(server: &ServerAddress, run: Option<i64>) -> Job {
     let body = json!({ "repo": "admin/tool", "run_id": run }).to_string();
     let started = try_send(server, Method::POST, "/api/farrier/v1/jobs", &[], body).await.expect("an answer");
     assert_eq!(started.status, 201, "{started:?}");
-    let json = started.json();
-    Job {
-        run_id: json["run_id"].as_i64().expect("an integer"),
-        job_id: json["job_id"].as_i64().expect("an integer"),
-        token: json["token"].as_str().expect("text").to_owned(),
-        env: Vec::new(),
-    }
+    Job::of(&started.json())
 }

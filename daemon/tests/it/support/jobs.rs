@@ -18,21 +18,27 @@ pub struct Job {
     pub env: Vec<(String, String)>,
 }
 
+impl Job {
+    /// Reads the response of the API to the start of a job.
+    pub fn of(started: &Value) -> Self {
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let env = started["env"].as_object().expect("an environment");
+        Self {
+            run_id: started["run_id"].as_i64().expect("an integer"),
+            job_id: started["job_id"].as_i64().expect("an integer"),
+            token: text(&started["token"]),
+            env: env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+        }
+    }
+}
+
 impl TestDaemon {
     /// Starts a job of `admin/REPO` in a new run, or in the existing run `run`.
     pub async fn begin(&self, repo: &str, run: Option<i64>) -> Job {
         let body = json!({ "repo": format!("admin/{repo}"), "run_id": run });
         let started = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
         assert_eq!(started.status, 201, "{started:?}");
-        let json = started.json();
-        let env = json["env"].as_object().expect("an environment");
-        let text = |value: &Value| value.as_str().expect("text").to_owned();
-        Job {
-            run_id: json["run_id"].as_i64().expect("an integer"),
-            job_id: json["job_id"].as_i64().expect("an integer"),
-            token: text(&json["token"]),
-            env: env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
-        }
+        Job::of(&started.json())
     }
 
     /// Ends a job successfully.
