@@ -40,7 +40,7 @@ impl Logs {
         while log_filter.changed().await.is_ok() {
             let directives = log_filter.borrow_and_update().clone();
             for filter in &self.filters {
-                // Fails only if the subscriber was dropped, but it lives as long as the process.
+                // Fails only if the subscriber was dropped, but it exists as long as the process.
                 let _ = filter.modify(|targets| *targets = parse(&directives));
             }
         }

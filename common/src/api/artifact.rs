@@ -1,4 +1,4 @@
-//! Artifacts of workflow runs.
+//! Artifacts of workflow runs: descriptions, edits and deletions.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Branches.
+//! Branches: descriptions, and the bodies that create and rename them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Events.
+//! Events: pushes, runs and other changes that the daemon recorded.
 
 use serde::{Deserialize, Serialize};
 

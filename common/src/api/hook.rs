@@ -1,4 +1,4 @@
-//! Webhooks.
+//! Webhooks: descriptions, settings, and the bodies that create and edit them.
 
 use std::collections::BTreeMap;
 

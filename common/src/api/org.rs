@@ -1,4 +1,4 @@
-//! Organizations and their team.
+//! Organizations and their team: descriptions and edits.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Users.
+//! Users: descriptions and edits.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Repositories.
+//! Repositories: descriptions, permissions and collaborators.
 
 use serde::{Deserialize, Serialize};
 

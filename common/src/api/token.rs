@@ -1,4 +1,4 @@
-//! Access tokens.
+//! Access tokens: descriptions, and the bodies that create them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Reads responses.
+//! Reads responses: checks the status, decodes JSON, and converts refusals to errors.
 //!
 //! Limits how much of a response is read into memory, and converts the four error formats of the daemon (REST
 //! object, Twirp object, block-blob XML, plain text) to [`ClientError::Status`].

@@ -86,7 +86,7 @@ impl Client {
         }
         let location = reply.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let url = location.and_then(SignedUrl::new);
-        let url = url.ok_or(ClientError::Answer { what: "its redirect leads nowhere" })?;
+        let url = url.ok_or(ClientError::Answer { what: "its redirect has no target" })?;
         answer::drain(reply).await?;
         Ok(url)
     }

@@ -1,4 +1,4 @@
-//! Addresses of daemons.
+//! Addresses of daemons: a URL or the path of a Unix socket.
 //!
 //! Defines the two kinds of addresses and converts request paths to the URIs that the connectors expect. Reads
 //! no files and no environment; the caller decides which endpoint to use.

@@ -1,4 +1,4 @@
-//! Errors of the client.
+//! Errors of the client: why a request could not be sent, or what the daemon refused.
 //!
 //! Messages name the operation; causes are available as sources and are not repeated. Messages contain no
 //! tokens and no signatures.

@@ -82,7 +82,7 @@ impl Child {
         while over.connect().await.is_err() {
             if self.process.try_wait()?.is_some() || begun.elapsed() > PATIENCE {
                 let log = fs::read_to_string(&self.log).unwrap_or_default();
-                return Err(format!("nobody listens at {over:?}: {log}").into());
+                return Err(format!("no server listens at {over:?}: {log}").into());
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -11,7 +11,7 @@ use crate::store::{Read, StoreError, artifacts, identity, ids::IdKind, repositor
 /// Maximum number of rows to check until a row requires data on disk.
 const SAMPLE: usize = 200;
 
-/// The pairing state in the store. The default stands for a store that does not exist.
+/// The pairing state in the store. The default is the state of a store that does not exist.
 #[derive(Clone, Debug, Default)]
 pub struct StoreState {
     /// The identity of the store. `None`: it was never paired.

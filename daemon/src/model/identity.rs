@@ -1,4 +1,4 @@
-//! The authenticated identity of a request.
+//! The authenticated identity of a request: anonymous, an account, or the local CI agent.
 
 use farrier_proto::store::User;
 

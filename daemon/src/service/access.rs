@@ -261,11 +261,11 @@ mod tests {
 
     #[test]
     fn hidden_repositories_are_not_found_and_visible_ones_require_more_rights() {
-        let stranger = account(4, false, Proof::Peer);
+        let other = account(4, false, Proof::Peer);
         let check = |identity, access_level| require(identity, access_level, Action::Administer);
-        assert!(matches!(check(&stranger, AccessLevel::Hidden), Err(Error::NotFound { .. })));
-        assert!(matches!(check(&stranger, AccessLevel::Reader), Err(Error::Forbidden { .. })));
+        assert!(matches!(check(&other, AccessLevel::Hidden), Err(Error::NotFound { .. })));
+        assert!(matches!(check(&other, AccessLevel::Reader), Err(Error::Forbidden { .. })));
         assert!(matches!(check(&Identity::Anonymous, AccessLevel::Reader), Err(Error::Unauthenticated { .. })));
-        assert!(check(&stranger, AccessLevel::Administrator).is_ok());
+        assert!(check(&other, AccessLevel::Administrator).is_ok());
     }
 }

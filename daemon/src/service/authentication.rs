@@ -101,7 +101,7 @@ pub async fn authenticate(
         context.sign_in.note(source, None, now);
         return Err(refusal);
     };
-    // Without password sign-in, nobody can use the initial password, so it need not be changed.
+    // Without password sign-in, the initial password cannot be used, so it need not be changed.
     let open = check_state(&account.user, password_may_be_due || !context.config.auth.password_login);
     open.inspect_err(|_| {
         let (name, now) = (Some(account.user.name.as_str()), context.now_ms());

@@ -1,6 +1,6 @@
 //! Limits failed sign-ins per account and address, and hashes and verifies passwords.
 //!
-//! The first limit is for an account together with an address, so strangers at other addresses cannot lock a user out.
+//! The first limit is for an account together with an address, so clients at other addresses cannot lock a user out.
 //! A higher limit for the account slows down guessing from many addresses; it does not apply to an address from which
 //! the account has signed in before. Valid tokens are accepted regardless of failed passwords.
 

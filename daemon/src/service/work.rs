@@ -83,13 +83,15 @@ impl WorkShares {
     }
 }
 
-/// Signed URLs name no account, so no part is reserved for accounts. The agents of a CI system often have one address.
+/// Returns the limits of uploads. Signed URLs name no account, so no part is reserved for accounts. The agents of a CI
+/// system often have one address.
 fn uploads(config: &Config) -> ShareLimits {
     let limits = ShareLimits::of(config.artifacts.max_uploads);
     ShareLimits { for_signed_in: 0, ..limits }.with_per_holder(limits.capacity.div_ceil(2))
 }
 
-/// Waiting imports are limited by `migration.max_running_per_owner`, and only accounts can import.
+/// Returns the limits of imports. Waiting imports are limited by `migration.max_running_per_owner`, and only accounts
+/// can import.
 fn imports(config: &Config) -> ShareLimits {
     let limits = ShareLimits::of(config.migration.max_running);
     ShareLimits { waiting: usize::MAX, for_signed_in: 0, ..limits }.with_per_holder(limits.capacity.div_ceil(2))

@@ -2,8 +2,8 @@
 //!
 //! Every kind of work that clients can start has one [`Shares`]: connections, git transfers, uploads, event streams,
 //! archives, imports, password checks. A part of the capacity is reserved for signed-in callers and for operators
-//! (the Unix socket and administrators), so that strangers cannot lock them out. Waiting callers are served fairly: a
-//! holder with fewer running items goes first, then the holder whose last item started longest ago.
+//! (the Unix socket and administrators), so that other clients cannot lock them out. Waiting callers are served
+//! fairly: a holder with fewer running items goes first, then the holder whose last item started longest ago.
 //!
 //! Memory is bounded: only holders with running or waiting items have an entry, and the queue is limited.
 

@@ -62,7 +62,7 @@ impl Failure {
 
 impl From<AddressRefusal> for Failure {
     fn from(refusal: AddressRefusal) -> Self {
-        // Those who read the deliveries of a hook need not know the addresses of internal names; the operator does.
+        // Users who may read the deliveries of a hook must not learn the addresses of internal names; the operator may.
         tracing::info!(reason = refusal.detail, "a delivery was not sent: its target is not allowed");
         Self::new(FailureClass::Blocked, refusal.reason)
     }

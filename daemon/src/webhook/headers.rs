@@ -1,4 +1,4 @@
-//! Headers of deliveries to native receivers.
+//! Headers of deliveries in the format of the Gitea API, GitHub and Standard Webhooks.
 
 use farrier_proto::store::Hook;
 use http::header::{HeaderName, HeaderValue};

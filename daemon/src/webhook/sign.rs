@@ -1,4 +1,4 @@
-//! Signatures of deliveries.
+//! Computes the signatures of deliveries.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, KeyInit as _, Mac as _};

@@ -126,7 +126,7 @@ impl Seen {
         let (target, begun) = (self.answered.load(Ordering::Relaxed) + more, Instant::now());
         while self.answered.load(Ordering::Relaxed) < target {
             if begun.elapsed() > PATIENCE {
-                return Err("nobody is answered".into());
+                return Err("no request is answered".into());
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

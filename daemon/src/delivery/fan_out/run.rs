@@ -1,4 +1,4 @@
-//! The background task that makes the steps of all fan-outs.
+//! The background task that runs the steps of all fan-outs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

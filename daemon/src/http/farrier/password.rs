@@ -1,4 +1,4 @@
-//! The caller's own password.
+//! Changes the caller's own password.
 
 use axum::extract::State;
 use farrier_common::api;

@@ -1,4 +1,4 @@
-//! Status of the daemon.
+//! The status of the daemon: version, listeners, load, storage and problems.
 
 use axum::extract::State;
 use farrier_common::api;

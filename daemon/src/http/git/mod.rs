@@ -51,7 +51,7 @@ impl Service {
         }
     }
 
-    /// The git command.
+    /// Returns the git command.
     fn command(self) -> &'static str {
         match self {
             Self::Upload => "upload-pack",

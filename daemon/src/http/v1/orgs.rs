@@ -1,4 +1,4 @@
-//! Organizations.
+//! Organizations: lists, shows, creates, edits and deletes them.
 
 use axum::{
     extract::{Path, RawQuery, State},

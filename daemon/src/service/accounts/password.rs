@@ -55,7 +55,7 @@ pub async fn change_password(
         .write(async |tx: Tx| {
             let before = owners::user(&tx, id).await?.ok_or(Error::NotFound { what: "the account" })?;
             if before.password_hash != *hash_before {
-                return Err(Error::Conflict { reason: "the password was changed by someone else meanwhile".into() });
+                return Err(Error::Conflict { reason: "the password was changed by another request meanwhile".into() });
             }
             let row =
                 User { password_hash: hash.clone(), must_change_password: false, updated_ms: now, ..before.clone() };

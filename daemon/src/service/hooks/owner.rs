@@ -23,13 +23,13 @@ pub struct HookOwner {
 }
 
 impl HookOwner {
-    /// The administrators, who own system hooks and default hooks.
+    /// Returns the administrators, who own system hooks and default hooks.
     pub fn of_admin(identity: &Identity) -> Result<Self, Error> {
         access::require_site_admin(identity)?;
         Ok(Self { scope: HookScope::System, target: 0 })
     }
 
-    /// The repository `owner/name`.
+    /// Returns the repository `owner/name`.
     pub async fn of_repository(
         context: &Context,
         read: &impl Read,
@@ -49,7 +49,7 @@ impl HookOwner {
         Ok(Self { scope: HookScope::Repository, target: found.repository.id })
     }
 
-    /// The organization `name`.
+    /// Returns the organization `name`.
     pub async fn of_org(context: &Context, read: &impl Read, identity: &Identity, name: &str) -> Result<Self, Error> {
         access::require_account(identity)?;
         let missing = Error::NotFound { what: "the organization" };
@@ -67,7 +67,7 @@ impl HookOwner {
         Ok(Self { scope: HookScope::Org, target: org.id() })
     }
 
-    /// The caller.
+    /// Returns the caller.
     pub fn of_caller(context: &Context, identity: &Identity) -> Result<Self, Error> {
         let account = access::require_account(identity)?;
         access::require_whole_account(identity)?;
@@ -75,7 +75,7 @@ impl HookOwner {
         Ok(Self { scope: HookScope::User, target: account.user.id })
     }
 
-    /// The owner of hook `id`, if the caller may manage it. Callers who may not manage it get "not found", and
+    /// Returns the owner of hook `id`, if the caller may manage it. Callers who may not manage it get "not found", and
     /// callers whose token lacks the scope get an error that names the scope.
     pub async fn of_hook(
         context: &Context,
@@ -99,12 +99,12 @@ impl HookOwner {
         self.scope == HookScope::System
     }
 
-    /// Id of the repository, organization or user; 0 for the administrators.
+    /// Returns the id of the repository, organization or user; 0 for the administrators.
     pub fn target(self) -> u64 {
         self.target
     }
 
-    /// Kind of owner; `System` for the administrators.
+    /// Returns the kind of owner; `System` for the administrators.
     pub fn scope(self) -> HookScope {
         self.scope
     }

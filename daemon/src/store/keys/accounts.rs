@@ -23,7 +23,7 @@ pub fn token(hash: &[u8; 32]) -> Key {
     Builder::new("t").raw(hash).build()
 }
 
-/// Prefix of `t/`.
+/// Returns the prefix of `t/`.
 pub fn tokens() -> Key {
     Builder::new("t").build()
 }
@@ -33,7 +33,7 @@ pub fn user_token(user: u64, token: u64) -> Key {
     Builder::new("tu").id(user).id(token).build()
 }
 
-/// Prefix of `tu/<uid>/`.
+/// Returns the prefix of `tu/<uid>/`.
 pub fn user_tokens(user: u64) -> Key {
     Builder::new("tu").id(user).build()
 }
@@ -43,17 +43,17 @@ pub fn org(id: u64) -> Key {
     Builder::new("o").id(id).build()
 }
 
-/// Prefix of `o/`.
+/// Returns the prefix of `o/`.
 pub fn orgs() -> Key {
     Builder::new("o").build()
 }
 
-/// Prefix of `u/`.
+/// Returns the prefix of `u/`.
 pub fn users() -> Key {
     Builder::new("u").build()
 }
 
-/// Prefix of `ow/`: users and organizations by name.
+/// Returns the prefix of `ow/`: users and organizations by name.
 pub fn owner_names() -> Key {
     Builder::new("ow").build()
 }
@@ -63,7 +63,7 @@ pub fn org_member(org: u64, user: u64) -> Key {
     Builder::new("om").id(org).id(user).build()
 }
 
-/// Prefix of `om/<oid>/`.
+/// Returns the prefix of `om/<oid>/`.
 pub fn org_members(org: u64) -> Key {
     Builder::new("om").id(org).build()
 }
@@ -73,7 +73,7 @@ pub fn user_org(user: u64, org: u64) -> Key {
     Builder::new("ou").id(user).id(org).build()
 }
 
-/// Prefix of `ou/<uid>/`.
+/// Returns the prefix of `ou/<uid>/`.
 pub fn user_orgs(user: u64) -> Key {
     Builder::new("ou").id(user).build()
 }

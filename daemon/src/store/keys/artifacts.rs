@@ -13,7 +13,7 @@ pub fn repository_run(repository: u64, run: u64) -> Key {
     Builder::new("jr").id(repository).newest(run).build()
 }
 
-/// Prefix of `jr/<rid>/`.
+/// Returns the prefix of `jr/<rid>/`.
 pub fn repository_runs(repository: u64) -> Key {
     Builder::new("jr").id(repository).build()
 }
@@ -23,7 +23,7 @@ pub fn job(run: u64, job: u64) -> Key {
     Builder::new("jj").id(run).id(job).build()
 }
 
-/// Prefix of `jj/<run>/`.
+/// Returns the prefix of `jj/<run>/`.
 pub fn run_jobs(run: u64) -> Key {
     Builder::new("jj").id(run).build()
 }
@@ -38,7 +38,7 @@ pub fn job_deadline(deadline_ms: i64, job: u64) -> Key {
     Builder::new("jx").time(deadline_ms).id(job).build()
 }
 
-/// The range of `jx` up to and including `until_ms`.
+/// Returns the range of `jx` up to and including `until_ms`.
 pub fn job_deadlines(until_ms: i64) -> Range {
     due("jx", until_ms)
 }
@@ -53,7 +53,7 @@ pub fn artifact_name(run: u64, job: u64, name: &str) -> Key {
     Builder::new("an").id(run).id(job).exact(name).build()
 }
 
-/// Prefix of `an/<run>/`.
+/// Returns the prefix of `an/<run>/`.
 pub fn run_artifacts(run: u64) -> Key {
     Builder::new("an").id(run).build()
 }
@@ -63,7 +63,7 @@ pub fn repository_artifact(repository: u64, artifact: u64) -> Key {
     Builder::new("ar").id(repository).newest(artifact).build()
 }
 
-/// Prefix of `ar/<rid>/`.
+/// Returns the prefix of `ar/<rid>/`.
 pub fn repository_artifacts(repository: u64) -> Key {
     Builder::new("ar").id(repository).build()
 }
@@ -73,7 +73,7 @@ pub fn run_artifact(run: u64, artifact: u64) -> Key {
     Builder::new("aj").id(run).newest(artifact).build()
 }
 
-/// Prefix of `aj/<run>/`.
+/// Returns the prefix of `aj/<run>/`.
 pub fn run_artifact_list(run: u64) -> Key {
     Builder::new("aj").id(run).build()
 }
@@ -83,7 +83,7 @@ pub fn artifact_expiry(expires_ms: i64, artifact: u64) -> Key {
     Builder::new("ax").time(expires_ms).id(artifact).build()
 }
 
-/// The range of `ax` up to and including `until_ms`.
+/// Returns the range of `ax` up to and including `until_ms`.
 pub fn artifact_expiries(until_ms: i64) -> Range {
     due("ax", until_ms)
 }
@@ -93,7 +93,7 @@ pub fn block(artifact: u64, generation: u64, block_id: &str) -> Key {
     Builder::new("up").id(artifact).id(generation).raw(block_id.as_bytes()).build()
 }
 
-/// Prefix of `up/<aid>/<generation>/`.
+/// Returns the prefix of `up/<aid>/<generation>/`.
 pub fn blocks(artifact: u64, generation: u64) -> Key {
     Builder::new("up").id(artifact).id(generation).build()
 }
@@ -103,7 +103,7 @@ pub fn block_page(artifact: u64, generation: u64, page: u64) -> Key {
     Builder::new("am").id(artifact).id(generation).id(page).build()
 }
 
-/// Prefix of `am/<aid>/<generation>/`.
+/// Returns the prefix of `am/<aid>/<generation>/`.
 pub fn block_pages(artifact: u64, generation: u64) -> Key {
     Builder::new("am").id(artifact).id(generation).build()
 }
@@ -113,7 +113,7 @@ pub fn upload_started(started_ms: i64, artifact: u64) -> Key {
     Builder::new("ux").time(started_ms).id(artifact).build()
 }
 
-/// The range of `ux` up to and including `until_ms`.
+/// Returns the range of `ux` up to and including `until_ms`.
 pub fn uploads_started(until_ms: i64) -> Range {
     due("ux", until_ms)
 }
@@ -123,7 +123,7 @@ pub fn deleted_artifact(deleted_ms: i64, artifact: u64) -> Key {
     Builder::new("az").time(deleted_ms).id(artifact).build()
 }
 
-/// The range of `az` up to and including `until_ms`.
+/// Returns the range of `az` up to and including `until_ms`.
 pub fn deleted_artifacts(until_ms: i64) -> Range {
     due("az", until_ms)
 }
@@ -133,7 +133,7 @@ pub fn run_deleted_artifact(run: u64, artifact: u64) -> Key {
     Builder::new("aw").id(run).id(artifact).build()
 }
 
-/// Prefix of `aw/<run>/`.
+/// Returns the prefix of `aw/<run>/`.
 pub fn run_deleted_artifacts(run: u64) -> Key {
     Builder::new("aw").id(run).build()
 }
@@ -143,7 +143,7 @@ pub fn garbage(artifact: u64, generation: u64) -> Key {
     Builder::new("xb").id(artifact).id(generation).build()
 }
 
-/// Prefix of `xb/`.
+/// Returns the prefix of `xb/`.
 pub fn all_garbage() -> Key {
     Builder::new("xb").build()
 }
@@ -153,7 +153,7 @@ pub fn trim(artifact: u64, generation: u64) -> Key {
     Builder::new("xt").id(artifact).id(generation).build()
 }
 
-/// Prefix of `xt/`.
+/// Returns the prefix of `xt/`.
 pub fn all_trims() -> Key {
     Builder::new("xt").build()
 }

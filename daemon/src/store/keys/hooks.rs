@@ -15,7 +15,7 @@ pub fn event(id: u64) -> Key {
     Builder::new("e").id(id).build()
 }
 
-/// Prefix of `e/`: events, oldest first.
+/// Returns the prefix of `e/`: events, oldest first.
 pub fn events() -> Key {
     Builder::new("e").build()
 }
@@ -40,7 +40,7 @@ pub fn fan_out(scope: HookScope, target: u64, event: u64) -> Key {
     [fan_outs_of(scope, target), event.to_be_bytes().to_vec()].concat()
 }
 
-/// Prefix of `ef/<scope>/<target>/`: the fan-outs to the hooks of a scope and target, oldest first.
+/// Returns the prefix of `ef/<scope>/<target>/`: the fan-outs to the hooks of a scope and target, oldest first.
 pub fn fan_outs_of(scope: HookScope, target: u64) -> Key {
     Builder::new("ef").id(scope_number(scope)).id(target).build()
 }
@@ -50,12 +50,12 @@ pub fn fan_out_cursor(scope: HookScope, target: u64, event: u64) -> Key {
     [fan_out_cursors_of(scope, target), event.to_be_bytes().to_vec()].concat()
 }
 
-/// Prefix of `ec/<scope>/<target>/`.
+/// Returns the prefix of `ec/<scope>/<target>/`.
 pub fn fan_out_cursors_of(scope: HookScope, target: u64) -> Key {
     Builder::new("ec").id(scope_number(scope)).id(target).build()
 }
 
-/// Prefix of `ec/`: the positions of all fan-outs.
+/// Returns the prefix of `ec/`: the positions of all fan-outs.
 pub fn fan_out_cursors() -> Key {
     Builder::new("ec").build()
 }
@@ -81,7 +81,7 @@ pub fn hook(id: u64) -> Key {
     Builder::new("h").id(id).build()
 }
 
-/// Prefix of `h/`: hooks by id, including retired ones.
+/// Returns the prefix of `h/`: hooks by id, including retired ones.
 pub fn hooks() -> Key {
     Builder::new("h").build()
 }
@@ -91,7 +91,7 @@ pub fn hook_state(id: u64) -> Key {
     Builder::new("hx").id(id).build()
 }
 
-/// Prefix of `hx/`.
+/// Returns the prefix of `hx/`.
 pub fn hook_states() -> Key {
     Builder::new("hx").build()
 }
@@ -102,7 +102,7 @@ pub fn scope_hook(scope: HookScope, target: u64, hook: u64) -> Key {
     [hooks_of(scope, target), hook.to_be_bytes().to_vec()].concat()
 }
 
-/// Prefix of the hooks of a scope and target. Users and organizations share `ho/`, because they share one
+/// Returns the prefix of the hooks of a scope and target. Users and organizations share `ho/`, because they share one
 /// sequence of ids.
 pub fn hooks_of(scope: HookScope, target: u64) -> Key {
     match scope {
@@ -118,7 +118,7 @@ pub fn retired_hook(since_ms: i64, hook: u64) -> Key {
     Builder::new("hz").time(since_ms).id(hook).build()
 }
 
-/// The range of `hz` up to and including `until_ms`.
+/// Returns the range of `hz` up to and including `until_ms`.
 pub fn retired_hooks(until_ms: i64) -> Range {
     due("hz", until_ms)
 }
@@ -128,12 +128,12 @@ pub fn delivery(id: u64) -> Key {
     Builder::new("d").newest(id).build()
 }
 
-/// The range of the deliveries with numbers from `low` to `high`, newest first.
+/// Returns the range of the deliveries with numbers from `low` to `high`, newest first.
 pub fn deliveries_between(low: u64, high: u64) -> Range {
     Range { low: delivery(high), high: Some([delivery(low), vec![0]].concat()) }
 }
 
-/// Prefix of `d/`: all deliveries, newest first.
+/// Returns the prefix of `d/`: all deliveries, newest first.
 pub fn deliveries() -> Key {
     Builder::new("d").build()
 }
@@ -143,7 +143,7 @@ pub fn attempt(delivery: u64, number: u32) -> Key {
     Builder::new("da").id(delivery).id(number.into()).build()
 }
 
-/// Prefix of `da/<did>/`: the attempts of a delivery, first attempt first.
+/// Returns the prefix of `da/<did>/`: the attempts of a delivery, first attempt first.
 pub fn attempts(delivery: u64) -> Key {
     Builder::new("da").id(delivery).build()
 }
@@ -153,7 +153,7 @@ pub fn hook_delivery(hook: u64, delivery: u64) -> Key {
     Builder::new("dh").id(hook).newest(delivery).build()
 }
 
-/// Prefix of `dh/<hid>/`.
+/// Returns the prefix of `dh/<hid>/`.
 pub fn hook_deliveries(hook: u64) -> Key {
     Builder::new("dh").id(hook).build()
 }
@@ -163,7 +163,7 @@ pub fn failed_delivery(hook: u64, delivery: u64) -> Key {
     Builder::new("df").id(hook).newest(delivery).build()
 }
 
-/// Prefix of `df/<hid>/`.
+/// Returns the prefix of `df/<hid>/`.
 pub fn failed_deliveries(hook: u64) -> Key {
     Builder::new("df").id(hook).build()
 }
@@ -173,12 +173,12 @@ pub fn queued(hook: u64, delivery: u64) -> Key {
     Builder::new("qf").id(hook).id(delivery).build()
 }
 
-/// Prefix of `qf/<hid>/`: the queue of a hook in sending order.
+/// Returns the prefix of `qf/<hid>/`: the queue of a hook in sending order.
 pub fn queue(hook: u64) -> Key {
     Builder::new("qf").id(hook).build()
 }
 
-/// Prefix of `qf/`: the queues of all hooks.
+/// Returns the prefix of `qf/`: the queues of all hooks.
 pub fn queues() -> Key {
     Builder::new("qf").build()
 }
@@ -188,12 +188,12 @@ pub fn urgent(hook: u64, delivery: u64) -> Key {
     Builder::new("qu").id(hook).id(delivery).build()
 }
 
-/// Prefix of `qu/<hid>/`.
+/// Returns the prefix of `qu/<hid>/`.
 pub fn urgent_of(hook: u64) -> Key {
     Builder::new("qu").id(hook).build()
 }
 
-/// Prefix of `qu/`.
+/// Returns the prefix of `qu/`.
 pub fn all_urgent() -> Key {
     Builder::new("qu").build()
 }
@@ -208,7 +208,7 @@ pub fn retry(due_ms: i64, delivery: u64) -> Key {
     Builder::new("qr").time(due_ms).id(delivery).build()
 }
 
-/// The range of `qr` up to and including `until_ms`.
+/// Returns the range of `qr` up to and including `until_ms`.
 pub fn retries(until_ms: i64) -> Range {
     due("qr", until_ms)
 }

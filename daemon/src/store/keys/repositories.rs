@@ -18,7 +18,7 @@ pub fn repository_name(owner: u64, name: &str) -> Key {
     Builder::new("rn").id(owner).text(name).build()
 }
 
-/// Prefix of `rn/<owner>/`: an owner's repositories by name.
+/// Returns the prefix of `rn/<owner>/`: an owner's repositories by name.
 pub fn repository_names(owner: u64) -> Key {
     Builder::new("rn").id(owner).build()
 }
@@ -28,7 +28,7 @@ pub fn repository_redirect(owner: u64, name: &str) -> Key {
     Builder::new("rr").id(owner).text(name).build()
 }
 
-/// Prefix of `r/`: repositories by id.
+/// Returns the prefix of `r/`: repositories by id.
 pub fn repositories() -> Key {
     Builder::new("r").build()
 }
@@ -38,13 +38,13 @@ pub fn owner_repository(owner: u64, repository: u64) -> Key {
     Builder::new("ro").id(owner).id(repository).build()
 }
 
-/// Prefix of `ro/<owner>/`.
+/// Returns the prefix of `ro/<owner>/`.
 pub fn owner_repositories(owner: u64) -> Key {
     Builder::new("ro").id(owner).build()
 }
 
-/// Prefix of `rl/<scope>/<sort>/<class>/`: a sorted list of the repositories in one visibility class. Scope 0
-/// is the list of all owners; any other scope is an owner's id.
+/// Returns the prefix of `rl/<scope>/<sort>/<class>/`: a sorted list of the repositories in one visibility class. Scope
+/// 0 is the list of all owners; any other scope is an owner's id.
 pub fn listings(scope: u64, sort: Sort, class: Visibility) -> Key {
     // Scope, sort and class have fixed lengths. Lists are merged by the part of the key after them.
     let class = u8::try_from(i32::from(class)).unwrap_or(u8::MAX);
@@ -81,7 +81,7 @@ pub fn trigram(trigram: [u8; 3], repository: u64) -> Key {
     Builder::new("rg").raw(&trigram).id(repository).build()
 }
 
-/// Prefix of `rg/<trigram>/`.
+/// Returns the prefix of `rg/<trigram>/`.
 pub fn trigrams(trigram: [u8; 3]) -> Key {
     Builder::new("rg").raw(&trigram).build()
 }
@@ -91,7 +91,7 @@ pub fn repository_garbage(id: u64) -> Key {
     Builder::new("rx").id(id).build()
 }
 
-/// Prefix of `rx/`.
+/// Returns the prefix of `rx/`.
 pub fn repositories_garbage() -> Key {
     Builder::new("rx").build()
 }
@@ -101,7 +101,7 @@ pub fn deleted_repository(deleted_ms: i64, id: u64) -> Key {
     Builder::new("rz").time(deleted_ms).id(id).build()
 }
 
-/// The range of `rz` up to and including `until_ms`.
+/// Returns the range of `rz` up to and including `until_ms`.
 pub fn deleted_repositories(until_ms: i64) -> Range {
     due("rz", until_ms)
 }
@@ -111,7 +111,7 @@ pub fn repository_jobs_to_cancel(id: u64) -> Key {
     Builder::new("rk").id(id).build()
 }
 
-/// Prefix of `rk/`.
+/// Returns the prefix of `rk/`.
 pub fn repositories_with_jobs_to_cancel() -> Key {
     Builder::new("rk").build()
 }
@@ -121,7 +121,7 @@ pub fn migration(repository: u64) -> Key {
     Builder::new("ry").id(repository).build()
 }
 
-/// Prefix of `ry/`.
+/// Returns the prefix of `ry/`.
 pub fn migrations() -> Key {
     Builder::new("ry").build()
 }
@@ -131,7 +131,7 @@ pub fn collaborator(repository: u64, user: u64) -> Key {
     Builder::new("rc").id(repository).id(user).build()
 }
 
-/// Prefix of `rc/<rid>/`.
+/// Returns the prefix of `rc/<rid>/`.
 pub fn collaborators(repository: u64) -> Key {
     Builder::new("rc").id(repository).build()
 }
@@ -141,7 +141,7 @@ pub fn collaboration(user: u64, repository: u64) -> Key {
     Builder::new("cu").id(user).id(repository).build()
 }
 
-/// Prefix of `cu/<uid>/`.
+/// Returns the prefix of `cu/<uid>/`.
 pub fn collaborations(user: u64) -> Key {
     Builder::new("cu").id(user).build()
 }
@@ -151,7 +151,7 @@ pub fn ref_tip(repository: u64, name: &str) -> Key {
     Builder::new("rf").id(repository).exact(name).build()
 }
 
-/// Prefix of `rf/<rid>/`.
+/// Returns the prefix of `rf/<rid>/`.
 pub fn ref_tips(repository: u64) -> Key {
     Builder::new("rf").id(repository).build()
 }
@@ -172,12 +172,12 @@ pub fn head_mark(repository: u64) -> Key {
     Builder::new("gh").id(repository).build()
 }
 
-/// Prefix of `gh/`.
+/// Returns the prefix of `gh/`.
 pub fn head_marks() -> Key {
     Builder::new("gh").build()
 }
 
-/// Prefix of `gp/`.
+/// Returns the prefix of `gp/`.
 pub fn push_marks() -> Key {
     Builder::new("gp").build()
 }

@@ -36,7 +36,7 @@ pub(super) fn ask(socket: PathBuf, method: &str, path: &str, body: &str) -> Opti
 /// Gives the socket and its directories the permissions of an installed daemon. `None` if not root.
 fn open_to_all(socket: &Path) -> Option<()> {
     // SAFETY: geteuid takes no arguments and cannot fail.
-    #[expect(unsafe_code, reason = "no safe wrapper at hand")]
+    #[expect(unsafe_code, reason = "no safe wrapper exists")]
     let root = unsafe { libc::geteuid() } == 0;
     let mut ancestors = socket.ancestors().take(3);
     let allow = |path: &Path, mode| {

@@ -9,8 +9,8 @@ async fn world() -> (World, String, String) {
     world.user("octo").await;
     world.user("eve").await;
     let owner = format!("token {}", world.token("octo", &["all"]).await);
-    let stranger = format!("token {}", world.token("eve", &["all"]).await);
-    (world, owner, stranger)
+    let unrelated = format!("token {}", world.token("eve", &["all"]).await);
+    (world, owner, unrelated)
 }
 
 #[tokio::test]
@@ -42,31 +42,31 @@ async fn users_and_organizations_share_one_namespace() {
 
 #[tokio::test]
 async fn only_owners_edit_an_organization() {
-    let (world, owner, stranger) = world().await;
+    let (world, owner, unrelated) = world().await;
     let created = json!({ "username": "acme", "full_name": "Acme", "email": "a@example.org", "visibility": "limited" });
     assert_eq!(world.status(&owner, "post", "/orgs", created).await, 201);
     let edited = world.ask(&owner, "patch", "/orgs/acme", json!({ "description": "d" })).await.json();
     assert_eq!((&edited["full_name"], &edited["description"]), (&"Acme".into(), &"d".into()));
     assert_eq!((&edited["email"], &edited["visibility"]), (&"a@example.org".into(), &"limited".into()));
-    for (who, status) in [("", 404), (stranger.as_str(), 403), (owner.as_str(), 200)] {
+    for (who, status) in [("", 404), (unrelated.as_str(), 403), (owner.as_str(), 200)] {
         assert_eq!(world.status(who, "patch", "/orgs/acme", json!({})).await, status, "{who}");
     }
     assert_eq!(world.status(&owner, "patch", "/orgs/acme", json!({ "visibility": "private" })).await, 200);
-    for (who, status) in [("", 404), (stranger.as_str(), 404), (owner.as_str(), 200)] {
+    for (who, status) in [("", 404), (unrelated.as_str(), 404), (owner.as_str(), 200)] {
         assert_eq!(world.get(who, "/orgs/acme").await.0, status, "{who}");
         assert_eq!(world.get(who, "/orgs").await.1.as_array().expect("a list").len(), usize::from(status == 200));
     }
     assert_eq!(world.get(&owner, "/user/orgs").await.1[0]["name"], "acme");
-    assert_eq!(world.get(&stranger, "/users/octo/orgs").await.1, json!([]));
+    assert_eq!(world.get(&unrelated, "/users/octo/orgs").await.1, json!([]));
     assert_eq!(world.admin("get", "/admin/users/octo/orgs", Value::Null, 200).await[0]["name"], "acme");
 }
 
 #[tokio::test]
 async fn an_organization_with_repositories_cannot_be_deleted() {
-    let (world, owner, stranger) = world().await;
+    let (world, owner, unrelated) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
     world.admin("post", "/admin/users/acme/repos", json!({ "name": "r" }), 201).await;
-    assert_eq!(world.status(&stranger, "delete", "/orgs/acme", Value::Null).await, 403);
+    assert_eq!(world.status(&unrelated, "delete", "/orgs/acme", Value::Null).await, 403);
     let refused = world.ask(&owner, "delete", "/orgs/acme", Value::Null).await;
     assert_eq!(refused.status, 409);
     assert!(refused.json()["message"].as_str().expect("text").contains("repositories: 1"), "{refused:?}");
@@ -94,21 +94,21 @@ async fn the_old_name_of_an_organization_redirects_to_the_new_one() {
 
 #[tokio::test]
 async fn the_last_member_of_the_owners_team_cannot_be_removed() {
-    let (world, owner, stranger) = world().await;
+    let (world, owner, unrelated) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
-    let (_, teams) = world.get(&stranger, "/orgs/acme/teams").await;
+    let (_, teams) = world.get(&unrelated, "/orgs/acme/teams").await;
     let team = format!("/teams/{}", teams[0]["id"]);
     assert_eq!((&teams[0]["name"], &teams[0]["permission"]), (&"Owners".into(), &"owner".into()));
     let (put, member) = (format!("{team}/members/eve"), "/orgs/acme/members/eve");
     assert_eq!(world.get("", member).await.0, 404);
-    assert_eq!(world.status(&stranger, "put", &put, Value::Null).await, 403);
+    assert_eq!(world.status(&unrelated, "put", &put, Value::Null).await, 403);
     assert_eq!(world.status(&owner, "put", &put, Value::Null).await, 204);
     assert_eq!(world.status("", "get", member, Value::Null).await, 204);
     assert_eq!(names(&world.get(&owner, &format!("{team}/members")).await.1, "login"), ["octo", "eve"]);
     let (_, permissions) = world.get(&owner, "/users/eve/orgs/acme/permissions").await;
     assert_eq!((&permissions["is_owner"], &permissions["can_create_repository"]), (&true.into(), &true.into()));
-    assert_eq!(world.status(&stranger, "delete", "/orgs/acme/members/octo", Value::Null).await, 204);
-    assert_eq!(world.status(&stranger, "delete", &put, Value::Null).await, 403, "the last owner");
+    assert_eq!(world.status(&unrelated, "delete", "/orgs/acme/members/octo", Value::Null).await, 204);
+    assert_eq!(world.status(&unrelated, "delete", &put, Value::Null).await, 403, "the last owner");
     assert_eq!(world.get(&owner, "/users/octo/orgs/acme/permissions").await.1["is_owner"], false);
 }
 

@@ -147,8 +147,8 @@ async fn a_public_only_token_does_not_reach_repositories_of_hidden_owners() {
     let own = world.token("octo", &["all", "public-only"]).await;
     let (_, own) = world.get(&format!("token {own}"), "/user/repos").await;
     assert_eq!(own.as_array().expect("a list").len(), 2, "{own}");
-    let stranger = format!("token {}", world.token("half", &["all"]).await);
-    assert_eq!(world.get(&stranger, "/orgs/none/hooks").await.0, 404);
+    let unrelated = format!("token {}", world.token("half", &["all"]).await);
+    assert_eq!(world.get(&unrelated, "/orgs/none/hooks").await.0, 404);
 }
 
 #[tokio::test]

@@ -78,12 +78,12 @@ async fn users_are_visible_according_to_their_visibility() {
     for (name, visibility) in [("open", "public"), ("half", "limited"), ("shut", "private")] {
         world.user_with(name, json!({ "visibility": visibility })).await;
     }
-    let stranger = format!("token {}", world.token("open", &["all"]).await);
+    let unrelated = format!("token {}", world.token("open", &["all"]).await);
     let shut = format!("token {}", world.token("shut", &["all"]).await);
     let narrow = format!("token {}", world.token("shut", &["all", "public-only"]).await);
     for (who, observed) in [
         ("", vec!["admin", "open"]),
-        (stranger.as_str(), vec!["admin", "open", "half"]),
+        (unrelated.as_str(), vec!["admin", "open", "half"]),
         (shut.as_str(), vec!["admin", "open", "half", "shut"]),
         (narrow.as_str(), vec!["admin", "open"]),
     ] {
@@ -96,7 +96,7 @@ async fn users_are_visible_according_to_their_visibility() {
     let (_, open) = world.get("", "/users/open").await;
     assert!(open["email"].as_str().is_some_and(|email| email.starts_with("open@noreply.127.")), "{open}");
     assert_eq!(open["is_admin"], false);
-    assert_eq!(world.get(&stranger, "/users/half").await.1["email"], "half@example.org");
+    assert_eq!(world.get(&unrelated, "/users/half").await.1["email"], "half@example.org");
     assert_eq!(names(&world.get("", "/users/search?q=OPE").await.1["data"], "login"), ["open"]);
     assert_eq!(names(&world.get("", "/users/search?uid=1").await.1["data"], "login"), ["admin"]);
 }

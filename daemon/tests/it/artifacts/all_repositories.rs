@@ -54,19 +54,19 @@ async fn artifact_pages_hold_only_artifacts_that_the_caller_may_read() {
         let job = if n % 2 == 0 { &open } else { &hidden };
         all.push(farrier.upload(job, &format!("n{n}"), b"x").await);
     }
-    farrier.user("stranger").await;
+    farrier.user("unrelated").await;
     let admin = farrier.token("admin", &["read:repository"]).await;
-    let stranger = farrier.token("stranger", &["read:repository"]).await;
+    let unrelated = farrier.token("unrelated", &["read:repository"]).await;
     let newest: Vec<i64> = all.iter().rev().copied().collect();
     let public: Vec<i64> =
         newest.iter().copied().filter(|id| all.iter().position(|one| one == id).unwrap() % 2 == 0).collect();
     let list = format!("{OWN}/artifacts");
     assert_eq!(ids(&ask(&farrier, &list, &admin).await), newest);
-    assert_eq!(ids(&ask(&farrier, &list, &stranger).await), public);
+    assert_eq!(ids(&ask(&farrier, &list, &unrelated).await), public);
     let expected: Vec<Vec<i64>> = newest.chunks(4).map(<[i64]>::to_vec).collect();
     assert_eq!(pages(&farrier, &format!("{list}?limit=4"), &admin).await, expected);
     let expected: Vec<Vec<i64>> = public.chunks(2).map(<[i64]>::to_vec).collect();
-    assert_eq!(pages(&farrier, &format!("{list}?limit=2"), &stranger).await, expected);
+    assert_eq!(pages(&farrier, &format!("{list}?limit=2"), &unrelated).await, expected);
 
     // An artifact added between two page requests does not shift the second page.
     let first = ask(&farrier, &format!("{list}?limit=4"), &admin).await;
@@ -77,7 +77,7 @@ async fn artifact_pages_hold_only_artifacts_that_the_caller_may_read() {
 
     let anonymous = send(&farrier.tcp(), Method::GET, &list, &[], "").await;
     assert_eq!(anonymous.status, 401);
-    assert_eq!(ask(&farrier, &format!("{list}?repository=admin/hidden"), &stranger).await.status, 404);
+    assert_eq!(ask(&farrier, &format!("{list}?repository=admin/hidden"), &unrelated).await.status, 404);
     for (path, expected) in [
         (format!("{list}?repository=admin/open&limit=2"), all[4]),
         (format!("{list}?run={}", hidden.run_id), all[5]),
@@ -88,7 +88,7 @@ async fn artifact_pages_hold_only_artifacts_that_the_caller_may_read() {
         let first = found.iter().find(|id| **id != *all.last().unwrap() + 1).copied();
         assert_eq!(first, Some(expected), "{path} {found:?}");
     }
-    assert_eq!(ids(&ask(&farrier, &format!("{list}?run={}", hidden.run_id), &stranger).await), Vec::<i64>::new());
+    assert_eq!(ids(&ask(&farrier, &format!("{list}?run={}", hidden.run_id), &unrelated).await), Vec::<i64>::new());
     for bad in ["cursor=x", "state=gone", "sort=size", "expires_before=soon", "run=x", "repository=x"] {
         assert_eq!(ask(&farrier, &format!("{list}?{bad}"), &admin).await.status, 422, "{bad}");
     }
@@ -173,9 +173,9 @@ async fn run_pages_hold_only_runs_that_the_caller_may_read() {
         runs.push(farrier.begin(if n % 2 == 0 { "open" } else { "hidden" }, None).await.run_id);
     }
     runs.reverse();
-    farrier.user("stranger").await;
+    farrier.user("unrelated").await;
     let admin = farrier.token("admin", &["read:repository"]).await;
-    let stranger = farrier.token("stranger", &["read:repository"]).await;
+    let unrelated = farrier.token("unrelated", &["read:repository"]).await;
     let expected: Vec<Vec<i64>> = runs.chunks(3).map(<[i64]>::to_vec).collect();
     assert_eq!(pages(&farrier, &format!("{OWN}/runs?limit=3"), &admin).await, expected);
     let public: Vec<i64> = runs
@@ -186,22 +186,22 @@ async fn run_pages_hold_only_runs_that_the_caller_may_read() {
         .filter(|(at, _)| at % 2 == 0 || *at == 5)
         .map(|(_, run)| run)
         .collect();
-    assert_eq!(pages(&farrier, &format!("{OWN}/runs"), &stranger).await, [public]);
+    assert_eq!(pages(&farrier, &format!("{OWN}/runs"), &unrelated).await, [public]);
     let of_hidden = pages(&farrier, &format!("{OWN}/runs?repository=admin/hidden&limit=2"), &admin).await;
     assert_eq!(of_hidden, [vec![runs[1], runs[3]], vec![hidden.run_id]]);
-    assert_eq!(ask(&farrier, &format!("{OWN}/runs?repository=admin/hidden"), &stranger).await.status, 404);
+    assert_eq!(ask(&farrier, &format!("{OWN}/runs?repository=admin/hidden"), &unrelated).await.status, 404);
 }
 
 #[tokio::test]
 async fn deleting_several_artifacts_reports_a_result_for_each() {
     let (farrier, open, hidden) = public_and_private().await;
-    farrier.user("stranger").await;
-    let stranger = farrier.token("stranger", &["all"]).await;
+    farrier.user("unrelated").await;
+    let unrelated = farrier.token("unrelated", &["all"]).await;
     let one = farrier.upload(&open, "one", b"x").await;
     let two = farrier.upload(&hidden, "two", b"x").await;
     let kept = farrier.upload(&open, "kept", b"x").await;
     let deletions = format!("{OWN}/artifacts/deletions");
-    let authorization = format!("token {stranger}");
+    let authorization = format!("token {unrelated}");
     let headers = [("authorization", authorization.as_str())];
     let body = json!({ "ids": [one, two] }).to_string();
     let refused = send(&farrier.tcp(), Method::POST, &deletions, &headers, body).await.json();

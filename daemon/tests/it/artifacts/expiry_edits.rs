@@ -95,11 +95,11 @@ async fn invalid_expiry_times_are_refused_and_change_nothing() {
 #[tokio::test]
 async fn changing_the_expiry_requires_write_access() {
     let (farrier, _, id) = daemon_with_artifact().await;
-    farrier.user("stranger").await;
-    let stranger = farrier.token("stranger", &["write:repository"]).await;
+    farrier.user("unrelated").await;
+    let unrelated = farrier.token("unrelated", &["write:repository"]).await;
     let reader = farrier.token("admin", &["read:repository"]).await;
     let path = format!("/api/farrier/v1/artifacts/{id}");
-    for (token, status) in [("", 401), (stranger.as_str(), 403), (&reader, 403)] {
+    for (token, status) in [("", 401), (unrelated.as_str(), 403), (&reader, 403)] {
         let authorization = format!("token {token}");
         let headers = [("authorization", authorization.as_str())];
         let headers = if token.is_empty() { &headers[1..] } else { &headers[..] };

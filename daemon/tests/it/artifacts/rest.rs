@@ -73,15 +73,15 @@ async fn a_zip_download_redirects_to_a_url_that_needs_no_credentials() {
 #[tokio::test]
 async fn deleting_requires_write_access_and_private_artifacts_are_hidden() {
     let (farrier, job) = daemon_with_job().await;
-    for name in ["owner", "stranger"] {
+    for name in ["owner", "unrelated"] {
         farrier.user(name).await;
     }
-    let stranger = farrier.token("stranger", &["write:repository"]).await;
+    let unrelated = farrier.token("unrelated", &["write:repository"]).await;
     let reader = farrier.token("admin", &["read:repository"]).await;
     let writer = farrier.token("admin", &["write:repository"]).await;
     let id = farrier.upload(&job, "x", b"x").await;
     let path = format!("{ACTIONS}/artifacts/{id}");
-    for (token, status) in [("", 401), ("nonsense", 401), (stranger.as_str(), 403), (&reader, 403)] {
+    for (token, status) in [("", 401), ("nonsense", 401), (unrelated.as_str(), 403), (&reader, 403)] {
         assert_eq!(ask(&farrier, Method::DELETE, &path, token).await.status, status, "{token}");
     }
     let deleted = ask(&farrier, Method::DELETE, &path, &writer).await;
@@ -104,7 +104,7 @@ async fn deleting_requires_write_access_and_private_artifacts_are_hidden() {
         (Method::GET, format!("{hidden}/artifacts/{id}/zip")),
         (Method::DELETE, format!("{hidden}/artifacts/{id}")),
     ] {
-        for token in ["", &stranger] {
+        for token in ["", &unrelated] {
             let answer = ask(&farrier, method.clone(), &path, token).await;
             assert_eq!(answer.status, 404, "{method} {path}");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{NOWHERE, create_hook, hook, hook_with};
+use super::{TARGET, create_hook, hook, hook_with};
 use crate::{
     accounts::world::World,
     support::{Answer, send},
@@ -110,7 +110,7 @@ async fn the_first_validation_error_is_reported() {
         (config(json!({ "url": "nope", "content_type": "json" })), "Invalid url".to_owned()),
     ];
     for absent in ["dingtalk", "feishu", "wechatwork", "packagist", "sourcehut_builds", "GITEA"] {
-        let body = json!({ "type": absent, "config": { "url": NOWHERE, "content_type": "json" } });
+        let body = json!({ "type": absent, "config": { "url": TARGET, "content_type": "json" } });
         cases.push((body, format!("Invalid hook type: {absent}")));
     }
     for (body, message) in cases {
@@ -119,7 +119,7 @@ async fn the_first_validation_error_is_reported() {
         assert_eq!((refused.status, json["message"].as_str()), (422, Some(message.as_str())), "{body}");
         assert!(json["url"].as_str().is_some_and(|url| url.ends_with("/api/swagger")), "{json}");
     }
-    let slack = |channel: &str| json!({ "type": "slack", "config": { "url": NOWHERE, "content_type": "json", "channel": channel } });
+    let slack = |channel: &str| json!({ "type": "slack", "config": { "url": TARGET, "content_type": "json", "channel": channel } });
     let refused = post(&world, slack("No Channel")).await;
     assert_eq!((refused.status, &refused.json()["message"]), (400, &json!("Invalid slack channel name")));
     assert_eq!(post(&world, slack("#general")).await.status, 201);
@@ -138,7 +138,7 @@ async fn default_and_combined_event_names_are_resolved() {
         (json!(["Pull_Request_Review"]), json!(["pull_request_review"])),
         (json!(["WORKFLOW_RUN", "create"]), json!(["create", "workflow_run"])),
     ] {
-        let body = json!({ "type": "forgejo", "events": events, "config": { "url": NOWHERE, "content_type": "form" } });
+        let body = json!({ "type": "forgejo", "events": events, "config": { "url": TARGET, "content_type": "form" } });
         let hook = world.admin("post", "/user/hooks", body, 201).await;
         assert_eq!((&hook["events"], &hook["active"]), (&expected, &json!(false)), "{events}");
     }
@@ -213,11 +213,11 @@ async fn config_values_are_returned_as_strings() {
     let more = json!({ "config": { "is_system_webhook": true, "timeout_secs": 7, "unknown": "x", "username": null } });
     let hook = world.admin("post", ADMIN, hook_with(&["push"], more), 201).await;
     let texts: BTreeMap<String, String> = serde_json::from_value(hook["config"].clone()).expect("texts");
-    let expected = [("content_type", "json"), ("is_system_webhook", "true"), ("timeout_secs", "7"), ("url", NOWHERE)];
+    let expected = [("content_type", "json"), ("is_system_webhook", "true"), ("timeout_secs", "7"), ("url", TARGET)];
     assert_eq!(texts, expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
     assert_eq!(
         (&hook["url"], &hook["content_type"], &hook["metadata"]),
-        (&json!(NOWHERE), &json!("json"), &Value::Null)
+        (&json!(TARGET), &json!("json"), &Value::Null)
     );
     for config in [json!([]), json!("x"), json!({ "url": [] }), json!({ "url": {} })] {
         let refused = post(&world, json!({ "type": "gitea", "config": config })).await;

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{NOWHERE, hook, hook_with};
+use super::{TARGET, hook, hook_with};
 use crate::{accounts::world::World, support::send};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,7 +44,7 @@ async fn ignored_event_names_cannot_inject_headers() {
     let world = World::new().await;
     let mut events = vec!["push".to_owned(), "a\r\nx-evil: 1".to_owned(), "ä,b".to_owned()];
     events.extend((0..500).map(|n| format!("name-{n}")));
-    let body = json!({ "type": "gitea", "events": events, "config": { "url": NOWHERE, "content_type": "json" } });
+    let body = json!({ "type": "gitea", "events": events, "config": { "url": TARGET, "content_type": "json" } });
     let created = world.farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
     assert_eq!((created.status, created.header("x-evil")), (201, ""));
     let ignored = created.header("x-farrier-ignored-events");

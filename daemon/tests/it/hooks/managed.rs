@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{NOWHERE, create_hook, hook, hook_with};
+use super::{TARGET, create_hook, hook, hook_with};
 use crate::{
     accounts::world::{World, method},
     support::{Answer, TestDaemon, send},
@@ -143,7 +143,7 @@ async fn a_hook_is_found_by_its_id_alone() {
         let own = ![system, default].contains(&id);
         let rest = format!("/{id}");
         let fetched = hooks.ask("", "get", &rest, Value::Null).await;
-        assert_eq!((fetched.status, &fetched.json()["url"]), (200, &json!(NOWHERE)), "{id}");
+        assert_eq!((fetched.status, &fetched.json()["url"]), (200, &json!(TARGET)), "{id}");
         let off = json!({ "active": false });
         let edited = hooks.ask(&octo, "patch", &rest, off.clone()).await;
         assert_eq!(edited.status, if own { 200 } else { 404 }, "{id}");

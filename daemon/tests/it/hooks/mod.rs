@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 use crate::{accounts::world::World, support::TestDaemon};
 
 /// An address that is not reachable.
-const NOWHERE: &str = "http://203.0.113.9/hook";
+const TARGET: &str = "http://203.0.113.9/hook";
 
 /// The request body that creates a hook for `events`.
 fn hook(events: &[&str]) -> Value {
     json!({
         "type": "gitea", "active": true, "events": events,
-        "config": { "url": NOWHERE, "content_type": "json" },
+        "config": { "url": TARGET, "content_type": "json" },
     })
 }
 

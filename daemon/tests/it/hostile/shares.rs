@@ -145,7 +145,7 @@ async fn slow_clones_of_strangers_leave_room_for_signed_in_callers_and_the_socke
     for number in 1..=24 {
         slow.push(SlowClient::fetching(&farrier, number, &tip).await);
     }
-    eventually("strangers use all that they may use", async || {
+    eventually("other clients use all that they may use", async || {
         (limit(&farrier, "git", "running").await, limit(&farrier, "git", "waiting").await) == (4, 20)
     })
     .await;

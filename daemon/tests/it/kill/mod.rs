@@ -240,7 +240,7 @@ fn difference(found: &BTreeMap<u64, Vec<u64>>, expected: &BTreeMap<u64, Vec<u64>
     lines.collect::<Vec<_>>().concat()
 }
 
-/// Compares a daemon after its start with what the clients know.
+/// Compares a daemon after its start with the acknowledged state.
 struct Checker<'a> {
     world: &'a World,
     /// A job that has ended: its token must be refused.

@@ -23,7 +23,7 @@ const ACKS_MAX: usize = 12;
 /// Maximum delay before a kill, during which requests are sent.
 const JITTER_MAX_MICROS: usize = 40_000;
 
-/// What the clients know about one object.
+/// The acknowledged state of one object.
 #[derive(Clone, Debug, PartialEq)]
 enum ObjectState {
     /// The daemon acknowledged its creation.
@@ -41,7 +41,7 @@ enum ObjectState {
 /// A request that can be repeated: path and body.
 type Request = (&'static str, Value);
 
-/// What the clients know, across all restarts of the daemon.
+/// The acknowledged state of all objects, across all restarts of the daemon.
 #[derive(Default)]
 struct RecordedObjects {
     objects: Mutex<BTreeMap<String, ObjectState>>,
@@ -247,7 +247,7 @@ async fn migrator(
     }
 }
 
-/// Compares a daemon after its start with what the clients know, and repeats the unanswered requests.
+/// Compares a daemon after its start with the acknowledged state, and repeats the unanswered requests.
 async fn check_and_repeat(recorded: &RecordedObjects, farrier: &Binary, sources: &Sources) {
     let server = farrier.unix();
     let known = recorded.objects.lock().expect("no panic").clone();

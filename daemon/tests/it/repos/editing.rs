@@ -84,7 +84,7 @@ async fn a_deleted_repository_is_not_served_and_its_files_are_removed() {
 async fn collaborators_are_added_changed_and_removed() {
     let farrier = TestDaemon::start().await;
     farrier.account("octo").await;
-    farrier.account("stranger").await;
+    farrier.account("unrelated").await;
     farrier.create_repository(json!({ "name": "tool", "private": true })).await;
     let path = "/api/v1/repos/admin/tool";
     let list = format!("{path}/collaborators");
@@ -114,7 +114,7 @@ async fn collaborators_are_added_changed_and_removed() {
     for (user, body) in [("octo", json!({ "permission": "god" })), ("nobody", json!({})), ("admin", json!({}))] {
         assert_eq!(farrier.admin(Method::PUT, &format!("{list}/{user}"), body).await.status, 422, "{user}");
     }
-    assert_eq!(farrier.by("stranger", Method::PUT, &octo, json!({})).await.status, 404);
+    assert_eq!(farrier.by("unrelated", Method::PUT, &octo, json!({})).await.status, 404);
     for _ in 0..2 {
         assert_eq!(farrier.admin(Method::DELETE, &octo, json!({})).await.status, 204);
     }

@@ -25,8 +25,8 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         let farrier = Farrier::configured(&plan.dir(&format!("hooks-copies-{round}"))?, CONFIG).await?;
         for number in 0..HOOKS {
             // The hooks subscribe to no event that occurs here: copies are measured, not deliveries.
-            let hears = json!({ "url": format!("http://127.0.0.1:9/{number}") });
-            hook(&farrier, "http://127.0.0.1:9/", false, hears).await?;
+            let config = json!({ "url": format!("http://127.0.0.1:9/{number}") });
+            hook(&farrier, "http://127.0.0.1:9/", false, config).await?;
         }
         let request = |number: usize| {
             let body = json!({ "name": format!("new-{number}") });

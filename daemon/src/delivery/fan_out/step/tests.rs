@@ -84,7 +84,7 @@ async fn all_deliveries(store: &Store) -> Vec<Delivery> {
 }
 
 #[tokio::test]
-async fn every_hook_gets_every_event_once_and_in_order_whatever_becomes_of_commits() {
+async fn every_hook_gets_every_event_once_and_in_order_even_if_commits_fail() {
     let (store, faults) = store(90, 7).await;
     for (round, lost) in [LostCommit::Applied, LostCommit::Dropped, LostCommit::Applied].into_iter().enumerate() {
         faults.rerun(round == 2);

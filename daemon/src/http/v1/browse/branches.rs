@@ -1,4 +1,4 @@
-//! Branches.
+//! Branches: lists and shows them, and creates, renames and deletes them.
 
 use axum::{
     extract::{Path, RawQuery, State},

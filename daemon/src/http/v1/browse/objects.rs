@@ -1,4 +1,4 @@
-//! References, trees and blobs.
+//! References, trees and blobs: shows them by name or id.
 
 use axum::{
     extract::{Path, RawQuery, State},

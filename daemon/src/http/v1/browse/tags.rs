@@ -1,4 +1,4 @@
-//! Tags and tag objects.
+//! Tags and tag objects: lists and shows them, and creates and deletes tags.
 
 use axum::{
     extract::{Path, RawQuery, State},

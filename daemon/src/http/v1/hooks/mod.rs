@@ -1,6 +1,6 @@
 //! Webhooks of administrators, repositories, organizations and accounts. The same handlers serve all kinds of owners;
 //! [`path`] has the differences. In the first lines of the handlers, which are summaries in the description of the API,
-//! `{hook}` and `{hooks}` stand for a phrase such as "a hook of a repository".
+//! `{hook}` and `{hooks}` are replaced by a phrase such as "a hook of a repository".
 
 pub(in crate::http) mod admin;
 pub(in crate::http) mod path;
