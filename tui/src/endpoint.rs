@@ -126,7 +126,7 @@ fn choose(
     Ok(Choice::Search(usual_sockets(variable)))
 }
 
-/// The sockets where daemons usually listen: those of the same user (with and without a runtime directory),
+/// Returns the sockets where daemons usually listen: those of the same user (with and without a runtime directory),
 /// then the system service's.
 fn usual_sockets(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     // Relative paths in these variables are invalid and must be ignored (XDG Base Directory Specification).

@@ -112,7 +112,7 @@ impl Failure {
         move |source| Self::Call { doing, source }
     }
 
-    /// A command that changes an object has no option that names a change. `example` is one of these options.
+    /// Creates the error of a command that changes an object but got no option with a change, such as `example`.
     pub(crate) fn nothing_to_change(example: &str) -> Self {
         Self::Usage(format!("nothing to change; give at least one option, such as {example}"))
     }

@@ -3,7 +3,7 @@
 //! `cargo bench -p farrier --bench screen -- --quick` runs everything with few rows and rounds. The benchmark
 //! runs the real program on a pseudo-terminal. Its daemon is a thread of the benchmark that responds from
 //! memory, so that only the program is measured. An exceeded budget is reported but is not an error.
-#![allow(clippy::unwrap_used, reason = "whatever fails here ends the measurement")]
+#![allow(clippy::unwrap_used, reason = "a failure ends the measurement")]
 #![allow(missing_docs, reason = "a program of its own")]
 
 mod daemon;

@@ -145,13 +145,13 @@ fn long_list(plan: &Plan, terminal: &mut Terminal, table: &mut Table) {
         "40 MiB",
         Some(resident <= 40.0),
     );
-    let most = asked_again(terminal);
-    let what = format!("memory while {} rows are asked for again, at most", plan.rows);
+    let most = peak_memory_of_reload(terminal);
+    let what = format!("memory while {} rows are requested again, at most", plan.rows);
     table.row(&what, format!("{most:.1} MiB"), "40 MiB", Some(most <= 40.0));
 }
 
 /// Reloads all rows and returns the peak of the resident memory until the program is idle, MiB.
-fn asked_again(terminal: &mut Terminal) -> f64 {
+fn peak_memory_of_reload(terminal: &mut Terminal) -> f64 {
     let process = terminal.process();
     terminal.type_("r");
     let mut most = process.resident();

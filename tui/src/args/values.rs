@@ -119,7 +119,7 @@ where
     PossibleValuesParser::new(words).try_map(|word| word.parse::<T>().map_err(|error| error.to_string()))
 }
 
-/// The values of `--color`.
+/// Returns the values of `--color`.
 pub(super) fn colors() -> [PossibleValue; 6] {
     [
         PossibleValue::new("auto").help("on a terminal, unless NO_COLOR is set"),

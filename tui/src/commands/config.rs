@@ -1,4 +1,4 @@
-//! `farrier config`
+//! `farrier config`: shows and checks the configuration of this program.
 
 use serde::Serialize;
 

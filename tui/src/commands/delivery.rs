@@ -1,4 +1,4 @@
-//! `farrier delivery …`
+//! `farrier delivery`: lists, shows and redelivers deliveries.
 
 mod redeliver;
 

@@ -1,4 +1,4 @@
-//! `farrier events`
+//! `farrier events`: lists and follows events.
 
 use std::time::Duration;
 

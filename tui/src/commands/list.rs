@@ -23,14 +23,14 @@ enum Cut {
 }
 
 impl<T> Listed<T> {
-    /// A list that was read to its end, shortened to `limit` items.
+    /// Returns a list that was read to its end, shortened to `limit` items.
     pub(super) fn cut(mut all: Vec<T>, limit: usize) -> Self {
         let cut = (all.len() > limit).then_some(Cut::Of(all.len()));
         all.truncate(limit);
         Self { items: all, cut }
     }
 
-    /// The first items of a list, read from `pages` until there were `limit` or more.
+    /// Returns the first items of a list, read from `pages` until there were `limit` or more.
     pub(super) fn read(mut items: Vec<T>, limit: usize, pages: &Pages<'_>) -> Self {
         let was_longer = items.len() > limit || pages.more();
         items.truncate(limit);

@@ -1,4 +1,4 @@
-//! `farrier log`
+//! `farrier log`: shows and changes the log filter of the daemon.
 
 use farrier_common::{
     api::{LogFilter, SetLogFilter},

@@ -1,4 +1,4 @@
-//! `farrier completion` and `farrier man`
+//! `farrier completion` and `farrier man`: print shell completions and manual pages.
 
 use clap_complete::Shell;
 
@@ -33,7 +33,7 @@ _farrier_values() {
 complete -F _farrier_values -o bashdefault -o default farrier
 "#;
 
-/// The completion script of `shell`.
+/// Returns the completion script of `shell`.
 pub(crate) fn completion_script(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut crate::command(), "farrier", &mut script);

@@ -1,4 +1,4 @@
-//! `farrier org …`
+//! `farrier org`: lists, shows, creates and deletes organizations.
 
 use farrier_common::{
     api::{CreateOrg, Organization},

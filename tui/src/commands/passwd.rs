@@ -1,4 +1,4 @@
-//! `farrier passwd`
+//! `farrier passwd`: changes the password of the caller.
 
 use std::io::IsTerminal as _;
 
@@ -27,7 +27,7 @@ pub(super) async fn run(
     output.object(&document, "", || result.to_owned())
 }
 
-/// On its socket the daemon identifies the operator and requires no old password.
+/// Reads the passwords from standard input. On its socket the daemon requires no old password.
 async fn from_stdin(is_peer: bool) -> Result<ChangePassword, Failure> {
     let text = read_secret("passwd").await?;
     if is_peer {

@@ -1,4 +1,4 @@
-//! `farrier run …`
+//! `farrier run`: lists, shows and cancels workflow runs.
 
 use farrier_common::{
     api::FoundRun,

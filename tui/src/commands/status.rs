@@ -1,4 +1,4 @@
-//! `farrier status`
+//! `farrier status`: shows the state of the daemon.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -77,7 +77,7 @@ fn page(status: &Status) -> String {
     fields(&lines)
 }
 
-/// The use of a limited kind of work.
+/// Returns the use of a limited kind of work.
 fn work_limit(limit: &WorkLimit) -> String {
     let kind = &limit.kind;
     let mut text = match limit.unit.as_str() {
@@ -92,7 +92,7 @@ fn work_limit(limit: &WorkLimit) -> String {
     text
 }
 
-/// The health of the daemon in a word. Older daemons do not send one.
+/// Returns the health of the daemon in a word. Older daemons do not send one.
 fn health(status: &Status) -> String {
     match status.status.as_str() {
         "pass" => "ok".to_owned(),

@@ -1,4 +1,4 @@
-//! `farrier task …`
+//! `farrier task`: lists, shows, awaits and cancels background tasks.
 
 use std::time::Duration;
 

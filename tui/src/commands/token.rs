@@ -1,4 +1,4 @@
-//! `farrier token …`
+//! `farrier token`: lists, creates and revokes access tokens.
 
 use farrier_common::{
     api::{AccessToken, CreateToken, TokenRepository},

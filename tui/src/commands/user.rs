@@ -1,4 +1,4 @@
-//! `farrier user …`
+//! `farrier user`: lists, shows, creates, edits and deletes accounts.
 
 use std::io::Read as _;
 

@@ -14,17 +14,17 @@ fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// One line, without control characters and line breaks.
+/// Returns one line, without control characters and line breaks.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     replaced(text, steers)
 }
 
-/// Several lines without control characters other than line breaks.
+/// Returns several lines without control characters other than line breaks.
 pub(crate) fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, |c| steers(c) && c != '\n')
 }
 
-/// Several lines without control characters other than line breaks and the sequences of [`style::SEQUENCES`].
+/// Returns several lines without control characters other than line breaks and the sequences of [`style::SEQUENCES`].
 pub(super) fn styled(text: &str) -> String {
     let (mut clean, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find('\x1b') {

@@ -159,7 +159,7 @@ fn write(text: &str) -> Result<(), Failure> {
     written(done)
 }
 
-/// A closed standard output is not an error.
+/// Converts the result of writing a result. A closed standard output is not reported as an error.
 fn written(done: io::Result<()>) -> Result<(), Failure> {
     done.map_err(|source| match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,

@@ -34,7 +34,7 @@ pub(super) fn current() -> Style {
     STYLE.get().copied().unwrap_or_default()
 }
 
-/// Whether results have colors. The flag takes precedence over `FARRIER_COLOR`, and that over `NO_COLOR`.
+/// Returns whether results have colors. The flag takes precedence over `FARRIER_COLOR`, and that over `NO_COLOR`.
 fn is_colored(flag: Option<ColorMode>, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let from_environment = || variable("FARRIER_COLOR")?.to_str()?.parse().ok();
     let mode = flag.or_else(from_environment).unwrap_or(ColorMode::Auto);

@@ -35,7 +35,7 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells.map(|cell| clean::line(&cell).into_owned()));
     }
 
-    /// The table, a line for each row; empty without rows.
+    /// Returns the table, a line for each row; empty without rows.
     pub(crate) fn render(&self) -> String {
         self.fitted(style::current().columns)
     }
@@ -79,7 +79,7 @@ fn narrow(widths: &mut [usize], room: usize) {
     }
 }
 
-/// The text in at most `width` cells; `…` marks a shortened text.
+/// Returns the text in at most `width` cells; `…` marks a shortened text.
 fn shortened(text: &str, width: usize) -> std::borrow::Cow<'_, str> {
     if text.width() <= width {
         return text.into();

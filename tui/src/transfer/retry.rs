@@ -18,12 +18,12 @@ pub(crate) fn delay(failures: usize) -> Option<Duration> {
     DELAYS.get(failures.checked_sub(1)?).copied()
 }
 
-/// Rule for requests during an operation: the daemon was reachable, so every temporary error is retried.
+/// Returns whether a request during an operation is retried. The daemon was reachable, so every temporary error is.
 pub(crate) fn is_temporary(error: &ClientError) -> bool {
     error.is_transient()
 }
 
-/// Rule for the first request: if the daemon is not reachable, fail immediately.
+/// Returns whether the first request is retried. It fails immediately if the daemon is not reachable.
 pub(crate) fn is_temporary_after_connect(error: &ClientError) -> bool {
     error.is_transient() && !matches!(error, ClientError::Unreachable { .. })
 }

@@ -1,4 +1,4 @@
-//! The rules for actions on several objects.
+//! The rules for actions on several objects: which are skipped, what is confirmed, how the result is reported.
 //!
 //! A confirmation shows how many objects there are, their total size, what happens and which are left out. For many
 //! objects, and for every deletion, the number must be typed. Afterwards one notice reports the result, and one
@@ -51,7 +51,7 @@ impl BulkAction {
         format!("{} {}{size}", self.verb, counted(self.names.len(), self.noun))
     }
 
-    /// Whether the number must be typed.
+    /// Returns whether the number must be typed.
     fn is_typed(&self, world: &World) -> bool {
         let count = self.names.len();
         self.permanent || count > TYPED_ABOVE || (self.destroys && count > world.bulk_over.max(1))

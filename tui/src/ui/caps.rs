@@ -68,7 +68,8 @@ pub(crate) struct Appearance {
 }
 
 impl Appearance {
-    /// Precedence: flag, `FARRIER_COLOR`, configuration file, `NO_COLOR`, capabilities of the terminal.
+    /// Determines the appearance. Precedence: flag, `FARRIER_COLOR`, configuration file, `NO_COLOR`, capabilities of
+    /// the terminal.
     pub(crate) fn of(options: AppearanceOptions, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
         let own = || text("FARRIER_COLOR")?.parse().ok();
@@ -89,7 +90,7 @@ impl Appearance {
     }
 }
 
-/// Whether a terminal of this name supports the full screen.
+/// Returns whether a terminal of this name supports the full screen.
 pub(crate) fn full_screen(term: Option<OsString>) -> bool {
     term.is_some_and(|term| term != "dumb")
 }

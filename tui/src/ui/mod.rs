@@ -42,7 +42,7 @@ use crate::{
     exit::Failure,
 };
 
-/// Whether the terminal supports the full screen.
+/// Returns whether the terminal supports the full screen.
 pub(crate) fn is_available() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && caps::full_screen(variable("TERM"))
 }

@@ -167,7 +167,7 @@ fn carry_out(
     terminal: &mut Screen,
 ) -> io::Result<()> {
     match effect {
-        // The network thread lives as long as the process.
+        // The network thread runs as long as the process.
         Effect::Ask(ticket, ask) => drop(orders.send(net::NetworkCommand::Ask(ticket, Box::new(ask)))),
         Effect::Rest => drop(orders.send(net::NetworkCommand::Rest)),
         Effect::Reconnect(target) => drop(orders.send(net::NetworkCommand::Reconnect(target))),
@@ -259,7 +259,7 @@ fn threads(
     Ok(orders)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the three threads of the full screen start here and nowhere else")]
+#[expect(clippy::disallowed_methods, reason = "only this function starts the three threads of the full screen")]
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }

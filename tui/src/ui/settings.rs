@@ -59,7 +59,7 @@ pub(crate) enum Clipboard {
 }
 
 impl Settings {
-    /// Precedence: flags, environment, file. Also returns the problems in the file.
+    /// Combines flags, environment and file, in this precedence. Also returns the problems in the file.
     pub(crate) fn of(
         looks: &DisplayArgs,
         config: &Config,

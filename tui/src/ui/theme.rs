@@ -36,7 +36,8 @@ const NONE: Modifier = Modifier::empty();
 const BOLD: Modifier = Modifier::BOLD;
 const MARKED: Modifier = Modifier::REVERSED.union(Modifier::BOLD);
 
-/// Text and titles have the terminal's own color; `colors` are those of muted, accent, ok, warn, error.
+/// Creates a theme. Text and titles have the terminal's own color; `colors` are those of muted, accent, ok, warn,
+/// error.
 const fn of(colors: [Color; 5], muted: Modifier, alarm: Modifier) -> Theme {
     Theme([
         paint(Color::Reset, NONE),

@@ -91,7 +91,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Whether no daemon responds at the default addresses and none has responded before.
+    /// Returns whether no daemon responds at the default addresses and none has responded before.
     pub(crate) fn has_no_daemon(&self) -> bool {
         self.status.is_none()
             && matches!(&self.link, Link::Down { problem, .. } if problem.kind == ProblemKind::NoDaemon)
@@ -107,17 +107,17 @@ impl World {
         self.waits_since.map(|since| self.now.saturating_sub(since)).filter(|age| *age >= SILENT_AFTER)
     }
 
-    /// Whether the rows on the screen may be out of date because the daemon does not respond.
+    /// Returns whether the rows on the screen may be out of date because the daemon does not respond.
     pub(crate) fn is_stale(&self) -> bool {
         self.silence().is_some() || (matches!(self.link, Link::Down { .. }) && !self.has_no_daemon())
     }
 
-    /// Whether list and detail are shown side by side.
+    /// Returns whether list and detail are shown side by side.
     pub(crate) fn split(&self) -> bool {
         self.size.width >= 110 && !self.full_pane
     }
 
-    /// Whether additional columns fit or were requested.
+    /// Returns whether additional columns fit or were requested.
     pub(crate) fn shows_more(&self) -> bool {
         self.wide || self.size.width >= 180
     }
@@ -129,7 +129,7 @@ impl World {
         Some(format!("daemon {version} has API level {level}, this farrier {API_LEVEL}"))
     }
 
-    /// Whether changes are disabled, independent of the connection.
+    /// Returns whether changes are disabled, independent of the connection.
     pub(crate) fn changes_are_disabled(&self) -> bool {
         self.read_only || self.other_level().is_some()
     }
@@ -206,7 +206,7 @@ pub(crate) enum Cmd {
 }
 
 impl Cmd {
-    /// Whether it only concerns requests, so that the user does not see it.
+    /// Returns whether it only concerns requests, so that the user does not see it.
     pub(crate) fn is_unseen(&self) -> bool {
         matches!(self, Self::Ask(_) | Self::Cancel(_) | Self::WhenRested)
     }
@@ -233,7 +233,7 @@ impl<'a> Env<'a> {
         self.push(Cmd::Ask(ask));
     }
 
-    /// Whether the cursor is still moving. Then details are not requested now: `cursor_moved` is called when it
+    /// Returns whether the cursor is still moving. Then details are not requested now: `cursor_moved` is called when it
     /// stops.
     pub(crate) fn is_cursor_moving(&mut self) -> bool {
         let passing = self.world.moving_until.is_some_and(|until| self.world.now < until);

@@ -1,4 +1,4 @@
-//! `farrier artifact delete`
+//! `farrier artifact delete`: deletes artifacts by name or ID.
 
 use serde::Serialize;
 

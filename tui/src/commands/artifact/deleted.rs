@@ -1,4 +1,4 @@
-//! `farrier artifact list --deleted`, `restore` and `purge`
+//! `farrier artifact list --deleted`, `restore` and `purge`: artifacts that can be restored.
 
 use farrier_common::{api::RestorableArtifact, client::RepositoryPath};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `farrier artifact download`
+//! `farrier artifact download`: saves artifacts to files.
 
 use std::path::{Path, PathBuf};
 

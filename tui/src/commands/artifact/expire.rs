@@ -1,4 +1,4 @@
-//! `farrier artifact expire`
+//! `farrier artifact expire`: changes when artifacts expire.
 
 use farrier_common::api::{EditArtifact, FoundArtifact};
 use serde::Serialize;

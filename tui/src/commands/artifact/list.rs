@@ -1,4 +1,4 @@
-//! `farrier artifact list`
+//! `farrier artifact list`: lists artifacts of a run, a repository or all repositories.
 
 use farrier_common::api::{Artifact, FoundArtifact};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `farrier artifact …`
+//! `farrier artifact`: uploads, lists, downloads and deletes artifacts.
 
 mod delete;
 mod deleted;

@@ -186,7 +186,7 @@ pub(super) enum Listing<'p> {
 }
 
 impl Listing<'_> {
-    /// The first `limit` of the items that were read.
+    /// Returns the first `limit` of the items that were read.
     pub(super) fn listed(&self, items: Vec<SelectedArtifact>, limit: usize) -> Listed<SelectedArtifact> {
         match self {
             Self::All(pages) | Self::Pages(pages) => Listed::read(items, limit, pages),
@@ -215,7 +215,7 @@ impl Listing<'_> {
 }
 
 impl SelectedArtifact {
-    /// The repository of an artifact that was found among all repositories.
+    /// Returns the repository of an artifact that was found among all repositories.
     fn repository(&self) -> Result<RepositoryPath, ClientError> {
         let path = self.details.as_ref().and_then(|details| details.repository.parse().ok());
         path.ok_or(ClientError::Answer { what: "it names no repository" })

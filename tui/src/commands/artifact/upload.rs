@@ -1,4 +1,4 @@
-//! `farrier artifact upload`
+//! `farrier artifact upload`: uploads files as an artifact.
 //!
 //! Inside of a job, the artifact belongs to that job. Otherwise a job is started for the upload, and ended even
 //! if the upload fails.

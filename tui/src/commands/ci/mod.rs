@@ -1,4 +1,4 @@
-//! `farrier ci …`
+//! `farrier ci`: begins and ends CI jobs, and runs commands as jobs.
 
 mod exec;
 pub(super) mod lease;

@@ -1,4 +1,4 @@
-//! `farrier delivery redeliver` and `farrier delivery recover`
+//! `farrier delivery redeliver` and `farrier delivery recover`: send deliveries again.
 
 use std::collections::BTreeMap;
 

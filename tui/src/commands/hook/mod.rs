@@ -1,4 +1,4 @@
-//! `farrier hook …`
+//! `farrier hook`: lists, shows, creates, edits, tests and deletes webhooks.
 
 mod change;
 mod transfer;
@@ -116,7 +116,7 @@ fn table(all: &[Row]) -> String {
     table.render()
 }
 
-/// A table of hooks with their owners.
+/// Returns a table of hooks with their owners.
 fn owners_table(all: &[Row]) -> String {
     let mut table = Table::new(with_owner(COLUMNS, "OWNER")).with_states("ON");
     for hook in all {

@@ -1,4 +1,4 @@
-//! `farrier repo archive`
+//! `farrier repo archive`: saves a branch, tag or commit, or the whole repository, to a file.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},

@@ -1,4 +1,4 @@
-//! `farrier repo branches`
+//! `farrier repo branches`: lists the branches of a repository.
 
 use farrier_common::{
     api::Branch,

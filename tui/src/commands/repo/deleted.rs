@@ -1,4 +1,4 @@
-//! `farrier repo list --deleted`, `restore` and `purge`
+//! `farrier repo list --deleted`, `restore` and `purge`: repositories that can be restored.
 
 use farrier_common::{
     api::{RestorableRepository, RestoreRepository},

@@ -1,4 +1,4 @@
-//! `farrier repo migrate`
+//! `farrier repo migrate`: imports a repository from another server.
 
 use farrier_common::{api::Repository, client::Client};
 

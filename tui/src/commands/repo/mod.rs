@@ -1,4 +1,4 @@
-//! `farrier repo …`
+//! `farrier repo`: lists, shows, creates, edits and deletes repositories.
 
 mod archive;
 mod branches;

@@ -1,6 +1,6 @@
 //! Runs the commands of screens, menus and forms.
 //!
-//! Makes no decisions: the sender of a command has made them.
+//! The sender of a command has decided that it is run; this module only runs it.
 
 use super::{App, Effect, RequestOwner};
 use crate::ui::{

@@ -24,7 +24,7 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 impl Pending {
-    /// Whether a working daemon responds soon: not a stream, a transfer or the start of a daemon.
+    /// Returns whether a working daemon responds soon: not a stream, a transfer or the start of a daemon.
     fn is_prompt(&self) -> bool {
         !matches!(self.ask, Ask::Events { .. } | Ask::Download { .. } | Ask::Archive { .. } | Ask::StartDaemon(_))
     }
@@ -59,7 +59,7 @@ impl App {
         }
     }
 
-    /// Whether a heartbeat may still be answered, or a daemon is being started.
+    /// Returns whether a heartbeat may still be answered, or a daemon is being started.
     pub(super) fn is_asking_for_life(&self) -> bool {
         let now = self.world.now;
         self.pending.values().any(|one| match one.ask {
@@ -76,7 +76,7 @@ impl App {
         Some(since + SECOND.saturating_mul(seconds + 1))
     }
 
-    /// Whether a heartbeat is late, so that more requests would only pile up.
+    /// Returns whether a heartbeat is late, so that more requests would only pile up.
     pub(super) fn is_in_doubt(&self) -> bool {
         let late = |one: &Pending| one.ask == Ask::Status && self.world.now >= one.since + SECOND;
         let since = self.waits_since().filter(|since| self.world.now >= *since + DOUBT);

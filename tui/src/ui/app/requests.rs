@@ -37,7 +37,7 @@ pub(super) struct Pending {
     pub(super) since: Duration,
 }
 
-/// Whether more pages or events follow.
+/// Returns whether more pages or events follow.
 fn is_partial(answer: &Answer) -> bool {
     fn open<T>(page: &Page<T>) -> bool {
         !page.last
@@ -139,7 +139,7 @@ impl App {
         }
     }
 
-    /// Passes a response to its screen. A hidden screen keeps the data, but opens, says and copies nothing, unless
+    /// Passes a response to its screen. A hidden screen keeps the data, but opens, reports and copies nothing, unless
     /// the request changed something on the daemon.
     pub(super) fn answer_screen(&mut self, id: ScreenId, ask: &Ask, result: &Result<Answer, Problem>) {
         let mut env = Env::new(&self.world);

@@ -1,4 +1,4 @@
-//! Decides whether keys are text.
+//! Decides whether keys are text or commands, and drops keys that were typed for a closed layer.
 //!
 //! While the top layer has a text field, every printable key is text. A response must not change that between
 //! two keys: a layer that a response opens waits below the field, and when a response closes the field, keys

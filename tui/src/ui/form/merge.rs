@@ -38,12 +38,12 @@ impl Form {
         self.base.as_ref().and_then(|base| base.tag.clone())
     }
 
-    /// Whether it cannot be submitted yet because the current version is not loaded.
+    /// Returns whether it cannot be submitted yet because the current version is not loaded.
     pub(super) fn is_unloaded(&self) -> bool {
         self.base.as_ref().is_some_and(|base| !base.is_loaded)
     }
 
-    /// Whether a field differs from the object.
+    /// Returns whether a field differs from the object.
     pub(crate) fn is_changed(&self, name: &str) -> bool {
         self.field(name).is_some_and(Field::is_changed)
     }

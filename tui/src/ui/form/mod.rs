@@ -83,7 +83,7 @@ impl Form {
         self.pressed
     }
 
-    /// Whether the request may have been carried out already.
+    /// Returns whether the request may have been carried out already.
     pub(crate) fn may_be_done(&self) -> bool {
         self.lost
     }
@@ -98,7 +98,7 @@ impl Form {
         self.field(name).map_or("", |field| field.text())
     }
 
-    /// Whether a toggle is on, or a choice is not the first option.
+    /// Returns whether a toggle is on, or a choice is not the first option.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.field(name).is_some_and(Field::is_on)
     }

@@ -89,7 +89,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether the action only moves a cursor.
+    /// Returns whether the action only moves a cursor.
     pub(crate) fn moves(self) -> bool {
         use Action::{Down, First, HalfDown, HalfUp, Last, PageDown, PageUp, Up};
         matches!(self, Up | Down | First | Last | PageUp | PageDown | HalfUp | HalfDown)

@@ -89,7 +89,7 @@ impl Keymap {
                 *binding = *usual;
             }
         }
-        // The bindings live as long as the program.
+        // The bindings exist as long as the program runs.
         (Self(Box::leak(bindings.into_boxed_slice())), problems)
     }
 }

@@ -94,7 +94,7 @@ impl Layer {
         }
     }
 
-    /// Whether printable keys are text. Then they must not have another meaning.
+    /// Returns whether printable keys are text. Then they must not have another meaning.
     pub(crate) fn takes_text(&self) -> bool {
         self.typed().is_some()
     }
@@ -137,12 +137,12 @@ impl Layer {
         None
     }
 
-    /// Whether it is drawn in the status line.
+    /// Returns whether it is drawn in the status line.
     pub(crate) fn owns_status(&self) -> bool {
         matches!(self, Self::Search(_))
     }
 
-    /// Whether rows must keep their order below it. A filter is the exception, because it changes the rows.
+    /// Returns whether rows must keep their order below it. A filter is the exception, because it changes the rows.
     pub(crate) fn holds_still(&self) -> bool {
         !matches!(self, Self::Search(_))
     }

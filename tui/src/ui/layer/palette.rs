@@ -104,7 +104,7 @@ impl Palette {
         entries(self.keymap).filter_map(behind).max_by_key(|(entry, _)| entry.words.len())
     }
 
-    /// Whether the line is a prefix of a longer command.
+    /// Returns whether the line is a prefix of a longer command.
     fn is_begun(&self) -> bool {
         let line = self.line.text().trim_start();
         let known = self.command().map_or(0, |(entry, _)| entry.words.len());

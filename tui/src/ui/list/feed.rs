@@ -1,4 +1,4 @@
-//! A list that is loaded from the daemon.
+//! A list that is loaded from the daemon: its request, its pages and its errors.
 //!
 //! Owns the state of loading. During a refresh the old rows stay until the new ones are complete; only during the
 //! first load rows appear page by page.
@@ -69,7 +69,7 @@ impl<T: Row> Feed<T> {
         self.request(ask, env);
     }
 
-    /// Whether the daemon has more rows than are loaded.
+    /// Returns whether the daemon has more rows than are loaded.
     pub(crate) fn is_cut(&self) -> bool {
         let loaded = self.list.rows().len() - self.found;
         self.complete_once && self.total.is_some_and(|total| total > i64::try_from(loaded).unwrap_or(i64::MAX))
@@ -96,7 +96,7 @@ impl<T: Row> Feed<T> {
         self.found = self.list.rows().len() - loaded;
     }
 
-    /// Whether a request is pending.
+    /// Returns whether a request is pending.
     pub(crate) fn is_waiting(&self) -> bool {
         self.pending.is_some()
     }

@@ -121,7 +121,7 @@ impl Filter {
         atoms.flat_map(|atom| atom.test.match_ranges(cell, &small)).collect()
     }
 
-    /// Whether every row that matches also matches `before`; false if unsure.
+    /// Returns whether every row that matches also matches `before`; false if unsure.
     pub(crate) fn narrows(&self, before: &Self) -> bool {
         self.atoms.len() >= before.atoms.len()
             && self.atoms.iter().zip(&before.atoms).all(|(new, old)| new == old || new.narrows(old))
@@ -161,7 +161,7 @@ fn atom(word: &str, known: &[FilterColumn]) -> Result<Atom, String> {
     Ok(Atom { not, column: Some(name.to_owned()), test })
 }
 
-/// Whether the text can be the name of a column; false for the `10` of `10:30`.
+/// Returns whether the text can be the name of a column; false for the `10` of `10:30`.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase())
 }
@@ -179,7 +179,7 @@ fn plain(word: &str) -> Test {
 }
 
 impl Atom {
-    /// Whether it is `old` with more letters, so that it matches fewer rows.
+    /// Returns whether it is `old` with more letters, so that it matches fewer rows.
     fn narrows(&self, old: &Self) -> bool {
         let longer = match (&self.test, &old.test) {
             (Test::Part(new), Test::Part(old))
@@ -233,7 +233,7 @@ impl Test {
         }
     }
 
-    /// Whether a text matches; a word with a capital is case-sensitive.
+    /// Returns whether a text matches; a word with a capital is case-sensitive.
     fn text(&self, all: &str, small: &str) -> bool {
         let source = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
         match self {

@@ -1,4 +1,4 @@
-//! The list behind every table.
+//! The list behind every table: rows, order, filter, marks and the cursor.
 //!
 //! Owns which rows are shown and in which order, the cursor, the marks and the window. The cursor and the marks
 //! are row IDs, not indexes, so that rows can be added, removed and moved.

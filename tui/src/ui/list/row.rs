@@ -49,11 +49,11 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     /// Columns that filters can name.
     fn filters() -> &'static [FilterColumn];
     fn is_problem(&self) -> bool;
-    /// Size in bytes; the status line shows the sum of the marked rows.
+    /// Returns the size in bytes; the status line shows the sum of the marked rows.
     fn weight(&self) -> i64 {
         0
     }
-    /// Index of the column that takes the remaining width.
+    /// Returns the index of the column that takes the remaining width.
     fn flexible() -> usize {
         0
     }
@@ -61,7 +61,7 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     fn ages() -> &'static [&'static str] {
         &[]
     }
-    /// Indentation of the first column in cells.
+    /// Returns the indentation of the first column in cells.
     fn indent(&self) -> u16 {
         0
     }

@@ -29,7 +29,7 @@ impl FilterColumn {
         Self { name, unit: Unit::Count }
     }
 
-    /// A time span.
+    /// Creates a column of time spans.
     pub(crate) const fn age(name: &'static str) -> Self {
         Self { name, unit: Unit::Age }
     }
@@ -55,7 +55,7 @@ impl FilterColumn {
         })
     }
 
-    /// Whether the screen prints both numbers the same way.
+    /// Returns whether the screen prints both numbers the same way.
     pub(super) fn prints_alike(self, number: i64, other: i64) -> bool {
         match self.unit {
             Unit::Age => words::span(number) == words::span(other),

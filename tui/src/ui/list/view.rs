@@ -56,9 +56,9 @@ pub(crate) trait ListView: Debug {
     fn total(&self) -> Option<i64>;
     /// Returns when rows last arrived.
     fn filled_at(&self) -> Option<Duration>;
-    /// Whether all rows were loaded once.
+    /// Returns whether all rows were loaded once.
     fn has_all(&self) -> bool;
-    /// Whether a response to `ask` belongs to this list.
+    /// Returns whether a response to `ask` belongs to this list.
     fn awaits(&self, ask: &Ask) -> bool;
     /// Sends a request for rows, unless it is pending.
     fn request(&mut self, ask: Ask, env: &mut Env);
@@ -97,12 +97,12 @@ pub(crate) trait ListView: Debug {
     /// Moves the window so that it holds the cursor, and formats its rows. `area` is where they are drawn.
     fn window(&self, area: Rect, columns: &[usize], clock: &Clock) -> Vec<WindowRow>;
 
-    /// Whether rows were requested before.
+    /// Returns whether rows were requested before.
     fn was_requested(&self) -> bool {
         *self.load() != Load::Never
     }
 
-    /// Whether rows are loaded for the first time.
+    /// Returns whether rows are loaded for the first time.
     fn is_loading(&self) -> bool {
         matches!(self.load(), Load::Loading(_)) && !self.has_all()
     }
@@ -112,7 +112,7 @@ pub(crate) trait ListView: Debug {
         if let Load::Failed(problem) = self.load() { Some(problem) } else { None }
     }
 
-    /// Whether only an error is shown.
+    /// Returns whether only an error is shown.
     fn is_failed(&self) -> bool {
         self.problem().is_some() && self.loaded_count() == 0
     }

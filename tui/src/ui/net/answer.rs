@@ -1,4 +1,4 @@
-//! Typed responses.
+//! Typed responses to the requests in `ask`.
 
 use std::path::PathBuf;
 

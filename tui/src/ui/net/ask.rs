@@ -232,7 +232,7 @@ impl Ask {
         other
     }
 
-    /// Whether it changes something on the daemon. A failure of such a request is always reported; others are
+    /// Returns whether it changes something on the daemon. A failure of such a request is always reported; others are
     /// shown in place of the response.
     pub(crate) fn changes(&self) -> bool {
         !matches!(
@@ -268,8 +268,8 @@ impl Ask {
         )
     }
 
-    /// Whether its response is only shown on the screen that sent it, so that it no longer matters to a user who
-    /// has left the screen.
+    /// Returns whether its response is only shown on the screen that sent it, so that it no longer matters to a user
+    /// who has left the screen.
     pub(crate) fn is_load(&self) -> bool {
         !self.changes() || matches!(self, Self::ChangedRepositories | Self::ZipContent { .. })
     }

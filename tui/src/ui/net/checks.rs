@@ -1,4 +1,4 @@
-//! Background checks of forms.
+//! Checks of form input by the daemon: names, branch filters, import sources.
 
 use farrier_common::{
     api::{CheckBranchFilter, CheckedMigration, MigrateRepository, Organization},
@@ -41,7 +41,7 @@ fn is_missing(error: &ClientError) -> bool {
     error.status() == Some(http::StatusCode::NOT_FOUND)
 }
 
-/// Whether a user or an organization with this name exists and is visible to the caller.
+/// Returns whether a user or an organization with this name exists and is visible to the caller.
 async fn is_owner(client: &Client, name: &str) -> Result<bool, ClientError> {
     match client.user(name).await {
         Ok(_) => return Ok(true),

@@ -1,4 +1,4 @@
-//! Requests about deliveries.
+//! Requests about deliveries: list, show, redeliver and recover.
 
 use farrier_common::{
     api::Delivery,

@@ -1,4 +1,4 @@
-//! Requests about hooks.
+//! Requests about hooks: list, create, edit, test, delete.
 
 use std::collections::BTreeSet;
 

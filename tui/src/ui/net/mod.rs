@@ -132,7 +132,7 @@ impl Problem {
         }
     }
 
-    /// Whether the daemon could not be reached.
+    /// Returns whether the daemon could not be reached.
     pub(crate) fn is_away(&self) -> bool {
         matches!(self.kind, ProblemKind::NoDaemon | ProblemKind::Unreachable)
     }
@@ -176,7 +176,7 @@ fn kind(error: &ClientError) -> ProblemKind {
 /// How long a clean exit may take after a signal.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Runs the network thread: handles commands until the channel closes, and signals as long as the process lives.
+/// Runs the network thread: handles commands until the channel closes, and signals as long as the process runs.
 /// `send` returns false when the receiver is gone.
 pub(crate) fn serve(
     global: &Global,
@@ -248,7 +248,7 @@ pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Whether interrupt keys are meant for another program.
+/// Returns whether interrupt keys are meant for another program.
 fn is_elsewhere() -> bool {
     ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
 }

@@ -77,7 +77,7 @@ impl FormKind {
         }
     }
 
-    /// Whether a field has no effect with the current values of the others.
+    /// Returns whether a field has no effect with the current values of the others.
     pub(crate) fn hides(&self, form: &Form, name: &str) -> bool {
         match self {
             Self::CreateHook(..) | Self::EditHook(..) => hook_form::hides(form, name),

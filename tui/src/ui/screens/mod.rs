@@ -199,7 +199,7 @@ pub(crate) trait Screen: Debug {
         None
     }
 
-    /// Whether the screen shows how long it has been loading.
+    /// Returns whether the screen shows how long it has been loading.
     fn is_loading(&self) -> bool {
         self.list().is_some_and(ListView::is_loading)
     }
@@ -261,7 +261,7 @@ pub(crate) trait Screen: Debug {
         self.list().and_then(ListView::problem)
     }
 
-    /// Whether the problem is the only content of the screen.
+    /// Returns whether the problem is the only content of the screen.
     fn is_failed(&self) -> bool {
         self.list().is_some_and(ListView::is_failed)
     }

@@ -68,7 +68,7 @@ impl Screens {
         }
     }
 
-    /// Whether objects of a kind have been listed.
+    /// Returns whether objects of a kind have been listed.
     pub(crate) fn is_known(&self, object: Object) -> bool {
         match object {
             // Repositories are listed from the start.

@@ -20,7 +20,7 @@ impl CellStyle {
         if cell.symbol() == " " && look.is_bare() { Self::default() } else { look }
     }
 
-    /// Whether a blank with this style is empty space.
+    /// Returns whether a blank with this style is empty space.
     pub(super) fn is_bare(self) -> bool {
         self.bg == Color::Reset && !self.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
     }

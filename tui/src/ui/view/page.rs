@@ -11,12 +11,12 @@ type Lines = Vec<(Role, String)>;
 pub(crate) fn instead(world: &World) -> Option<Lines> {
     match &world.link {
         Link::Refused { problem } => Some(refused(world, &problem.text)),
-        Link::Down { problem, .. } if world.has_no_daemon() => Some(nowhere(world, &problem.text)),
+        Link::Down { problem, .. } if world.has_no_daemon() => Some(no_daemon(world, &problem.text)),
         _ => None,
     }
 }
 
-fn nowhere(world: &World, reason: &str) -> Lines {
+fn no_daemon(world: &World, reason: &str) -> Lines {
     let mut lines: Lines = Vec::new();
     for (at, line) in reason.lines().enumerate() {
         lines.push((if at == 0 { Role::Title } else { Role::Text }, line.to_owned()));

@@ -232,8 +232,8 @@ fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
     let each = vec![(21, Ok(1_795_867_200)), (20, Err("the artifact has expired".to_owned()))];
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Expiring(each))));
     assert!(row(&screen, "dist-linux.zip").ends_with("7d 0h"), "shown at once: {}", screen.text());
-    let told = "1 artifact set to expire, 1 failed and stay marked";
-    assert!(screen.text().contains(told) && screen.text().contains("the artifact has expired"), "{}", screen.text());
+    let notice = "1 artifact set to expire, 1 failed and stay marked";
+    assert!(screen.text().contains(notice) && screen.text().contains("the artifact has expired"), "{}", screen.text());
     screen.press(Key::Esc);
     assert!(screen.text().contains("marked 1"), "{}", screen.text());
     screen.take_requests();

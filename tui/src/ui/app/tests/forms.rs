@@ -38,8 +38,8 @@ fn create_and_test_opens_the_test_delivery_of_the_new_hook() {
     let requests = screen.take_requests();
     let [Ask::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
     assert!(new.test);
-    let made = Answer::Tested { hook: 22, delivery: Ok(delivery(14, "pending", 0).guid) };
-    screen.send(Msg::Answer(screen.app.tickets, Ok(made)));
+    let tested = Answer::Tested { hook: 22, delivery: Ok(delivery(14, "pending", 0).guid) };
+    screen.send(Msg::Answer(screen.app.tickets, Ok(tested)));
     assert!(screen.app.layers.is_empty());
     assert_eq!(screen.app.current, ScreenId::Deliveries);
     screen.answer(
@@ -63,8 +63,8 @@ fn a_hook_is_created_even_if_its_test_fails() {
     let mut screen = hook_form(80, 24);
     button(&mut screen, 1);
     screen.keys("\n");
-    let made = Answer::Tested { hook: 22, delivery: Err("it is switched off".into()) };
-    screen.send(Msg::Answer(screen.app.tickets, Ok(made)));
+    let tested = Answer::Tested { hook: 22, delivery: Err("it is switched off".into()) };
+    screen.send(Msg::Answer(screen.app.tickets, Ok(tested)));
     assert!(screen.text().contains("Hook 22 created, but not tested: it is switched off"), "{}", screen.text());
     assert_eq!(screen.app.current, ScreenId::Hooks);
 }
@@ -93,8 +93,8 @@ fn a_branch_filter_is_checked_when_its_field_loses_focus() {
     screen.press(Key::Tab);
     let filter = CheckBranchFilter { branch_filter: "main".into(), repository: String::new() };
     assert_eq!(screen.take_requests(), [Ask::CheckBranchFilter(Box::new(filter))]);
-    let said = Answer::Verdict(true, "matches 2 of the last 5 pushed branches".into());
-    screen.send(Msg::Answer(screen.app.tickets, Ok(said)));
+    let verdict = Answer::Verdict(true, "matches 2 of the last 5 pushed branches".into());
+    screen.send(Msg::Answer(screen.app.tickets, Ok(verdict)));
     assert!(screen.text().contains("ok: matches 2 of the last 5"), "{}", screen.text());
     screen.press(Key::BackTab);
     screen.press(Key::Tab);
@@ -157,8 +157,8 @@ fn the_check_button_checks_a_migration_without_starting_it() {
         matches!(screen.take_requests().as_slice(), [Ask::CheckMigration(request)] if request.repo_name == "lake2")
     );
     assert!(screen.text().contains(".."), "{}", screen.text());
-    let said = Answer::Verdict(true, "the source responds: 12 branches".into());
-    screen.send(Msg::Answer(screen.app.tickets, Ok(said)));
+    let verdict = Answer::Verdict(true, "the source responds: 12 branches".into());
+    screen.send(Msg::Answer(screen.app.tickets, Ok(verdict)));
     assert!(screen.text().contains("the source responds: 12 branches") && screen.app.layers.len() == 1);
     screen.keys("\n");
     let refused = refusal("checking https://h/a.git: [CloneAddr]: authentication failed at the source (422)");

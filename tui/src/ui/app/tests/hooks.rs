@@ -185,8 +185,8 @@ fn the_pane_shows_the_last_deliveries_of_the_hook_under_the_cursor() {
     open_hooks(&mut screen);
     let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
     screen.keys("jj");
-    let requests = screen.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
-    assert_eq!(requests, 1, "only one request is pending while the cursor moves");
+    let pending = screen.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
+    assert_eq!(pending, 1, "only one request is pending while the cursor moves");
     screen.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
     let passed = screen.effects.iter().any(|e| matches!(e, Effect::Ask(_, Ask::LastDeliveries(15))));
     assert!(!passed, "no request is sent for a hook that the cursor only passes");

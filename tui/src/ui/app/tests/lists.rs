@@ -189,9 +189,9 @@ fn stale_rows_show_their_age() {
 #[test]
 fn a_long_list_is_polled_for_changes_and_reloaded_less_often() {
     let long: Vec<_> = (1..=2_500).map(|id| repository(if id > 20 { 1_000 + id } else { id }, "x/y")).collect();
-    let named = |(at, whole): (usize, farrier_common::api::Repository)| farrier_common::api::Repository {
+    let named = |(at, repository): (usize, farrier_common::api::Repository)| farrier_common::api::Repository {
         full_name: format!("many/r{at:04}"),
-        ..whole
+        ..repository
     };
     let long: Vec<_> = long.into_iter().enumerate().map(named).collect();
     let mut screen = TestScreen::loaded(80, 24);

@@ -27,7 +27,7 @@ fn sent(id: i64) -> Delivery {
     }
 }
 
-fn made(id: i64) -> Hook {
+fn hook(id: i64) -> Hook {
     Hook {
         id,
         r#type: "farrier".into(),
@@ -114,7 +114,7 @@ fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
                 continue;
             }
             let answer = match ask {
-                Ask::Hooks(_) => Answer::Hooks(dice.some().into_iter().map(made).collect()),
+                Ask::Hooks(_) => Answer::Hooks(dice.some().into_iter().map(hook).collect()),
                 Ask::LastDeliveries(of) => {
                     Answer::LastDeliveries(vec![Delivery { event: format!("sent{of}"), ..delivery(12, "failed", 500) }])
                 }

@@ -83,7 +83,7 @@ fn brackets_switch_the_tabs_of_a_repository_and_esc_leaves_them() {
 
 #[test]
 fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
-    for (answer, told) in [
+    for (answer, notice) in [
         (Ok(repository_counts()), "14 branches, 61 tags, 3 hooks, 212 artifacts"),
         (Err(refusal("counting: internal error (500)")), "counting: internal error (500)"),
     ] {
@@ -91,7 +91,7 @@ fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
         screen.keys("D");
         assert!(screen.text().contains("Counting …"), "{}", screen.text());
         screen.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), answer);
-        assert!(screen.text().contains(told), "{}", screen.text());
+        assert!(screen.text().contains(notice), "{}", screen.text());
         assert!(!screen.text().contains("Counting …"), "{}", screen.text());
     }
 }

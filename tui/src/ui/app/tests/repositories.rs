@@ -9,10 +9,10 @@ fn the_cursor_moves_to_a_new_repository() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("n\ttool");
     screen.press(Key::Ctrl('s'));
-    let made = repository(77, "admin/tool");
-    screen.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(Answer::Repository(Box::new(made.clone()))));
+    let created = repository(77, "admin/tool");
+    screen.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(Answer::Repository(Box::new(created.clone()))));
     assert!(screen.app.layers.is_empty());
-    let items = vec![repository(1, "infra/gateway"), made, repository(2, "data/lake")];
+    let items = vec![repository(1, "infra/gateway"), created, repository(2, "data/lake")];
     screen.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
     let text = screen.text();
     assert!(text.lines().any(|line| line.starts_with('>') && line.contains("admin/tool")), "{text}");
@@ -67,10 +67,10 @@ fn a_migration_is_canceled_after_confirmation() {
 fn copying_a_repository_as_json_requests_the_whole_object() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("yj");
-    let requests = Ask::Repository("data/lake".parse().unwrap());
-    let whole = repository(2, "data/lake");
-    let text = serde_json::to_string(&whole).unwrap();
-    screen.answer(|ask| *ask == requests, Ok(Answer::Repository(Box::new(whole))));
+    let request = Ask::Repository("data/lake".parse().unwrap());
+    let loaded = repository(2, "data/lake");
+    let text = serde_json::to_string(&loaded).unwrap();
+    screen.answer(|ask| *ask == request, Ok(Answer::Repository(Box::new(loaded))));
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
 }
 
@@ -107,8 +107,8 @@ fn a_new_repository_that_the_filter_hides_is_reported() {
     screen.keys("/gateway\nn\t");
     screen.send(Msg::Paste("tool".into()));
     screen.press(Key::Ctrl('s'));
-    let made = Answer::Repository(Box::new(repository(7, "admin/tool")));
-    screen.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(made));
+    let created = Answer::Repository(Box::new(repository(7, "admin/tool")));
+    screen.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(created));
     assert!(screen.text().contains("admin/tool does not match the filter gateway; Esc shows it"), "{}", screen.text());
 }
 

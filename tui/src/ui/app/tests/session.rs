@@ -14,8 +14,8 @@ fn starter() -> Starter {
 pub(super) fn alone(terminal: TestTerminal) -> TestScreen {
     let mut screen = terminal.start();
     screen.app.world.starter = Some(starter());
-    screen.answer(|ask| *ask == Ask::Repositories, Err(nowhere()));
-    screen.answer(|ask| *ask == Ask::Status, Err(nowhere()));
+    screen.answer(|ask| *ask == Ask::Repositories, Err(no_daemon()));
+    screen.answer(|ask| *ask == Ask::Status, Err(no_daemon()));
     screen
 }
 

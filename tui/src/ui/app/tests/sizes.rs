@@ -50,11 +50,11 @@ fn resizing_before_each_message_does_not_change_the_final_screen() {
 fn terminals_without_colors_and_unicode_show_the_same_layout() {
     for scene in scenes::all() {
         for (width, height) in SIZES {
-            let whole = scene.play(test_terminal(width, height)).picture();
+            let full = scene.play(test_terminal(width, height)).picture();
             let look = Appearance { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
             let picture = scene.play(TestTerminal { look, ..test_terminal(width, height) }).picture();
-            for (at, (rich, plain)) in whole.content.iter().zip(&picture.content).enumerate() {
-                if at > 0 && view::width(whole.content[at - 1].symbol()) > 1 {
+            for (at, (rich, plain)) in full.content.iter().zip(&picture.content).enumerate() {
+                if at > 0 && view::width(full.content[at - 1].symbol()) > 1 {
                     assert_eq!(plain, &picture.content[at - 1], "{}: the second cell of a wide character", scene.name);
                     continue;
                 }

@@ -56,7 +56,7 @@ impl Artifacts {
         all.filter(|(one, _)| seen.insert(one.id)).collect()
     }
 
-    /// Whether actions apply to artifacts that are selected themselves, not through their run.
+    /// Returns whether actions apply to artifacts that are selected themselves, not through their run.
     fn is_on_artifacts(&self) -> bool {
         self.rows.list.targets().iter().all(|node| node.artifact().is_some())
     }
@@ -230,8 +230,8 @@ impl Artifacts {
         }
     }
 
-    /// Returns all details of the row under the cursor.
-    pub(super) fn tell_all(&self, env: &mut Env) {
+    /// Shows all details of the row under the cursor in a text view.
+    pub(super) fn open_details(&self, env: &mut Env) {
         let Some(node) = self.rows.list.current() else { return };
         let lines: Vec<String> = artifact_pane::details(node, env.world)
             .into_iter()
@@ -247,7 +247,7 @@ impl Artifacts {
         for (id, _) in each.iter().filter(|(_, error)| error.is_none()) {
             self.tree.remove(*id);
         }
-        self.tell_outcome("deleted", each.len(), failed, env);
+        self.notify_outcome("deleted", each.len(), failed, env);
     }
 
     /// Reports the result of a changed expiry time, and registers the command that undoes it.
@@ -265,7 +265,7 @@ impl Artifacts {
         }
         let failed = each.iter().filter_map(|(id, set)| Some((*id, self.name_of(*id), set.as_ref().err()?.clone())));
         let failed = failed.collect();
-        self.tell_outcome("set to expire", each.len(), failed, env);
+        self.notify_outcome("set to expire", each.len(), failed, env);
     }
 
     fn name_of(&self, id: i64) -> String {
@@ -273,7 +273,7 @@ impl Artifacts {
     }
 
     /// Removes the rows at once, then loads the whole list again, which may take a while.
-    fn tell_outcome(&mut self, done: &str, all: usize, failed: Vec<(i64, String, String)>, env: &mut Env) {
+    fn notify_outcome(&mut self, done: &str, all: usize, failed: Vec<(i64, String, String)>, env: &mut Env) {
         self.settle();
         self.rows.list.mark_only(failed.iter().map(|(id, ..)| NodeId::Artifact(*id)));
         let failed: Vec<(String, String)> = failed.into_iter().map(|(_, name, why)| (name, why)).collect();

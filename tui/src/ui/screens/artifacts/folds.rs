@@ -77,7 +77,7 @@ impl Artifacts {
                     self.fold();
                 }
             }
-            Some(_) => self.tell_all(env),
+            Some(_) => self.open_details(env),
             None => {}
         }
     }

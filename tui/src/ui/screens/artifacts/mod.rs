@@ -77,7 +77,7 @@ impl Artifacts {
         self.refresh(env);
     }
 
-    /// Whether rows are left out, so that no row may be folded.
+    /// Returns whether rows are left out, so that no row may be folded.
     pub(super) fn is_narrowed(&self) -> bool {
         !self.rows.list.filter().text().is_empty() || self.rows.list.only_problems
     }

@@ -72,7 +72,7 @@ fn expiring(artifact: &ArtifactSummary, world: &World, row: Rect, buf: &mut Buff
     text(buf, row, &format!("{}  run {}", artifact.name(), artifact.run), Role::Text);
 }
 
-/// Names and values of the details. Details without a value are left out.
+/// Returns names and values of the details. Details without a value are left out.
 pub(super) fn details(node: &Node, world: &World) -> Vec<(&'static str, String)> {
     let pairs = match node {
         Node::Artifact { artifact, run, .. } => of_artifact(artifact, run, node.job(), world),

@@ -51,7 +51,7 @@ impl Node {
             Self::Run { run, folded, sum, named } => {
                 let count = if *folded { format!(" ({})", sum.artifacts) } else { String::new() };
                 let head = format!("{} run {}{count}", fold_sign(*folded), run.id);
-                // Among those of all repositories the name of its own says more than that of the workflow.
+                // In the list of all repositories, the name of the repository is more useful than that of the workflow.
                 let whose = if *named { &run.repo } else { &*run.title };
                 joined(&[&head, whose, &if *folded { String::new() } else { commit(run) }])
             }

@@ -72,7 +72,7 @@ pub(super) struct HealthProblem {
 /// Number of hook IDs named in a problem that concerns several hooks.
 const NAMED_MAX: usize = 5;
 
-/// Why a hook is a problem.
+/// Returns why a hook is a problem.
 fn reason(hook: &Hook, is_one: bool) -> String {
     match (hook.disabled_reason.as_str(), is_one) {
         ("", true) => {
@@ -160,7 +160,7 @@ impl Dashboard {
             _ => return,
         };
         match result {
-            // The banner says that the daemon is away.
+            // The banner shows that the daemon does not respond.
             Err(problem) if !problem.is_away() => {
                 // Only the reason, because the heading already names the request.
                 let doing = format!("{}: ", ask.doing());

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl<T: Restorable> Deleted<T> {
-    /// The ID that `word` means: a number, or the name of exactly one listed object.
+    /// Returns the ID that `word` means: a number, or the name of exactly one listed object.
     pub(crate) fn find(&self, word: &str) -> Result<(i64, String), String> {
         let rows = self.rows.list.rows();
         if let Ok(id) = word.parse() {
@@ -33,7 +33,7 @@ impl<T: Restorable> Deleted<T> {
         }
     }
 
-    /// The question before one object is deleted permanently, whether it is listed or not.
+    /// Returns the question before one object is deleted permanently, whether it is listed or not.
     pub(crate) fn purge_question(&self, id: i64, world: &World) -> Layer {
         let row = self.rows.list.rows().iter().find(|row| row.id() == id);
         let name = row.map_or_else(|| format!("{} {id}", T::NOUN), Restorable::name);
@@ -102,7 +102,7 @@ fn batch<T: Restorable>(rows: &[&T], doing: &'static str, done: &'static str, as
     Batch { noun: T::NOUN, doing, done, items }
 }
 
-/// The question before one object is restored as it was.
+/// Returns the question before one object is restored as it was.
 pub(super) fn restore_question<T: Restorable>(row: &T, world: &World) -> Layer {
     let lines = row.facts(&world.clock).into_iter().skip(1).map(|(_, line)| line).collect();
     let title = format!("Restore {}", row.name());

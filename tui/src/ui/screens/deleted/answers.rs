@@ -10,7 +10,7 @@ use crate::ui::{
     world::{Cmd, Env},
 };
 
-/// The name in a request that restores (`true`) or purges (`false`) a deleted object.
+/// Returns the name in a request that restores (`true`) or purges (`false`) a deleted object.
 pub(super) fn named(ask: &Ask) -> Option<(bool, i64, &str)> {
     match ask {
         Ask::RestoreRepository { id, name, .. } | Ask::RestoreArtifact { id, name } => Some((true, *id, name)),
@@ -19,7 +19,7 @@ pub(super) fn named(ask: &Ask) -> Option<(bool, i64, &str)> {
     }
 }
 
-/// Whether a request restores or purges an object of the kind `T`.
+/// Returns whether a request restores or purges an object of the kind `T`.
 pub(super) fn is_about<T: Restorable>(ask: &Ask) -> bool {
     match ask {
         Ask::RestoreRepository { .. } | Ask::PurgeRepository { .. } => T::OBJECT == Object::DeletedRepository,
@@ -68,7 +68,7 @@ impl<T: Restorable> Deleted<T> {
     pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match result {
             Err(problem) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
-            // Somebody else may have restored or purged it.
+            // Another client may have restored or purged it.
             Err(problem) if is_about::<T>(ask) && !problem.is_away() => self.refresh_anew(env),
             Ok(answer) if is_about::<T>(ask) => self.took(ask, answer, env),
             Ok(answer) if self.rows.awaits(ask) => {

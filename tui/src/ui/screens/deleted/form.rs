@@ -8,7 +8,7 @@ use crate::ui::{
     net::Ask,
 };
 
-/// The form with the former owner and name. A former owner that no longer exists is left out.
+/// Returns the form with the former owner and name. A former owner that no longer exists is left out.
 pub(super) fn form(deleted: &RestorableRepository) -> Form {
     let (owner, name) = deleted.repository.split_once('/').unwrap_or(("", &deleted.repository));
     let owner = if deleted.owner_exists { owner } else { "" };
@@ -23,7 +23,7 @@ pub(super) fn form(deleted: &RestorableRepository) -> Form {
     Form::new(format!("Restore {}", deleted.repository), "Restore", kind, fields)
 }
 
-/// What the form requests: a changed owner or name, otherwise the former ones.
+/// Returns what the form requests: a changed owner or name, otherwise the former ones.
 pub(crate) fn ask(id: i64, repository: &str, form: &Form) -> Ask {
     let (owner, name) = repository.split_once('/').unwrap_or(("", repository));
     let changed = |field: &str, former: &str| Some(form.text(field).to_owned()).filter(|text| text != former);

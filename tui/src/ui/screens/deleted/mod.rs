@@ -43,24 +43,24 @@ pub(crate) trait Restorable: Row<Id = i64> {
     /// All of them: `deleted repositories`.
     const WHAT: &str;
 
-    /// The request for the list.
+    /// Returns the request for the list.
     fn list() -> Ask;
-    /// The rows of an answer to that request.
+    /// Returns the rows of an answer to that request.
     fn page(answer: &Answer) -> Option<&Page<Self>>;
     fn name(&self) -> String;
     /// Lines for the pane below the list.
     fn facts(&self, clock: &Clock) -> Vec<(Role, String)>;
-    /// Why it cannot be restored now.
+    /// Returns why it cannot be restored now.
     fn obstacle(&self) -> Option<String> {
         None
     }
-    /// The form or the question before it is restored.
+    /// Returns the form or the question before it is restored.
     fn restore_layer(&self, world: &World) -> Layer;
-    /// The request that restores the object `id`; `name` is for messages.
+    /// Returns the request that restores the object `id`; `name` is for messages.
     fn restore_ask(id: i64, name: String) -> Ask;
-    /// The request that deletes the object `id` permanently; `name` is for messages.
+    /// Returns the request that deletes the object `id` permanently; `name` is for messages.
     fn purge_ask(id: i64, name: String) -> Ask;
-    /// The text that must be typed before it is deleted permanently.
+    /// Returns the text that must be typed before it is deleted permanently.
     fn purge_word(&self) -> String;
 }
 

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Who deleted it. The API sends no name for a job, a local CI agent or an account that no longer exists.
+/// Returns who deleted it. The API sends no name for a job, a local CI agent or an account that no longer exists.
 fn by(name: &str) -> &str {
     if name.is_empty() { "-" } else { name }
 }

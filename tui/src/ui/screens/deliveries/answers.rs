@@ -11,7 +11,7 @@ use crate::ui::{
 };
 
 impl Deliveries {
-    /// The request for the list with the chosen filters.
+    /// Returns the request for the list with the chosen filters.
     pub(super) fn ask(&self) -> Ask {
         let filter = self.rows.list.filter();
         let of_filter = |word: &str| STATES[1..].iter().find(|(shown, _)| shown.starts_with(word)).map(|(_, api)| *api);
@@ -30,7 +30,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether older deliveries exist that are not loaded.
+    /// Returns whether older deliveries exist that are not loaded.
     pub(super) fn is_cut(&self) -> bool {
         self.rows.has_all() && self.rows.list.rows().len() >= self.row_limit
     }

@@ -52,7 +52,7 @@ impl Inspector {
         self.detail = Some(detail);
     }
 
-    /// Whether it shows the delivery with this GUID.
+    /// Returns whether it shows the delivery with this GUID.
     pub(super) fn shows(&self, guid: &str) -> bool {
         self.detail.as_ref().is_some_and(|detail| detail.delivery.guid == guid)
     }

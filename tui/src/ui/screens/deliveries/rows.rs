@@ -57,7 +57,7 @@ pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> CellText {
     }
 }
 
-/// Returns `2/9`, and the total number of attempts if somebody requested additional ones.
+/// Returns `2/9`, and the total number of attempts if a user requested additional ones.
 pub(super) fn tries(delivery: &Delivery) -> String {
     if delivery.attempts > delivery.max_attempts {
         return delivery.attempts.to_string();

@@ -11,7 +11,7 @@ use crate::ui::{
     world::{Cmd, Env},
 };
 
-/// Whether an edit only turns a hook on or off.
+/// Returns whether an edit only turns a hook on or off.
 fn is_switch(request: &EditHook) -> bool {
     *request == EditHook { active: request.active, ..EditHook::default() }
 }

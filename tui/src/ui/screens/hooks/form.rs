@@ -21,7 +21,7 @@ const SECRET_SHORT: usize = 16;
 /// The types that the daemon delivers to.
 const TYPES: [&str; 9] = ["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"];
 
-/// The keys of `config` that the form shows for chat types.
+/// Returns the keys of `config` that the form shows for chat types.
 fn chat_keys(kind: &str) -> &'static [&'static str] {
     match kind {
         "slack" => &["channel"],
@@ -31,7 +31,7 @@ fn chat_keys(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether the daemon derives the URL of a hook from the other settings of its type.
+/// Returns whether the daemon derives the URL of a hook from the other settings of its type.
 fn has_own_url(kind: &str) -> bool {
     matches!(kind, "telegram" | "matrix")
 }
@@ -157,7 +157,7 @@ pub(crate) fn values(hook: &Hook) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Whether a field has no effect with the current values of the others.
+/// Returns whether a field has no effect with the current values of the others.
 pub(crate) fn hides(form: &Form, name: &str) -> bool {
     match name {
         "secret" | "show" => !matches!(form.text("secret_mode"), "typed" | GENERATED),

@@ -19,7 +19,7 @@ pub(super) fn kind(hook: &Hook) -> &str {
     }
 }
 
-/// Whether deliveries of the hook fail, or the daemon turned it off for that reason.
+/// Returns whether deliveries of the hook fail, or the daemon turned it off for that reason.
 pub(crate) fn is_failing(hook: &Hook) -> bool {
     match hook.state.as_str() {
         // An older daemon sends no state, but sends the reasons.
@@ -28,7 +28,7 @@ pub(crate) fn is_failing(hook: &Hook) -> bool {
     }
 }
 
-/// Whether a tab shows the hook.
+/// Returns whether a tab shows the hook.
 pub(super) fn is_of(hook: &Hook, tab: &str) -> bool {
     match tab {
         "owner" => matches!(hook.scope.as_str(), "organization" | "user"),

@@ -180,7 +180,7 @@ impl Detail {
         }
     }
 
-    /// Whether there is a row under the cursor.
+    /// Returns whether there is a row under the cursor.
     pub(super) fn has_current(&self) -> bool {
         self.list().is_some_and(ListView::has_current)
     }
@@ -249,7 +249,7 @@ impl Detail {
         count.map_or_else(String::new, word)
     }
 
-    /// Whether the branch of an open confirmation no longer exists.
+    /// Returns whether the branch of an open confirmation no longer exists.
     pub(super) fn lost_branch(&self, path: &RepositoryPath, name: &str) -> bool {
         let known = self.of.as_ref() == Some(path) && self.branches.has_all();
         known && !self.branches.list.rows().iter().any(|tip| tip.branch.name == name)

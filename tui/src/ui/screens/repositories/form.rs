@@ -150,7 +150,7 @@ pub(crate) fn field_left(form: &mut Form, left: &str) {
     }
 }
 
-/// Whether a field has no effect with the current values of the others.
+/// Returns whether a field has no effect with the current values of the others.
 pub(crate) fn hides(form: &Form, name: &str) -> bool {
     match name {
         "auth_username" => form.text("auth") != "user and password",

@@ -102,12 +102,12 @@ impl Repositories {
         self.in_detail && self.detail.tab == RepositoryTab::Branches
     }
 
-    /// Whether a list in the detail pane has the focus.
+    /// Returns whether a list in the detail pane has the focus.
     fn on_part(&self) -> bool {
         self.in_detail && self.detail.tab != RepositoryTab::Overview
     }
 
-    /// Whether to request all rows and not only those that changed last. A long list takes many requests:
+    /// Returns whether to request all rows and not only those that changed last. A long list takes many requests:
     /// requesting it at every refresh would be the daemon's main load.
     fn is_due(&self, now: Duration) -> bool {
         let thousands = u32::try_from(self.repos.list.rows().len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);

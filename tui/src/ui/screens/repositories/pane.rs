@@ -93,7 +93,7 @@ fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area
     }
 }
 
-/// Names, values, and the key that copies a value.
+/// Returns names, values, and the key that copies a value.
 fn details(
     repo: &RepositorySummary,
     facts: Option<&RepositoryCounts>,
@@ -200,7 +200,7 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
             .extend(wrapped(&import.error, area.width).into_iter().map(|line| vec![LinePart::Text(Role::Error, line)]));
         lines.push(vec![LinePart::Text(Role::Muted, "D deletes what is left, M tries again".to_owned())]);
     } else {
-        lines.push(vec![LinePart::Text(Role::Muted, "goes on when this program ends; X cancels it".to_owned())]);
+        lines.push(vec![LinePart::Text(Role::Muted, "continues when this program ends; X cancels it".to_owned())]);
     }
     // The end of the text is the important tab.
     let before = lines.len().saturating_sub(usize::from(area.height - 1));

@@ -24,7 +24,7 @@ pub(super) fn state(repo: &RepositorySummary) -> &'static str {
     }
 }
 
-/// The API counts in KiB.
+/// Returns the size in bytes. The API counts in KiB.
 pub(super) fn bytes(repo: &RepositorySummary) -> i64 {
     repo.size.saturating_mul(1_024)
 }

@@ -56,8 +56,8 @@ pub(in super::super) fn tree() -> Answer {
         artifact(7, (8, 3), "web/site", "junit.xml", "2026-11-21T12:41:00Z"),
     ];
     Answer::Runs(Box::new(RunsBatch {
-        runs: all_runs.into_iter().map(|whole| compactor.run(whole)).collect(),
-        artifacts: artifacts.iter().map(|whole| compactor.artifact(whole)).collect(),
+        runs: all_runs.into_iter().map(|run| compactor.run(run)).collect(),
+        artifacts: artifacts.iter().map(|artifact| compactor.artifact(artifact)).collect(),
         last: true,
         cut: false,
     }))

@@ -44,7 +44,7 @@ pub(super) fn repositories(names: &[&str]) -> Answer {
 /// Returns the response with all repositories.
 pub(super) fn listed(total: Option<i64>, items: Vec<Repository>) -> Answer {
     let mut compactor = RepositoryCompactor::default();
-    let items = items.into_iter().map(|whole| compactor.compact(whole)).collect();
+    let items = items.into_iter().map(|repository| compactor.compact(repository)).collect();
     Answer::Repositories(Page { items, total, last: true })
 }
 
@@ -160,7 +160,7 @@ pub(super) fn migrating(progress: MigrationProgress) -> Answer {
     listed(None, vec![Repository { farrier_migration: Some(progress), ..repository(9, "data/lake2") }])
 }
 
-pub(super) fn nowhere() -> Problem {
+pub(super) fn no_daemon() -> Problem {
     Problem { kind: ProblemKind::NoDaemon, ..unreachable() }
 }
 

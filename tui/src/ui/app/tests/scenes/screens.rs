@@ -45,8 +45,8 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
             screen.press(Key::BackTab);
         }
         screen.keys("\n");
-        let said = Answer::Verdict(true, "the source responds: 12 branches, 3 tags".into());
-        screen.answer(|ask| matches!(ask, Ask::CheckMigration(_)), Ok(said));
+        let verdict = Answer::Verdict(true, "the source responds: 12 branches, 3 tags".into());
+        screen.answer(|ask| matches!(ask, Ask::CheckMigration(_)), Ok(verdict));
     }),
     on("new-branch", |screen| {
         screen.keys("jj\n]");
