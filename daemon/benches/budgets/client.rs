@@ -115,7 +115,7 @@ impl Connection {
     }
 
     /// Reads and discards a large body. Returns its length including chunk headers.
-    pub(crate) async fn swallow(&mut self, room: &mut [u8]) -> Result<u64> {
+    pub(crate) async fn discard_body(&mut self, room: &mut [u8]) -> Result<u64> {
         let head = self.head().await?;
         if head.status != 200 {
             return Err(format!("a download was answered with {}", head.status).into());

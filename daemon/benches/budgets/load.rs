@@ -159,7 +159,7 @@ pub(crate) async fn put_blocks(
 }
 
 /// Uploads `content` as one body.
-pub(crate) async fn put_whole(over: &Over, content: &Content, target: &str) -> Result<()> {
+pub(crate) async fn put_file(over: &Over, content: &Content, target: &str) -> Result<()> {
     let mut connection = over.connect().await?;
     connection.send(&head("PUT", target, content.size(), &["content-type: application/octet-stream"])).await?;
     for _ in 0..content.count {
@@ -172,9 +172,9 @@ pub(crate) async fn put_whole(over: &Over, content: &Content, target: &str) -> R
 }
 
 /// Downloads `target` and returns its length.
-pub(crate) async fn get_whole(over: &Over, target: &str) -> Result<u64> {
+pub(crate) async fn download(over: &Over, target: &str) -> Result<u64> {
     let mut connection = over.connect().await?;
     let mut room = vec![0; ROOM];
     connection.send(&head("GET", target, 0, &[])).await?;
-    connection.swallow(&mut room).await
+    connection.discard_body(&mut room).await
 }

@@ -52,7 +52,7 @@ async fn measure(plan: &Plan) -> Result<()> {
     let begun = Instant::now();
     let mut table = Table::default();
     for (name, row) in rows::ALL {
-        if plan.wants(name) {
+        if plan.selects(name) {
             eprintln!("{:>5.0} s  {name}", begun.elapsed().as_secs_f64());
             row(plan, &mut table).await.map_err(|error| format!("{name}: {error}"))?;
         }

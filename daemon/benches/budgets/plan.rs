@@ -106,7 +106,7 @@ impl Plan {
         })
     }
 
-    pub(crate) fn wants(&self, row: &str) -> bool {
+    pub(crate) fn selects(&self, row: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == row)
     }
 

@@ -33,7 +33,7 @@ impl FrameRate {
     }
 
     /// Returns the state for a new line, with the user's setting.
-    pub(super) fn anew(&self) -> Self {
+    pub(super) fn for_new_line(&self) -> Self {
         Self::new(self.is_configured)
     }
 

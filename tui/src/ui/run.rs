@@ -77,7 +77,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
                 Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
                 Effect::Sync(known) => terminal.backend_mut().sync(known),
                 Effect::Redetect => {
-                    frame_rate = frame_rate.anew();
+                    frame_rate = frame_rate.for_new_line();
                     todo.extend(app.update(Msg::Slow(frame_rate.is_slow()), started.elapsed(), clock::now()));
                     term::acquire()?;
                     options.ask()?;
@@ -206,7 +206,7 @@ fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>>
 fn page(terminal: &mut Screen, input_pause: &mut term::InputPause, text: &str) -> io::Result<Result<(), String>> {
     term::release();
     // While the pager has the terminal, signals from keys are meant for it.
-    let shown = input_pause.during(|| net::undisturbed(|| pager::show(&pager::command(variable), text)))?;
+    let shown = input_pause.during(|| net::ignoring_interrupts(|| pager::show(&pager::command(variable), text)))?;
     term::acquire()?;
     repaint(terminal)?;
     Ok(shown)

@@ -85,7 +85,7 @@ pub(crate) struct World {
     /// Until when the cursor is moving: no details are requested for rows that it passes.
     pub(crate) moving_until: Option<Duration>,
     /// Whether the order of rows is frozen, because an open layer refers to them.
-    pub(crate) still: bool,
+    pub(crate) rows_frozen: bool,
     /// Whether the focused pane takes the whole width.
     pub(crate) full_pane: bool,
 }

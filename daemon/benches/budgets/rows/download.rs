@@ -8,7 +8,7 @@ use crate::{
     client::Over,
     farrier::Farrier,
     figures::{megabytes_per_second, mib, ratio, spread},
-    load::{Content, get_whole},
+    load::{Content, download},
     plan::Plan,
     servers::nginx::Nginx,
     table::{Budget, Table},
@@ -49,7 +49,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
 
 async fn rate(over: &Over, target: &str, content: &Content) -> Result<f64> {
     let begun = Instant::now();
-    let length = get_whole(over, target).await?;
+    let length = download(over, target).await?;
     if length != content.size() {
         return Err(format!("a download of {length} bytes in place of {}", content.size()).into());
     }

@@ -221,7 +221,7 @@ async fn fetches(round: Duration, over: &Over, request: Vec<u8>) -> Result<f64> 
         async move {
             let mut connection = over.connect().await?;
             connection.send(&request).await?;
-            connection.swallow(&mut vec![0; ROOM]).await.map(drop)
+            connection.discard_body(&mut vec![0; ROOM]).await.map(drop)
         }
     };
     per_second(round, work).await
@@ -257,7 +257,7 @@ async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
 fn address(over: &Over) -> Result<&str> {
     match over {
         Over::Tcp(address) => Ok(address),
-        Over::Unix(_) => Err("git does not speak HTTP over a Unix socket".into()),
+        Over::Unix(_) => Err("git does not support HTTP over a Unix socket".into()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     child::Watch,
     farrier::Farrier,
     figures::{mib, plain},
-    load::{Content, get_whole},
+    load::{Content, download},
     plan::Plan,
     table::Table,
 };
@@ -42,7 +42,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
 
     let addresses = try_join_all(names.iter().map(|name| farrier.address(&job, name))).await?;
     for over in [&farrier.tcp, &farrier.unix] {
-        let downloads = try_join_all(addresses.iter().map(|address| get_whole(over, address)));
+        let downloads = try_join_all(addresses.iter().map(|address| download(over, address)));
         let peak = highest(farrier.watch(), downloads).await?;
         let what = format!("memory while {MOVES} × {} MiB are downloaded, {}", mib(content.size()), over.name());
         write(table, &what, idle, peak);

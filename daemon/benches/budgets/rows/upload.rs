@@ -7,7 +7,7 @@ use crate::{
     Result,
     farrier::{Farrier, Job},
     figures::{megabytes_per_second, mib, millis, plain, ratio, spread},
-    load::{Content, put_whole},
+    load::{Content, put_file},
     plan::Plan,
     servers::{
         azurite::Azurite,
@@ -49,7 +49,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let mut found = Found::default();
     for round in 0..plan.rounds {
         let begun = Instant::now();
-        put_whole(&sink.tcp, &content, "/file").await?;
+        put_file(&sink.tcp, &content, "/file").await?;
         found.sink.push(rate(begun));
         sink.remove_file()?;
         settle().await;
@@ -58,7 +58,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
 
         if let Some(nginx) = dav {
             let begun = Instant::now();
-            put_whole(&nginx.tcp, &content, "/file").await?;
+            put_file(&nginx.tcp, &content, "/file").await?;
             found.nginx.push(rate(begun));
             std::fs::remove_file(nginx.file("file"))?;
             settle().await;

@@ -36,7 +36,7 @@ impl GitFailure {
         Self::new(StatusCode::FORBIDDEN, text)
     }
 
-    pub(super) fn dumb() -> Self {
+    pub(super) fn dumb_protocol() -> Self {
         Self::new(StatusCode::FORBIDDEN, "only the smart protocol is spoken here; this git is too old")
     }
 

@@ -75,7 +75,7 @@ pub(super) async fn info_refs(
     let (parts, _) = request.into_parts();
     let query = parts.uri.query().unwrap_or_default();
     let word = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "service").map(|(_, word)| word);
-    let Some(word) = word else { return GitFailure::dumb().into_response() };
+    let Some(word) = word else { return GitFailure::dumb_protocol().into_response() };
     let Some(service) = Service::named(&word) else { return GitFailure::unknown_service().into_response() };
     let result = match allow(&state, &parts, &repository, service).await {
         Ok(allowed) => advertise(&state, &allowed, service, &parts.headers).await,

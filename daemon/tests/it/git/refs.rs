@@ -4,7 +4,7 @@ use http::Method;
 
 use crate::support::{
     TestDaemon,
-    gitdir::{GitDir, Import, run, speak},
+    gitdir::{GitDir, Import, run, run_with_protocol},
     send,
 };
 
@@ -42,14 +42,14 @@ async fn compare(farrier: &TestDaemon, token: &str, name: &str, bare: &GitDir, f
         let path = format!("/admin/{name}.git/git-upload-pack");
         let ours = send(&farrier.tcp(), Method::POST, &path, &headers, body.clone()).await;
         let args = [&hidden[..], &["upload-pack", "--stateless-rpc", "."]].concat();
-        let theirs = speak(&bare.path, "version=2", &args, body.as_bytes());
+        let theirs = run_with_protocol(&bare.path, "version=2", &args, body.as_bytes());
         assert_eq!(ours.text(), String::from_utf8_lossy(&theirs), "{state}: {body}");
     }
     let path = format!("/admin/{name}.git/info/refs?service=git-receive-pack");
     let authorization = format!("token {token}");
     let ours = send(&farrier.tcp(), Method::GET, &path, &[("authorization", &authorization)], "").await;
     let args = [&hidden[..], &["receive-pack", "--stateless-rpc", "--advertise-refs", "."]].concat();
-    let theirs = speak(&bare.path, "", &args, b"");
+    let theirs = run_with_protocol(&bare.path, "", &args, b"");
     let theirs = format!("{}0000{}", pkt_line("# service=git-receive-pack\n"), String::from_utf8_lossy(&theirs));
     assert_eq!(ours.text(), theirs, "{state}");
 }

@@ -80,7 +80,7 @@ impl Acknowledged {
     }
 
     /// Whether a live repository has this name.
-    pub(super) fn is_taken(&self, name: &str) -> bool {
+    pub(super) fn is_name_used(&self, name: &str) -> bool {
         self.repositories.values().any(|row| row.state == State::Live && row.name == name)
     }
 

@@ -196,7 +196,7 @@ impl Sequence<'_> {
     /// Chooses an operation that a kill may interrupt. `None` if no repository suits it.
     pub(super) fn choose(&mut self) -> Option<Operation> {
         let live = self.model.live();
-        let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_taken(name)).collect();
+        let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_name_used(name)).collect();
         let repository = self.pick(&live);
         match (self.random.below(6), repository) {
             (0, _) | (_, None) if !free.is_empty() => Some(Operation::Create { name: self.random.of(&free).into() }),
@@ -233,7 +233,7 @@ impl Sequence<'_> {
 
     /// Creates a repository.
     pub(super) async fn create(&mut self) {
-        let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_taken(name)).collect();
+        let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_name_used(name)).collect();
         if let Some(name) = (!free.is_empty()).then(|| self.random.of(&free)) {
             self.perform(Operation::Create { name: name.to_owned() }).await;
         }
@@ -255,7 +255,7 @@ impl Sequence<'_> {
 
     /// Renames a repository.
     pub(super) async fn rename(&mut self) {
-        let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_taken(name)).collect();
+        let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_name_used(name)).collect();
         let repository = self.pick(&self.model.live());
         if let (Some(repository), false) = (repository, free.is_empty()) {
             let name = self.random.of(&free).to_owned();
@@ -330,7 +330,7 @@ impl Sequence<'_> {
             .collect();
         if let Some(id) = self.pick(&repositories) {
             let name = self.model.repositories[&id].name.clone();
-            let name = if self.model.is_taken(&name) { format!("restored-{id}") } else { name };
+            let name = if self.model.is_name_used(&name) { format!("restored-{id}") } else { name };
             self.note(format!("restore repository {id} as {name}"));
             let path = format!("/api/farrier/v1/deleted/repositories/{id}/restore");
             self.request_ok(Method::POST, &path, json!({ "owner": "admin", "name": name }), 200).await;

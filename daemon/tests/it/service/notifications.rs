@@ -38,8 +38,8 @@ impl Manager {
     }
 
     /// Whether a watchdog notification arrives within `patience`.
-    async fn watchdog_within(&self, patience: Duration) -> bool {
-        tokio::time::timeout(patience, self.expect_state("WATCHDOG=1")).await.is_ok()
+    async fn watchdog_within(&self, time_limit: Duration) -> bool {
+        tokio::time::timeout(time_limit, self.expect_state("WATCHDOG=1")).await.is_ok()
     }
 }
 

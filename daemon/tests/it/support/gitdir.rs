@@ -91,11 +91,11 @@ impl GitDir {
 
 /// Runs git in `directory` with `input` on standard input. Panics if git fails.
 pub fn run(directory: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
-    speak(directory, "", args, input)
+    run_with_protocol(directory, "", args, input)
 }
 
 /// Like [`run`], with the environment variable `GIT_PROTOCOL` set to `protocol`.
-pub fn speak(directory: &Path, protocol: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
+pub fn run_with_protocol(directory: &Path, protocol: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     #[expect(clippy::disallowed_methods, reason = "tests use the real git")]
     let mut child = Command::new("git")

@@ -84,6 +84,6 @@ impl RawConnection {
 }
 
 async fn within<T>(wait: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    let patience: Duration = WAIT_LIMIT;
-    tokio::time::timeout(patience, wait).await.expect("in time")
+    let time_limit: Duration = WAIT_LIMIT;
+    tokio::time::timeout(time_limit, wait).await.expect("in time")
 }

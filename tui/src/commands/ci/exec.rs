@@ -43,8 +43,8 @@ pub(super) async fn run(args: Exec, client: &Client, global: &Global, output: &O
         let _ = output.note(&format!("farrier: {}: {error}", program.display()));
     }
     let conclusion = ended.as_ref().map_or(Conclusion::Failure, conclusion);
-    let patience = Duration::from_secs(args.report_timeout.into());
-    lease::report_end(client, job.job_id, conclusion, patience, &mut signals, output).await;
+    let time_limit = Duration::from_secs(args.report_timeout.into());
+    lease::report_end(client, job.job_id, conclusion, time_limit, &mut signals, output).await;
     Ok(ended?.exit_code())
 }
 

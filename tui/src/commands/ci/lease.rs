@@ -41,7 +41,7 @@ pub(crate) async fn report_end(
     client: &Client,
     job: i64,
     conclusion: Conclusion,
-    patience: Duration,
+    time_limit: Duration,
     signals: &mut Signals,
     output: &Output,
 ) {
@@ -55,11 +55,11 @@ pub(crate) async fn report_end(
             Err(error) => error,
         };
         let next = jittered(pause);
-        if !error.is_transient() || started.elapsed() + next > patience {
+        if !error.is_transient() || started.elapsed() + next > time_limit {
             break error;
         }
         if std::mem::take(&mut is_first) {
-            let seconds = patience.as_secs();
+            let seconds = time_limit.as_secs();
             let text =
                 format!("farrier: cannot report the end of job {job} yet: {error}; trying for up to {seconds} s");
             let _ = output.note(&text);

@@ -48,7 +48,7 @@ pub(super) async fn run(args: ArchiveRepo, client: &Client, output: &Output) -> 
     let doing = format!("fetching {}", content.name(&args.repo));
     let chunks = content.begin(client, &args.repo).await.map_err(Failure::call(doing.as_str()))?;
     if to_stdout {
-        return pass_on(chunks, &doing).await;
+        return write_to_stdout(chunks, &doing).await;
     }
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
     let bytes = tokio::select! {
@@ -121,7 +121,7 @@ async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &
 }
 
 /// Writes the content to standard output as it arrives. The exit code reports a failure.
-async fn pass_on(mut chunks: Chunks, doing: &str) -> Result<(), Failure> {
+async fn write_to_stdout(mut chunks: Chunks, doing: &str) -> Result<(), Failure> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,
         _ => Failure::io("writing the archive", source),

@@ -18,7 +18,7 @@ impl App {
                 }
                 Cmd::After(download, ask) => self.ask_after(download, sender, ask),
                 Cmd::Cancel(ask) => self.cancel(sender, &ask),
-                Cmd::WhenRested => self.awaits_rest = true,
+                Cmd::WhenRested => self.awaits_cursor_rest = true,
                 Cmd::Notify(tone, text) => self.notify(tone, text),
                 Cmd::Open(layer) => self.open(sender, *layer),
                 Cmd::Screen(id) => self.go(id),

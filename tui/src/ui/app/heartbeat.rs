@@ -25,7 +25,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 impl Pending {
     /// Returns whether a working daemon responds soon: not a stream, a transfer or the start of a daemon.
-    fn is_prompt(&self) -> bool {
+    fn is_answered_soon(&self) -> bool {
         !matches!(self.ask, Ask::Events { .. } | Ask::Download { .. } | Ask::Archive { .. } | Ask::StartDaemon(_))
     }
 }
@@ -37,8 +37,8 @@ impl App {
             // The banner shows the state in this case.
             return None;
         }
-        let oldest = self.pending.values().filter(|one| one.is_prompt()).map(|one| one.since).min()?;
-        Some(oldest.max(self.heard))
+        let oldest = self.pending.values().filter(|one| one.is_answered_soon()).map(|one| one.since).min()?;
+        Some(oldest.max(self.last_response))
     }
 
     /// Returns when the next heartbeat is due.
@@ -48,7 +48,7 @@ impl App {
             return Some(sent.map_or(since + DOUBT, |sent| sent + RETRY));
         }
         let live = self.world.link == Link::Up && !self.world.paused && self.poll_at.is_some();
-        live.then_some(self.heard + HEARTBEAT)
+        live.then_some(self.last_response + HEARTBEAT)
     }
 
     /// Sends a heartbeat when it is due. It replaces an earlier one without a response.
@@ -60,7 +60,7 @@ impl App {
     }
 
     /// Returns whether a heartbeat may still be answered, or a daemon is being started.
-    pub(super) fn is_asking_for_life(&self) -> bool {
+    pub(super) fn has_pending_heartbeat(&self) -> bool {
         let now = self.world.now;
         self.pending.values().any(|one| match one.ask {
             Ask::Status => now < one.since + RETRY,
@@ -77,7 +77,7 @@ impl App {
     }
 
     /// Returns whether a heartbeat is late, so that more requests would only pile up.
-    pub(super) fn is_in_doubt(&self) -> bool {
+    pub(super) fn is_heartbeat_late(&self) -> bool {
         let late = |one: &Pending| one.ask == Ask::Status && self.world.now >= one.since + SECOND;
         let since = self.waits_since().filter(|since| self.world.now >= *since + DOUBT);
         since.is_some() && self.pending.values().any(late)
@@ -87,7 +87,7 @@ impl App {
     fn waiting_action(&self) -> Option<(Ticket, &Pending)> {
         let forms: Vec<Ticket> = self.layers.iter().filter_map(|open| open.layer.ticket()).collect();
         let actions = self.pending.iter().filter(|(ticket, one)| one.ask.changes() && !forms.contains(ticket));
-        let late = actions.filter(|(_, one)| self.world.now >= one.since + SHOWN_AFTER && one.is_prompt());
+        let late = actions.filter(|(_, one)| self.world.now >= one.since + SHOWN_AFTER && one.is_answered_soon());
         late.map(|(ticket, one)| (*ticket, one)).min_by_key(|(ticket, _)| *ticket)
     }
 

@@ -267,9 +267,9 @@ impl App {
 
     /// Quits. Asks first if downloads are running, unless the last question was asked seconds ago.
     fn quit(&mut self) {
-        let running = self.world.transfers.losses().filter(|_| self.world.now >= self.sure_until);
+        let running = self.world.transfers.losses().filter(|_| self.world.now >= self.quit_confirmed_until);
         let Some(what) = running else { return self.effects.push(Effect::Quit(0)) };
-        self.sure_until = self.world.now + SURE;
+        self.quit_confirmed_until = self.world.now + SURE;
         let item = |key: char, title: &str, wait: bool| Item {
             key: Some(Key::Char(key)),
             title: title.to_owned(),

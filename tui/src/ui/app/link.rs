@@ -19,7 +19,7 @@ impl App {
     pub(super) fn update_link(&mut self, result: &Result<Answer, Problem>) {
         let now = self.world.now;
         match result {
-            Err(problem) if problem.is_away() || matches!(problem.kind, ProblemKind::Busy(_)) => {
+            Err(problem) if problem.is_unreachable() || matches!(problem.kind, ProblemKind::Busy(_)) => {
                 let (since, tries) = match &self.world.link {
                     Link::Down { since, tries, again_at, .. } if *again_at > now => (*since, *tries),
                     Link::Down { since, tries, .. } => (*since, tries + 1),
@@ -51,7 +51,7 @@ impl App {
     /// Starts a connection attempt when it is due.
     pub(super) fn try_link(&mut self) {
         let Link::Down { again_at, .. } = &self.world.link else { return };
-        if self.world.now >= *again_at && !self.is_asking_for_life() {
+        if self.world.now >= *again_at && !self.has_pending_heartbeat() {
             self.cancel(RequestOwner::App, &Ask::Status);
             self.ask(RequestOwner::App, Ask::Status);
         }

@@ -66,7 +66,7 @@ pub(crate) struct App {
     /// When the visible screen is polled again.
     poll_at: Option<Duration>,
     /// When the last response arrived.
-    heard: Duration,
+    last_response: Duration,
     /// Whether the screen showed that the daemon does not respond.
     was_silent: bool,
     /// Number of changes that were refused since the connection was lost.
@@ -74,11 +74,11 @@ pub(crate) struct App {
     /// The address of the last warning about an unencrypted token.
     warned_of: Option<String>,
     /// Until when a second request to quit quits without a question.
-    sure_until: Duration,
+    quit_confirmed_until: Duration,
     /// Whether the visible screen waits until the cursor stops moving.
-    awaits_rest: bool,
+    awaits_cursor_rest: bool,
     /// Whether the network thread was asked to close idle connections.
-    rests: bool,
+    idle_connections_closed: bool,
     /// Whether the program quits when all downloads have ended.
     quits_later: bool,
     /// Requests that wait for a download.
@@ -116,7 +116,7 @@ impl App {
                 paused: false,
                 waits_since: None,
                 moving_until: None,
-                still: false,
+                rows_frozen: false,
                 full_pane: false,
             },
             current: ScreenId::Dashboard,
@@ -131,13 +131,13 @@ impl App {
             commands: Vec::new(),
             filters: Vec::new(),
             poll_at: None,
-            heard: Duration::ZERO,
+            last_response: Duration::ZERO,
             was_silent: false,
             refused: 0,
             warned_of: None,
-            sure_until: Duration::ZERO,
-            awaits_rest: false,
-            rests: false,
+            quit_confirmed_until: Duration::ZERO,
+            awaits_cursor_rest: false,
+            idle_connections_closed: false,
             quits_later: false,
             afterwards: Vec::new(),
             undo: None,
@@ -248,7 +248,7 @@ impl App {
 
     /// Keeps the order of rows while a layer that may be about them is open.
     fn freeze_rows(&mut self) {
-        self.world.still = self.top_layer().is_some_and(Layer::holds_still);
+        self.world.rows_frozen = self.top_layer().is_some_and(Layer::keeps_row_order);
     }
 }
 

@@ -99,8 +99,8 @@ impl App {
         // Ignore the response to a cancelled request.
         let request = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
         let Some(Pending { owner, ask, .. }) = request else { return };
-        self.heard = self.world.now;
-        if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_away()) {
+        self.last_response = self.world.now;
+        if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_unreachable()) {
             self.notify(Tone::Plain, "The daemon responds again".to_owned());
         }
         self.update_link(result);

@@ -35,14 +35,14 @@ impl App {
         {
             self.notice = None;
         }
-        if self.awaits_rest && self.world.moving_until.is_none_or(|until| now >= until) {
-            self.awaits_rest = false;
+        if self.awaits_cursor_rest && self.world.moving_until.is_none_or(|until| now >= until) {
+            self.awaits_cursor_rest = false;
             self.with_screen(|screen, env| screen.cursor_moved(env));
         }
         self.try_link();
         self.world.waits_since = self.waits_since();
         self.was_silent |= self.world.silence().is_some();
-        let live = self.world.link == Link::Up && !self.world.paused && !self.is_in_doubt();
+        let live = self.world.link == Link::Up && !self.world.paused && !self.is_heartbeat_late();
         if live && self.poll_at.is_some_and(|at| now >= at) {
             self.with_screen(|screen, env| screen.poll(env));
             self.poll_again();
@@ -60,22 +60,22 @@ impl App {
                 let second = Duration::from_secs(self.world.now.as_secs() + 1);
                 (Some(second.min((*again_at).max(self.world.now))), None)
             }
-            Link::Up if self.is_in_doubt() => (self.heartbeat_at(), None),
+            Link::Up if self.is_heartbeat_late() => (self.heartbeat_at(), None),
             Link::Up if !self.world.paused => (self.heartbeat_at(), self.poll_at),
             _ => (self.heartbeat_at(), None),
         };
         // A frame when the cursor stops is needed only if the screen waits for that.
-        let rest = self.world.moving_until.filter(|_| self.awaits_rest);
+        let rest = self.world.moving_until.filter(|_| self.awaits_cursor_rest);
         [notice, counting, link, poll, rest, self.count_at()].into_iter().flatten().min()
     }
 
     /// Closes idle connections while live data are paused and no request is pending.
     pub(super) fn rest(&mut self) {
-        let rests = self.world.paused && self.pending.is_empty();
-        if rests && !self.rests {
+        let is_idle = self.world.paused && self.pending.is_empty();
+        if is_idle && !self.idle_connections_closed {
             self.effects.push(Effect::Rest);
         }
-        self.rests = rests;
+        self.idle_connections_closed = is_idle;
     }
 
     /// Pauses or continues live data.

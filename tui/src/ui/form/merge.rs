@@ -66,13 +66,13 @@ impl Form {
             }
         }
         self.show_fields();
-        if let Some(first) = self.undecided() {
+        if let Some(first) = self.first_conflict() {
             self.focus = first;
         }
     }
 
     /// Returns the first field with a conflict.
-    pub(super) fn undecided(&self) -> Option<usize> {
+    pub(super) fn first_conflict(&self) -> Option<usize> {
         self.fields.iter().position(|field| field.theirs.is_some())
     }
 
@@ -83,7 +83,7 @@ impl Form {
         if takes_theirs {
             field.set_value(&theirs);
         }
-        if self.undecided().is_none() {
+        if self.first_conflict().is_none() {
             self.refusal = None;
         }
         true

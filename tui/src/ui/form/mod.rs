@@ -84,7 +84,7 @@ impl Form {
     }
 
     /// Returns whether the request may have been carried out already.
-    pub(crate) fn may_be_done(&self) -> bool {
+    pub(crate) fn may_have_been_applied(&self) -> bool {
         self.lost
     }
 
@@ -221,7 +221,7 @@ impl Form {
             self.focus = first;
             return Step::Stay;
         }
-        if let Some(first) = self.undecided() {
+        if let Some(first) = self.first_conflict() {
             self.focus = first;
             self.refusal = Some("Another client changed this field too: choose one of the two values.".to_owned());
             return Step::Stay;
@@ -271,7 +271,7 @@ impl Form {
     /// Shows an error of the daemon at the field that it names, or above the fields.
     pub(crate) fn refused(&mut self, problem: &Problem) {
         self.ticket = None;
-        self.lost |= problem.is_away();
+        self.lost |= problem.is_unreachable();
         if problem.kind == crate::ui::net::ProblemKind::Changed {
             self.refusal =
                 Some("Another client changed the object. Your changes are kept; check them and save again.".to_owned());

@@ -136,7 +136,7 @@ impl Confirm {
         let line = counting.line;
         let texts = match result {
             Ok(Answer::RepositoryCounts(facts)) => vec![facts.counts(), facts.last(clock)],
-            Ok(Answer::Recoverable(count)) => self.learn_count(*count),
+            Ok(Answer::Recoverable(count)) => self.set_count(*count),
             Ok(_) => return,
             Err(problem) => {
                 if counting.needed {
@@ -149,7 +149,7 @@ impl Confirm {
     }
 
     /// Requires a large number to be typed; disables the question if the count is zero.
-    fn learn_count(&mut self, count: i64) -> Vec<String> {
+    fn set_count(&mut self, count: i64) -> Vec<String> {
         match count {
             0 => {
                 self.off = Some("nothing to do".to_owned());

@@ -143,7 +143,7 @@ impl Layer {
     }
 
     /// Returns whether rows must keep their order below it. A filter is the exception, because it changes the rows.
-    pub(crate) fn holds_still(&self) -> bool {
+    pub(crate) fn keeps_row_order(&self) -> bool {
         !matches!(self, Self::Search(_))
     }
 

@@ -105,7 +105,7 @@ impl Palette {
     }
 
     /// Returns whether the line is a prefix of a longer command.
-    fn is_begun(&self) -> bool {
+    fn is_incomplete(&self) -> bool {
         let line = self.line.text().trim_start();
         let known = self.command().map_or(0, |(entry, _)| entry.words.len());
         entries(self.keymap).any(|entry| entry.words.len() > known && entry.words.starts_with(line))
@@ -113,7 +113,7 @@ impl Palette {
 
     /// Returns the object type of the current argument and its typed part.
     pub(crate) fn argument(&self) -> Option<(Object, &str)> {
-        let (entry, rest) = self.command().filter(|_| !self.is_begun())?;
+        let (entry, rest) = self.command().filter(|_| !self.is_incomplete())?;
         let typed = rest.strip_prefix(' ')?;
         let (before, last) = typed.rsplit_once(' ').map_or(("", typed), |(before, last)| (before.trim(), last));
         if before.ends_with("--repo") {
@@ -186,7 +186,7 @@ impl Palette {
         }
         match self.command() {
             Some((entry, rest)) if rest.trim().is_empty() && self.at.unwrap_or(0) == 0 => self.choose(entry),
-            Some((_, rest)) if !rest.trim().is_empty() && !self.is_begun() => {
+            Some((_, rest)) if !rest.trim().is_empty() && !self.is_incomplete() => {
                 Step::Run(self.line.text().trim().to_owned())
             }
             _ => match self.found().get(self.at.unwrap_or(0)).copied() {

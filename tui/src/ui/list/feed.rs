@@ -130,8 +130,8 @@ impl<T: Row> Feed<T> {
             return None;
         }
         match std::mem::take(&mut self.pending_rows).rows(self.list.rows()) {
-            Some(rows) => self.list.update(rows, world.still),
-            None if world.still => None,
+            Some(rows) => self.list.update(rows, world.rows_frozen),
+            None if world.rows_frozen => None,
             None => {
                 self.list.settle();
                 None
@@ -144,7 +144,7 @@ impl<T: Row> Feed<T> {
         // Search results must stay at the end, and a pending response is newer.
         if self.complete_once && self.pending.is_none() && self.found == 0 {
             self.total = page.total.or(self.total);
-            self.list.renew(page.items, world.still);
+            self.list.renew(page.items, world.rows_frozen);
         }
     }
 }

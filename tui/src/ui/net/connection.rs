@@ -98,7 +98,7 @@ impl Connection {
             Ok(answer) => Ok(answer),
             Err(failure) => {
                 let problem = Problem::from(failure);
-                if problem.is_away() {
+                if problem.is_unreachable() {
                     // After a restart the daemon may listen on another socket.
                     self.forget(&route);
                 }

@@ -153,7 +153,7 @@ async fn run_batch(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Ans
         }
         let failure = Box::pin(answer(client, ask, part)).await.err();
         let problem = failure.map(Problem::from);
-        lost = problem.as_ref().filter(|problem| problem.is_away()).map(|problem| problem.line().to_owned());
+        lost = problem.as_ref().filter(|problem| problem.is_unreachable()).map(|problem| problem.line().to_owned());
         each.push(problem.map(|problem| problem.text));
     }
     Answer::Batch(each)

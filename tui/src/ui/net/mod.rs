@@ -133,7 +133,7 @@ impl Problem {
     }
 
     /// Returns whether the daemon could not be reached.
-    pub(crate) fn is_away(&self) -> bool {
+    pub(crate) fn is_unreachable(&self) -> bool {
         matches!(self.kind, ProblemKind::NoDaemon | ProblemKind::Unreachable)
     }
 }
@@ -231,7 +231,7 @@ async fn requests(
 }
 
 /// Until when another program, such as a pager, probably has the terminal and receives the interrupt keys.
-static ELSEWHERE: Mutex<Option<Instant>> = Mutex::new(None);
+static INTERRUPTS_IGNORED_UNTIL: Mutex<Option<Instant>> = Mutex::new(None);
 /// The signal of a key that ended the other program may arrive late on a busy machine. It is safe to ignore such
 /// signals for this long: while this program has the terminal, no key sends a signal.
 const LATE: Duration = Duration::from_secs(2);
@@ -239,18 +239,19 @@ const LATE: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(100 * 86_400);
 
 /// Runs `work`; ignores the signals of interrupt keys while it runs and shortly after.
-pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
-    let elsewhere =
-        |time: Duration| *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time);
-    elsewhere(LONG);
+pub(crate) fn ignoring_interrupts<T>(work: impl FnOnce() -> T) -> T {
+    let ignore_for = |time: Duration| {
+        *INTERRUPTS_IGNORED_UNTIL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time)
+    };
+    ignore_for(LONG);
     let done = work();
-    elsewhere(LATE);
+    ignore_for(LATE);
     done
 }
 
-/// Returns whether interrupt keys are meant for another program.
-fn is_elsewhere() -> bool {
-    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+/// Returns whether the signals of interrupt keys are ignored, because they are meant for another program.
+fn are_interrupts_ignored() -> bool {
+    INTERRUPTS_IGNORED_UNTIL.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
 }
 
 /// Forwards signals. After a terminating signal and a grace period it ends the process, even if the terminal is
@@ -265,7 +266,7 @@ async fn signals(send: impl Fn(NetworkEvent) -> bool) -> std::io::Result<()> {
             ended = ends.next() => {
                 let number = u8::try_from(ended.as_raw()).unwrap_or_default();
                 let by_key = ended == rustix::process::Signal::INT || ended == rustix::process::Signal::QUIT;
-                if by_key && is_elsewhere() {
+                if by_key && are_interrupts_ignored() {
                     continue;
                 }
                 if ended == rustix::process::Signal::HUP {

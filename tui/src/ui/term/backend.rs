@@ -93,7 +93,7 @@ impl<W: Write> AnsiBackend<W> {
     fn show(&mut self, to: Position) -> io::Result<()> {
         let Some(cell) = self.seen.cell(to).cloned() else { return Ok(()) };
         let mut look = CellStyle::of(&cell);
-        if is_blank(&cell) && self.look.is_bare() {
+        if is_blank(&cell) && self.look.is_invisible() {
             look = self.look;
         }
         if !self.bridge(to, look) {
@@ -117,7 +117,7 @@ impl<W: Write> AnsiBackend<W> {
         };
         let between: Vec<&Cell> = (at.x..to.x).filter_map(|x| self.seen.cell((x, at.y))).collect();
         let fits = |look: CellStyle| {
-            let alike = |cell: &&Cell| CellStyle::of(cell) == look || is_blank(cell) && look.is_bare();
+            let alike = |cell: &&Cell| CellStyle::of(cell) == look || is_blank(cell) && look.is_invisible();
             between.iter().all(|cell| cell.symbol().len() == 1) && between.iter().all(alike)
         };
         let worn = [self.look, next].into_iter().find(|look| fits(*look));

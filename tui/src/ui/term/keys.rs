@@ -55,14 +55,14 @@ impl Decoder {
     }
 
     /// Returns how long to wait for more before [`Decoder::quiet`], if the sequence may be incomplete.
-    pub(super) fn waits(&self, patience: Duration) -> Option<Duration> {
+    pub(super) fn waits(&self, escape_timeout: Duration) -> Option<Duration> {
         match self.state {
             State::Ground => None,
             // It is certainly not a key, and its remaining bytes must not be decoded as keys.
             State::Control if self.expects && self.held.first() == Some(&b'?') => Some(REST),
             State::Rest => Some(REST),
             State::Paste => Some(PASTE_QUIET),
-            _ => Some(patience),
+            _ => Some(escape_timeout),
         }
     }
 

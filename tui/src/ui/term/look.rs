@@ -17,11 +17,11 @@ impl CellStyle {
     /// Returns the visible style: the text color and weight of a blank are ignored.
     pub(super) fn of(cell: &Cell) -> Self {
         let look = Self { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
-        if cell.symbol() == " " && look.is_bare() { Self::default() } else { look }
+        if cell.symbol() == " " && look.is_invisible() { Self::default() } else { look }
     }
 
     /// Returns whether a blank with this style is empty space.
-    pub(super) fn is_bare(self) -> bool {
+    pub(super) fn is_invisible(self) -> bool {
         self.bg == Color::Reset && !self.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
     }
 

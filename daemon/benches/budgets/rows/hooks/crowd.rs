@@ -35,7 +35,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         let scene = Scene::start(plan, &format!("hooks-crowd-{round}"), GOOD).await?;
         let mut slow = JoinSet::new();
         hook(&scene.farrier, &dead().await?, true, json!({})).await?;
-        hook(&scene.farrier, &thinking(&mut slow).await?, true, json!({ "timeout_secs": "60" })).await?;
+        hook(&scene.farrier, &slow_receiver(&mut slow).await?, true, json!({ "timeout_secs": "60" })).await?;
         beside.push(tail(&scene, events).await?);
         drop(scene);
         let scene = Scene::start(plan, &format!("hooks-alone-{round}"), GOOD).await?;
@@ -73,19 +73,19 @@ async fn dead() -> Result<String> {
 }
 
 /// Starts a receiver that answers after [`SLOW`] and returns its URL.
-async fn thinking(running: &mut JoinSet<()>) -> Result<String> {
+async fn slow_receiver(running: &mut JoinSet<()>) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/", listener.local_addr()?);
     running.spawn(async move {
         let mut connections = JoinSet::new();
         while let Ok((stream, _)) = listener.accept().await {
-            connections.spawn(think(stream));
+            connections.spawn(answer_slowly(stream));
         }
     });
     Ok(url)
 }
 
-async fn think(mut stream: TcpStream) {
+async fn answer_slowly(mut stream: TcpStream) {
     let mut room = vec![0; 65_536];
     while matches!(stream.read(&mut room).await, Ok(length) if length > 0) {
         tokio::time::sleep(SLOW).await;

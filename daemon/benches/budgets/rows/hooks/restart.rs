@@ -32,7 +32,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         // The receiver accepts connections but does not respond until the daemon is started again.
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await?);
         let mut silent = JoinSet::new();
-        silent.spawn(say_nothing(listener.clone()));
+        silent.spawn(never_answer(listener.clone()));
         let arrived = Arc::new(Arrived::default());
         hook(&farrier, &format!("http://{}/", listener.local_addr()?), true, json!({})).await?;
         let mut connection = farrier.unix.connect().await?;
@@ -59,7 +59,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
 }
 
 /// Accepts connections and keeps them open.
-async fn say_nothing(listener: Arc<TcpListener>) {
+async fn never_answer(listener: Arc<TcpListener>) {
     let mut held = Vec::new();
     while let Ok((stream, _)) = listener.accept().await {
         held.push(stream);

@@ -7,7 +7,7 @@ fn asks_to_delete(screen: &mut TestScreen) -> bool {
 }
 
 /// Types everything that confirms the open dialog.
-fn yes(screen: &mut TestScreen) {
+fn confirm(screen: &mut TestScreen) {
     screen.keys("data/lake\t\n");
 }
 
@@ -23,7 +23,7 @@ fn a_confirmation_dialog_closes_with_a_notice_if_its_object_is_gone() {
     assert!(screen.app.layers.is_empty());
     assert!(screen.text().contains("data/lake was removed meanwhile; nothing was done"), "{}", screen.text());
     screen.take_requests();
-    yes(&mut screen);
+    confirm(&mut screen);
     assert!(!asks_to_delete(&mut screen));
 }
 
@@ -47,7 +47,7 @@ fn a_confirmation_dialog_keeps_its_object_when_the_rows_change() {
     let items = vec![repository(9, "a/first"), repository(2, "data/lake"), repository(1, "infra/gateway")];
     screen.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
     screen.take_requests();
-    yes(&mut screen);
+    confirm(&mut screen);
     assert_eq!(screen.take_requests(), [Ask::DeleteRepository("data/lake".parse().unwrap())]);
 }
 
@@ -57,7 +57,7 @@ fn a_confirmation_dialog_cannot_be_confirmed_without_a_connection() {
     screen.keys("D");
     screen.advance(Duration::from_secs(6));
     screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
-    yes(&mut screen);
+    confirm(&mut screen);
     assert!(!asks_to_delete(&mut screen));
     assert!(screen.text().contains("daemon not reachable"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));

@@ -110,7 +110,7 @@ impl TestScreen {
     pub(super) fn advance(&mut self, time: Duration) {
         self.now += time;
         if !self.is_silent {
-            self.app.heard = self.now;
+            self.app.last_response = self.now;
         }
         self.send(Msg::Tick);
     }

@@ -74,7 +74,7 @@ impl Artifacts {
     }
 
     /// Returns why an action is not available now.
-    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+    pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
         if action == Action::CancelRun {
             return self.live_run().is_none().then(|| "no run here that is still running".to_owned());
         }

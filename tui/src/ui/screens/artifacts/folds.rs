@@ -42,7 +42,7 @@ impl Artifacts {
         let id = match (node, job) {
             (Node::Run { folded: true, .. }, _) => return false,
             (Node::Artifact { .. } | Node::Job { folded: false, .. }, Some(job)) => {
-                self.options.shut.insert(job);
+                self.options.folded_jobs.insert(job);
                 NodeId::Job(job)
             }
             _ => {
@@ -60,7 +60,7 @@ impl Artifacts {
             Some(Node::Run { run, folded: true, .. }) => drop(self.options.open.insert(run.id)),
             Some(node @ Node::Job { folded: true, .. }) => {
                 if let Some(job) = node.job() {
-                    self.options.shut.remove(&job.id);
+                    self.options.folded_jobs.remove(&job.id);
                 }
             }
             _ => return,

@@ -60,7 +60,7 @@ impl Node {
                 let count = if *folded { format!("({})", sum.artifacts) } else { String::new() };
                 joined(&[&format!("{} job {name}", fold_sign(*folded)), &count])
             }
-            Self::Artifact { artifact, run, lone: true, .. } => {
+            Self::Artifact { artifact, run, ungrouped: true, .. } => {
                 joined(&[artifact.name(), &format!("run {}", run.id), &run.repo])
             }
             Self::Artifact { artifact, .. } => artifact.name().to_string(),
@@ -254,7 +254,7 @@ impl Row for Node {
 
     fn indent(&self) -> u16 {
         match self {
-            Self::Run { .. } | Self::Artifact { lone: true, .. } => 0,
+            Self::Run { .. } | Self::Artifact { ungrouped: true, .. } => 0,
             Self::Job { .. } => 2,
             Self::Artifact { .. } => 4,
         }

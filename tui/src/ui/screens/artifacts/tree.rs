@@ -28,7 +28,7 @@ pub(crate) enum Node {
         artifact: Arc<ArtifactSummary>,
         run: Arc<RunSummary>,
         /// Whether the row of its run is not shown above it.
-        lone: bool,
+        ungrouped: bool,
         soon: bool,
     },
 }
@@ -124,7 +124,7 @@ fn last(time: i64) -> i64 {
 pub(crate) struct TreeOptions {
     /// Runs that are unfolded, and jobs that are folded.
     pub(super) open: HashSet<i64>,
-    pub(super) shut: HashSet<i64>,
+    pub(super) folded_jobs: HashSet<i64>,
     pub(super) order: ArtifactOrder,
     pub(super) reversed: bool,
     /// Whether all rows are shown unfolded, and each artifact names its run.
@@ -165,7 +165,7 @@ impl TreeOptions {
         }
         for (at, job) in run.jobs.iter().enumerate() {
             let own = || sorted.iter().copied().filter(|one| one.job == job.id);
-            let folded = !self.flat && self.shut.contains(&job.id);
+            let folded = !self.flat && self.folded_jobs.contains(&job.id);
             rows.push(Node::Job { run: Arc::clone(run), at, sum: Totals::of(own(), self.now), folded });
             if !folded {
                 rows.extend(own().map(|one| self.artifact(one, run)));
@@ -177,7 +177,7 @@ impl TreeOptions {
 
     fn artifact(&self, artifact: &Arc<ArtifactSummary>, run: &Arc<RunSummary>) -> Node {
         let soon = expires_soon(artifact, self.now);
-        Node::Artifact { artifact: Arc::clone(artifact), run: Arc::clone(run), lone: self.flat, soon }
+        Node::Artifact { artifact: Arc::clone(artifact), run: Arc::clone(run), ungrouped: self.flat, soon }
     }
 }
 

@@ -161,7 +161,7 @@ impl Dashboard {
         };
         match result {
             // The banner shows that the daemon does not respond.
-            Err(problem) if !problem.is_away() => {
+            Err(problem) if !problem.is_unreachable() => {
                 // Only the reason, because the heading already names the request.
                 let doing = format!("{}: ", ask.doing());
                 let why = problem.line().strip_prefix(&doing).unwrap_or(problem.line()).to_owned();

@@ -84,7 +84,7 @@ impl<T: Restorable> Deleted<T> {
     }
 
     /// Returns why an action is not available now.
-    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+    pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
         if !matches!(action, Action::Restore | Action::Purge) {
             return None;
         }

@@ -32,7 +32,7 @@ pub(super) fn is_about<T: Restorable>(ask: &Ask) -> bool {
 impl<T: Restorable> Deleted<T> {
     fn took(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
         match (ask, answer) {
-            (Ask::Batch(batch), Answer::Batch(each)) => self.took_many(batch, each, env),
+            (Ask::Batch(batch), Answer::Batch(each)) => self.report_batch(batch, each, env),
             (_, Answer::Repository(repo)) => {
                 env.notify(format!("Restored {}", repo.full_name));
                 env.push(Cmd::ReloadRepositories(Some(repo.id)));
@@ -46,7 +46,7 @@ impl<T: Restorable> Deleted<T> {
         self.refresh_anew(env);
     }
 
-    fn took_many(&mut self, batch: &Batch, each: &[Option<String>], env: &mut Env) {
+    fn report_batch(&mut self, batch: &Batch, each: &[Option<String>], env: &mut Env) {
         let failed = || batch.items.iter().zip(each).filter_map(|((name, ask), why)| Some((name, ask, why.as_ref()?)));
         self.rows.list.mark_only(failed().filter_map(|(_, ask, _)| named(ask)).map(|(_, id, _)| id));
         let failed: Vec<(String, String)> = failed().map(|(name, _, why)| (name.clone(), why.clone())).collect();
@@ -69,7 +69,7 @@ impl<T: Restorable> Deleted<T> {
         match result {
             Err(problem) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
             // Another client may have restored or purged it.
-            Err(problem) if is_about::<T>(ask) && !problem.is_away() => self.refresh_anew(env),
+            Err(problem) if is_about::<T>(ask) && !problem.is_unreachable() => self.refresh_anew(env),
             Ok(answer) if is_about::<T>(ask) => self.took(ask, answer, env),
             Ok(answer) if self.rows.awaits(ask) => {
                 if let Some(page) = T::page(answer) {

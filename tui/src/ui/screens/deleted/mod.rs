@@ -135,7 +135,7 @@ impl<T: Restorable> Screen for Deleted<T> {
     }
 
     fn unavailable(&self, action: Action) -> Option<String> {
-        self.why_off(action)
+        self.unavailable_reason(action)
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {

@@ -140,8 +140,9 @@ impl Inspector {
         if self.no_wrap {
             return lines;
         }
-        let broken =
-            lines.into_iter().flat_map(|(role, line)| hung(&line, room).into_iter().map(move |part| (role, part)));
+        let broken = lines
+            .into_iter()
+            .flat_map(|(role, line)| wrap_aligned(&line, room).into_iter().map(move |part| (role, part)));
         broken.collect()
     }
 
@@ -246,7 +247,7 @@ fn outcome(delivery: &Delivery) -> (String, Role) {
 }
 
 /// Splits a line into parts of at most `room` cells. Continuation parts are aligned with the value.
-fn hung(line: &str, room: u16) -> Vec<String> {
+fn wrap_aligned(line: &str, room: u16) -> Vec<String> {
     if width(line) <= room {
         return vec![line.to_owned()];
     }
@@ -262,17 +263,17 @@ fn hung(line: &str, room: u16) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::hung;
+    use super::wrap_aligned;
 
     #[test]
     fn long_lines_wrap_with_continuations_aligned_to_the_value() {
         let line = "why      connect: connection refused";
-        assert_eq!(hung(line, 40), [line]);
-        assert_eq!(hung(line, 28), ["why      connect: connection", "         refused"]);
-        assert_eq!(hung("    \"key\": \"a b\"", 12), ["    \"key\":", "    \"a b\""]);
-        assert_eq!(hung("x-name: 12345", 8), ["x-name:", "12345"]);
+        assert_eq!(wrap_aligned(line, 40), [line]);
+        assert_eq!(wrap_aligned(line, 28), ["why      connect: connection", "         refused"]);
+        assert_eq!(wrap_aligned("    \"key\": \"a b\"", 12), ["    \"key\":", "    \"a b\""]);
+        assert_eq!(wrap_aligned("x-name: 12345", 8), ["x-name:", "12345"]);
         for room in 1..40 {
-            let full: String = hung(line, room).concat().split_whitespace().collect();
+            let full: String = wrap_aligned(line, room).concat().split_whitespace().collect();
             assert_eq!(full, "whyconnect:connectionrefused", "{room}");
         }
     }

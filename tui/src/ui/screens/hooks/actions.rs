@@ -260,7 +260,7 @@ impl Hooks {
     }
 
     /// Returns why an action is not available now.
-    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+    pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
         let needs_events = matches!(action, Action::New | Action::Edit | Action::Clone);
         if needs_events && self.known.is_empty() {
             return Some("the list of events is not loaded yet; r refreshes".to_owned());

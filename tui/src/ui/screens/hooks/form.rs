@@ -279,7 +279,7 @@ pub(crate) fn create_ask(owner: &HookOwner, above: i64, form: &Form) -> Result<A
         owner: owner.clone(),
         request,
         test: form.pressed() == AND_TEST,
-        unless_above: form.may_be_done().then_some(above),
+        unless_above: form.may_have_been_applied().then_some(above),
         shown_once: generated(form),
     })))
 }

@@ -229,7 +229,7 @@ impl Screen for Hooks {
     }
 
     fn unavailable(&self, action: Action) -> Option<String> {
-        self.why_off(action)
+        self.unavailable_reason(action)
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {

@@ -232,7 +232,7 @@ impl Repositories {
     }
 
     /// Returns why an action is not available now.
-    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+    pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
         let here = self.repos.list.current();
         if let Some(why) = self.not_permitted(action) {
             return Some(why);

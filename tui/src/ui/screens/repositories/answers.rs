@@ -19,7 +19,7 @@ impl Repositories {
             (Ask::Repositories | Ask::FindRepositories(_), Ok(Answer::Repositories(page)))
                 if self.repos.awaits(ask) =>
             {
-                self.took_repositories(page, env);
+                self.add_page(page, env);
             }
             (Ask::ChangedRepositories, Ok(Answer::Repositories(page))) => {
                 self.repos.renew(page.clone(), env.world);
@@ -45,7 +45,7 @@ impl Repositories {
         self.repos.ask_all(Ask::Repositories, env);
     }
 
-    fn took_repositories(&mut self, page: &Page<RepositorySummary>, env: &mut Env) {
+    fn add_page(&mut self, page: &Page<RepositorySummary>, env: &mut Env) {
         if let Some(gone) = self.repos.take(page.clone(), env.world) {
             env.notify(format!("{} was removed", gone.full_name()));
             self.in_detail = false;

@@ -255,7 +255,7 @@ impl Screen for Repositories {
     }
 
     fn unavailable(&self, action: Action) -> Option<String> {
-        self.why_off(action)
+        self.unavailable_reason(action)
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
