@@ -117,12 +117,13 @@ pub async fn run_with_store(
     };
     let open = context.serving.connections.clone();
     let serving = serve::serve(listeners, limits, tasks.clone(), open, service);
+    // Before the first request, so that it follows the entries of all requests.
+    tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
-    tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("deliver", delivery::run(context.delivery.clone()));
     tasks.keep("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));

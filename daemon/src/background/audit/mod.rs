@@ -21,14 +21,17 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
 /// Entries to read at a time.
 const BATCH: usize = 256;
 
-/// Runs until the daemon stops.
-pub async fn run(context: Context) {
-    tokio::join!(
-        record_refusals(&context),
-        log_entries(&context),
-        copies::run(&context, AuditOutput::File),
-        copies::run(&context, AuditOutput::Journal)
-    );
+/// Runs until the daemon stops. Follows the entries that are recorded after this call.
+pub fn run(context: Context) -> impl Future<Output = ()> {
+    let first = context.audit.unsettled();
+    async move {
+        tokio::join!(
+            record_refusals(&context),
+            log_entries(&context, first),
+            copies::run(&context, AuditOutput::File, first),
+            copies::run(&context, AuditOutput::Journal, first)
+        );
+    }
 }
 
 async fn record_refusals(context: &Context) {
@@ -50,10 +53,11 @@ async fn record_refusals(context: &Context) {
     }
 }
 
-async fn log_entries(context: &Context) {
+/// Logs the entries from `first` on.
+async fn log_entries(context: &Context, first: u64) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();
-    let mut last = context.audit.unsettled().saturating_sub(1);
+    let mut last = first.saturating_sub(1);
     loop {
         // Before the read, so that an entry that is committed after the read wakes this task.
         changes.mark_unchanged();

@@ -44,11 +44,11 @@ impl From<StoreError> for CopyError {
     }
 }
 
-/// Copies all entries to `output`, if it is configured, until the daemon stops.
-pub(super) async fn run(context: &Context, output: AuditOutput) {
+/// Copies all entries to `output`, if it is configured, until the daemon stops. `first`: the first entry of this daemon.
+pub(super) async fn run(context: &Context, output: AuditOutput, first: u64) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();
-    let mut copier = Copier { context, output, position: None, saved: None, warned: None };
+    let mut copier = Copier { context, output, first, position: None, saved: None, warned: None };
     loop {
         // Before the read, so that an entry that is committed after the read wakes this task.
         changes.mark_unchanged();
@@ -78,6 +78,8 @@ pub(super) async fn run(context: &Context, output: AuditOutput) {
 struct Copier<'a> {
     context: &'a Context,
     output: AuditOutput,
+    /// The first entry after the output was configured.
+    first: u64,
     /// The last entry that was copied. `None`: not read from the store yet.
     position: Option<u64>,
     /// The position in the store. `None`: it has none.
@@ -90,15 +92,18 @@ impl Copier<'_> {
     /// Copies the entries after the position, and saves the new position. Returns the number of entries.
     async fn copy_new(&mut self) -> Result<usize, CopyError> {
         let (context, output) = (self.context, self.output);
-        let Some(path) = output.path(&context.config.audit) else { return Ok(0) };
         // Read before the snapshot, so that the snapshot contains all settled entries.
         let end = context.audit.unsettled();
+        let Some(path) = output.path(&context.config.audit) else {
+            self.first = end;
+            return Ok(0);
+        };
         let snapshot = context.store.read().await?;
         let mut position = if let Some(position) = self.position {
             position
         } else {
             self.saved = rows::position(&snapshot, output.key()).await?;
-            self.saved.unwrap_or_else(|| output.first_position(end))
+            self.saved.unwrap_or_else(|| output.first_position(self.first))
         };
         let mut count = 0;
         let written = loop {
