@@ -1,13 +1,15 @@
 //! Draws the sections of the dashboard: figures of the last minute, storage, problems, events.
 
+use std::fmt::Write as _;
+
 use farrier_common::api::{Event, MetricsSeries, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Dashboard, HealthProblem};
-use crate::ui::screens::repositories::task_lines;
 use crate::{
     output::human_bytes,
     ui::{
+        screens::repositories::task_lines,
         times::Clock,
         view::{CHART_BELOW, LinePart, Role, chart, pad, parts, rule, text, width, wrapped},
         words,
@@ -156,7 +158,12 @@ fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -
             "bytes" => format!("{}/{}", human_bytes(limit.running), human_bytes(limit.max)),
             _ => format!("{}/{}", limit.running, limit.max),
         };
-        let text = format!("{used:>9} {}   {} waiting   {} refused", limit.kind, limit.waiting, limit.refused);
+        let mut text = format!("{used:>9} {}", limit.kind);
+        for (count, word) in [(limit.waiting, "waiting"), (limit.refused, "refused")] {
+            if count > 0 {
+                let _ = write!(text, "   {count} {word}");
+            }
+        }
         let role = if limit.waiting > 0 { Role::Warn } else { Role::Text };
         figures.push(Figure::Line("limit", vec![LinePart::Text(role, text)]));
     }
