@@ -10,5 +10,6 @@ mod tokens;
 mod trim;
 
 pub use self::{
-    audit::run as run_audit, prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
+    audit::run as run_audit, prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry,
+    trim::run as run_trim,
 };

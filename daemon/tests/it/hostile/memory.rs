@@ -245,7 +245,8 @@ async fn memory_is_given_back_after_large_requests() {
     for _ in 0..STALLED {
         stalled.push(RawConnection::sending(&farrier.tcp(), format!("{head}{list}")).await);
     }
-    let held = STALLED as u64 * 4_000_000;
+    // Each list may end within a share that is not counted yet.
+    let held = STALLED as u64 * (4_000_000 - SHARE);
     eventually("the lists are held", || async { used(&farrier).await >= held }).await;
     assert!(resident() > idle + 60, "idle {idle} MiB, now {} MiB", resident());
     drop(stalled);
