@@ -245,8 +245,8 @@ impl Git {
         &self.0.found
     }
 
-    /// Waits for a process slot, and for a share of `purpose`. Returns [`GitError::Refused`] or [`GitError::Busy`] after
-    /// the timeout.
+    /// Waits for a process slot, and for a share of `purpose`. Returns [`GitError::Refused`] or [`GitError::Busy`]
+    /// after the timeout.
     async fn slot(&self, purpose: Purpose) -> Result<Slot, GitError> {
         let share = match purpose {
             Purpose::Own => None,

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     model::secret,
-    serve::{Handler, Peer, RequestBody},
+    serve::{Handler, IncomingBody, Peer},
     service::audit::RequestScope,
     shares::Holder,
     webhook::request::ATTEMPT,
@@ -97,7 +97,7 @@ impl HttpService {
         Self(Arc::new(Shared { router, state: state.clone(), pace, ids: RequestIds::new() }))
     }
 
-    async fn respond(self, peer: Peer, request: Request<RequestBody>) -> Response<Body> {
+    async fn respond(self, peer: Peer, request: Request<IncomingBody>) -> Response<Body> {
         let Shared { router, state, pace, ids } = &*self.0;
         let tasks = &state.tasks;
         let id = ids.next();
@@ -179,7 +179,7 @@ impl Handler for HttpService {
     fn handle(
         self,
         peer: Peer,
-        request: Request<RequestBody>,
+        request: Request<IncomingBody>,
     ) -> impl Future<Output = Response<Body>> + Send + 'static {
         self.respond(peer, request)
     }

@@ -122,7 +122,7 @@ pub async fn serve<H: Handler>(
 }
 
 /// The body of a request.
-pub type RequestBody = CountedBody<Incoming>;
+pub type IncomingBody = CountedBody<Incoming>;
 
 /// Answers requests.
 pub trait Handler: Clone + Send + Sync + 'static {
@@ -133,7 +133,7 @@ pub trait Handler: Clone + Send + Sync + 'static {
     fn handle(
         self,
         peer: Peer,
-        request: Request<RequestBody>,
+        request: Request<IncomingBody>,
     ) -> impl Future<Output = Response<Self::Body>> + Send + 'static;
 
     /// Returns the response to the only request on a connection that was refused. The body of the request is not read.

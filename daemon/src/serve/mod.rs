@@ -17,7 +17,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 pub use self::{
-    accept::{ConnectionLimits, HEAD_READ_MAX, Handler, RequestBody, serve},
+    accept::{ConnectionLimits, HEAD_READ_MAX, Handler, IncomingBody, serve},
     admission::{Admission, AdmissionLimits, ConnectionSlot},
     fd_reserve::{FdGuard, FdReserve},
     head_memory::CountedBody,

@@ -166,7 +166,7 @@ async fn only_administrators_read_the_log_and_users_read_their_own_entries() {
     eventually("the entries of the caller", async || {
         let listed = ask(own, &token).await.json();
         let mut actions: Vec<_> = listed.as_array().expect("a list").iter().map(|entry| &entry["action"]).collect();
-        actions.sort_by_key(|action| action.to_string());
+        actions.sort_by_key(ToString::to_string);
         actions == ["repository.create", "sign_in.accept"]
     })
     .await;

@@ -7,7 +7,7 @@ pub(crate) enum Audit {
     /// List the audit log, newest first
     ///
     /// Shows who did what, when and from where. Only for administrators, except with --own.
-    List(ListAudit),
+    List(Box<ListAudit>),
     /// Show an entry with the changed fields
     Show {
         /// ID of the entry

@@ -34,7 +34,7 @@ struct Entries {
 
 pub(super) async fn run(command: Audit, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
-        Audit::List(args) if args.follow => follow(args, client, output).await,
+        Audit::List(args) if args.follow => follow(*args, client, output).await,
         Audit::List(args) => {
             let all = newest(&filter(&args)?, args.limit.unwrap_or(LIMIT), args.own, client).await;
             let all = all.map_err(Failure::call("listing the audit log"))?;

@@ -1,5 +1,5 @@
-//! Follows the audit log: logs and copies each entry after its commit, and records refused sign-ins when their window is
-//! over.
+//! Follows the audit log: logs and copies each entry after its commit, and records refused sign-ins when their window
+//! is over.
 
 mod copies;
 

@@ -1,7 +1,7 @@
 //! The audit log: who did what, when and from where.
 //!
-//! This module decides what an event of security is, and is the only one that writes entries. An entry is written in
-//! the transaction of the change, so neither exists without the other. Changes outside the store are recorded before
+//! This module decides which actions are recorded, and no other module writes entries. An entry is written in the
+//! transaction of the change, so neither exists without the other. Changes outside the store are recorded before
 //! they take effect, see [`record_before`].
 //!
 //! Entries are rows that never change. They contain no secrets. `background::audit` logs them and copies them to a file

@@ -62,7 +62,7 @@ impl App {
             Some(Command::Delivery(command)) => return self.delivery_line(command).unwrap_or_else(only_shell),
             Some(Command::Artifact(command)) => return self.artifact_line(command).unwrap_or_else(only_shell),
             Some(Command::Audit(args::Audit::List(list))) => {
-                self.show_audit(list).unwrap_or_else(only_shell)?;
+                self.show_audit(*list).unwrap_or_else(only_shell)?;
             }
             Some(Command::Task(args::Task::Cancel { id })) => {
                 return self.question(ScreenId::Repositories, |screens, world| {

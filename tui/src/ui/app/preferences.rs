@@ -66,7 +66,7 @@ impl App {
         match Times::named(style) {
             Some(style) => self.world.clock.style = style,
             None => {
-                self.notify(Tone::Plain, format!("unknown time style '{style}'; styles: {}", Times::NAMES.join(", ")))
+                self.notify(Tone::Plain, format!("unknown time style '{style}'; styles: {}", Times::NAMES.join(", ")));
             }
         }
     }

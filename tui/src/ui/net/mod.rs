@@ -241,7 +241,7 @@ const LONG: Duration = Duration::from_secs(100 * 86_400);
 /// Runs `work`; ignores the signals of interrupt keys while it runs and shortly after.
 pub(crate) fn ignoring_interrupts<T>(work: impl FnOnce() -> T) -> T {
     let ignore_for = |time: Duration| {
-        *INTERRUPTS_IGNORED_UNTIL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time)
+        *INTERRUPTS_IGNORED_UNTIL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time);
     };
     ignore_for(LONG);
     let done = work();

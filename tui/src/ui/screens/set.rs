@@ -3,7 +3,7 @@
 use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
-    Screen, ScreenId, artifacts::Artifacts, audit::Audit, dashboard::Dashboard, deleted::Deleted,
+    Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, dashboard::Dashboard, deleted::Deleted,
     deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
 };
 use crate::{
@@ -21,7 +21,7 @@ pub(crate) struct Screens {
     pub(crate) hooks: Hooks,
     pub(crate) deliveries: Deliveries,
     pub(crate) artifacts: Artifacts,
-    pub(crate) audit: Audit,
+    pub(crate) audit: AuditLog,
     pub(crate) deleted_repositories: Deleted<RestorableRepository>,
     pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }

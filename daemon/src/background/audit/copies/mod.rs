@@ -44,7 +44,9 @@ impl From<StoreError> for CopyError {
     }
 }
 
-/// Copies all entries to `output`, if it is configured, until the daemon stops. `first`: the first entry of this daemon.
+/// Copies all entries to `output`, if it is configured, until the daemon stops.
+///
+/// `first`: the first entry of this daemon.
 pub(super) async fn run(context: &Context, output: AuditOutput, first: u64) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();

@@ -36,19 +36,19 @@ const PANE: u16 = 8;
 const ROOMY: u16 = 16;
 
 #[derive(Debug)]
-pub(crate) struct Audit {
+pub(crate) struct AuditLog {
     pub(super) rows: Feed<AuditEntry>,
     /// Maximum number of rows to load.
     row_limit: usize,
 }
 
-impl Default for Audit {
+impl Default for AuditLog {
     fn default() -> Self {
         Self { rows: Feed::new(List::default()), row_limit: ROWS_STEP }
     }
 }
 
-impl Audit {
+impl AuditLog {
     /// Whether older entries exist that are not loaded.
     fn is_cut(&self) -> bool {
         self.rows.has_all() && self.rows.list.rows().len() >= self.row_limit
@@ -88,7 +88,7 @@ fn lines(entry: &AuditEntry, clock: &Clock) -> Vec<(Role, String)> {
     lines
 }
 
-impl Screen for Audit {
+impl Screen for AuditLog {
     fn id(&self) -> ScreenId {
         ScreenId::Audit
     }
