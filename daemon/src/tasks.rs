@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::Either;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinError,
@@ -17,6 +18,12 @@ use tokio_util::{
     sync::CancellationToken,
     task::{AbortOnDropHandle, TaskTracker},
 };
+
+tokio::task_local! {
+    /// Tracks the blocking work that a task of a daemon starts. It continues when the task is dropped, so the shutdown
+    /// waits for it.
+    static BLOCKING: TaskTracker;
+}
 
 /// Why the daemon's tasks ended with an error.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +58,7 @@ pub struct Tasks {
     /// Aborts long-lived tasks that do not end in time.
     abort: CancellationToken,
     short: TaskTracker,
+    blocking: TaskTracker,
     stop: CancellationToken,
 }
 
@@ -65,7 +73,8 @@ impl Tasks {
     pub fn new(stop: CancellationToken) -> Self {
         let (ended, ends) = mpsc::unbounded_channel();
         let ends = Arc::new(Mutex::new(Some(ends)));
-        Self { long: TaskTracker::new(), ended, ends, abort: CancellationToken::new(), short: TaskTracker::new(), stop }
+        let (long, short, blocking) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
+        Self { long, ended, ends, abort: CancellationToken::new(), short, blocking, stop }
     }
 
     /// Returns the token that is cancelled when the daemon stops.
@@ -76,7 +85,7 @@ impl Tasks {
     /// Starts a long-lived task. It must watch [`Tasks::stop`].
     pub fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
-        let running = AbortOnDropHandle::new(tokio::spawn(task));
+        let running = AbortOnDropHandle::new(tokio::spawn(BLOCKING.scope(self.blocking.clone(), task)));
         let (ended, abort) = (self.ended.clone(), self.abort.clone());
         let watched = self.long.track_future(async move {
             tokio::select! {
@@ -93,7 +102,7 @@ impl Tasks {
     /// Starts a short task.
     pub fn short(&self, task: impl Future<Output = ()> + Send + 'static) {
         #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
-        tokio::spawn(self.short.track_future(task));
+        tokio::spawn(self.short.track_future(BLOCKING.scope(self.blocking.clone(), task)));
     }
 
     /// Returns the number of running short tasks.
@@ -126,12 +135,17 @@ impl Tasks {
         self.stop.cancel();
         self.long.close();
         self.short.close();
+        self.blocking.close();
         let drain = async {
             self.long.wait().await;
             self.short.wait().await;
         };
         let in_time = tokio::time::timeout(grace, drain).await.is_ok();
         self.abort.cancel();
+        // Such as the removal of files: nothing may change the data directory after the shutdown.
+        if tokio::time::timeout(grace, self.blocking.wait()).await.is_err() {
+            tracing::warn!("blocking work was still running after the grace period");
+        }
         early?;
         if in_time { Ok(()) } else { Err(TasksError::Grace { grace }) }
     }
@@ -142,6 +156,11 @@ impl Tasks {
 pub fn detached<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> impl Future<Output = Option<T>> + Send + 'static {
+    let work = match BLOCKING.try_with(Clone::clone) {
+        Ok(blocking) => Either::Left(BLOCKING.scope(blocking, work)),
+        // Not in a task of a daemon.
+        Err(_) => Either::Right(work),
+    };
     #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
     let handle = tokio::spawn(work);
     async move { handle.await.ok() }
@@ -154,8 +173,12 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
 
 /// Like [`blocking`], but `work` starts at once, and continues if the future is dropped.
 pub fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> impl Future<Output = T> + Send + 'static {
+    let running = BLOCKING.try_with(TaskTracker::token).ok();
     #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
-    let handle = tokio::task::spawn_blocking(work);
+    let handle = tokio::task::spawn_blocking(move || {
+        let _running = running;
+        work()
+    });
     async move {
         match handle.await {
             Ok(result) => result,
@@ -227,5 +250,28 @@ mod tests {
         stop.cancel();
         tasks.supervise(GRACE).await.expect("in time");
         rx.await.expect("the short task ran to its end");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_shutdown_waits_for_blocking_work_of_a_dropped_task() {
+        let tasks = Tasks::default();
+        let (started, running) = oneshot::channel();
+        let (ended, end) = std::sync::mpsc::channel();
+        let stop = tasks.stop().clone();
+        tasks.keep("remove files", async move {
+            let removal = begin(move || {
+                let _ = started.send(());
+                std::thread::sleep(Duration::from_millis(100));
+                ended.send(()).expect("the test waits");
+            });
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = removal => {}
+            }
+        });
+        running.await.expect("started");
+        tasks.stop().cancel();
+        tasks.supervise(GRACE).await.expect("in time");
+        end.try_recv().expect("the work has ended");
     }
 }
