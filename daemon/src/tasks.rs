@@ -140,10 +140,11 @@ impl Tasks {
             self.long.wait().await;
             self.short.wait().await;
         };
-        let in_time = tokio::time::timeout(grace, drain).await.is_ok();
+        let deadline = tokio::time::Instant::now() + grace;
+        let in_time = tokio::time::timeout_at(deadline, drain).await.is_ok();
         self.abort.cancel();
         // Such as the removal of files: nothing may change the data directory after the shutdown.
-        if tokio::time::timeout(grace, self.blocking.wait()).await.is_err() {
+        if tokio::time::timeout_at(deadline, self.blocking.wait()).await.is_err() {
             tracing::warn!("blocking work was still running after the grace period");
         }
         early?;
