@@ -31,18 +31,25 @@ impl HistoryGrowth {
         }
         let count = counts.hooks.entry(hook).or_default();
         *count += 1;
-        of_all || *count == ATTEMPTS_PER_CHECK
+        of_all || *count >= ATTEMPTS_PER_CHECK
     }
 
-    /// Returns the hooks whose history has to be checked, and resets their counts.
-    pub fn grown(&self) -> Vec<u64> {
+    /// Returns the hooks whose history has to be checked, with their attempts.
+    pub fn grown(&self) -> Vec<(u64, u32)> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let grown = counts.hooks.iter().filter(|(_, count)| **count >= ATTEMPTS_PER_CHECK);
+        grown.map(|(hook, count)| (*hook, *count)).collect()
+    }
+
+    /// Subtracts attempts that [`HistoryGrowth::grown`] returned. Called after the check has succeeded, so that a check
+    /// that fails is repeated.
+    pub fn checked(&self, hook: u64, attempts: u32) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let grown: Vec<u64> =
-            counts.hooks.iter().filter(|(_, count)| **count >= ATTEMPTS_PER_CHECK).map(|(hook, _)| *hook).collect();
-        for hook in &grown {
-            counts.hooks.remove(hook);
+        let Some(count) = counts.hooks.get_mut(&hook) else { return };
+        *count = count.saturating_sub(attempts);
+        if *count == 0 {
+            counts.hooks.remove(&hook);
         }
-        grown
     }
 }
 
@@ -54,7 +61,11 @@ mod tests {
     fn a_history_check_is_due_for_one_busy_hook_and_for_many_quiet_ones() {
         let growth = HistoryGrowth::default();
         let looks = (0..ATTEMPTS_PER_CHECK).filter(|_| growth.attempted(7)).count();
-        assert_eq!((looks, growth.grown(), growth.grown()), (1, vec![7], vec![]));
+        assert_eq!((looks, growth.grown()), (1, vec![(7, ATTEMPTS_PER_CHECK)]));
+        assert_eq!(growth.grown(), [(7, ATTEMPTS_PER_CHECK)], "a check that failed is repeated");
+        growth.attempted(7);
+        growth.checked(7, ATTEMPTS_PER_CHECK);
+        assert_eq!(growth.grown(), []);
         let looks = (0..u64::from(ALL_ATTEMPTS_PER_CHECK)).filter(|hook| growth.attempted(100 + hook)).count();
         assert_eq!((looks, growth.grown()), (1, vec![]));
     }

@@ -16,7 +16,7 @@ pub async fn sweep(context: &DeliveryContext) -> Result<Option<Millis>, StoreErr
     let limits = &context.config.webhook;
     let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
     let before_ms = context.now_ms().saturating_sub(keep_ms);
-    for hook in context.history.grown() {
+    for (hook, attempts) in context.history.grown() {
         // Pending deliveries stay, so each step begins after the last row of the step before.
         let mut behind = None;
         loop {
@@ -29,6 +29,7 @@ pub async fn sweep(context: &DeliveryContext) -> Result<Option<Millis>, StoreErr
             }
             behind = surplus.last().copied();
         }
+        context.history.checked(hook, attempts);
     }
     let mut behind = None;
     loop {
