@@ -35,7 +35,7 @@ pub struct AuditEntry {
     /// Why the action was refused or failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Number of equal actions that the entry stands for.
+    /// Number of equal actions that the entry represents.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub count: i64,
     /// The request, as in `X-Request-Id` and in the log; absent for actions of the daemon.

@@ -59,7 +59,7 @@ impl Entry {
         self
     }
 
-    /// Sets the number of equal actions that the entry stands for.
+    /// Sets the number of equal actions that the entry represents.
     #[must_use]
     pub fn count(mut self, count: u64) -> Self {
         self.row.count = count;

@@ -7,7 +7,7 @@ use std::{
 
 use crate::config::AuditConfig;
 
-/// A place outside the store that gets a copy of each entry.
+/// An output outside the store that receives a copy of each entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditOutput {
     /// The file `audit.file`.

@@ -58,8 +58,8 @@ pub async fn get(context: &Context, identity: &Identity, id: u64) -> Result<Audi
 
 /// Removes a bounded number of entries. Returns whether there may be more.
 ///
-/// This hits only entries that are older than `audit.retention_days` by their own time, oldest first: the walk stops at
-/// the first entry that is not. Later entries have later times, also if the clock was set back.
+/// Deletes only entries that are older than `audit.retention_days` by their own time, oldest first, and stops at the
+/// first entry that is not. Later entries have later times, also if the clock was set back.
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let until_ms = context.now_ms().saturating_sub(keep_ms(context));
     let rows = audit::after(&context.store.read().await?, 0, SWEEP_MAX).await?;

@@ -32,6 +32,8 @@ fn append_synced(path: &Path, text: &str) -> io::Result<()> {
     // Without O_NONBLOCK, opening a named pipe would wait for a reader.
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let mut file = options.open(path)?;
+    // Another daemon may be configured to append to the same file.
+    file.try_lock()?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -41,7 +43,8 @@ fn append_synced(path: &Path, text: &str) -> io::Result<()> {
     let separator = if ends_with_part(&mut file, length)? { "\n" } else { "" };
     let written = file.write_all(format!("{separator}{text}").as_bytes()).and_then(|()| file.sync_data());
     if let Err(error) = written {
-        // Removes only bytes that were appended above: the caller appends these entries again, from the store. May
+        // Removes only bytes that were appended above, because the lock keeps other daemons from appending: the caller
+        // appends these entries again, from the store. Other programs must not append to this file. May
         // fail if the file system allows only appending; then the entries appear twice.
         _ = file.set_len(length);
         return Err(error);
