@@ -112,8 +112,15 @@ async fn transfer(
 ) -> Option<GitFailure> {
     let stdin = process.stdin();
     let feeding = feed(&mut input, stdin, stall_timer);
-    let (fed, forwarded) =
-        tokio::join!(feeding, output::forward_or_spool(state, holder, &mut process, out, stall_timer));
+    let forwarding = output::forward_or_spool(state, holder, &mut process, out, stall_timer);
+    let (fed, forwarded) = tokio::select! {
+        both = async { tokio::join!(feeding, forwarding) } => both,
+        () = stall_timer.blocks_waiting_callers(&state.work.git) => {
+            tracing::info!(command = process.command(), "a fetch without progress was aborted for a waiting caller");
+            let text = "the transfer made no progress while other clients waited";
+            return Some(GitFailure::new(StatusCode::SERVICE_UNAVAILABLE, text));
+        }
+    };
     if let Err(error) = fed {
         return Some(error.into());
     }

@@ -7,6 +7,13 @@ use std::{
 
 use tokio::time::Instant;
 
+use crate::shares::Shares;
+
+/// A transfer without progress for this time ends if callers wait for its share.
+const YIELD_AFTER: Duration = Duration::from_secs(10);
+/// Pause between two checks whether callers are waiting.
+const YIELD_CHECK: Duration = Duration::from_secs(1);
+
 /// Expires when no bytes were transferred for a time limit.
 pub(super) struct StallTimer {
     last: Mutex<Instant>,
@@ -31,6 +38,18 @@ impl StallTimer {
                 return;
             }
             tokio::time::sleep_until(due).await;
+        }
+    }
+
+    /// Waits until no bytes were transferred for [`YIELD_AFTER`] while callers wait for one of `shares`.
+    pub(super) async fn blocks_waiting_callers(&self, shares: &Shares) {
+        loop {
+            let due = *self.last.lock().unwrap_or_else(PoisonError::into_inner) + YIELD_AFTER;
+            let now = Instant::now();
+            if due <= now && shares.usage().waiting > 0 {
+                return;
+            }
+            tokio::time::sleep_until(due.max(now + YIELD_CHECK)).await;
         }
     }
 }

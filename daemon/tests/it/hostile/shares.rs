@@ -190,6 +190,26 @@ async fn slow_clones_of_one_address_use_its_share_only() {
     assert!(metrics.text().contains(expected), "{}", metrics.text());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn clones_without_progress_end_when_another_client_waits() {
+    let farrier = without_buffers().await;
+    let tip = large_repository(&farrier).await;
+    let mut slow = Vec::new();
+    for number in 1..=4 {
+        slow.push(SlowClient::fetching(&farrier, number, &tip).await);
+    }
+    eventually("all places for anonymous callers are in use", async || limit(&farrier, "git", "running").await == 4)
+        .await;
+    let work = Client::at(farrier.scratch().join("clones"));
+    work.done(&["clone", "-q", &format!("{}/admin/demo.git", farrier.url), "other"]);
+    let mut ended = 0;
+    for client in slow {
+        let response = client.rest().await;
+        ended += usize::from(!response.ends_with(b"0\r\n\r\n"));
+    }
+    assert!(ended >= 1, "no slow clone was aborted");
+}
+
 #[tokio::test]
 async fn one_account_gets_its_share_of_event_streams_only() {
     let farrier = TestDaemon::start().await;
