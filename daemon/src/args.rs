@@ -59,12 +59,12 @@ pub enum Command {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Accept a data directory that does not belong to the store: repositories that the store does not know become
-        /// private repositories of admin. Deletes nothing
+        /// Accept a data directory that does not belong to the store: repositories without a row in the store
+        /// become private repositories of admin. Deletes nothing
         #[arg(long, conflicts_with_all = ["set_aside", "repair", "git", "content"])]
         adopt: bool,
-        /// Accept a data directory that does not belong to the store: files that the store does not know are moved to
-        /// set-aside. Deletes nothing
+        /// Accept a data directory that does not belong to the store: files without a row in the store are moved
+        /// to set-aside. Deletes nothing
         #[arg(long, conflicts_with_all = ["repair", "git", "content"])]
         set_aside: bool,
     },

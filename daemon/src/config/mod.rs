@@ -204,7 +204,7 @@ pub struct ArtifactsConfig {
     pub max_retention_days: u32,
     /// `abandoned_secs`: time after which an upload that is not finalized is deleted.
     pub abandoned: Duration,
-    /// `max_uploads`: blocks that are received at the same time. Further requests get 503.
+    /// `max_uploads`: blocks that are received at the same time. Further requests get 429 or 503.
     pub max_uploads: usize,
 }
 

@@ -56,7 +56,7 @@ impl CancelReason {
     /// Returns the text in `Delivery.error_class` and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::EventNotSupported => "unwanted",
+            Self::EventNotSupported => "the hook type has no message for this event",
             Self::HookGone => "the hook is deleted, or webhooks are disabled",
             Self::HookInactive => "the hook is not active",
             Self::DeliveryForgotten => "the delivery was removed",

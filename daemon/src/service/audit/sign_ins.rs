@@ -19,7 +19,7 @@ const DAY_MS: Millis = 86_400_000;
 /// Refusals of this time are counted in one entry per account and address.
 const WINDOW_MS: Millis = 60_000;
 /// Maximum number of accounts and addresses that are counted separately. The rest is counted together.
-const COUNTERS_MAX: usize = 500;
+const COUNTERS_MAX: usize = 100;
 /// Maximum number of accepted sign-ins that are recorded per day.
 const ACCEPTED_MAX: usize = 20_000;
 
