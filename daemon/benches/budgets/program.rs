@@ -1,6 +1,7 @@
 //! The program that is measured.
 
 use std::{
+    env,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
@@ -26,7 +27,14 @@ pub(crate) fn farrierd() -> Result<&'static Path> {
 fn build() -> Result<PathBuf> {
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
     #[expect(clippy::disallowed_methods, reason = "builds the program that is measured")]
-    let output = Command::new(env!("CARGO"))
+    let mut command = Command::new(env!("CARGO"));
+    // Build scripts run again if one of these variables has changed, and cargo sets them for this program.
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
+    let output = command
         .args(["build", "--manifest-path", MANIFEST, "--bin", "farrierd", "--profile", profile])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())
