@@ -11,7 +11,7 @@ use crate::store::{
 };
 
 /// Maximum number of results in one transaction, each with a few rows, so that other writers wait for little.
-const BATCH_MAX: usize = 128;
+const BATCH_MAX: usize = 48;
 /// Pause after an error of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 

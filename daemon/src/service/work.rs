@@ -17,7 +17,7 @@ const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "p
 const GIT_SPOOL_MAX: usize = 64;
 /// Maximum number of open event streams.
 const EVENT_STREAMS_MAX: usize = 64;
-/// Passwords to hash at the same time. Each one uses a core and 19 MiB for a moment.
+/// Maximum number of passwords that are hashed at the same time. Each one uses a core and 19 MiB for a moment.
 const PASSWORD_CHECKS_MAX: usize = 2;
 /// Password checks that wait for a free core. They take less than a tenth of a second each.
 const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
@@ -46,8 +46,10 @@ pub struct WorkShares {
 impl WorkShares {
     /// Creates the shares, except for those of git processes.
     pub fn new(config: &Config, git: &Git) -> Self {
-        let password_checks =
-            ShareLimits { waiting: PASSWORD_CHECKS_WAITING_MAX, ..ShareLimits::of(PASSWORD_CHECKS_MAX) };
+        // Half of the cores stay free for other requests.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let capacity = (cores / 2).clamp(1, PASSWORD_CHECKS_MAX);
+        let password_checks = ShareLimits { waiting: PASSWORD_CHECKS_WAITING_MAX, ..ShareLimits::of(capacity) };
         Self {
             git: git.streams().clone(),
             git_reads: git.reads().clone(),
