@@ -45,7 +45,7 @@ pub(crate) struct ArtifactScopeArgs {
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
     /// Workflow run [default: the run of the current job]
-    #[arg(long, value_name = "RUN", value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) run: Option<i64>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Upload {
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
     /// Run in progress to add the job of the upload to
-    #[arg(long, value_name = "RUN", value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) run: Option<i64>,
     /// Days until the artifact expires
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36500))]

@@ -95,13 +95,13 @@ pub(crate) enum Run {
     /// Show a workflow run and its jobs
     Show {
         /// ID of the run
-        #[arg(value_name = "RUN", env = "FARRIER_RUN_ID", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "ID", env = "FARRIER_RUN_ID", value_parser = clap::value_parser!(i64).range(1..))]
         run: i64,
     },
     /// Cancel a workflow run: end its running jobs and revoke their tokens
     Cancel {
         /// ID of the run
-        #[arg(value_name = "RUN", env = "FARRIER_RUN_ID", value_parser = clap::value_parser!(i64).range(1..))]
+        #[arg(value_name = "ID", env = "FARRIER_RUN_ID", value_parser = clap::value_parser!(i64).range(1..))]
         run: i64,
     },
 }

@@ -12,13 +12,13 @@ use farrier_common::{
 /// administrators.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HookOwnerArgs {
-    /// Hooks of a repository
+    /// The owner is this repository
     #[arg(long, value_name = "OWNER/NAME", conflicts_with_all = ["org", "mine"])]
     pub(crate) repo: Option<RepositoryPath>,
-    /// Hooks of an organization
+    /// The owner is this organization
     #[arg(long, value_name = "ORG", conflicts_with = "mine")]
     pub(crate) org: Option<String>,
-    /// Your own hooks
+    /// The owner is you
     #[arg(long)]
     pub(crate) mine: bool,
 }
@@ -45,10 +45,10 @@ impl HookOwnerArgs {
 /// The kind of the hooks of administrators.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Kind {
-    /// System hooks, which receive the events of all repositories
+    /// Kind: system, receives the events of all repositories
     #[arg(long, conflicts_with_all = ["default", "repo", "org", "mine"])]
     pub(crate) system: bool,
-    /// Default hooks, which are copied into each new repository
+    /// Kind: default, copied into each new repository
     #[arg(long, conflicts_with_all = ["repo", "org", "mine"])]
     pub(crate) default: bool,
 }

@@ -1,7 +1,7 @@
 //! State that the full screen saves between sessions: `~/.local/state/farrier/ui.json`.
 //!
-//! Contains the last screen and the sort orders. It never contains a filter, which would hide rows in the next
-//! session, and no data of the daemon.
+//! Contains the last screen, the sort orders, and the layout of columns and panes. It contains no filter, because a
+//! saved filter would hide rows in the next session, and no data of the daemon.
 
 use std::{
     collections::BTreeMap,

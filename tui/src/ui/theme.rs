@@ -1,7 +1,7 @@
 //! Color themes.
 //!
-//! Screens draw in roles with the terminal's own colors; a theme replaces them in the finished frame. Only this
-//! module knows themes and the number of colors of the terminal.
+//! Screens draw roles in the colors of the terminal. A theme replaces these colors in the finished frame, and reduces
+//! its own colors to those that the terminal supports.
 
 use ratatui::{
     buffer::Cell,

@@ -96,7 +96,7 @@ fn cargo(programs: &Path, address: SocketAddr) -> String {
         "#!/bin/sh\ncase \"$*\" in\n\
          'build --release --workspace') mkdir -p target/release && ln -sf {programs}/farrier {programs}/farrierd target/release/ ;;\n\
          'run --release') exec target/release/farrierd --listen {address} ;;\n\
-         *) echo \"the test knows no such call: cargo $*\" >&2; exit 1 ;;\nesac\n"
+         *) echo \"unexpected command: cargo $*\" >&2; exit 1 ;;\nesac\n"
     )
 }
 
