@@ -6,7 +6,7 @@
 
 use super::{
     layer::{Confirm, Layer, TextView},
-    net::Ask,
+    net::Request,
     world::{Env, World},
 };
 use crate::{config::TYPED_ABOVE, output::human_bytes};
@@ -57,8 +57,8 @@ impl BulkAction {
         self.permanent || count > TYPED_ABOVE || (self.destroys && count > world.bulk_over.max(1))
     }
 
-    /// Returns the confirmation before `ask` is sent.
-    pub(crate) fn question(self, ask: Ask, world: &World) -> Confirm {
+    /// Returns the confirmation before `request` is sent.
+    pub(crate) fn question(self, request: Request, world: &World) -> Confirm {
         let (title, is_typed, count) = (self.title(), self.is_typed(world), self.names.len());
         let mut lines: Vec<String> = self.names.iter().take(NAMED_MAX).cloned().collect();
         if count > NAMED_MAX {
@@ -68,9 +68,9 @@ impl BulkAction {
         lines.push(self.effect.to_owned());
         lines.extend(Some(self.restorable).filter(|line| !line.is_empty()));
         if is_typed {
-            Confirm::typed(title, lines, self.verb, count.to_string(), ask, world)
+            Confirm::typed(title, lines, self.verb, count.to_string(), request, world)
         } else {
-            Confirm::simple(title, lines, self.verb, ask, world)
+            Confirm::simple(title, lines, self.verb, request, world)
         }
     }
 }

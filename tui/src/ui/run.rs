@@ -38,7 +38,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
     let _held = term::TerminalGuard::acquire()?;
     let (mut input_pause, pause_point) = term::pausable_input()?;
     let options = TerminalOptions::of(&settings);
-    options.ask()?;
+    options.query_terminal()?;
     let orders = threads(global, &sender, pause_point)?;
     let mut terminal = Terminal::new(term::AnsiBackend::new(term::stream()?, term::size))?;
     terminal.backend_mut().sync(settings.sync == Sync::On);
@@ -80,7 +80,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
                     frame_rate = frame_rate.for_new_line();
                     todo.extend(app.update(Msg::Slow(frame_rate.is_slow()), started.elapsed(), clock::now()));
                     term::acquire()?;
-                    options.ask()?;
+                    options.query_terminal()?;
                     repaint(&mut terminal)?;
                     let size = term::size()?;
                     todo.extend(app.update(Msg::Resized(size), started.elapsed(), clock::now()));
@@ -140,10 +140,10 @@ impl TerminalOptions {
     }
 
     /// Queries the terminal for its capabilities.
-    fn ask(self) -> io::Result<()> {
+    fn query_terminal(self) -> io::Result<()> {
         // The Linux console prints queries that it does not understand.
-        let knows = variable("TERM").is_some_and(|term| term != "linux");
-        if self.sync == Sync::Auto && knows { term::query_sync() } else { Ok(()) }
+        let can_reply = variable("TERM").is_some_and(|term| term != "linux");
+        if self.sync == Sync::Auto && can_reply { term::query_sync() } else { Ok(()) }
     }
 }
 
@@ -168,7 +168,7 @@ fn carry_out(
 ) -> io::Result<()> {
     match effect {
         // The network thread runs as long as the process.
-        Effect::Ask(ticket, ask) => drop(orders.send(net::NetworkCommand::Ask(ticket, Box::new(ask)))),
+        Effect::Send(ticket, request) => drop(orders.send(net::NetworkCommand::Send(ticket, Box::new(request)))),
         Effect::Rest => drop(orders.send(net::NetworkCommand::Rest)),
         Effect::Reconnect(target) => drop(orders.send(net::NetworkCommand::Reconnect(target))),
         Effect::Cancel(ticket) => drop(orders.send(net::NetworkCommand::Cancel(ticket))),

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, time::Duration};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    net::{Answer, Ask, Problem, ProblemKind},
+    net::{Answer, Problem, ProblemKind, Request},
     view::{LinePart, Role, parts, rule},
     words,
 };
@@ -24,7 +24,7 @@ const SURE_AFTER: Duration = Duration::from_secs(2);
 /// One download or archive.
 #[derive(Clone, Debug)]
 struct Transfer {
-    ask: Ask,
+    request: Request,
     name: String,
     have: u64,
     /// `None` for content that is generated while it is sent.
@@ -60,10 +60,10 @@ pub(crate) enum TransferNotice {
 
 impl Transfers {
     /// Starts a transfer. An earlier failure of the same file is removed.
-    pub(crate) fn begin(&mut self, ask: &Ask, name: String, now: Duration) {
+    pub(crate) fn begin(&mut self, request: &Request, name: String, now: Duration) {
         self.0.retain(|one| one.name != name || !matches!(one.ended, Some(Err(_))));
         self.0.push(Transfer {
-            ask: ask.clone(),
+            request: request.clone(),
             name,
             have: 0,
             size: None,
@@ -76,11 +76,11 @@ impl Transfers {
     /// Handles a response. Returns a notice if the response belongs to a transfer.
     pub(crate) fn take(
         &mut self,
-        ask: &Ask,
+        request: &Request,
         result: &Result<Answer, Problem>,
         now: Duration,
     ) -> Option<TransferNotice> {
-        let at = self.0.iter().rposition(|one| one.ask == *ask && one.ended.is_none())?;
+        let at = self.0.iter().rposition(|one| one.request == *request && one.ended.is_none())?;
         let one = &mut self.0[at];
         match result {
             Ok(Answer::Progress { have, size }) => {
@@ -91,7 +91,7 @@ impl Transfers {
             }
             Ok(Answer::Saved(path)) => {
                 let path = path.display().to_string();
-                let checked = if matches!(ask, Ask::Download { .. }) { ", sha256 checked" } else { "" };
+                let checked = if matches!(request, Request::Download { .. }) { ", sha256 checked" } else { "" };
                 let notice = TransferNotice::Saved(format!("{} saved{checked}: {path}", one.name));
                 let done = Transfer { ended: Some(Ok(path)), ..self.0.remove(at) };
                 // The same file was saved before: keep one line.
@@ -113,10 +113,10 @@ impl Transfers {
     }
 
     /// Returns the request to cancel: the newest transfer.
-    pub(crate) fn stop(&mut self) -> Option<Ask> {
+    pub(crate) fn stop(&mut self) -> Option<Request> {
         let one = self.0.iter_mut().rev().find(|one| one.ended.is_none())?;
         one.ended = Some(Err("stopped".to_owned()));
-        Some(one.ask.clone())
+        Some(one.request.clone())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -135,7 +135,7 @@ impl Transfers {
     /// Returns the progress lines of running transfers, the newest first.
     pub(crate) fn progress_lines(&self, now: Duration) -> impl Iterator<Item = ProgressLine> {
         self.0.iter().rev().filter(|one| one.ended.is_none()).map(move |one| ProgressLine {
-            what: if matches!(one.ask, Ask::Download { .. }) { "download" } else { "archive" },
+            what: if matches!(one.request, Request::Download { .. }) { "download" } else { "archive" },
             name: one.name.clone(),
             share: one.size.map(|size| (signed(one.have), signed(size))),
             note: match one.seconds_left(now) {
@@ -230,10 +230,10 @@ mod tests {
         ui::{net::Existing, view::text_of},
     };
 
-    fn archive() -> Ask {
+    fn archive() -> Request {
         let repo = "a/b".parse().unwrap();
         let content = Content::Reference { reference: "main".into(), format: "zip" };
-        Ask::Archive { repo, content, existing: Existing::default() }
+        Request::Archive { repo, content, existing: Existing::default() }
     }
 
     #[test]

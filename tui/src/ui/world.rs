@@ -12,7 +12,7 @@ use super::{
     caps::Appearance,
     keymap::Keymap,
     layer::Layer,
-    net::{Ask, Problem, ProblemKind, Reconnect},
+    net::{Problem, ProblemKind, Reconnect, Request},
     screens::ScreenId,
     starter::Starter,
     times::Clock,
@@ -166,11 +166,11 @@ pub(crate) enum Tone {
 #[derive(Clone, Debug)]
 pub(crate) enum Cmd {
     /// Sends a request.
-    Ask(Ask),
+    Send(Request),
     /// Downloads a file, and sends the second request only after it was saved.
-    After(Ask, Ask),
+    After(Request, Request),
     /// Cancels a request.
-    Cancel(Ask),
+    Cancel(Request),
     /// Shows a notice.
     Notify(Tone, String),
     /// Opens a layer above the screen.
@@ -208,7 +208,7 @@ pub(crate) enum Cmd {
 impl Cmd {
     /// Returns whether it only concerns requests, so that the user does not see it.
     pub(crate) fn is_unseen(&self) -> bool {
-        matches!(self, Self::Ask(_) | Self::Cancel(_) | Self::WhenRested)
+        matches!(self, Self::Send(_) | Self::Cancel(_) | Self::WhenRested)
     }
 }
 
@@ -229,8 +229,8 @@ impl<'a> Env<'a> {
         self.commands.push(cmd);
     }
 
-    pub(crate) fn ask(&mut self, ask: Ask) {
-        self.push(Cmd::Ask(ask));
+    pub(crate) fn send(&mut self, request: Request) {
+        self.push(Cmd::Send(request));
     }
 
     /// Returns whether the cursor is still moving. Then details are not requested now: `cursor_moved` is called when it

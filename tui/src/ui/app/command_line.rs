@@ -15,7 +15,7 @@ use crate::{
     args::{self, Cli, Command},
     ui::{
         layer::Layer,
-        net::{Ask, Existing, NewHook, Reconnect},
+        net::{Existing, NewHook, Reconnect, Request},
         screens::{ScreenId, Screens, generated_secret},
         world::World,
     },
@@ -108,9 +108,9 @@ impl App {
     }
 
     /// Sends a request; the screen `owner` reports its result.
-    fn change(&mut self, owner: ScreenId, ask: Ask) -> LineResult {
+    fn change(&mut self, owner: ScreenId, request: Request) -> LineResult {
         self.may_change()?;
-        self.ask(RequestOwner::Screen(owner), ask);
+        self.send(RequestOwner::Screen(owner), request);
         Ok(())
     }
 
@@ -139,7 +139,10 @@ impl App {
             args::Repo::Show { repo } => self.show_repository(&repo),
             args::Repo::Create(args) => {
                 let owner = args.repo.owner.clone();
-                self.change(ScreenId::Repositories, Ask::CreateRepository { owner, request: Box::new(args.request()) })
+                self.change(
+                    ScreenId::Repositories,
+                    Request::CreateRepository { owner, request: Box::new(args.request()) },
+                )
             }
             args::Repo::Edit(args) => {
                 let path = args.repo.clone();
@@ -148,14 +151,14 @@ impl App {
                     Err("nothing to change; add a flag such as --description TEXT, or press `e` for the form"
                         .to_owned())
                 } else {
-                    self.change(ScreenId::Repositories, Ask::EditRepository(path, Box::new(request)))
+                    self.change(ScreenId::Repositories, Request::EditRepository(path, Box::new(request)))
                 }
             }
             args::Repo::Delete { repo, .. } => self.question(ScreenId::Repositories, |screens, world| {
                 screens.repositories.delete_question(&[repo], world)
             }),
             args::Repo::Migrate(args) if !args.password_stdin => {
-                self.change(ScreenId::Repositories, Ask::MigrateRepository(Box::new(args.request(String::new()))))
+                self.change(ScreenId::Repositories, Request::MigrateRepository(Box::new(args.request(String::new()))))
             }
             args::Repo::Migrate(_) => Err("type the password into the form: M on the screen Repositories".to_owned()),
             args::Repo::Archive(args) if args.output.is_none() => {
@@ -164,8 +167,8 @@ impl App {
                     Err(format!("name a branch, tag or commit of {} with --ref", args.repo))
                 } else {
                     let content = args.content(&branch);
-                    let ask = Ask::Archive { repo: args.repo, content, existing: Existing::Keep };
-                    self.ask(RequestOwner::Transfers, ask);
+                    let request = Request::Archive { repo: args.repo, content, existing: Existing::Keep };
+                    self.send(RequestOwner::Transfers, request);
                     Ok(())
                 }
             }
@@ -180,7 +183,7 @@ impl App {
             owner: Some(path.owner),
             name: Some(path.name),
         });
-        self.change(ScreenId::DeletedRepositories, Ask::RestoreRepository { id, name, target: Box::new(target) })
+        self.change(ScreenId::DeletedRepositories, Request::RestoreRepository { id, name, target: Box::new(target) })
     }
 
     fn show_repository(&mut self, path: &RepositoryPath) -> LineResult {
@@ -222,9 +225,9 @@ impl App {
             args::Hook::Off { id, owner } => self.switch_hook(&owner, id, false),
             args::Hook::Test { id, owner } => {
                 let owner = self.owner(&owner, id);
-                self.change(ScreenId::Hooks, Ask::TestHook(owner, id))
+                self.change(ScreenId::Hooks, Request::TestHook(owner, id))
             }
-            args::Hook::Apply { id } => self.change(ScreenId::Hooks, Ask::ApplyHook(id)),
+            args::Hook::Apply { id } => self.change(ScreenId::Hooks, Request::ApplyHook(id)),
             args::Hook::Delete { id, owner, .. } => {
                 let owner = self.owner(&owner, id);
                 self.question(ScreenId::Hooks, |screens, world| screens.hooks.delete_question(&[(owner, id)], world))
@@ -238,7 +241,7 @@ impl App {
     fn switch_hook(&mut self, owner: &args::HookOwnerArgs, id: i64, on: bool) -> LineResult {
         let changes = EditHook { active: Some(on), ..EditHook::default() };
         let owner = self.owner(owner, id);
-        self.change(ScreenId::Hooks, Ask::EditHook(owner, id, Box::new(changes)))
+        self.change(ScreenId::Hooks, Request::EditHook(owner, id, Box::new(changes)))
     }
 
     fn create_hook(&mut self, args: args::CreateHook) -> LineResult {
@@ -248,7 +251,13 @@ impl App {
         let request = args.request(secret.clone(), None);
         self.change(
             ScreenId::Hooks,
-            Ask::CreateHook(Box::new(NewHook { owner, request, test: false, unless_above: None, shown_once: secret })),
+            Request::CreateHook(Box::new(NewHook {
+                owner,
+                request,
+                test: false,
+                unless_above: None,
+                shown_once: secret,
+            })),
         )
     }
 
@@ -262,7 +271,7 @@ impl App {
         if request == EditHook::default() {
             return Err("nothing to change; add a flag such as --events push, or press `e` for the form".to_owned());
         }
-        self.change(ScreenId::Hooks, Ask::EditHook(owner, id, Box::new(request)))
+        self.change(ScreenId::Hooks, Request::EditHook(owner, id, Box::new(request)))
     }
 
     fn delivery_line(&mut self, command: args::Delivery) -> Option<LineResult> {
@@ -299,11 +308,11 @@ impl App {
                 }
                 Ok(())
             }
-            args::Artifact::Restore { id } => self
-                .screens
-                .deleted_artifacts
-                .find(&id.to_string())
-                .and_then(|(id, name)| self.change(ScreenId::DeletedArtifacts, Ask::RestoreArtifact { id, name })),
+            args::Artifact::Restore { id } => {
+                self.screens.deleted_artifacts.find(&id.to_string()).and_then(|(id, name)| {
+                    self.change(ScreenId::DeletedArtifacts, Request::RestoreArtifact { id, name })
+                })
+            }
             args::Artifact::Purge { id, .. } => self.question(ScreenId::DeletedArtifacts, |screens, world| {
                 screens.deleted_artifacts.purge_question(id, world)
             }),
@@ -322,13 +331,13 @@ impl App {
                 let request = api::EditArtifact { days: args.days, expires_at: at };
                 self.change(
                     ScreenId::Artifacts,
-                    Ask::EditArtifacts(ids.into_iter().map(|id| (id, request.clone())).collect()),
+                    Request::EditArtifacts(ids.into_iter().map(|id| (id, request.clone())).collect()),
                 )
             }),
             args::Artifact::Download(args) if args.output.is_none() && !args.extract => {
                 ids(&[args.artifact]).and_then(|ids| match self.screens.artifacts.download_of(ids[0]) {
-                    Some(ask) => {
-                        self.ask(RequestOwner::Transfers, ask);
+                    Some(request) => {
+                        self.send(RequestOwner::Transfers, request);
                         Ok(())
                     }
                     None => Err(format!("artifact {} is not in the list; 5 shows it", ids[0])),

@@ -13,11 +13,11 @@ impl App {
     pub(super) fn run_commands(&mut self, sender: RequestOwner, commands: Vec<Cmd>) {
         for cmd in commands {
             match cmd {
-                Cmd::Ask(ask) => {
-                    self.ask(sender, ask);
+                Cmd::Send(request) => {
+                    self.send(sender, request);
                 }
-                Cmd::After(download, ask) => self.ask_after(download, sender, ask),
-                Cmd::Cancel(ask) => self.cancel(sender, &ask),
+                Cmd::After(download, request) => self.send_after(download, sender, request),
+                Cmd::Cancel(request) => self.cancel(sender, &request),
                 Cmd::WhenRested => self.awaits_cursor_rest = true,
                 Cmd::Notify(tone, text) => self.notify(tone, text),
                 Cmd::Open(layer) => self.open(sender, *layer),

@@ -7,7 +7,7 @@ use crate::ui::{
         Layer, Menu,
         menu::{Item, Pick},
     },
-    net::{Answer, Ask, Existing, Problem},
+    net::{Answer, Existing, Problem, Request},
     transfers::TransferNotice,
     world::{Cmd, Tone},
 };
@@ -15,22 +15,22 @@ use crate::ui::{
 /// A request that is sent when a download has saved its file.
 #[derive(Debug)]
 pub(super) struct AfterDownload {
-    download: Ask,
+    download: Request,
     sender: RequestOwner,
-    ask: Ask,
+    request: Request,
 }
 
 impl App {
     /// Downloads a file, then sends a request.
-    pub(super) fn ask_after(&mut self, download: Ask, sender: RequestOwner, ask: Ask) {
+    pub(super) fn send_after(&mut self, download: Request, sender: RequestOwner, request: Request) {
         self.notify(Tone::Plain, format!("{} first", download.doing()));
-        self.ask(RequestOwner::Transfers, download.clone());
-        self.afterwards.push(AfterDownload { download, sender, ask });
+        self.send(RequestOwner::Transfers, download.clone());
+        self.afterwards.push(AfterDownload { download, sender, request });
     }
 
-    pub(super) fn answer_transfer(&mut self, ask: &Ask, result: &Result<Answer, Problem>) {
-        let Some(notice) = self.world.transfers.take(ask, result, self.world.now) else { return };
-        let waiting = self.afterwards.iter().position(|after| after.download == *ask);
+    pub(super) fn answer_transfer(&mut self, request: &Request, result: &Result<Answer, Problem>) {
+        let Some(notice) = self.world.transfers.take(request, result, self.world.now) else { return };
+        let waiting = self.afterwards.iter().position(|after| after.download == *request);
         let then = waiting.map(|at| self.afterwards.remove(at));
         if then.is_some() {
             // The request that follows the download is still to be sent.
@@ -40,39 +40,39 @@ impl App {
         match notice {
             TransferNotice::Saved(text) => {
                 if let Some(then) = then {
-                    self.ask(then.sender, then.ask);
+                    self.send(then.sender, then.request);
                 }
                 self.notify(Tone::Plain, text);
             }
             TransferNotice::Failed(text) => self.notify(Tone::Error, text),
             TransferNotice::Exists => {
-                if let Some(AfterDownload { sender, ask: then, .. }) = then {
+                if let Some(AfterDownload { sender, request: then, .. }) = then {
                     // The request follows the download that the user chooses in the menu.
                     for existing in [Existing::Beside, Existing::Replace] {
-                        let download = ask.with_existing(existing);
-                        self.afterwards.push(AfterDownload { download, sender, ask: then.clone() });
+                        let download = request.with_existing(existing);
+                        self.afterwards.push(AfterDownload { download, sender, request: then.clone() });
                     }
                 }
-                self.offer_existing(ask);
+                self.offer_existing(request);
             }
         }
     }
 
     /// Opens the menu for a file that exists.
-    fn offer_existing(&mut self, ask: &Ask) {
+    fn offer_existing(&mut self, request: &Request) {
         // Do not quit before the user has decided about the file.
         self.quits_later = false;
         let item = |key: char, title: &str, existing: Existing| Item {
             key: Some(Key::Char(key)),
             title: title.to_owned(),
             off: None,
-            pick: Pick::Do(Cmd::Ask(ask.with_existing(existing))),
+            pick: Pick::Do(Cmd::Send(request.with_existing(existing))),
         };
         let items = vec![
             item('b', "Save under another name", Existing::Beside),
             item('o', "Overwrite the file", Existing::Replace),
         ];
-        let name = ask.file().unwrap_or_default();
+        let name = request.file().unwrap_or_default();
         self.open(RequestOwner::App, Layer::Menu(Menu::new(format!("{name} exists; Esc skips it"), items)));
     }
 

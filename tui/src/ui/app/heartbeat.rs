@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{App, RequestOwner, requests::Pending};
 use crate::ui::{
     layer::Layer,
-    net::{Ask, Ticket},
+    net::{Request, Ticket},
     world::{Link, Tone},
 };
 
@@ -26,7 +26,10 @@ const SECOND: Duration = Duration::from_secs(1);
 impl Pending {
     /// Returns whether a working daemon responds soon: not a stream, a transfer or the start of a daemon.
     fn is_answered_soon(&self) -> bool {
-        !matches!(self.ask, Ask::Events { .. } | Ask::Download { .. } | Ask::Archive { .. } | Ask::StartDaemon(_))
+        !matches!(
+            self.request,
+            Request::Events { .. } | Request::Download { .. } | Request::Archive { .. } | Request::StartDaemon(_)
+        )
     }
 }
 
@@ -44,7 +47,7 @@ impl App {
     /// Returns when the next heartbeat is due.
     pub(super) fn heartbeat_at(&self) -> Option<Duration> {
         if let Some(since) = self.waits_since() {
-            let sent = self.pending.values().filter(|one| one.ask == Ask::Status).map(|one| one.since).max();
+            let sent = self.pending.values().filter(|one| one.request == Request::Status).map(|one| one.since).max();
             return Some(sent.map_or(since + DOUBT, |sent| sent + RETRY));
         }
         let live = self.world.link == Link::Up && !self.world.paused && self.poll_at.is_some();
@@ -54,17 +57,17 @@ impl App {
     /// Sends a heartbeat when it is due. It replaces an earlier one without a response.
     pub(super) fn send_heartbeat(&mut self) {
         if self.heartbeat_at().is_some_and(|at| self.world.now >= at) {
-            self.cancel(RequestOwner::App, &Ask::Status);
-            self.ask(RequestOwner::App, Ask::Status);
+            self.cancel(RequestOwner::App, &Request::Status);
+            self.send(RequestOwner::App, Request::Status);
         }
     }
 
     /// Returns whether a heartbeat may still be answered, or a daemon is being started.
     pub(super) fn has_pending_heartbeat(&self) -> bool {
         let now = self.world.now;
-        self.pending.values().any(|one| match one.ask {
-            Ask::Status => now < one.since + RETRY,
-            Ask::StartDaemon(_) => true,
+        self.pending.values().any(|one| match one.request {
+            Request::Status => now < one.since + RETRY,
+            Request::StartDaemon(_) => true,
             _ => false,
         })
     }
@@ -78,7 +81,7 @@ impl App {
 
     /// Returns whether a heartbeat is late, so that more requests would only pile up.
     pub(super) fn is_heartbeat_late(&self) -> bool {
-        let late = |one: &Pending| one.ask == Ask::Status && self.world.now >= one.since + SECOND;
+        let late = |one: &Pending| one.request == Request::Status && self.world.now >= one.since + SECOND;
         let since = self.waits_since().filter(|since| self.world.now >= *since + DOUBT);
         since.is_some() && self.pending.values().any(late)
     }
@@ -86,7 +89,7 @@ impl App {
     /// Returns the oldest action that waits and does not belong to a form.
     fn waiting_action(&self) -> Option<(Ticket, &Pending)> {
         let forms: Vec<Ticket> = self.layers.iter().filter_map(|open| open.layer.ticket()).collect();
-        let actions = self.pending.iter().filter(|(ticket, one)| one.ask.changes() && !forms.contains(ticket));
+        let actions = self.pending.iter().filter(|(ticket, one)| one.request.changes() && !forms.contains(ticket));
         let late = actions.filter(|(_, one)| self.world.now >= one.since + SHOWN_AFTER && one.is_answered_soon());
         late.map(|(ticket, one)| (*ticket, one)).min_by_key(|(ticket, _)| *ticket)
     }
@@ -95,7 +98,7 @@ impl App {
     pub(crate) fn waiting(&self) -> Option<String> {
         let (_, one) = self.waiting_action()?;
         let age = self.world.now.saturating_sub(one.since).as_secs();
-        Some(format!("{}: waiting for {age} s, Esc cancels", one.ask.doing()))
+        Some(format!("{}: waiting for {age} s, Esc cancels", one.request.doing()))
     }
 
     /// Cancels the request of the form on top, or the oldest action. Returns whether there was one.
@@ -110,7 +113,7 @@ impl App {
             return false;
         }
         let Some((ticket, one)) = self.waiting_action() else { return false };
-        let doing = one.ask.doing();
+        let doing = one.request.doing();
         self.cancel_ticket(ticket);
         self.notify(Tone::Error, format!("cancelled: {doing}; the daemon may have done it, r refreshes"));
         true

@@ -98,8 +98,8 @@ impl App {
                 self.run_commands(opener, cmds);
             }
             Step::Do(cmds) => self.run_commands(opener, cmds),
-            Step::Load(ask) => {
-                self.ask(RequestOwner::Layer(id), ask);
+            Step::Load(request) => {
+                self.send(RequestOwner::Layer(id), request);
             }
             Step::Press(binding, selection) => {
                 if let Some(Layer::Palette(palette)) = self.close_top() {
@@ -129,14 +129,14 @@ impl App {
                 self.with_screen(|screen, _| screen.sort(column));
             }
             Step::Filter(text) => self.filter(&text),
-            Step::CheckField(name, ask) => {
-                let ticket = self.ask(RequestOwner::Layer(id), ask.clone());
+            Step::CheckField(name, request) => {
+                let ticket = self.send(RequestOwner::Layer(id), request.clone());
                 if let Some(Layer::Form(form)) = self.top_layer_mut() {
-                    form.check_started(name, ask, ticket);
+                    form.check_started(name, request, ticket);
                 }
             }
-            Step::Submit(ask) => {
-                let (ticket, now) = (self.ask(opener, ask), self.world.now);
+            Step::Submit(request) => {
+                let (ticket, now) = (self.send(opener, request), self.world.now);
                 if let Some(Layer::Form(form)) = self.top_layer_mut() {
                     form.waits_for(ticket, now);
                 }
@@ -247,14 +247,14 @@ impl App {
                 }
             }
             Action::StopTransfer => match self.world.transfers.stop() {
-                Some(ask) => {
-                    self.cancel(RequestOwner::Transfers, &ask);
-                    self.notify(Tone::Plain, format!("Stopped {}", ask.doing()));
+                Some(request) => {
+                    self.cancel(RequestOwner::Transfers, &request);
+                    self.notify(Tone::Plain, format!("Stopped {}", request.doing()));
                 }
                 None => self.notify(Tone::Plain, "No download is running".to_owned()),
             },
             Action::StartDaemon => self.offer_start(),
-            Action::TypeToken => self.ask_token(),
+            Action::TypeToken => self.open_token_form(),
             Action::SocketIdentity => self.reconnect(Reconnect::WithoutToken),
             action => {
                 // The first step loads details at once; repeated steps load them when the cursor stops.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{App, RequestOwner};
 use crate::ui::{
-    net::{Answer, Ask, Problem, ProblemKind},
+    net::{Answer, Problem, ProblemKind, Request},
     world::{Link, Tone},
 };
 
@@ -52,8 +52,8 @@ impl App {
     pub(super) fn try_link(&mut self) {
         let Link::Down { again_at, .. } = &self.world.link else { return };
         if self.world.now >= *again_at && !self.has_pending_heartbeat() {
-            self.cancel(RequestOwner::App, &Ask::Status);
-            self.ask(RequestOwner::App, Ask::Status);
+            self.cancel(RequestOwner::App, &Request::Status);
+            self.send(RequestOwner::App, Request::Status);
         }
     }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::Mouse;
 use crate::ui::{
     key::Key,
-    net::{Answer, Ask, Problem, Reconnect, Ticket},
+    net::{Answer, Problem, Reconnect, Request, Ticket},
 };
 
 /// An input of the model.
@@ -39,7 +39,7 @@ pub(crate) enum Msg {
 /// An action that the event loop carries out.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
-    Ask(Ticket, Ask),
+    Send(Ticket, Request),
     Cancel(Ticket),
     Reconnect(Reconnect),
     /// Close idle connections: no request follows soon.

@@ -30,7 +30,7 @@ pub(crate) use self::{
 };
 use super::{
     layer::{Layer, LayerId, OpenLayer},
-    net::{Ask, Ticket},
+    net::{Request, Ticket},
     screens::{ScreenId, Screens},
     settings::Settings,
     theme::Theme,
@@ -151,7 +151,7 @@ impl App {
     /// Opens the first screen and returns the first effects.
     pub(crate) fn begin(&mut self) -> Vec<Effect> {
         self.go(self.first_screen());
-        self.ask(RequestOwner::App, Ask::Status);
+        self.send(RequestOwner::App, Request::Status);
         std::mem::take(&mut self.effects)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{App, Effect};
 use crate::ui::{
     layer::{Layer, LayerId},
-    net::{Answer, Ask, Page, Problem, ProblemKind, Ticket},
+    net::{Answer, Page, Problem, ProblemKind, Request, Ticket},
     screens::ScreenId,
     world::{Cmd, Env, Tone},
 };
@@ -32,7 +32,7 @@ pub(crate) enum RequestOwner {
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     pub(super) owner: RequestOwner,
-    pub(super) ask: Ask,
+    pub(super) request: Request,
     /// When it was sent.
     pub(super) since: Duration,
 }
@@ -56,21 +56,21 @@ fn is_partial(answer: &Answer) -> bool {
 
 impl App {
     /// Sends a request. Files that are saved belong to the downloads, not to the sender.
-    pub(super) fn ask(&mut self, sender: RequestOwner, ask: Ask) -> Ticket {
+    pub(super) fn send(&mut self, sender: RequestOwner, request: Request) -> Ticket {
         let mut owner = sender;
-        if let Some(name) = ask.file() {
+        if let Some(name) = request.file() {
             owner = RequestOwner::Transfers;
-            self.world.transfers.begin(&ask, name, self.world.now);
+            self.world.transfers.begin(&request, name, self.world.now);
         }
         self.tickets += 1;
-        self.pending.insert(self.tickets, Pending { owner, ask: ask.clone(), since: self.world.now });
-        self.effects.push(Effect::Ask(self.tickets, ask));
+        self.pending.insert(self.tickets, Pending { owner, request: request.clone(), since: self.world.now });
+        self.effects.push(Effect::Send(self.tickets, request));
         self.tickets
     }
 
-    /// Cancels the pending requests of an owner that equal `ask`.
-    pub(super) fn cancel(&mut self, owner: RequestOwner, ask: &Ask) {
-        self.cancel_where(|one| one.owner == owner && one.ask == *ask);
+    /// Cancels the pending requests of an owner that equal `request`.
+    pub(super) fn cancel(&mut self, owner: RequestOwner, request: &Request) {
+        self.cancel_where(|one| one.owner == owner && one.request == *request);
     }
 
     /// Cancels the requests of layers that are closed.
@@ -98,7 +98,7 @@ impl App {
         let more = matches!(result, Ok(answer) if is_partial(answer));
         // Ignore the response to a cancelled request.
         let request = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
-        let Some(Pending { owner, ask, .. }) = request else { return };
+        let Some(Pending { owner, request, .. }) = request else { return };
         self.last_response = self.world.now;
         if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_unreachable()) {
             self.notify(Tone::Plain, "The daemon responds again".to_owned());
@@ -111,22 +111,22 @@ impl App {
         self.freeze_rows();
         if let Err(problem) = result
             && !is_of_form
-            && ask.changes()
+            && request.changes()
         {
             self.notify(Tone::Error, problem.line().to_owned());
         }
         match owner {
             RequestOwner::App => self.answer_app(result),
-            RequestOwner::Screen(id) => self.answer_screen(id, &ask, result),
-            RequestOwner::Layer(id) => self.answer_layer(id, &ask, result),
-            RequestOwner::Transfers => self.answer_transfer(&ask, result),
+            RequestOwner::Screen(id) => self.answer_screen(id, &request, result),
+            RequestOwner::Layer(id) => self.answer_layer(id, &request, result),
+            RequestOwner::Transfers => self.answer_transfer(&request, result),
         }
         if !more {
             self.close_outdated_question();
             // The response may change the poll interval: shorter for running work, longer for a long list.
             let pace = self.pace();
             let soon = pace.map(|pace| self.world.now + pace);
-            let long = matches!(ask, Ask::Repositories | Ask::Runs(_)) && pace >= Some(LONG);
+            let long = matches!(request, Request::Repositories | Request::Runs(_)) && pace >= Some(LONG);
             self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };
         }
     }
@@ -134,33 +134,33 @@ impl App {
     fn answer_app(&mut self, result: &Result<Answer, Problem>) {
         if let Ok(Answer::Started(log)) = result {
             self.notify(Tone::Plain, format!("Daemon started; log: {}", log.display()));
-            self.ask(RequestOwner::App, Ask::Status);
+            self.send(RequestOwner::App, Request::Status);
             self.refresh();
         }
     }
 
     /// Passes a response to its screen. A hidden screen keeps the data, but opens, reports and copies nothing, unless
     /// the request changed something on the daemon.
-    pub(super) fn answer_screen(&mut self, id: ScreenId, ask: &Ask, result: &Result<Answer, Problem>) {
+    pub(super) fn answer_screen(&mut self, id: ScreenId, request: &Request, result: &Result<Answer, Problem>) {
         let mut env = Env::new(&self.world);
-        self.screens.get_mut(id).answered(ask, result, &mut env);
+        self.screens.get_mut(id).answered(request, result, &mut env);
         let mut commands = env.commands;
-        if id != self.current && ask.is_load() {
+        if id != self.current && request.is_load() {
             commands.retain(Cmd::is_unseen);
         }
         self.run_commands(RequestOwner::Screen(id), commands);
     }
 
-    fn answer_layer(&mut self, id: LayerId, ask: &Ask, result: &Result<Answer, Problem>) {
+    fn answer_layer(&mut self, id: LayerId, request: &Request, result: &Result<Answer, Problem>) {
         let Some(open) = self.layers.iter_mut().find(|open| open.id == id) else { return };
         match &mut open.layer {
             Layer::Form(form) => {
                 if let Ok(answer) = result {
                     let kind = form.kind.clone();
-                    kind.loaded(form, ask, answer);
+                    kind.loaded(form, request, answer);
                 }
             }
-            Layer::Confirm(question) => question.learn(ask, result, &self.world.clock),
+            Layer::Confirm(question) => question.learn(request, result, &self.world.clock),
             _ => {}
         }
     }
@@ -184,7 +184,7 @@ impl App {
                 if let Some(load) = load {
                     form.outdated();
                     let owner = RequestOwner::Layer(open.id);
-                    self.ask(owner, load);
+                    self.send(owner, load);
                 }
             }
             _ => self.close_by_answer(at),
@@ -195,7 +195,7 @@ impl App {
     /// Closes a question about an object that was removed meanwhile.
     fn close_outdated_question(&mut self) {
         let Some(Layer::Confirm(question)) = self.top_layer() else { return };
-        if let Some(lost) = self.screen().missing_target(question.ask()) {
+        if let Some(lost) = self.screen().missing_target(question.request()) {
             let top = self.layers.len() - 1;
             self.close_by_answer(top);
             self.notify(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));

@@ -4,7 +4,7 @@ use super::{App, Effect, RequestOwner};
 use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
-    net::{Ask, Reconnect},
+    net::{Reconnect, Request},
     screens::{FormKind, Screens},
     world::Link,
 };
@@ -20,13 +20,13 @@ impl App {
             "It keeps running when this terminal closes; `kill` stops it.".to_owned(),
             format!("Log: {}", starter.log.display()),
         ];
-        let ask = Ask::StartDaemon(Box::new(starter));
-        let question = Confirm::local("Start a daemon for this user".to_owned(), lines, "Start", ask, &self.world);
+        let request = Request::StartDaemon(Box::new(starter));
+        let question = Confirm::local("Start a daemon for this user".to_owned(), lines, "Start", request, &self.world);
         self.open_own(Layer::Confirm(question));
     }
 
     /// Opens the form for a token. The field is never shown.
-    pub(super) fn ask_token(&mut self) {
+    pub(super) fn open_token_form(&mut self) {
         let field = Field::secret("token", "Token").required().help("used until this program ends; not saved");
         let form = Form::new("Use another token", "Use", FormKind::Token, vec![field]);
         self.open_own(Layer::Form(Box::new(form)));
@@ -40,7 +40,7 @@ impl App {
         self.layers.clear();
         (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
         self.screens = Screens::default();
-        self.ask(RequestOwner::App, Ask::Status);
+        self.send(RequestOwner::App, Request::Status);
         self.go(self.current);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{App, Effect, NOTICE, RequestOwner, requests::Pending};
 use crate::ui::{
-    net::{Answer, Ask, Ticket},
+    net::{Answer, Request, Ticket},
     world::{Link, Tone},
 };
 
@@ -85,13 +85,13 @@ impl App {
             let follows: Vec<(Ticket, Pending)> = self
                 .pending
                 .iter()
-                .filter(|(_, one)| matches!(one.ask, Ask::Events { .. }))
+                .filter(|(_, one)| matches!(one.request, Request::Events { .. }))
                 .map(|(ticket, one)| (*ticket, one.clone()))
                 .collect();
             for (ticket, one) in follows {
                 self.cancel_ticket(ticket);
                 if let RequestOwner::Screen(id) = one.owner {
-                    self.answer_screen(id, &one.ask, &Ok(Answer::Done));
+                    self.answer_screen(id, &one.request, &Ok(Answer::Done));
                 }
             }
         }

@@ -64,8 +64,8 @@ impl App {
             self.typing.drop_until = Some(self.world.now + DEAF);
         }
         self.layers.insert(at, OpenLayer { id, opener, layer });
-        for ask in requests {
-            self.ask(RequestOwner::Layer(id), ask);
+        for request in requests {
+            self.send(RequestOwner::Layer(id), request);
         }
     }
 

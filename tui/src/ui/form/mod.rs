@@ -231,11 +231,11 @@ impl Form {
             return Step::Load(load);
         }
         match self.kind.action(self) {
-            Ok(FormAction::Ask(ask)) => {
+            Ok(FormAction::Request(request)) => {
                 self.refusal = None;
-                Step::Submit(ask)
+                Step::Submit(request)
             }
-            Ok(FormAction::Check(ask)) => Step::CheckField("", ask),
+            Ok(FormAction::Check(request)) => Step::CheckField("", request),
             Ok(FormAction::Reconnect(target)) => Step::Then(vec![Cmd::Reconnect(target)]),
             Err((name, why)) => {
                 self.show_error(name, why);

@@ -5,7 +5,7 @@
 use super::Form;
 use crate::ui::{
     layer::Step,
-    net::{Answer, Ask, Problem, Ticket},
+    net::{Answer, Problem, Request, Ticket},
     view::Role,
 };
 
@@ -13,7 +13,7 @@ use crate::ui::{
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     name: &'static str,
-    ask: Option<Ask>,
+    request: Option<Request>,
     ticket: Option<Ticket>,
     result: Option<(bool, String)>,
 }
@@ -23,13 +23,13 @@ impl Form {
     pub(super) fn lookup(&mut self, name: &'static str) -> Step {
         if let Some(warning) = self.kind.warning(self, name) {
             self.forget_note(name);
-            self.notes.push(Note { name, ask: None, ticket: None, result: Some((false, warning)) });
+            self.notes.push(Note { name, request: None, ticket: None, result: Some((false, warning)) });
             return Step::Stay;
         }
         let (kind, known) = (self.kind.clone(), self.notes.iter().find(|note| note.name == name));
         match kind.lookup(self, name) {
-            Some(ask) if known.is_some_and(|note| note.ask.as_ref() == Some(&ask)) => Step::Stay,
-            Some(ask) => Step::CheckField(name, ask),
+            Some(request) if known.is_some_and(|note| note.request.as_ref() == Some(&request)) => Step::Stay,
+            Some(request) => Step::CheckField(name, request),
             None => {
                 self.forget_note(name);
                 Step::Stay
@@ -42,9 +42,9 @@ impl Form {
     }
 
     /// Records a check that was sent.
-    pub(crate) fn check_started(&mut self, name: &'static str, ask: Ask, ticket: Ticket) {
+    pub(crate) fn check_started(&mut self, name: &'static str, request: Request, ticket: Ticket) {
         self.forget_note(name);
-        self.notes.push(Note { name, ask: Some(ask), ticket: Some(ticket), result: None });
+        self.notes.push(Note { name, request: Some(request), ticket: Some(ticket), result: None });
     }
 
     /// Handles the response to a check. Returns whether it belongs to this form.

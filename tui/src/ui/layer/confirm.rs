@@ -16,7 +16,7 @@ use crate::{
     ui::{
         key::Key,
         line::Line,
-        net::{Answer, Ask, Problem},
+        net::{Answer, Problem, Request},
         times::Clock,
         view::{NARROW, Role, boxed, text, width, wrapped},
         world::{Cmd, World},
@@ -36,7 +36,7 @@ pub(crate) struct Confirm {
     typed: Option<(String, Line)>,
     on_verb: bool,
     opened: Duration,
-    ask: Ask,
+    request: Request,
     /// Whether the request needs a connection to the daemon.
     remote: bool,
     /// A copy that can be saved before a deletion.
@@ -49,7 +49,7 @@ pub(crate) struct Confirm {
 /// A copy that can be saved first.
 #[derive(Clone, Debug)]
 struct SafetyCopy {
-    ask: Ask,
+    request: Request,
     chosen: bool,
     focused: bool,
 }
@@ -57,7 +57,7 @@ struct SafetyCopy {
 /// A count that is loaded while the question is open.
 #[derive(Clone, Debug)]
 struct Counting {
-    ask: Ask,
+    request: Request,
     /// The line that shows the result.
     line: usize,
     /// Whether the question cannot be confirmed before the result is known.
@@ -66,7 +66,13 @@ struct Counting {
 
 impl Confirm {
     /// Returns a question that `y` confirms.
-    pub(crate) fn simple(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
+    pub(crate) fn simple(
+        title: String,
+        lines: Vec<String>,
+        verb: &'static str,
+        request: Request,
+        world: &World,
+    ) -> Self {
         Self {
             title,
             lines,
@@ -74,7 +80,7 @@ impl Confirm {
             typed: None,
             on_verb: false,
             opened: world.now,
-            ask,
+            request,
             remote: true,
             copy: None,
             counting: None,
@@ -83,8 +89,14 @@ impl Confirm {
     }
 
     /// Returns a question that `y` confirms, for a local action.
-    pub(crate) fn local(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
-        Self { remote: false, ..Self::simple(title, lines, verb, ask, world) }
+    pub(crate) fn local(
+        title: String,
+        lines: Vec<String>,
+        verb: &'static str,
+        request: Request,
+        world: &World,
+    ) -> Self {
+        Self { remote: false, ..Self::simple(title, lines, verb, request, world) }
     }
 
     /// Returns a question that is confirmed by typing `word`.
@@ -93,46 +105,46 @@ impl Confirm {
         lines: Vec<String>,
         verb: &'static str,
         word: String,
-        ask: Ask,
+        request: Request,
         world: &World,
     ) -> Self {
-        Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, ask, world) }
+        Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, request, world) }
     }
 
     /// Offers to save a copy first; the request is sent only after the copy is saved.
     #[must_use]
-    pub(crate) fn with_copy(mut self, ask: Ask) -> Self {
-        self.copy = Some(Box::new(SafetyCopy { ask, chosen: false, focused: false }));
+    pub(crate) fn with_copy(mut self, request: Request) -> Self {
+        self.copy = Some(Box::new(SafetyCopy { request, chosen: false, focused: false }));
         self
     }
 
-    /// Adds a line for the result of `ask`.
+    /// Adds a line for the result of `request`.
     #[must_use]
-    pub(crate) fn counting(self, ask: Ask) -> Self {
-        self.count(ask, false)
+    pub(crate) fn counting(self, request: Request) -> Self {
+        self.count(request, false)
     }
 
-    /// Adds a line for the result of `ask`, which must be known before the question can be confirmed.
+    /// Adds a line for the result of `request`, which must be known before the question can be confirmed.
     #[must_use]
-    pub(crate) fn after_counting(self, ask: Ask) -> Self {
-        self.count(ask, true)
+    pub(crate) fn after_counting(self, request: Request) -> Self {
+        self.count(request, true)
     }
 
-    fn count(mut self, ask: Ask, needed: bool) -> Self {
+    fn count(mut self, request: Request, needed: bool) -> Self {
         let line = 1.min(self.lines.len());
         self.lines.insert(line, "Counting …".to_owned());
-        self.counting = Some(Box::new(Counting { ask, line, needed }));
+        self.counting = Some(Box::new(Counting { request, line, needed }));
         self
     }
 
     /// Returns the request for the count.
-    pub(super) fn count_request(&self) -> Option<Ask> {
-        self.counting.as_ref().map(|counting| counting.ask.clone())
+    pub(super) fn count_request(&self) -> Option<Request> {
+        self.counting.as_ref().map(|counting| counting.request.clone())
     }
 
     /// Shows the result of a count.
-    pub(crate) fn learn(&mut self, ask: &Ask, result: &Result<Answer, Problem>, clock: &Clock) {
-        let Some(counting) = self.counting.take_if(|counting| counting.ask == *ask) else { return };
+    pub(crate) fn learn(&mut self, request: &Request, result: &Result<Answer, Problem>, clock: &Clock) {
+        let Some(counting) = self.counting.take_if(|counting| counting.request == *request) else { return };
         let line = counting.line;
         let texts = match result {
             Ok(Answer::RepositoryCounts(facts)) => vec![facts.counts(), facts.last(clock)],
@@ -167,8 +179,8 @@ impl Confirm {
     }
 
     /// Returns the request that is sent after confirmation.
-    pub(crate) fn ask(&self) -> &Ask {
-        &self.ask
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
     }
 
     /// Returns the typed text, if printable keys are text.
@@ -224,10 +236,10 @@ impl Confirm {
 
     fn done(&self, world: &World) -> Step {
         if self.ready() && self.off(world).is_none() {
-            let first = self.copy.as_ref().filter(|copy| copy.chosen).map(|copy| copy.ask.clone());
+            let first = self.copy.as_ref().filter(|copy| copy.chosen).map(|copy| copy.request.clone());
             Step::Then(vec![match first {
-                Some(first) => Cmd::After(first, self.ask.clone()),
-                None => Cmd::Ask(self.ask.clone()),
+                Some(first) => Cmd::After(first, self.request.clone()),
+                None => Cmd::Send(self.request.clone()),
             }])
         } else {
             Step::Stay
@@ -255,7 +267,7 @@ impl Confirm {
         if let Some(copy) = &self.copy {
             let sign = if copy.chosen { "[x]" } else { "[ ]" };
             let cursor = if copy.focused { ">" } else { " " };
-            lines.push(format!("{cursor}{sign} Save {} first", copy.ask.file().unwrap_or_default()));
+            lines.push(format!("{cursor}{sign} Save {} first", copy.request.file().unwrap_or_default()));
         }
         if let Some((word, _)) = &self.typed {
             lines.push(format!("Type {word} to confirm:"));

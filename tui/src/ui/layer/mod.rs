@@ -27,7 +27,7 @@ use super::{
     form::Form,
     key::Key,
     keymap::Binding,
-    net::{Ask, Ticket},
+    net::{Request, Ticket},
     screens::Selection,
     world::{Cmd, World},
 };
@@ -54,7 +54,7 @@ pub(crate) enum Step {
     /// Run commands and stay open.
     Do(Vec<Cmd>),
     /// Request data for the layer itself and stay open.
-    Load(Ask),
+    Load(Request),
     /// Close, then run a binding; with a selection, only while it is unchanged.
     Press(&'static Binding, Option<Selection>),
     /// Run the typed line, and close on success.
@@ -64,9 +64,9 @@ pub(crate) enum Step {
     /// Apply a filter and stay open.
     Filter(String),
     /// Start a background check of a field and stay open.
-    CheckField(&'static str, Ask),
+    CheckField(&'static str, Request),
     /// Send a request and stay open until the response arrives.
-    Submit(Ask),
+    Submit(Request),
 }
 
 /// A layer over the screen.
@@ -163,7 +163,7 @@ impl Layer {
     }
 
     /// Returns the requests for the data that it shows.
-    pub(crate) fn requests(&self) -> Vec<Ask> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         match self {
             Self::Form(form) => form.kind.requests(),
             Self::Confirm(question) => question.count_request().into_iter().collect(),

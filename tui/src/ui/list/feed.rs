@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{List, ListView as _, Row, pending_rows::PendingRows};
 use crate::ui::{
-    net::{Ask, Page, Problem},
+    net::{Page, Problem, Request},
     world::{Env, World},
 };
 
@@ -31,7 +31,7 @@ pub(crate) enum Load {
 pub(crate) struct Feed<T: Row> {
     pub(crate) list: List<T>,
     /// The request without a complete response.
-    pub(super) pending: Option<Ask>,
+    pub(super) pending: Option<Request>,
     /// New rows while they are incomplete.
     pub(super) pending_rows: PendingRows<T>,
     pub(super) complete_once: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Feed<T: Row> {
     /// When rows last arrived.
     pub(super) filled: Option<Duration>,
     /// The search request while a filter is active and the daemon has more rows than are loaded.
-    pub(super) search: Option<Ask>,
+    pub(super) search: Option<Request>,
     /// Number of rows at the end that are search results.
     pub(super) found: usize,
 }
@@ -64,9 +64,9 @@ impl<T: Row> Feed<T> {
     }
 
     /// Requests all rows, or repeats the active search.
-    pub(crate) fn ask_all(&mut self, all: Ask, env: &mut Env) {
-        let ask = self.search.clone().unwrap_or(all);
-        self.request(ask, env);
+    pub(crate) fn request_all(&mut self, all: Request, env: &mut Env) {
+        let request = self.search.clone().unwrap_or(all);
+        self.request(request, env);
     }
 
     /// Returns whether the daemon has more rows than are loaded.
@@ -77,14 +77,14 @@ impl<T: Row> Feed<T> {
 
     /// Searches on the daemon for rows that match a filter, or drops the results. Does nothing if all rows are
     /// loaded.
-    pub(crate) fn find(&mut self, ask: Option<Ask>, env: &mut Env) {
-        if ask == self.search || !self.is_cut() {
+    pub(crate) fn find(&mut self, request: Option<Request>, env: &mut Env) {
+        if request == self.search || !self.is_cut() {
             return;
         }
         self.stop(env);
-        self.search.clone_from(&ask);
-        match ask {
-            Some(ask) => self.request(ask, env),
+        self.search.clone_from(&request);
+        match request {
+            Some(request) => self.request(request, env),
             None => self.set_found(Vec::new()),
         }
     }

@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use super::{BadFilter, CellText, Column, Feed, Filter, Row, feed::Load, pending_rows::PendingRows};
 use crate::ui::{
     keymap::Action,
-    net::{Ask, Problem},
+    net::{Problem, Request},
     times::Clock,
     world::{Cmd, Env, World},
 };
@@ -58,10 +58,10 @@ pub(crate) trait ListView: Debug {
     fn filled_at(&self) -> Option<Duration>;
     /// Returns whether all rows were loaded once.
     fn has_all(&self) -> bool;
-    /// Returns whether a response to `ask` belongs to this list.
-    fn awaits(&self, ask: &Ask) -> bool;
+    /// Returns whether a response to `request` belongs to this list.
+    fn awaits(&self, request: &Request) -> bool;
     /// Sends a request for rows, unless it is pending.
-    fn request(&mut self, ask: Ask, env: &mut Env);
+    fn request(&mut self, request: Request, env: &mut Env);
     /// Cancels the pending request. Returns whether there was one.
     fn stop(&mut self, env: &mut Env) -> bool;
     /// Records that the pending request failed.
@@ -152,24 +152,24 @@ impl<T: Row> ListView for Feed<T> {
         self.complete_once
     }
 
-    fn awaits(&self, ask: &Ask) -> bool {
-        self.pending.as_ref() == Some(ask)
+    fn awaits(&self, request: &Request) -> bool {
+        self.pending.as_ref() == Some(request)
     }
 
-    fn request(&mut self, ask: Ask, env: &mut Env) {
-        if self.pending.as_ref() == Some(&ask) {
+    fn request(&mut self, request: Request, env: &mut Env) {
+        if self.pending.as_ref() == Some(&request) {
             return;
         }
         self.pending_rows = PendingRows::default();
         self.has_first_page = false;
         self.load = Load::Loading(env.world.now);
-        self.pending = Some(ask.clone());
-        env.ask(ask);
+        self.pending = Some(request.clone());
+        env.send(request);
     }
 
     fn stop(&mut self, env: &mut Env) -> bool {
-        let Some(ask) = self.pending.take() else { return false };
-        env.push(Cmd::Cancel(ask));
+        let Some(request) = self.pending.take() else { return false };
+        env.push(Cmd::Cancel(request));
         self.pending_rows = PendingRows::default();
         self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
         true

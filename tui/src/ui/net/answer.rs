@@ -1,4 +1,4 @@
-//! Typed responses to the requests in `ask`.
+//! Typed responses to the requests in `request`.
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use indicatif::ProgressBar;
 
-use super::{Answer, Ask, Existing, archive, fetch::ROWS_MAX, zip_listing};
+use super::{Answer, Existing, Request, archive, fetch::ROWS_MAX, zip_listing};
 use crate::{
     blocking,
     exit::Failure,
@@ -26,23 +26,23 @@ use crate::{
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Handles a request about artifacts. `part` receives pages and progress before the final response.
-pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
-    let doing = ask.doing();
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
+    let doing = request.doing();
     let failed = || Failure::call(doing.clone());
-    Ok(match ask {
-        Ask::Runs(of) => list(client, of, part).await.map_err(failed())?,
-        Ask::EditArtifacts(edits) => edit(client, edits).await.map_err(failed())?,
-        Ask::DeleteArtifacts(ids) => delete(client, &ids).await.map_err(failed())?,
-        Ask::SignedAddress(repo, id) => {
+    Ok(match request {
+        Request::Runs(of) => list(client, of, part).await.map_err(failed())?,
+        Request::EditArtifacts(edits) => edit(client, edits).await.map_err(failed())?,
+        Request::DeleteArtifacts(ids) => delete(client, &ids).await.map_err(failed())?,
+        Request::SignedAddress(repo, id) => {
             Answer::Signed(client.artifact_location(&repo, id).await.map_err(failed())?.target().to_owned())
         }
-        Ask::ZipContent { repo, id, .. } => {
+        Request::ZipContent { repo, id, .. } => {
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
             let size = u64::try_from(artifact.size_in_bytes).unwrap_or_default();
             let url = client.artifact_location(&repo, id).await.map_err(failed())?;
             Answer::Content(zip_listing::list(client, &url, size).await?)
         }
-        Ask::Download { repo, id, existing, .. } => {
+        Request::Download { repo, id, existing, .. } => {
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
             download(client, &repo, &artifact, existing, part).await?
         }

@@ -5,16 +5,16 @@ use farrier_common::{
     client::{Client, ClientError, RepositoryPath},
 };
 
-use super::{Answer, Ask};
+use super::{Answer, Request};
 use crate::output::human_bytes;
 
 /// Handles a check of a form.
-pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
-    match ask {
-        Ask::CheckName(path) => name(client, &path).await,
-        Ask::CheckBranchFilter(request) => branch_filter(client, &request).await,
-        Ask::CheckMigration(request) => migration(client, &request).await,
-        Ask::OwnOrganizations => organizations(client).await,
+pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
+    match request {
+        Request::CheckName(path) => name(client, &path).await,
+        Request::CheckBranchFilter(request) => branch_filter(client, &request).await,
+        Request::CheckMigration(request) => migration(client, &request).await,
+        Request::OwnOrganizations => organizations(client).await,
         _ => Ok(Answer::Done),
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use farrier_common::client::{Client, Token};
 use tokio::sync::OnceCell;
 
-use super::{Answer, Ask, NetworkEvent, Problem, Reconnect, Ticket, fetch};
+use super::{Answer, NetworkEvent, Problem, Reconnect, Request, Ticket, fetch};
 use crate::{args::Global, endpoint, exit::Failure, ui::starter::Starter};
 
 /// How long a started daemon may take until it responds, and how often it is tried.
@@ -83,10 +83,10 @@ impl Connection {
     pub(super) async fn answer(
         &self,
         ticket: Ticket,
-        ask: Ask,
+        request: Request,
         send: &(impl Fn(NetworkEvent) -> bool + Clone),
     ) -> Result<Answer, Problem> {
-        if let Ask::StartDaemon(starter) = ask {
+        if let Request::StartDaemon(starter) = request {
             return Ok(self.start(&starter).await?);
         }
         let route = self.route();
@@ -94,7 +94,7 @@ impl Connection {
         let part = |answer: Answer| {
             send(NetworkEvent::Answer(ticket, Ok(answer)));
         };
-        match fetch::answer(&client, ask, &part).await {
+        match fetch::answer(&client, request, &part).await {
             Ok(answer) => Ok(answer),
             Err(failure) => {
                 let problem = Problem::from(failure);

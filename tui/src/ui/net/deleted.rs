@@ -5,33 +5,33 @@ use farrier_common::{
     client::{Client, ClientError},
 };
 
-use super::{Answer, Ask, fetch::pages};
+use super::{Answer, Request, fetch::pages};
 
 /// Handles a request about deleted objects. `part` receives the pages before the last one.
-pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
-    Ok(match ask {
-        Ask::DeletedRepositories => {
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::DeletedRepositories => {
             let open = |list: Vec<RestorableRepository>| list;
             pages(client.deleted_repositories(None), open, |repo| repo.id, part, Answer::DeletedRepositories).await?
         }
-        Ask::DeletedArtifacts => {
+        Request::DeletedArtifacts => {
             let open = |list: Vec<RestorableArtifact>| list;
             pages(client.deleted_artifacts(None), open, |artifact| artifact.id, part, Answer::DeletedArtifacts).await?
         }
-        Ask::RestoreRepository { id, target, .. } => {
+        Request::RestoreRepository { id, target, .. } => {
             Answer::Repository(Box::new(client.restore_repository(id, &target).await?))
         }
-        Ask::RestoreArtifact { id, .. } => {
+        Request::RestoreArtifact { id, .. } => {
             client.restore_artifact(id).await?;
             Answer::Done
         }
         // The user typed the name or the number of the object: the daemon removes exactly this one, and only if it
         // is still deleted.
-        Ask::PurgeRepository { id, .. } => {
+        Request::PurgeRepository { id, .. } => {
             client.purge_repository(id).await?;
             Answer::Done
         }
-        Ask::PurgeArtifact { id, .. } => {
+        Request::PurgeArtifact { id, .. } => {
             client.purge_artifact(id).await?;
             Answer::Done
         }

@@ -5,7 +5,7 @@ use farrier_common::{
     client::{Client, ClientError, DeliveryFilter},
 };
 
-use super::{Answer, Ask, Page};
+use super::{Answer, Page, Request};
 
 /// Number of rows that are loaded at once, newest first, and each time the user loads more.
 pub(crate) const ROWS_STEP: usize = 500;
@@ -14,17 +14,19 @@ pub(crate) const ROWS_STEP: usize = 500;
 const LAST: usize = 50;
 
 /// Handles a request about deliveries.
-pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
-    Ok(match ask {
-        Ask::Deliveries { status, hook, event, since, rows } => {
+pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::Deliveries { status, hook, event, since, rows } => {
             let filter = DeliveryFilter { status: status.to_owned(), hook, event, since, ..DeliveryFilter::default() };
             list(client, &filter, rows).await?
         }
-        Ask::LastDeliveries(hook) => last(client, hook).await?,
-        Ask::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
-        Ask::Redeliver(ids) => redeliver(client, ids).await?,
-        Ask::Recover(id) => Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count),
-        Ask::Recoverable(hooks) => {
+        Request::LastDeliveries(hook) => last(client, hook).await?,
+        Request::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
+        Request::Redeliver(ids) => redeliver(client, ids).await?,
+        Request::Recover(id) => {
+            Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count)
+        }
+        Request::Recoverable(hooks) => {
             let mut count = 0;
             for hook in hooks {
                 count += client.recoverable(u64::try_from(hook).unwrap_or_default(), None).await?.count;

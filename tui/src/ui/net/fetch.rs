@@ -8,7 +8,9 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, audit, checks, counts, deleted, deliveries, hooks};
+use super::{
+    Answer, Batch, Page, Problem, Request, archive, artifacts, audit, checks, counts, deleted, deliveries, hooks,
+};
 use crate::{
     exit::Failure,
     ui::repo::{RepositoryCompactor, RepositorySummary},
@@ -20,82 +22,85 @@ pub(super) const ROWS_MAX: usize = 100_000;
 const FOUND_MAX: usize = 1_000;
 
 /// Handles a request. `part` receives pages and progress before the final response.
-pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
-    let doing = ask.doing();
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
+    let doing = request.doing();
     let failed = || Failure::call(doing.clone());
-    Ok(match ask {
-        Ask::Status => {
+    Ok(match request {
+        Request::Status => {
             let status = client.status().await.map_err(failed())?;
             Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
         }
-        Ask::Series => Answer::Series(Box::new(client.metrics_series().await.map_err(failed())?)),
+        Request::Series => Answer::Series(Box::new(client.metrics_series().await.map_err(failed())?)),
         // Handled before a connection is needed.
-        Ask::StartDaemon(_) => Answer::Done,
-        Ask::Repositories => repositories(client, part).await.map_err(failed())?,
-        Ask::FindRepositories(text) => {
+        Request::StartDaemon(_) => Answer::Done,
+        Request::Repositories => repositories(client, part).await.map_err(failed())?,
+        Request::FindRepositories(text) => {
             first_repositories(client.find_repositories(&text), FOUND_MAX).await.map_err(failed())?
         }
-        Ask::ChangedRepositories => first_repositories(client.changed_repositories(), 1).await.map_err(failed())?,
-        ask @ (Ask::Repository(_)
-        | Ask::CreateRepository { .. }
-        | Ask::EditRepository(..)
-        | Ask::MigrateRepository(_)
-        | Ask::SaveRepository(_)
-        | Ask::LoadRepository(_)) => repository(client, ask).await.map_err(failed())?,
-        Ask::DeleteRepository(path) => done(client.delete_repository(&path).await.map_err(failed())?),
-        Ask::Branches(path) => {
+        Request::ChangedRepositories => first_repositories(client.changed_repositories(), 1).await.map_err(failed())?,
+        request @ (Request::Repository(_)
+        | Request::CreateRepository { .. }
+        | Request::EditRepository(..)
+        | Request::MigrateRepository(_)
+        | Request::SaveRepository(_)
+        | Request::LoadRepository(_)) => repository(client, request).await.map_err(failed())?,
+        Request::DeleteRepository(path) => done(client.delete_repository(&path).await.map_err(failed())?),
+        Request::Branches(path) => {
             let open = |found: Vec<Branch>| found;
             pages(client.branches(&path), open, |branch: &Branch| branch.name.clone(), part, Answer::Branches)
                 .await
                 .map_err(failed())?
         }
-        Ask::RepositoryCounts(path) => {
+        Request::RepositoryCounts(path) => {
             Answer::RepositoryCounts(Box::new(counts::count(client, &path).await.map_err(failed())?))
         }
-        Ask::ArtifactsOf(path) => {
+        Request::ArtifactsOf(path) => {
             let open = |found: Artifacts| found.artifacts;
             pages(client.artifacts(&path, None, None), open, |one: &Artifact| one.id, part, Answer::ArtifactsOf)
                 .await
                 .map_err(failed())?
         }
-        ask @ (Ask::Tasks | Ask::CancelTask(_) | Ask::CancelRun(_)) => tasks(client, ask).await.map_err(failed())?,
-        Ask::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
-        Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
-        ask @ (Ask::Hooks(_)
-        | Ask::FailingHooks
-        | Ask::HookEvents
-        | Ask::CreateHook(..)
-        | Ask::EditHook(..)
-        | Ask::SaveHook(_)
-        | Ask::LoadHook(..)
-        | Ask::DeleteHook(..)
-        | Ask::TestHook(..)
-        | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
-        Ask::Batch(batch) => run_batch(client, *batch, part).await,
-        ask @ (Ask::Recover(_)
-        | Ask::Recoverable(_)
-        | Ask::Deliveries { .. }
-        | Ask::LastDeliveries(_)
-        | Ask::Delivery(_)
-        | Ask::Redeliver(_)) => deliveries::answer(client, ask).await.map_err(failed())?,
-        ask @ (Ask::CheckName(_) | Ask::CheckBranchFilter(_) | Ask::CheckMigration(_) | Ask::OwnOrganizations) => {
-            checks::answer(client, ask).await.map_err(failed())?
+        request @ (Request::Tasks | Request::CancelTask(_) | Request::CancelRun(_)) => {
+            tasks(client, request).await.map_err(failed())?
         }
-        Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
-        ask @ (Ask::Runs(_)
-        | Ask::EditArtifacts(_)
-        | Ask::DeleteArtifacts(_)
-        | Ask::SignedAddress(..)
-        | Ask::ZipContent { .. }
-        | Ask::Download { .. }) => artifacts::answer(client, ask, part).await?,
-        ask @ (Ask::DeletedRepositories
-        | Ask::DeletedArtifacts
-        | Ask::RestoreRepository { .. }
-        | Ask::RestoreArtifact { .. }
-        | Ask::PurgeRepository { .. }
-        | Ask::PurgeArtifact { .. }) => deleted::answer(client, ask, part).await.map_err(failed())?,
-        Ask::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
-        Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
+        Request::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
+        Request::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
+        request @ (Request::Hooks(_)
+        | Request::FailingHooks
+        | Request::HookEvents
+        | Request::CreateHook(..)
+        | Request::EditHook(..)
+        | Request::SaveHook(_)
+        | Request::LoadHook(..)
+        | Request::DeleteHook(..)
+        | Request::TestHook(..)
+        | Request::ApplyHook(_)) => hooks::answer(client, request).await.map_err(failed())?,
+        Request::Batch(batch) => run_batch(client, *batch, part).await,
+        request @ (Request::Recover(_)
+        | Request::Recoverable(_)
+        | Request::Deliveries { .. }
+        | Request::LastDeliveries(_)
+        | Request::Delivery(_)
+        | Request::Redeliver(_)) => deliveries::answer(client, request).await.map_err(failed())?,
+        request @ (Request::CheckName(_)
+        | Request::CheckBranchFilter(_)
+        | Request::CheckMigration(_)
+        | Request::OwnOrganizations) => checks::answer(client, request).await.map_err(failed())?,
+        Request::Events { after } => follow(client, after, part).await.map_err(failed())?,
+        request @ (Request::Runs(_)
+        | Request::EditArtifacts(_)
+        | Request::DeleteArtifacts(_)
+        | Request::SignedAddress(..)
+        | Request::ZipContent { .. }
+        | Request::Download { .. }) => artifacts::answer(client, request, part).await?,
+        request @ (Request::DeletedRepositories
+        | Request::DeletedArtifacts
+        | Request::RestoreRepository { .. }
+        | Request::RestoreArtifact { .. }
+        | Request::PurgeRepository { .. }
+        | Request::PurgeArtifact { .. }) => deleted::answer(client, request, part).await.map_err(failed())?,
+        Request::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
+        Request::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }
 
@@ -107,34 +112,34 @@ async fn repositories(client: &Client, part: &impl Fn(Answer)) -> Result<Answer,
 }
 
 /// Loads, creates, imports or changes one repository and returns it.
-async fn repository(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
-    Ok(match ask {
-        Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await?)),
-        Ask::CreateRepository { owner, request } => {
+async fn repository(client: &Client, request: Request) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await?)),
+        Request::CreateRepository { owner, request } => {
             Answer::Repository(Box::new(client.create_repository(&owner, &request).await?))
         }
-        Ask::EditRepository(path, request) => {
+        Request::EditRepository(path, request) => {
             Answer::Repository(Box::new(client.edit_repository(&path, &request).await?))
         }
-        Ask::MigrateRepository(request) => Answer::Repository(Box::new(client.migrate_repository(&request).await?)),
-        Ask::SaveRepository(save) => {
+        Request::MigrateRepository(request) => Answer::Repository(Box::new(client.migrate_repository(&request).await?)),
+        Request::SaveRepository(save) => {
             let saved = client.edit_repository_if_match(&save.path, &save.request, save.tag.as_ref()).await?;
             Answer::Repository(Box::new(saved.value))
         }
-        Ask::LoadRepository(path) => Answer::LoadedRepository(Box::new(client.repository_tagged(&path).await?)),
+        Request::LoadRepository(path) => Answer::LoadedRepository(Box::new(client.repository_tagged(&path).await?)),
         _ => Answer::Done,
     })
 }
 
 /// Handles a request about tasks, or the cancellation of a run.
-async fn tasks(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
-    Ok(match ask {
-        Ask::Tasks => Answer::Tasks(client.tasks().await?),
-        Ask::CancelTask(id) => {
+async fn tasks(client: &Client, request: Request) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::Tasks => Answer::Tasks(client.tasks().await?),
+        Request::CancelTask(id) => {
             client.cancel_task(id).await?;
             Answer::Done
         }
-        Ask::CancelRun(id) => {
+        Request::CancelRun(id) => {
             client.cancel_run(id).await?;
             Answer::Done
         }
@@ -146,12 +151,12 @@ async fn tasks(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
 async fn run_batch(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Answer {
     let mut each = Vec::with_capacity(batch.items.len());
     let mut lost: Option<String> = None;
-    for (_, ask) in batch.items {
+    for (_, request) in batch.items {
         if let Some(why) = &lost {
             each.push(Some(format!("not tried: {why}")));
             continue;
         }
-        let failure = Box::pin(answer(client, ask, part)).await.err();
+        let failure = Box::pin(answer(client, request, part)).await.err();
         let problem = failure.map(Problem::from);
         lost = problem.as_ref().filter(|problem| problem.is_unreachable()).map(|problem| problem.line().to_owned());
         each.push(problem.map(|problem| problem.text));

@@ -7,31 +7,31 @@ use farrier_common::{
     client::{Client, ClientError, HookOwner, HookQuery, Pages},
 };
 
-use super::{Answer, Ask, NewHook};
+use super::{Answer, NewHook, Request};
 
 /// Handles a request about hooks.
-pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
-    Ok(match ask {
-        Ask::Hooks(owner) => Answer::Hooks(list(client, &owner).await?),
-        Ask::FailingHooks => {
+pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::Hooks(owner) => Answer::Hooks(list(client, &owner).await?),
+        Request::FailingHooks => {
             let states = vec!["failing".to_owned(), "disabled".to_owned()];
             let query = HookQuery { states, ..HookQuery::default() };
             Answer::Hooks(all_pages(client.managed_hooks(&query)).await?)
         }
-        Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
-        Ask::CreateHook(new) => create(client, &new).await?,
-        Ask::EditHook(owner, id, request) => Answer::Hook(Box::new(client.edit_hook(&owner, id, &request).await?)),
-        Ask::SaveHook(save) => {
+        Request::HookEvents => Answer::HookEvents(client.hook_events().await?),
+        Request::CreateHook(new) => create(client, &new).await?,
+        Request::EditHook(owner, id, request) => Answer::Hook(Box::new(client.edit_hook(&owner, id, &request).await?)),
+        Request::SaveHook(save) => {
             let saved = client.edit_hook_if_match(&save.owner, save.id, &save.request, save.tag.as_ref()).await?;
             Answer::Hook(Box::new(saved.value))
         }
-        Ask::LoadHook(owner, id) => Answer::LoadedHook(Box::new(client.hook_tagged(&owner, id).await?)),
-        Ask::DeleteHook(owner, id) => {
+        Request::LoadHook(owner, id) => Answer::LoadedHook(Box::new(client.hook_tagged(&owner, id).await?)),
+        Request::DeleteHook(owner, id) => {
             client.delete_hook(&owner, id).await?;
             Answer::Done
         }
-        Ask::TestHook(owner, id) => Answer::Tested { hook: id, delivery: Ok(client.test_hook(&owner, id).await?) },
-        Ask::ApplyHook(id) => apply(client, id).await?,
+        Request::TestHook(owner, id) => Answer::Tested { hook: id, delivery: Ok(client.test_hook(&owner, id).await?) },
+        Request::ApplyHook(id) => apply(client, id).await?,
         _ => Answer::Done,
     })
 }

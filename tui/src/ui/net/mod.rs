@@ -6,7 +6,6 @@
 mod answer;
 mod archive;
 mod artifacts;
-mod ask;
 mod audit;
 mod checks;
 mod connection;
@@ -15,6 +14,7 @@ mod deleted;
 mod deliveries;
 mod fetch;
 mod hooks;
+mod request;
 mod zip_listing;
 
 use std::{
@@ -35,9 +35,9 @@ use tokio::sync::mpsc;
 use self::connection::Connection;
 pub(crate) use self::{
     answer::{Answer, Page},
-    ask::{Ask, Batch, Existing, NewHook, SaveHook, SaveRepository},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
+    request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository},
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 
@@ -47,7 +47,7 @@ pub(crate) type Ticket = u64;
 /// A command of the event loop to the network thread.
 #[derive(Debug)]
 pub(crate) enum NetworkCommand {
-    Ask(Ticket, Box<Ask>),
+    Send(Ticket, Box<Request>),
     Cancel(Ticket),
     /// Use another daemon or other credentials from now on.
     Reconnect(Reconnect),
@@ -210,12 +210,12 @@ async fn requests(
                 }
                 Some(NetworkCommand::Reconnect(target)) => connection.reconnect(target),
                 Some(NetworkCommand::Rest) => connection.rest(),
-                Some(NetworkCommand::Ask(ticket, ask)) => {
+                Some(NetworkCommand::Send(ticket, request)) => {
                     let (handle, registration) = AbortHandle::new_pair();
                     handles.insert(ticket, handle);
                     let connection = &connection;
                     running.push(async move {
-                        let answered = Abortable::new(connection.answer(ticket, *ask, send), registration).await;
+                        let answered = Abortable::new(connection.answer(ticket, *request, send), registration).await;
                         (ticket, answered)
                     });
                 }

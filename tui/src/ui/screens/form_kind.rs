@@ -8,15 +8,15 @@ use super::{
 };
 use crate::ui::{
     form::Form,
-    net::{Answer, Ask, Reconnect},
+    net::{Answer, Reconnect, Request},
 };
 
 /// What a submitted form does.
 #[derive(Debug)]
 pub(crate) enum FormAction {
-    Ask(Ask),
+    Request(Request),
     /// Only checks whether the request would succeed.
-    Check(Ask),
+    Check(Request),
     Reconnect(Reconnect),
 }
 
@@ -41,21 +41,21 @@ pub(crate) enum FormKind {
 impl FormKind {
     /// Returns the action of the submitted form, or the name of an invalid field and the reason.
     pub(crate) fn action(&self, form: &Form) -> Result<FormAction, (&'static str, String)> {
-        Ok(FormAction::Ask(match self {
-            Self::CreateRepository => repo_form::create_ask(form),
-            Self::EditRepository(path) => repo_form::edit_ask(path, form)?,
+        Ok(FormAction::Request(match self {
+            Self::CreateRepository => repo_form::create_request(form),
+            Self::EditRepository(path) => repo_form::edit_request(path, form)?,
             Self::Migrate => {
                 let request = repo_form::migrate_request(form)?;
                 if form.pressed() == repo_form::CHECK {
-                    return Ok(FormAction::Check(Ask::CheckMigration(request)));
+                    return Ok(FormAction::Check(Request::CheckMigration(request)));
                 }
-                Ask::MigrateRepository(request)
+                Request::MigrateRepository(request)
             }
-            Self::CreateBranch(path) => repo_form::create_branch_ask(path, form),
-            Self::CreateHook(owner, above) => hook_form::create_ask(owner, *above, form)?,
-            Self::EditHook(owner, id) => hook_form::edit_ask(owner, *id, form)?,
-            Self::RestoreRepository(id, repository) => restore_form::ask(*id, repository, form),
-            Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
+            Self::CreateBranch(path) => repo_form::create_branch_request(path, form),
+            Self::CreateHook(owner, above) => hook_form::create_request(owner, *above, form)?,
+            Self::EditHook(owner, id) => hook_form::edit_request(owner, *id, form)?,
+            Self::RestoreRepository(id, repository) => restore_form::request(*id, repository, form),
+            Self::EditArtifacts(ids) => artifact_form::form_request(ids, form)?,
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
                 return Ok(FormAction::Reconnect(Reconnect::WithToken(token)));
@@ -87,10 +87,10 @@ impl FormKind {
     }
 
     /// Returns the request that loads the edited object.
-    pub(crate) fn load(&self) -> Option<Ask> {
+    pub(crate) fn load(&self) -> Option<Request> {
         match self {
-            Self::EditRepository(path) => Some(Ask::LoadRepository(path.clone())),
-            Self::EditHook(owner, id) => Some(Ask::LoadHook(owner.clone(), *id)),
+            Self::EditRepository(path) => Some(Request::LoadRepository(path.clone())),
+            Self::EditHook(owner, id) => Some(Request::LoadHook(owner.clone(), *id)),
             _ => None,
         }
     }
@@ -105,13 +105,13 @@ impl FormKind {
     }
 
     /// Returns the requests of a form that was opened.
-    pub(crate) fn requests(&self) -> Vec<Ask> {
-        let organizations = self.owner_field().map(|_| Ask::OwnOrganizations);
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        let organizations = self.owner_field().map(|_| Request::OwnOrganizations);
         self.load().into_iter().chain(organizations).collect()
     }
 
     /// Fills the form with the current state of the object, if the response contains it.
-    pub(crate) fn loaded(&self, form: &mut Form, ask: &Ask, answer: &Answer) {
+    pub(crate) fn loaded(&self, form: &mut Form, request: &Request, answer: &Answer) {
         match answer {
             Answer::Organizations(names) => {
                 if let Some(name) = self.owner_field()
@@ -120,7 +120,7 @@ impl FormKind {
                     field.offer(names);
                 }
             }
-            _ if self.load().as_ref() != Some(ask) => {}
+            _ if self.load().as_ref() != Some(request) => {}
             Answer::LoadedHook(hook) => form.merge(&hook_form::values(&hook.value), hook.tag.clone()),
             Answer::LoadedRepository(repo) => form.merge(&repo_form::values(&repo.value), repo.tag.clone()),
             _ => {}
@@ -136,7 +136,7 @@ impl FormKind {
     }
 
     /// Returns the request that checks the value of a field after it lost the focus.
-    pub(crate) fn lookup(&self, form: &Form, name: &str) -> Option<Ask> {
+    pub(crate) fn lookup(&self, form: &Form, name: &str) -> Option<Request> {
         match self {
             Self::CreateRepository | Self::RestoreRepository(..) => repo_form::lookup(form, name, "owner", "name"),
             Self::Migrate => repo_form::lookup(form, name, "repo_owner", "repo_name"),

@@ -28,7 +28,7 @@ pub(crate) use self::{
 use super::{
     keymap::{Action, Object, Scope},
     list::{BadFilter, ListView},
-    net::{Answer, Ask, Problem},
+    net::{Answer, Problem, Request},
     repo::RepositorySummary,
     world::{Env, World},
 };
@@ -213,7 +213,7 @@ pub(crate) trait Screen: Debug {
     }
 
     /// Handles a response to a request of this screen.
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env);
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env);
 
     /// Filters the focused list. An invalid filter changes nothing.
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
@@ -267,7 +267,7 @@ pub(crate) trait Screen: Debug {
     }
 
     /// Returns the name of an object of an open confirmation that no longer exists, as far as this screen knows.
-    fn missing_target(&self, _ask: &Ask) -> Option<String> {
+    fn missing_target(&self, _ask: &Request) -> Option<String> {
         None
     }
 

@@ -46,7 +46,7 @@ pub(crate) enum InputEvent {
 /// Pauses the input thread while another program reads from the terminal.
 #[derive(Debug)]
 pub(crate) struct InputPause {
-    ask: PipeWriter,
+    requester: PipeWriter,
     paused: Receiver<()>,
     resume: Sender<()>,
 }
@@ -61,16 +61,16 @@ pub(crate) struct PausePoint {
 
 /// Returns both sides.
 pub(crate) fn pausable_input() -> io::Result<(InputPause, PausePoint)> {
-    let (request, ask) = io::pipe()?;
+    let (request, requester) = io::pipe()?;
     let (confirm, paused) = channel();
     let (resume, resumed) = channel();
-    Ok((InputPause { ask, paused, resume }, PausePoint { request, paused: confirm, resume: resumed }))
+    Ok((InputPause { requester, paused, resume }, PausePoint { request, paused: confirm, resume: resumed }))
 }
 
 impl InputPause {
     /// Runs `work` while the input thread is paused.
     pub(crate) fn during<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
-        self.ask.write_all(b".")?;
+        self.requester.write_all(b".")?;
         // A thread that has ended does not read either.
         let _ = self.paused.recv();
         let done = work();

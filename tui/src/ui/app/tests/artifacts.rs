@@ -8,8 +8,8 @@ use crate::ui::{
     runs::{RunCompactor, RunsBatch},
 };
 
-fn is_list(ask: &Ask) -> bool {
-    matches!(ask, Ask::Runs(_))
+fn is_list(request: &Request) -> bool {
+    matches!(request, Request::Runs(_))
 }
 
 /// Opens the artifacts screen with the cursor on the first artifact.
@@ -50,7 +50,7 @@ fn runs_are_listed_expanded_and_fold_to_a_summary_row() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.take_requests();
     screen.keys("5");
-    assert_eq!(screen.take_requests(), [Ask::Runs(None)]);
+    assert_eq!(screen.take_requests(), [Request::Runs(None)]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
     assert!(row(&screen, "run 9").contains("infra/gateway  main a1b2c3d"), "{}", screen.text());
     assert!(row(&screen, "run 8").contains("FAILURE") && row(&screen, "run 8").contains('!'), "{}", screen.text());
@@ -109,7 +109,10 @@ fn o_on_a_repository_lists_its_runs_and_esc_lists_all_runs() {
     screen.take_requests();
     screen.keys("o");
     let requests = screen.take_requests();
-    assert!(matches!(requests.as_slice(), [Ask::Runs(Some(path))] if path.to_string() == "data/lake"), "{requests:?}");
+    assert!(
+        matches!(requests.as_slice(), [Request::Runs(Some(path))] if path.to_string() == "data/lake"),
+        "{requests:?}"
+    );
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
     assert!(
         row(&screen, "run 9").contains("run 9  ci  main") && screen.text().contains(" data/lake  1/"),
@@ -117,7 +120,7 @@ fn o_on_a_repository_lists_its_runs_and_esc_lists_all_runs() {
         screen.text()
     );
     screen.press(Key::Esc);
-    assert_eq!(screen.take_requests(), [Ask::Runs(None)]);
+    assert_eq!(screen.take_requests(), [Request::Runs(None)]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
     assert!(row(&screen, "run 9").contains("infra/gateway"), "{}", screen.text());
     screen.press(Key::Esc);
@@ -174,7 +177,7 @@ fn artifacts_are_downloaded_and_bulk_deletion_requires_typing_the_count() {
     let mut screen = at_artifacts();
     screen.keys("d");
     let requests = screen.take_requests();
-    let download = Ask::Download {
+    let download = Request::Download {
         repo: "infra/gateway".parse().unwrap(),
         id: 21,
         name: "dist-linux.zip".into(),
@@ -194,12 +197,12 @@ fn artifacts_are_downloaded_and_bulk_deletion_requires_typing_the_count() {
     screen.keys("*D");
     screen.advance(Duration::from_millis(300));
     screen.keys("3\t\n");
-    assert_eq!(screen.take_requests(), [Ask::DeleteArtifacts(vec![21, 20, 7])]);
+    assert_eq!(screen.take_requests(), [Request::DeleteArtifacts(vec![21, 20, 7])]);
     let each = vec![(21, None), (20, Some("no".to_owned())), (7, None)];
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Each(each))));
     assert!(screen.text().contains("2 artifacts deleted, 1 failed and stay marked"), "{}", screen.text());
     assert!(screen.text().contains("1 failed, 2 deleted") && screen.text().contains("sbom.json"), "{}", screen.text());
-    assert_eq!(screen.take_requests().last(), Some(&Ask::Runs(None)), "the list is reloaded");
+    assert_eq!(screen.take_requests().last(), Some(&Request::Runs(None)), "the list is reloaded");
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn one_artifact_is_deleted_by_y_and_kept_by_enter() {
     screen.keys("D");
     screen.advance(Duration::from_millis(300));
     screen.keys("y");
-    assert_eq!(screen.take_requests(), [Ask::DeleteArtifacts(vec![21])]);
+    assert_eq!(screen.take_requests(), [Request::DeleteArtifacts(vec![21])]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Each(vec![(21, None)]))));
     assert!(screen.text().contains("1 artifact deleted") && !has(&screen, "dist-linux.zip"), "{}", screen.text());
 }
@@ -228,7 +231,7 @@ fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
     );
     screen.keys("7");
     let week = EditArtifact { days: Some(7), ..EditArtifact::default() };
-    assert_eq!(screen.take_requests(), [Ask::EditArtifacts(vec![(21, week.clone()), (20, week)])]);
+    assert_eq!(screen.take_requests(), [Request::EditArtifacts(vec![(21, week.clone()), (20, week)])]);
     let each = vec![(21, Ok(1_795_867_200)), (20, Err("the artifact has expired".to_owned()))];
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Expiring(each))));
     assert!(row(&screen, "dist-linux.zip").ends_with("7d 0h"), "shown at once: {}", screen.text());
@@ -239,7 +242,7 @@ fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
     screen.take_requests();
     screen.keys("z");
     let before = EditArtifact { expires_at: Some("2027-02-19T11:59:00Z".into()), ..EditArtifact::default() };
-    assert_eq!(screen.take_requests(), [Ask::EditArtifacts(vec![(21, before)])]);
+    assert_eq!(screen.take_requests(), [Request::EditArtifacts(vec![(21, before)])]);
 }
 
 #[test]
@@ -258,7 +261,7 @@ fn an_expiry_date_can_be_typed_and_an_invalid_one_is_reported() {
     screen.keys("2027-01-31");
     screen.press(Key::Ctrl('s'));
     let day = EditArtifact { expires_at: Some("2027-01-31T00:00:00Z".into()), ..EditArtifact::default() };
-    assert_eq!(screen.take_requests(), [Ask::EditArtifacts(vec![(21, day)])]);
+    assert_eq!(screen.take_requests(), [Request::EditArtifacts(vec![(21, day)])]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Expiring(vec![(21, Ok(1_801_353_600))]))));
     assert!(screen.app.layers.is_empty() && screen.text().contains("1 artifact set to expire"), "{}", screen.text());
 }
@@ -267,7 +270,7 @@ fn an_expiry_date_can_be_typed_and_an_invalid_one_is_reported() {
 fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
     let mut screen = at_artifacts();
     screen.keys("yu");
-    assert!(matches!(screen.take_requests().as_slice(), [Ask::SignedAddress(_, 21)]));
+    assert!(matches!(screen.take_requests().as_slice(), [Request::SignedAddress(_, 21)]));
     let target = "/_blob/21/1/a.zip?op=r&exp=1795266000&sig=00ff";
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Signed(target.into()))));
     let address = format!("http://forge01.lan:3000{target}");
@@ -287,7 +290,7 @@ fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
 fn zip_contents_are_listed_without_downloading_the_artifact() {
     let mut screen = at_artifacts();
     screen.keys("o");
-    assert!(matches!(screen.take_requests().as_slice(), [Ask::ZipContent { id: 21, .. }]));
+    assert!(matches!(screen.take_requests().as_slice(), [Request::ZipContent { id: 21, .. }]));
     let lines = vec!["  97.6 KiB  bin/farrier".to_owned()];
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Content(lines))));
     assert!(screen.text().contains("Files in dist-linux.zip") && screen.text().contains("bin/farrier"));
@@ -301,14 +304,17 @@ fn run_and_artifact_commands_select_the_row_with_that_id() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.take_requests();
     screen.keys(":artifact 7\n");
-    assert_eq!((screen.app.current, screen.take_requests().as_slice()), (ScreenId::Artifacts, &[Ask::Runs(None)][..]));
+    assert_eq!(
+        (screen.app.current, screen.take_requests().as_slice()),
+        (ScreenId::Artifacts, &[Request::Runs(None)][..])
+    );
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
     assert!(row(&screen, ">").contains("junit.xml"), "{}", screen.text());
     screen.keys("gh:run 9\n");
     assert!(row(&screen, ">").contains("▾ run 9"), "{}", screen.text());
     screen.take_requests();
     screen.keys(":artifacts infra/gateway\n");
-    assert!(matches!(screen.take_requests().as_slice(), [Ask::Runs(Some(path))] if path.name == "gateway"));
+    assert!(matches!(screen.take_requests().as_slice(), [Request::Runs(Some(path))] if path.name == "gateway"));
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
     screen.keys(":artifact 999\n");
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
@@ -316,7 +322,7 @@ fn run_and_artifact_commands_select_the_row_with_that_id() {
     // `artifact down` completes to `artifact download`; it is not an artifact ID.
     screen.keys("gh:artifact down\n");
     assert!(
-        screen.take_requests().iter().all(|ask| matches!(ask, Ask::Download { .. } | Ask::Runs(_))),
+        screen.take_requests().iter().all(|request| matches!(request, Request::Download { .. } | Request::Runs(_))),
         "{}",
         screen.text()
     );
@@ -336,13 +342,13 @@ fn cancel_requires_confirmation_and_applies_only_to_running_runs() {
     let mut compactor = RunCompactor::default();
     let runs = vec![compactor.run(run(9, "in_progress")), compactor.run(run(8, "completed"))];
     let part = RunsBatch { runs, last: true, ..RunsBatch::default() };
-    screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(Answer::Runs(Box::new(part))));
+    screen.answer(|request| matches!(request, Request::Runs(_)), Ok(Answer::Runs(Box::new(part))));
     screen.keys("X");
     assert!(screen.text().contains("Cancel run 9"), "{}", screen.text());
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
     screen.keys("y");
-    assert_eq!(screen.take_requests(), [Ask::CancelRun(9)]);
+    assert_eq!(screen.take_requests(), [Request::CancelRun(9)]);
     screen.answer_last(Ok(Answer::Done));
     assert!(screen.text().contains("run 9 cancelled"), "{}", screen.text());
     screen.keys("jX");

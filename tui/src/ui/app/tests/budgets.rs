@@ -89,8 +89,8 @@ fn drawing_a_long_list_stays_within_its_byte_budget() {
     for (size, [first, step, page]) in cases {
         let Size { width, height } = size().unwrap();
         let mut screen = TestScreen::new(width, height);
-        screen.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
-        screen.answer(|ask| matches!(ask, Ask::Repositories), Ok(many()));
+        screen.answer(|request| matches!(request, Request::Status), Ok(status()));
+        screen.answer(|request| matches!(request, Request::Repositories), Ok(many()));
         let line = Line::default();
         let mut terminal = Terminal::new(AnsiBackend::new(line.clone(), size)).unwrap();
         let mut within = |screen: &TestScreen, limit: usize, what: &str| {
@@ -125,7 +125,7 @@ fn an_unchanged_screen_writes_no_bytes() {
     // Each refresh returns the same rows.
     for _ in 0..3 {
         screen.advance(Duration::from_secs(6));
-        screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+        screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
         assert_eq!(drawn(&screen, &mut terminal, &line), (0, 0));
     }
 }

@@ -9,32 +9,32 @@ use crate::ui::net::ProblemKind;
 fn enter_on_a_hook_problem_opens_the_deliveries_of_the_hook() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-    screen.answer(|ask| *ask == Ask::Series, Ok(series()));
-    screen.answer(|ask| *ask == Ask::FailingHooks, Ok(hooks()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Series, Ok(series()));
+    screen.answer(|request| *request == Request::FailingHooks, Ok(hooks()));
     let text = screen.text();
     assert!(text.contains("hook 12 failed 22 times in a row") && text.contains("p50 2 ms"), "{text}");
     screen.keys("\n");
     assert!(screen.text().contains("this problem concerns the whole daemon"), "{}", screen.text());
     screen.keys("jj\n");
     assert_eq!(screen.app.current, ScreenId::Deliveries);
-    assert!(screen.take_requests().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));
+    assert!(screen.take_requests().iter().any(|request| matches!(request, Request::Deliveries { hook: Some(12), .. })));
 }
 
 #[test]
 fn the_dashboard_shows_the_rest_if_metrics_are_forbidden() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     let forbidden = Problem::new(ProblemKind::Forbidden, "asking: user should be the site admin (403)");
-    screen.answer(|ask| *ask == Ask::Series, Err(forbidden));
+    screen.answer(|request| *request == Request::Series, Err(forbidden));
     let text = screen.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
     assert_eq!(screen.app.notice(), None);
     assert!(text.contains("? figures not checked: asking: user should be the site admin (403)"), "{text}");
     assert!(text.contains("live  2 problems"), "{text}");
     screen.advance(Duration::from_secs(2));
-    screen.answer(|ask| *ask == Ask::Series, Ok(series()));
+    screen.answer(|request| *request == Request::Series, Ok(series()));
     assert!(!screen.text().contains("not checked"), "{}", screen.text());
 }
 
@@ -53,7 +53,7 @@ fn the_dashboard_shows_limits_that_callers_exceed() {
     answer.0.limits = vec![limit("git", 2, 17), limit("upload", 0, 0), memory];
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(answer)));
+    screen.answer(|request| *request == Request::Status, Ok(Answer::Status(answer)));
     let text = screen.text();
     assert!(text.contains("24/24 git   2 waiting   17 refused") && !text.contains("24/24 upload"), "{text}");
     assert!(text.contains("96.0 MiB/256.0 MiB request_memory   3 refused"), "{text}");
@@ -63,7 +63,7 @@ fn the_dashboard_shows_limits_that_callers_exceed() {
 fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     let event = farrier_common::api::Event {
         id: 7,
         kind: "push".into(),
@@ -72,14 +72,14 @@ fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
         r#ref: "refs/heads/main".into(),
         ..Default::default()
     };
-    let following = |ask: &Ask| matches!(ask, Ask::Events { .. });
+    let following = |request: &Request| matches!(request, Request::Events { .. });
     screen.answer(following, Ok(Answer::Event(Box::new(event))));
     let text = screen.text();
     assert!(text.contains("12:00:00  push") && text.contains("infra/gateway  main"), "{text}");
     screen.answer(following, Ok(Answer::Done));
     screen.take_requests();
     screen.advance(Duration::from_secs(2));
-    assert!(screen.take_requests().contains(&Ask::Events { after: Some(7) }));
+    assert!(screen.take_requests().contains(&Request::Events { after: Some(7) }));
     // While paused nothing is requested; then the stream resumes after the last event.
     let ticket = screen.app.tickets;
     screen.keys("p");
@@ -89,7 +89,7 @@ fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
     assert_eq!(screen.take_requests(), []);
     screen.keys("p");
     screen.advance(Duration::from_secs(9));
-    assert!(screen.take_requests().contains(&Ask::Events { after: Some(7) }));
+    assert!(screen.take_requests().contains(&Request::Events { after: Some(7) }));
 }
 
 /// Returns a status with problems.
@@ -104,7 +104,7 @@ fn each_status_problem_is_shown_once() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
     let problems = ["the store is read-only", "1.2 GiB free on the disk, less than 5 %"];
-    screen.answer(|ask| *ask == Ask::Status, Ok(status_with(&problems)));
+    screen.answer(|request| *request == Request::Status, Ok(status_with(&problems)));
     let text = screen.text();
     for problem in problems {
         assert_eq!(text.matches(problem).count(), 1, "{problem}: {text}");
@@ -116,7 +116,7 @@ fn each_status_problem_is_shown_once() {
 fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
     let mut screen = TestScreen::loaded(100, 40);
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status_with(&[])));
+    screen.answer(|request| *request == Request::Status, Ok(status_with(&[])));
     let Answer::Hooks(all) = hooks() else { unreachable!() };
     let off = |id: i64| farrier_common::api::Hook {
         id,
@@ -125,7 +125,7 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
         disabled_reason: "failed for 3 days".into(),
         ..all[1].clone()
     };
-    screen.answer(|ask| *ask == Ask::FailingHooks, Ok(Answer::Hooks((31..38).map(off).collect())));
+    screen.answer(|request| *request == Request::FailingHooks, Ok(Answer::Hooks((31..38).map(off).collect())));
     let text = screen.text();
     let line = "7 hooks (31, 32, 33, 34, 35, 2 more) are off: failed for 3 days";
     assert!(text.contains(line), "{text}");
@@ -138,10 +138,10 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
 fn checks_that_fail_for_the_same_reason_share_one_line() {
     let mut screen = TestScreen::loaded(100, 40);
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-    for ask in [Ask::Series, Ask::Tasks, Ask::FailingHooks] {
-        let text = format!("{}: token needs the scope read:admin (403)", ask.doing());
-        screen.answer(|one| *one == ask, Err(Problem::new(ProblemKind::Forbidden, text)));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    for request in [Request::Series, Request::Tasks, Request::FailingHooks] {
+        let text = format!("{}: token needs the scope read:admin (403)", request.doing());
+        screen.answer(|one| *one == request, Err(Problem::new(ProblemKind::Forbidden, text)));
     }
     let text = screen.text();
     assert!(text.contains("? figures, hooks, tasks not checked: token needs the scope read:admin (403)"), "{text}");

@@ -23,9 +23,9 @@ fn deleted_repositories_show_who_deleted_them_and_the_restore_deadline() {
         screen.keys(way);
         assert_eq!(
             (screen.app.current, screen.take_requests()),
-            (ScreenId::DeletedRepositories, vec![Ask::DeletedRepositories])
+            (ScreenId::DeletedRepositories, vec![Request::DeletedRepositories])
         );
-        screen.answer_last_of(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        screen.answer_last_of(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));
         let relay = row(&screen, "infra/relay  ");
         for part in ["38.4 MiB", "20m", "ops-a", "2026-12-21 11:40"] {
             assert!(relay.contains(part), "{part}: {relay}");
@@ -45,7 +45,7 @@ fn a_deleted_repository_can_be_restored_under_another_name() {
     screen.keys("R");
     assert!(screen.text().contains("Restore infra/relay"), "{}", screen.text());
     screen.press(Key::Ctrl('s'));
-    let restore = |target: RestoreRepository| Ask::RestoreRepository {
+    let restore = |target: RestoreRepository| Request::RestoreRepository {
         id: 31,
         name: "infra/relay".into(),
         target: Box::new(target),
@@ -61,7 +61,10 @@ fn a_deleted_repository_can_be_restored_under_another_name() {
     screen.answer_last(Ok(Answer::Repository(Box::new(repository(31, "infra/relay-2")))));
     assert!(screen.app.layers.is_empty() && screen.text().contains("Restored infra/relay-2"), "{}", screen.text());
     let requests = screen.take_requests();
-    assert!(requests.contains(&Ask::DeletedRepositories) && requests.contains(&Ask::Repositories), "{requests:?}");
+    assert!(
+        requests.contains(&Request::DeletedRepositories) && requests.contains(&Request::Repositories),
+        "{requests:?}"
+    );
 }
 
 #[test]
@@ -73,7 +76,7 @@ fn restoring_a_repository_whose_owner_was_deleted_requires_a_new_owner() {
     screen.keys("infra");
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
-    let owner = |ask: &Ask| matches!(ask, Ask::RestoreRepository { id: 4, target, .. } if target.owner.as_deref() == Some("infra"));
+    let owner = |request: &Request| matches!(request, Request::RestoreRepository { id: 4, target, .. } if target.owner.as_deref() == Some("infra"));
     assert!(requests.iter().any(owner), "{requests:?}");
 }
 
@@ -84,14 +87,14 @@ fn marked_repositories_are_restored_together_and_those_that_failed_stay_marked()
     assert!(screen.text().contains("Restore 2 repositories (53.3 MiB)"), "{}", screen.text());
     settled_confirm(&mut screen);
     screen.keys("y");
-    assert!(matches!(screen.take_requests().as_slice(), [Ask::Batch(batch)] if batch.items.len() == 2));
+    assert!(matches!(screen.take_requests().as_slice(), [Request::Batch(batch)] if batch.items.len() == 2));
     screen.answer_last(Ok(Answer::Batch(vec![Some("the name is taken (409)".into()), None])));
     let text = screen.text();
     assert!(
         text.contains("1 repository restored, 1 failed and stay marked") && text.contains("the name is taken"),
         "{text}"
     );
-    screen.answer_last_of(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+    screen.answer_last_of(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));
     screen.press(Key::Esc);
     assert!(screen.text().contains("marked 1"), "{}", screen.text());
 }
@@ -107,10 +110,10 @@ fn a_repository_is_purged_only_after_its_name_was_typed() {
     screen.press(Key::Tab);
     screen.press(Key::Ctrl('u'));
     screen.keys("data/lake-old\t\n");
-    assert_eq!(screen.take_requests(), [Ask::PurgeRepository { id: 12, name: "data/lake-old".into() }]);
+    assert_eq!(screen.take_requests(), [Request::PurgeRepository { id: 12, name: "data/lake-old".into() }]);
     screen.answer_last(Ok(Answer::Done));
     assert!(screen.text().contains("Deleted data/lake-old permanently"), "{}", screen.text());
-    assert_eq!(screen.take_requests(), [Ask::DeletedRepositories]);
+    assert_eq!(screen.take_requests(), [Request::DeletedRepositories]);
     // Deleting several requires typing their number.
     screen.answer_last(Ok(deleted_repositories()));
     screen.keys("g  D");
@@ -124,12 +127,12 @@ fn restore_and_purge_commands_accept_a_name_or_an_id() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.take_requests();
     screen.keys(":repo restore ");
-    assert_eq!(screen.take_requests(), [Ask::DeletedRepositories], "names are loaded for completion");
+    assert_eq!(screen.take_requests(), [Request::DeletedRepositories], "names are loaded for completion");
     screen.answer_last(Ok(deleted_repositories()));
     assert!(screen.text().contains("data/lake-old  deleted"), "{}", screen.text());
     screen.keys("data/lake-old --as data/lake2\n");
     let target = RestoreRepository { owner: Some("data".into()), name: Some("lake2".into()) };
-    let restore = Ask::RestoreRepository { id: 12, name: "data/lake-old".into(), target: Box::new(target) };
+    let restore = Request::RestoreRepository { id: 12, name: "data/lake-old".into(), target: Box::new(target) };
     assert_eq!(screen.take_requests(), [restore]);
     screen.keys(":repo restore nobody/nothing\n");
     assert!(screen.text().contains("no deleted repository was called nobody/nothing"), "{}", screen.text());
@@ -140,10 +143,14 @@ fn restore_and_purge_commands_accept_a_name_or_an_id() {
     screen.press(Key::Esc);
     screen.take_requests();
     screen.keys(":artifact restore 21\n");
-    assert!(matches!(screen.take_requests().last(), Some(Ask::RestoreArtifact { id: 21, .. })), "{}", screen.text());
+    assert!(
+        matches!(screen.take_requests().last(), Some(Request::RestoreArtifact { id: 21, .. })),
+        "{}",
+        screen.text()
+    );
     screen.keys(":artifact list --deleted --repo infra/gateway\n");
     assert_eq!(screen.app.current, ScreenId::DeletedArtifacts);
-    screen.answer_last_of(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
+    screen.answer_last_of(|request| *request == Request::DeletedArtifacts, Ok(deleted_artifacts()));
     assert!(screen.text().contains("dist-linux.zip") && !screen.text().contains("logs.zip"), "{}", screen.text());
     screen.keys(":artifact purge 17\n");
     assert!(screen.text().contains("Type 17 to confirm"), "{}", screen.text());
@@ -159,10 +166,10 @@ fn a_deleted_artifact_is_restored_unless_its_repository_is_deleted() {
     screen.keys("kR");
     settled_confirm(&mut screen);
     screen.keys("y");
-    assert_eq!(screen.take_requests(), [Ask::RestoreArtifact { id: 21, name: "dist-linux.zip".into() }]);
+    assert_eq!(screen.take_requests(), [Request::RestoreArtifact { id: 21, name: "dist-linux.zip".into() }]);
     screen.answer_last(Ok(Answer::Done));
     assert!(screen.text().contains("Restored dist-linux.zip"), "{}", screen.text());
-    assert_eq!(screen.take_requests(), [Ask::DeletedArtifacts]);
+    assert_eq!(screen.take_requests(), [Request::DeletedArtifacts]);
     screen.answer_last(Ok(deleted_artifacts()));
     screen.keys("*R");
     assert!(screen.text().contains("1 artifact skipped: restore its repository"), "{}", screen.text());
@@ -173,7 +180,7 @@ fn non_administrators_see_why_deleted_repositories_are_forbidden() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("u");
     let problem = Problem::new(ProblemKind::Forbidden, "listing deleted repositories: only administrators (403)");
-    screen.answer(|ask| *ask == Ask::DeletedRepositories, Err(problem));
+    screen.answer(|request| *request == Request::DeletedRepositories, Err(problem));
     let text = screen.text();
     assert!(
         text.contains("403 - you may not see deleted repositories") && text.contains("only administrators"),
@@ -195,16 +202,16 @@ fn deletion_dialogs_show_the_restore_deadline_or_warn_of_permanent_loss() {
             screen.keys("*D");
         },
     ];
-    for ask in ways {
+    for request in ways {
         let mut screen = TestScreen::loaded(120, 40);
-        ask(&mut screen);
+        request(&mut screen);
         assert!(screen.text().contains("Can be restored until 2026-12-21."), "{}", screen.text());
         let mut screen = TestScreen::loaded(120, 40);
         let Answer::Status(mut now) = status() else { unreachable!() };
         now.0.restore_days = 0;
         screen.keys(":refresh\n");
         screen.app.world.status = Some(now.0);
-        ask(&mut screen);
+        request(&mut screen);
         assert!(screen.text().contains("The deletion is permanent: nothing can be restored."), "{}", screen.text());
     }
 }

@@ -9,19 +9,20 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
     screen.keys("j\n");
     assert_eq!(screen.app.current, ScreenId::Deliveries);
     screen.answer(
-        |ask| {
-            *ask == Ask::Deliveries {
-                status: "",
-                hook: Some(12),
-                event: String::new(),
-                since: String::new(),
-                rows: 500,
-            }
+        |request| {
+            *request
+                == Request::Deliveries {
+                    status: "",
+                    hook: Some(12),
+                    event: String::new(),
+                    since: String::new(),
+                    rows: 500,
+                }
         },
         Ok(deliveries()),
     );
     screen.keys("\n");
-    screen.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    screen.answer(|request| matches!(request, Request::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
     assert!(screen.text().contains("connection refused"), "{}", screen.text());
     screen.keys("]");
     assert!(screen.text().contains("refs/heads/main"), "{}", screen.text());
@@ -34,7 +35,7 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
     screen.keys("y");
     let requests = screen.take_requests();
     assert!(
-        matches!(requests.as_slice(), [Ask::Redeliver(ids)] if ids.len() == 1 && ids[0].ends_with("14")),
+        matches!(requests.as_slice(), [Request::Redeliver(ids)] if ids.len() == 1 && ids[0].ends_with("14")),
         "{requests:?}"
     );
     screen.keys("q");
@@ -42,7 +43,7 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
     screen.keys("q");
     assert_eq!(
         screen.take_requests().last(),
-        Some(&Ask::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 })
+        Some(&Request::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 })
     );
 }
 
@@ -50,37 +51,37 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
 fn only_one_delivery_is_requested_at_a_time_while_the_cursor_moves() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("4");
-    screen.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(deliveries()));
     screen.take_requests();
     screen.keys("jj");
     assert_eq!(screen.take_requests(), []);
-    screen.effects.push(Effect::Ask(screen.app.tickets, Ask::Delivery(String::new())));
-    screen.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    screen.effects.push(Effect::Send(screen.app.tickets, Request::Delivery(String::new())));
+    screen.answer(|request| matches!(request, Request::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
     let passed = screen.take_requests();
-    assert!(!passed.iter().any(|ask| matches!(ask, Ask::Delivery(id) if id.ends_with("12"))), "{passed:?}");
+    assert!(!passed.iter().any(|request| matches!(request, Request::Delivery(id) if id.ends_with("12"))), "{passed:?}");
     screen.rest_cursor();
     let requests = screen.take_requests();
-    assert!(matches!(requests.last(), Some(Ask::Delivery(id)) if id.ends_with("12")), "{requests:?}");
+    assert!(matches!(requests.last(), Some(Request::Delivery(id)) if id.ends_with("12")), "{requests:?}");
 }
 
 #[test]
 fn choosing_an_event_requests_only_its_deliveries() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("4");
-    screen.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(deliveries()));
     screen.take_requests();
     screen.keys("E");
     screen.press(Key::Down);
     screen.keys("\n");
     assert_eq!(
         screen.take_requests(),
-        [Ask::Deliveries { status: "", hook: None, event: "push".into(), since: String::new(), rows: 500 }]
+        [Request::Deliveries { status: "", hook: None, event: "push".into(), since: String::new(), rows: 500 }]
     );
     assert!(screen.text().contains("event: push"), "{}", screen.text());
     screen.keys("q");
     assert_eq!(
         screen.take_requests(),
-        [Ask::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 }]
+        [Request::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 }]
     );
 }
 
@@ -130,13 +131,13 @@ fn a_body_is_shown_in_the_pager_and_pager_errors_are_reported() {
     let mut screen = TestScreen::loaded(80, 24);
     open_delivery(&mut screen);
     screen.keys("qj\n");
-    screen.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(Answer::Delivery(steering)));
+    screen.answer(|request| matches!(request, Request::Delivery(_)), Ok(Answer::Delivery(steering)));
     screen.keys("]]");
     assert_eq!(paged(&mut screen), "a\u{fffd}[2Jb    c\n", "control characters are replaced");
 }
 
-fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usize) -> Ask {
-    Ask::Deliveries { status, hook, event: String::new(), since: since.into(), rows }
+fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usize) -> Request {
+    Request::Deliveries { status, hook, event: String::new(), since: since.into(), rows }
 }
 
 #[test]
@@ -170,12 +171,12 @@ fn a_partly_loaded_delivery_list_shows_the_total_and_loads_more() {
         });
         Answer::Deliveries(crate::ui::net::Page { items: items.collect(), total: Some(12_340), last: true })
     };
-    screen.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(many(500)));
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(many(500)));
     assert!(screen.text().contains("500 of 12 340 loaded"), "{}", screen.text());
     screen.take_requests();
     screen.keys("G");
     assert!(screen.take_requests().contains(&of_deliveries("", None, "", 1_000)));
-    screen.answer_last_of(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(many(1_000)));
+    screen.answer_last_of(|request| matches!(request, Request::Deliveries { .. }), Ok(many(1_000)));
     assert!(screen.text().contains("1 000 of 12 340 loaded"), "{}", screen.text());
     screen.take_requests();
     screen.keys("/nothing");
@@ -190,7 +191,7 @@ fn the_hook_menu_lists_all_hooks_with_their_urls() {
     let mut screen = TestScreen::loaded(120, 40);
     open_deliveries(&mut screen);
     screen.keys("H");
-    screen.answer(|ask| *ask == Ask::Hooks(HookOwner::Any), Ok(hooks()));
+    screen.answer(|request| *request == Request::Hooks(HookOwner::Any), Ok(hooks()));
     let text = screen.text();
     assert!(text.contains("All hooks") && text.contains("hook 21    https://lint.lan/r"), "{text}");
 }

@@ -36,25 +36,29 @@ fn create_and_test_opens_the_test_delivery_of_the_new_hook() {
     screen.take_requests();
     screen.keys("\n");
     let requests = screen.take_requests();
-    let [Ask::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
+    let [Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
     assert!(new.test);
     let tested = Answer::Tested { hook: 22, delivery: Ok(delivery(14, "pending", 0).guid) };
     screen.send(Msg::Answer(screen.app.tickets, Ok(tested)));
     assert!(screen.app.layers.is_empty());
     assert_eq!(screen.app.current, ScreenId::Deliveries);
     screen.answer(
-        |ask| {
-            *ask == Ask::Deliveries {
-                status: "",
-                hook: Some(22),
-                event: String::new(),
-                since: String::new(),
-                rows: 500,
-            }
+        |request| {
+            *request
+                == Request::Deliveries {
+                    status: "",
+                    hook: Some(22),
+                    event: String::new(),
+                    since: String::new(),
+                    rows: 500,
+                }
         },
         Ok(deliveries()),
     );
-    screen.answer(|ask| matches!(ask, Ask::Delivery(id) if id.ends_with("14")), Ok(detail(delivery(14, "pending", 0))));
+    screen.answer(
+        |request| matches!(request, Request::Delivery(id) if id.ends_with("14")),
+        Ok(detail(delivery(14, "pending", 0))),
+    );
     assert!(screen.text().contains("connection refused"), "{}", screen.text());
 }
 
@@ -76,11 +80,11 @@ fn creating_a_hook_again_after_a_lost_response_checks_for_a_duplicate() {
     screen.send(Msg::Answer(screen.app.tickets, Err(unreachable())));
     assert_eq!(screen.app.layers.len(), 1, "the form stays open");
     screen.advance(Duration::from_secs(1));
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     screen.take_requests();
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
-    let [Ask::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
+    let [Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(new.unless_above, Some(21), "the retry first looks for a hook with a higher number");
 }
 
@@ -92,7 +96,7 @@ fn a_branch_filter_is_checked_when_its_field_loses_focus() {
     assert_eq!(screen.take_requests(), []);
     screen.press(Key::Tab);
     let filter = CheckBranchFilter { branch_filter: "main".into(), repository: String::new() };
-    assert_eq!(screen.take_requests(), [Ask::CheckBranchFilter(Box::new(filter))]);
+    assert_eq!(screen.take_requests(), [Request::CheckBranchFilter(Box::new(filter))]);
     let verdict = Answer::Verdict(true, "matches 2 of the last 5 pushed branches".into());
     screen.send(Msg::Answer(screen.app.tickets, Ok(verdict)));
     assert!(screen.text().contains("ok: matches 2 of the last 5"), "{}", screen.text());
@@ -120,7 +124,7 @@ fn a_generated_secret_can_be_revealed_and_is_sent_with_the_form() {
     let shown = text.split('[').find(|part| part.starts_with("whsec_")).unwrap().split(']').next().unwrap().trim();
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
-    let [.., Ask::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
+    let [.., Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!(new.request.config.as_ref().unwrap()["secret"], shown);
 }
 
@@ -135,7 +139,7 @@ fn an_insecure_url_or_short_secret_shows_a_warning_but_can_be_saved() {
     screen.keys(" \tshort\t");
     assert!(screen.text().contains("shorter than 16 characters"), "{}", screen.text());
     screen.press(Key::Ctrl('s'));
-    assert!(matches!(screen.take_requests().as_slice(), [.., Ask::CreateHook(_)]));
+    assert!(matches!(screen.take_requests().as_slice(), [.., Request::CreateHook(_)]));
 }
 
 #[test]
@@ -147,14 +151,14 @@ fn the_check_button_checks_a_migration_without_starting_it() {
     screen.keys("\t\t");
     screen.press(Key::Ctrl('u'));
     screen.keys("lake2\t");
-    assert_eq!(screen.take_requests(), [Ask::CheckName("admin/lake2".parse().unwrap())]);
+    assert_eq!(screen.take_requests(), [Request::CheckName("admin/lake2".parse().unwrap())]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Verdict(true, "admin/lake2 is free".into()))));
     assert!(screen.text().contains("ok: admin/lake2 is free"), "{}", screen.text());
     button(&mut screen, 1);
     assert!(screen.text().contains("[>Check<]"), "{}", screen.text());
     screen.keys("\n");
     assert!(
-        matches!(screen.take_requests().as_slice(), [Ask::CheckMigration(request)] if request.repo_name == "lake2")
+        matches!(screen.take_requests().as_slice(), [Request::CheckMigration(request)] if request.repo_name == "lake2")
     );
     assert!(screen.text().contains(".."), "{}", screen.text());
     let verdict = Answer::Verdict(true, "the source responds: 12 branches".into());
@@ -166,7 +170,7 @@ fn the_check_button_checks_a_migration_without_starting_it() {
     assert!(screen.text().contains("! checking https://h/a.git"), "{}", screen.text());
     screen.press(Key::Ctrl('s'));
     assert!(
-        matches!(screen.take_requests().as_slice(), [.., Ask::MigrateRepository(request)] if request.repo_name == "lake2")
+        matches!(screen.take_requests().as_slice(), [.., Request::MigrateRepository(request)] if request.repo_name == "lake2")
     );
 }
 
@@ -181,7 +185,7 @@ fn a_form_keeps_its_input_when_the_daemon_rejects_the_request() {
     screen.keys("tool");
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
-    let [Ask::CreateRepository { owner, request }] = requests.as_slice() else { panic!("{requests:?}") };
+    let [Request::CreateRepository { owner, request }] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!((owner.as_str(), request.name.as_str(), request.private), ("admin", "tool", None));
     screen.press(Key::Ctrl('s'));
     assert_eq!(screen.take_requests(), [], "the form is not submitted twice");
@@ -219,7 +223,7 @@ fn the_owner_is_chosen_from_the_organizations_of_the_caller() {
         let mut screen = TestScreen::loaded(80, 24);
         screen.keys(open);
         let own = Answer::Organizations(vec!["data".into(), "infra".into()]);
-        screen.answer(|ask| *ask == Ask::OwnOrganizations, Ok(own));
+        screen.answer(|request| *request == Request::OwnOrganizations, Ok(own));
         assert!(screen.text().contains("C-n chooses: admin, data, infra"), "{open}: {}", screen.text());
         screen.press(Key::Ctrl('n'));
         screen.press(Key::Ctrl('n'));
@@ -261,7 +265,7 @@ fn chat_hook_types_show_and_send_their_own_fields() {
     screen.take_requests();
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
-    let [Ask::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?} {}", screen.text()) };
+    let [Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?} {}", screen.text()) };
     let config = new.request.config.clone().unwrap();
     assert_eq!(new.request.r#type, "matrix");
     assert_eq!((config["room_id"].as_str(), config["access_token"].as_str()), ("!ops:example.net", "secret-token"));

@@ -18,7 +18,7 @@ fn a_hook_is_created_from_the_form_with_a_generated_secret() {
     screen.keys("\t\t  ");
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
-    let [.., Ask::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
+    let [.., Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
     let request = &new.request;
     assert!(!new.test && new.unless_above.is_none());
     let config = request.config.as_ref().unwrap();
@@ -42,7 +42,7 @@ fn editing() -> TestScreen {
     let mut screen = TestScreen::loaded(120, 40);
     open_hooks(&mut screen);
     screen.keys("je");
-    screen.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(|_| {}, "\"1\"")));
+    screen.answer(|request| matches!(request, Request::LoadHook(_, 12)), Ok(loaded(|_| {}, "\"1\"")));
     screen.press(Key::Tab);
     screen.take_requests();
     screen
@@ -51,7 +51,7 @@ fn editing() -> TestScreen {
 fn saved(screen: &mut TestScreen) -> Vec<crate::ui::net::SaveHook> {
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests().into_iter();
-    requests.filter_map(|ask| if let Ask::SaveHook(save) = ask { Some(*save) } else { None }).collect()
+    requests.filter_map(|request| if let Request::SaveHook(save) = request { Some(*save) } else { None }).collect()
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn an_edit_form_is_not_sent_before_the_current_version_is_loaded() {
     // A change that another client made after the list was loaded is not reverted.
     let other = |hook: &mut farrier_common::api::Hook| hook.branch_filter = "main".into();
     screen.press(Key::Ctrl('s'));
-    screen.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(other, "\"2\"")));
+    screen.answer(|request| matches!(request, Request::LoadHook(_, 12)), Ok(loaded(other, "\"2\"")));
     let all = saved(&mut screen);
     let [save] = all.as_slice() else { panic!("{all:?} {}", screen.text()) };
     assert_eq!((save.request.branch_filter.as_ref(), screen.text().contains("[main")), (None, true));
@@ -95,7 +95,7 @@ fn conflicting_changes_to_a_hook_are_resolved_field_by_field() {
             hook.url = "https://elsewhere.lan/hook".into();
             hook.active = false;
         };
-        screen.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(theirs, "\"2\"")));
+        screen.answer(|request| matches!(request, Request::LoadHook(_, 12)), Ok(loaded(theirs, "\"2\"")));
         let text = screen.text();
         assert!(text.contains("https://elsewhere.lan/hook") && text.contains("hook/v2"), "both are shown: {text}");
         assert!(saved(&mut screen).is_empty(), "the conflict must be resolved first");
@@ -116,7 +116,7 @@ fn a_generated_secret_is_shown_until_its_dialog_is_closed() {
     screen.keys("\t\t  ");
     screen.press(Key::Ctrl('s'));
     let Answer::Hooks(all) = hooks() else { unreachable!() };
-    screen.answer(|ask| matches!(ask, Ask::CreateHook(_)), Ok(Answer::Hook(Box::new(all[0].clone()))));
+    screen.answer(|request| matches!(request, Request::CreateHook(_)), Ok(Answer::Hook(Box::new(all[0].clone()))));
     assert!(screen.text().contains("Secret of hook 3") && screen.text().contains("whsec_"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
     screen.keys("jtDy");
@@ -133,7 +133,7 @@ fn turning_off_a_hook_needs_one_key_and_deleting_it_needs_its_number() {
     screen.take_requests();
     screen.keys("jt");
     let requests = screen.take_requests();
-    let [Ask::EditHook(_, 12, request)] = requests.as_slice() else { panic!("{requests:?}") };
+    let [Request::EditHook(_, 12, request)] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!((request.active, &request.config), (Some(false), &None));
     screen.keys("D");
     screen.advance(Duration::from_millis(300));
@@ -142,7 +142,7 @@ fn turning_off_a_hook_needs_one_key_and_deleting_it_needs_its_number() {
     assert_eq!(screen.take_requests(), [], "the number of a hook with deliveries must be typed");
     screen.press(Key::Ctrl('u'));
     screen.keys("12\t\n");
-    assert_eq!(screen.take_requests(), [Ask::DeleteHook(HookOwner::Admin, 12)]);
+    assert_eq!(screen.take_requests(), [Request::DeleteHook(HookOwner::Admin, 12)]);
     screen.keys("jjT");
     assert!(screen.text().contains("default hooks receive no events themselves"), "{}", screen.text());
     screen.keys("w");
@@ -156,7 +156,7 @@ fn turning_off_a_hook_can_be_undone_for_30_seconds_and_marks_for_longer() {
     screen.keys("j");
     let switched = |screen: &mut TestScreen| {
         let requests = screen.take_requests();
-        let [Ask::EditHook(_, 12, request)] = requests.as_slice() else { panic!("{requests:?}") };
+        let [Request::EditHook(_, 12, request)] = requests.as_slice() else { panic!("{requests:?}") };
         request.active
     };
     screen.take_requests();
@@ -171,7 +171,10 @@ fn turning_off_a_hook_can_be_undone_for_30_seconds_and_marks_for_longer() {
     screen.advance(Duration::from_secs(31));
     screen.take_requests();
     screen.keys("z");
-    assert!(!screen.take_requests().iter().any(|ask| matches!(ask, Ask::EditHook(..))), "the time to undo is over");
+    assert!(
+        !screen.take_requests().iter().any(|request| matches!(request, Request::EditHook(..))),
+        "the time to undo is over"
+    );
     screen.keys("2  ");
     screen.press(Key::Esc);
     assert!(!screen.text().contains("marked"));
@@ -183,15 +186,18 @@ fn turning_off_a_hook_can_be_undone_for_30_seconds_and_marks_for_longer() {
 fn the_pane_shows_the_last_deliveries_of_the_hook_under_the_cursor() {
     let mut screen = TestScreen::loaded(120, 40);
     open_hooks(&mut screen);
-    let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
+    let last = |request: &Request| matches!(request, Request::LastDeliveries(_));
     screen.keys("jj");
-    let pending = screen.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
+    let pending = screen.effects.iter().filter(|e| matches!(e, Effect::Send(_, request) if last(request))).count();
     assert_eq!(pending, 1, "only one request is pending while the cursor moves");
     screen.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
-    let passed = screen.effects.iter().any(|e| matches!(e, Effect::Ask(_, Ask::LastDeliveries(15))));
+    let passed = screen.effects.iter().any(|e| matches!(e, Effect::Send(_, Request::LastDeliveries(15))));
     assert!(!passed, "no request is sent for a hook that the cursor only passes");
     screen.rest_cursor();
-    screen.answer(|ask| *ask == Ask::LastDeliveries(15), Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])));
+    screen.answer(
+        |request| *request == Request::LastDeliveries(15),
+        Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])),
+    );
     let text = screen.text();
     assert!(text.contains("Last deliveries") && text.contains("11:58:12  push"), "{text}");
 }
@@ -200,7 +206,7 @@ fn the_pane_shows_the_last_deliveries_of_the_hook_under_the_cursor() {
 fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("3");
-    assert!(screen.take_requests().contains(&Ask::Hooks(HookOwner::Any)));
+    assert!(screen.take_requests().contains(&Request::Hooks(HookOwner::Any)));
     let Answer::Hooks(mut all) = hooks() else { unreachable!() };
     let of = |id: i64, scope: &str, owner: &str, repository: &str, state: &str| farrier_common::api::Hook {
         id,
@@ -218,8 +224,9 @@ fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
         of(33, "user", "bob", "", "off"),
     ];
     all.extend(more);
-    screen.effects.push(Effect::Ask(screen.app.tickets, Ask::Hooks(HookOwner::Any)));
-    let ticket = screen.app.pending.iter().find(|(_, one)| matches!(one.ask, Ask::Hooks(_))).map(|(ticket, _)| *ticket);
+    screen.effects.push(Effect::Send(screen.app.tickets, Request::Hooks(HookOwner::Any)));
+    let ticket =
+        screen.app.pending.iter().find(|(_, one)| matches!(one.request, Request::Hooks(_))).map(|(ticket, _)| *ticket);
     screen.send(Msg::Answer(ticket.unwrap(), Ok(Answer::Hooks(all))));
     let text = screen.text();
     assert!(text.contains("[all 7]") && text.contains("repo 1") && text.contains("failing 2"), "{text}");
@@ -230,7 +237,7 @@ fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
     screen.take_requests();
     screen.keys("t");
     assert!(
-        matches!(screen.take_requests().as_slice(), [Ask::EditHook(HookOwner::Any, 31, _)]),
+        matches!(screen.take_requests().as_slice(), [Request::EditHook(HookOwner::Any, 31, _)]),
         "identified by its number"
     );
     screen.keys("]");

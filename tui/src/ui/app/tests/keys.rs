@@ -20,11 +20,11 @@ fn palette_commands_with_an_argument_open_that_object() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys(":hook show 12\n");
     assert_eq!(screen.app.current, ScreenId::Hooks);
-    screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
     assert!(screen.text().lines().any(|line| line.starts_with('>') && line.contains("12")), "{}", screen.text());
     screen.keys(":delivery list --hook 12\n");
     assert_eq!(screen.app.current, ScreenId::Deliveries);
-    assert!(screen.take_requests().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));
+    assert!(screen.take_requests().iter().any(|request| matches!(request, Request::Deliveries { hook: Some(12), .. })));
     screen.keys(":repo show web/site\n");
     assert!(screen.text().lines().any(|line| line.starts_with('>') && line.contains("web/site")), "{}", screen.text());
     screen.keys(":hook sh");

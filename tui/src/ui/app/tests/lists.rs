@@ -5,7 +5,7 @@ use crate::ui::net::ProblemKind;
 
 fn poll(screen: &mut TestScreen, answer: Answer) {
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(answer));
+    screen.answer(|request| *request == Request::Repositories, Ok(answer));
 }
 
 /// The usual repositories with others before them.
@@ -55,18 +55,21 @@ fn rows_keep_their_positions_while_a_dialog_is_open() {
 fn a_list_too_long_to_load_is_filtered_by_the_daemon() {
     let mut screen = TestScreen::loaded(120, 24);
     screen.keys("/gat\x1b");
-    assert!(!screen.take_requests().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "all rows are loaded");
+    assert!(
+        !screen.take_requests().iter().any(|request| matches!(request, Request::FindRepositories(_))),
+        "all rows are loaded"
+    );
     poll(&mut screen, listed(Some(250_000), (1..).zip(NAMES).map(|(id, name)| repository(id, name)).collect()));
     assert!(status_row(&screen).contains("of 250 000  sort name  / searches on the daemon"), "{}", screen.text());
     screen.take_requests();
     screen.keys("/infra/gat");
     let requests = screen.take_requests();
-    let finds = |text: &str| Ask::FindRepositories(text.to_owned());
+    let finds = |text: &str| Request::FindRepositories(text.to_owned());
     assert_eq!(requests.last(), Some(&finds("gat")), "{requests:?}");
-    screen.effects.push(Effect::Ask(screen.app.tickets, finds("gat")));
+    screen.effects.push(Effect::Send(screen.app.tickets, finds("gat")));
     assert!(screen.text().contains("infra/gateway"), "loaded rows are shown: {}", screen.text());
     let found = vec![repository(1, "infra/gateway"), repository(900, "infra/gatling"), repository(901, "web/gate")];
-    screen.answer(|ask| *ask == finds("gat"), Ok(listed(Some(3), found)));
+    screen.answer(|request| *request == finds("gat"), Ok(listed(Some(3), found)));
     assert_eq!(names(&screen), ["infra/gateway", "infra/gatling"], "the whole filter applies to the response");
     screen.keys("\n");
     // A refresh repeats the search.
@@ -78,7 +81,7 @@ fn a_list_too_long_to_load_is_filtered_by_the_daemon() {
     screen.keys("/");
     screen.send(Msg::Paste("size:>1k".into()));
     assert!(
-        !screen.take_requests().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))),
+        !screen.take_requests().iter().any(|request| matches!(request, Request::FindRepositories(_))),
         "there is no name in it"
     );
 }
@@ -129,11 +132,11 @@ fn the_cursor_follows_its_repository_when_rows_move() {
     assert!(under(&screen).contains("infra/gateway"));
     screen.advance(Duration::from_secs(6));
     let names = ["infra/gateway", "a/first", "a/second", "b/third"];
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&names)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&names)));
     assert!(under(&screen).contains("infra/gateway"));
     screen.advance(Duration::from_secs(6));
     let rest = listed(None, vec![repository(2, "a/first"), repository(4, "b/third")]);
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(rest));
+    screen.answer(|request| *request == Request::Repositories, Ok(rest));
     assert!(screen.text().contains("infra/gateway was removed"), "{}", screen.text());
     assert!(under(&screen).contains("b/third"));
 }
@@ -157,7 +160,7 @@ fn actions_apply_to_marked_rows_and_not_to_the_row_under_the_cursor() {
     open_hooks(&mut screen);
     screen.take_requests();
     screen.keys(" t");
-    assert!(matches!(screen.take_requests().as_slice(), [Ask::EditHook(_, 3, _)]));
+    assert!(matches!(screen.take_requests().as_slice(), [Request::EditHook(_, 3, _)]));
     screen.keys(" t");
     assert_eq!(screen.take_requests(), []);
     assert!(screen.text().contains("Turn off 2 hooks"), "{}", screen.text());
@@ -173,7 +176,7 @@ fn a_loading_message_is_shown_only_after_a_delay() {
     assert!(screen.text().contains("1.2 s"), "{}", screen.text());
     screen.advance(Duration::from_secs(10));
     assert!(screen.text().contains("slow, Esc stops"), "{}", screen.text());
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     assert!(!screen.text().contains("──"), "{}", screen.text());
 }
 
@@ -181,7 +184,7 @@ fn a_loading_message_is_shown_only_after_a_delay() {
 fn stale_rows_show_their_age() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     screen.advance(Duration::from_secs(23));
     assert!(screen.text().contains("stale 23 s"), "{}", screen.text());
 }
@@ -199,7 +202,7 @@ fn a_long_list_is_polled_for_changes_and_reloaded_less_often() {
     screen.take_requests();
     assert!(screen.text().contains("many/r0002") && !screen.text().contains("many/r0002-now"));
     screen.advance(Duration::from_secs(6));
-    assert_eq!(screen.take_requests(), [Ask::ChangedRepositories]);
+    assert_eq!(screen.take_requests(), [Request::ChangedRepositories]);
     let changed = vec![repository(3, "many/r0002-now"), repository(9_999, "many/r0001-new")];
     let ticket = screen.app.tickets;
     screen.send(Msg::Answer(ticket, Ok(listed(Some(2_501), changed))));
@@ -207,7 +210,7 @@ fn a_long_list_is_polled_for_changes_and_reloaded_less_often() {
     assert!(text.contains("many/r0002-now") && text.contains("many/r0001-new"), "{text}");
     assert!(status_row(&screen).contains("501"), "{text}");
     screen.advance(Duration::from_secs(6));
-    assert_eq!(screen.take_requests(), [Ask::Repositories], "the whole list is requested less often");
+    assert_eq!(screen.take_requests(), [Request::Repositories], "the whole list is requested less often");
 }
 
 #[test]
@@ -216,7 +219,7 @@ fn a_failed_list_offers_retry_details_and_copying_the_request_id() {
     let text = "listing repositories: internal error (500, request 7d1e)";
     let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text == "7d1e");
     let problem = Problem { request: Some("7d1e".into()), ..Problem::new(ProblemKind::Other, text) };
-    screen.answer(|ask| *ask == Ask::Repositories, Err(problem));
+    screen.answer(|request| *request == Request::Repositories, Err(problem));
     let shown = screen.text();
     assert!(shown.contains("Enter shows details   y copies the request id"), "{shown}");
     assert!(shown.contains(" r retry  Enter details  y copy request ID"), "{shown}");
@@ -231,7 +234,7 @@ fn a_failed_list_offers_retry_details_and_copying_the_request_id() {
     assert!(!screen.text().contains("┌─ Error "), "{}", screen.text());
     screen.effects.clear();
     screen.keys("r");
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     screen.keys("\n");
     assert!(screen.text().contains("[Overview]"), "Enter opens rows again: {}", screen.text());
 }
@@ -240,7 +243,7 @@ fn a_failed_list_offers_retry_details_and_copying_the_request_id() {
 fn an_error_without_a_request_id_does_not_offer_to_copy_it() {
     let mut screen = test_terminal(80, 24).start();
     let problem = Problem::new(ProblemKind::Other, "listing repositories: internal error (500)");
-    screen.answer(|ask| *ask == Ask::Repositories, Err(problem));
+    screen.answer(|request| *request == Request::Repositories, Err(problem));
     assert!(!screen.text().contains("y copies"), "{}", screen.text());
     assert!(!screen.text().contains("request id"), "{}", screen.text());
     screen.keys("y");

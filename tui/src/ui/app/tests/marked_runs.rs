@@ -36,7 +36,7 @@ fn ten_runs() -> Answer {
 fn deleting_marked_runs_shows_the_count_and_size_of_their_artifacts() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("5");
-    screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(ten_runs()));
+    screen.answer(|request| matches!(request, Request::Runs(_)), Ok(ten_runs()));
     // All runs are collapsed, so that each row is a run.
     screen.keys("g");
     for _ in 0..10 {
@@ -55,7 +55,7 @@ fn deleting_marked_runs_shows_the_count_and_size_of_their_artifacts() {
     screen.press(Key::Ctrl('u'));
     screen.keys("10\t\n");
     let ids: Vec<i64> = (101..=110).rev().collect();
-    assert_eq!(screen.take_requests(), [Ask::DeleteArtifacts(ids.clone())]);
+    assert_eq!(screen.take_requests(), [Request::DeleteArtifacts(ids.clone())]);
     let each = ids.into_iter().map(|id| (id, None)).collect();
     screen.answer_last(Ok(Answer::Each(each)));
     assert!(screen.text().contains("10 artifacts deleted"), "{}", screen.text());

@@ -6,21 +6,21 @@ use super::prelude::*;
 use crate::ui::net::Ticket;
 
 /// The key of a screen, the request for its rows, and the response.
-type Load = (&'static str, fn(&Ask) -> bool, fn() -> Answer);
+type Load = (&'static str, fn(&Request) -> bool, fn() -> Answer);
 
 const LOADS: [Load; 5] = [
-    ("1", |ask| matches!(ask, Ask::Tasks), tasks),
-    ("2", |ask| matches!(ask, Ask::Repositories), || repositories(&NAMES)),
-    ("3", |ask| matches!(ask, Ask::Hooks(_)), hooks),
-    ("4", |ask| matches!(ask, Ask::Deliveries { .. }), deliveries),
-    ("5", |ask| matches!(ask, Ask::Runs(_)), tree),
+    ("1", |request| matches!(request, Request::Tasks), tasks),
+    ("2", |request| matches!(request, Request::Repositories), || repositories(&NAMES)),
+    ("3", |request| matches!(request, Request::Hooks(_)), hooks),
+    ("4", |request| matches!(request, Request::Deliveries { .. }), deliveries),
+    ("5", |request| matches!(request, Request::Runs(_)), tree),
 ];
 
 /// Returns the newest request of a kind.
 #[track_caller]
-fn sent(screen: &TestScreen, which: impl Fn(&Ask) -> bool) -> Ticket {
+fn sent(screen: &TestScreen, which: impl Fn(&Request) -> bool) -> Ticket {
     let tickets = screen.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Ask(ticket, ask) if which(ask) => Some(*ticket),
+        Effect::Send(ticket, request) if which(request) => Some(*ticket),
         _ => None,
     });
     tickets.expect("the request was sent")
@@ -60,9 +60,9 @@ fn two_screens_with_the_same_request_get_their_own_responses() {
     let mut screen = TestScreen::loaded(120, 40);
     open_deliveries(&mut screen);
     screen.keys("H");
-    let of_deliveries = sent(&screen, |ask| *ask == Ask::Hooks(HookOwner::Any));
+    let of_deliveries = sent(&screen, |request| *request == Request::Hooks(HookOwner::Any));
     screen.keys("3");
-    let of_hooks = sent(&screen, |ask| *ask == Ask::Hooks(HookOwner::Any));
+    let of_hooks = sent(&screen, |request| *request == Request::Hooks(HookOwner::Any));
     assert_ne!(of_deliveries, of_hooks);
     let (before, after) = around(&mut screen, of_deliveries, Ok(hooks()));
     assert_eq!(before, after, "the hooks for the menu of the other screen are not rows of this one");
@@ -75,9 +75,9 @@ fn two_screens_with_the_same_request_get_their_own_responses() {
 fn a_late_response_to_an_earlier_query_changes_nothing() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("4");
-    let all = sent(&screen, |ask| matches!(ask, Ask::Deliveries { .. }));
+    let all = sent(&screen, |request| matches!(request, Request::Deliveries { .. }));
     screen.keys("]");
-    let failed = sent(&screen, |ask| matches!(ask, Ask::Deliveries { status: "failure", .. }));
+    let failed = sent(&screen, |request| matches!(request, Request::Deliveries { status: "failure", .. }));
     assert!(is_cancelled(&screen, all) && all != failed);
     let (before, after) = around(&mut screen, all, Ok(deliveries()));
     assert_eq!(before, after);
@@ -91,7 +91,7 @@ fn a_requested_view_does_not_open_after_its_screen_was_left() {
     open_artifacts(&mut screen);
     screen.keys("jjo");
     let Some(content) = screen.effects.iter().find_map(|effect| match effect {
-        Effect::Ask(ticket, Ask::ZipContent { .. }) => Some(*ticket),
+        Effect::Send(ticket, Request::ZipContent { .. }) => Some(*ticket),
         _ => None,
     }) else {
         panic!("{}", screen.text());
@@ -107,7 +107,7 @@ fn the_result_of_a_change_is_reported_after_its_screen_was_left() {
     let mut screen = TestScreen::loaded(120, 40);
     open_hooks(&mut screen);
     screen.keys("jt");
-    let change = sent(&screen, |ask| matches!(ask, Ask::EditHook(..)));
+    let change = sent(&screen, |request| matches!(request, Request::EditHook(..)));
     screen.keys("2");
     screen.send(Msg::Answer(change, Ok(Answer::Done)));
     assert!(screen.text().contains("Hook 12 turned off"), "{}", screen.text());
@@ -117,7 +117,7 @@ fn the_result_of_a_change_is_reported_after_its_screen_was_left() {
 fn a_closed_confirmation_dialog_cancels_its_request_and_drops_the_response() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("D");
-    let count = sent(&screen, |ask| matches!(ask, Ask::RepositoryCounts(_)));
+    let count = sent(&screen, |request| matches!(request, Request::RepositoryCounts(_)));
     // Keys are dropped until the dialog has been visible for a moment.
     screen.advance(Duration::from_millis(300));
     screen.press(Key::Esc);
@@ -125,7 +125,7 @@ fn a_closed_confirmation_dialog_cancels_its_request_and_drops_the_response() {
     screen.keys("D");
     let (before, after) = around(&mut screen, count, Ok(repository_counts()));
     assert_eq!(before, after, "the response for the first dialog is not used by the second one");
-    screen.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), Ok(repository_counts()));
+    screen.answer(|request| matches!(request, Request::RepositoryCounts(_)), Ok(repository_counts()));
     assert!(screen.text().contains("14 branches"), "{}", screen.text());
 }
 
@@ -133,7 +133,7 @@ fn a_closed_confirmation_dialog_cancels_its_request_and_drops_the_response() {
 fn a_closed_form_ignores_late_responses() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("n");
-    let names = sent(&screen, |ask| *ask == Ask::OwnOrganizations);
+    let names = sent(&screen, |request| *request == Request::OwnOrganizations);
     screen.press(Key::Esc);
     assert!(is_cancelled(&screen, names));
     let (before, after) = around(&mut screen, names, Ok(Answer::Organizations(vec!["infra".into()])));

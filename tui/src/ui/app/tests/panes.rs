@@ -79,17 +79,17 @@ fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
         if screen.app.current != ScreenId::Deliveries {
             screen.keys("4");
         }
-        let open: Vec<_> = screen.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
-        for (ticket, ask) in open {
+        let open: Vec<_> = screen.app.pending.iter().map(|(ticket, one)| (*ticket, one.request.clone())).collect();
+        for (ticket, request) in open {
             if dice.below(3) == 0 {
                 continue;
             }
-            let answer = match ask {
-                Ask::Deliveries { .. } => {
+            let answer = match request {
+                Request::Deliveries { .. } => {
                     let items: Vec<Delivery> = dice.some().into_iter().rev().map(sent).collect();
                     Answer::Deliveries(Page { total: i64::try_from(items.len()).ok(), items, last: true })
                 }
-                Ask::Delivery(guid) => detail(sent(guid[6..8].parse().unwrap())),
+                Request::Delivery(guid) => detail(sent(guid[6..8].parse().unwrap())),
                 _ => continue,
             };
             screen.send(Msg::Answer(ticket, Ok(answer)));
@@ -108,14 +108,14 @@ fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
     screen.keys("3");
     for _ in 0..600 {
         step(&mut screen, &mut dice);
-        let open: Vec<_> = screen.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
-        for (ticket, ask) in open {
+        let open: Vec<_> = screen.app.pending.iter().map(|(ticket, one)| (*ticket, one.request.clone())).collect();
+        for (ticket, request) in open {
             if dice.below(3) == 0 {
                 continue;
             }
-            let answer = match ask {
-                Ask::Hooks(_) => Answer::Hooks(dice.some().into_iter().map(hook).collect()),
-                Ask::LastDeliveries(of) => {
+            let answer = match request {
+                Request::Hooks(_) => Answer::Hooks(dice.some().into_iter().map(hook).collect()),
+                Request::LastDeliveries(of) => {
                     Answer::LastDeliveries(vec![Delivery { event: format!("sent{of}"), ..delivery(12, "failed", 500) }])
                 }
                 _ => continue,

@@ -6,7 +6,7 @@ use super::prelude::*;
 fn counts(screen: &mut TestScreen) -> Vec<String> {
     let effects = std::mem::take(&mut screen.effects);
     let paths = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Ask(_, Ask::RepositoryCounts(path)) => Some(path.to_string()),
+        Effect::Send(_, Request::RepositoryCounts(path)) => Some(path.to_string()),
         _ => None,
     });
     paths.collect()
@@ -36,7 +36,7 @@ fn moving_the_cursor_requests_counts_of_one_repository_at_a_time() {
     counts(&mut screen);
     assert!(screen.text().contains("hooks     - own") && screen.app.notice().is_none(), "{}", screen.text());
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     assert_eq!(counts(&mut screen).len(), 1, "failed counts are requested again only with the list");
 }
 
@@ -44,7 +44,7 @@ fn moving_the_cursor_requests_counts_of_one_repository_at_a_time() {
 fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("jj\n]]");
-    let of_it = |ask: &Ask| *ask == Ask::Hooks(HookOwner::Repository("infra/gateway".parse().unwrap()));
+    let of_it = |request: &Request| *request == Request::Hooks(HookOwner::Repository("infra/gateway".parse().unwrap()));
     screen.answer(of_it, Ok(hooks()));
     screen.take_requests();
     screen.keys("jj\n");
@@ -53,10 +53,10 @@ fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
     assert!(cursor(&screen).contains("10.0.3.9"), "{}", screen.text());
 
     screen.keys("2]");
-    screen.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
+    screen.answer(|request| matches!(request, Request::ArtifactsOf(_)), Ok(artifacts()));
     screen.keys("jj\n");
     assert_eq!(screen.app.current, ScreenId::Artifacts);
-    screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+    screen.answer(|request| matches!(request, Request::Runs(_)), Ok(tree()));
     assert!(cursor(&screen).contains("junit.xml"), "{}", screen.text());
 }
 
@@ -72,7 +72,7 @@ fn brackets_switch_the_tabs_of_a_repository_and_esc_leaves_them() {
     assert!(screen.text().contains("[Artifacts]"), "{}", screen.text());
     screen.keys("\n");
     assert!(screen.text().contains("nothing selected"), "{}", screen.text());
-    screen.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
+    screen.answer(|request| matches!(request, Request::ArtifactsOf(_)), Ok(artifacts()));
     screen.keys("/junit\n");
     assert!(screen.text().contains("junit.xml") && !screen.text().contains("sbom.json"), "{}", screen.text());
     screen.press(Key::Esc);
@@ -90,7 +90,7 @@ fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
         let mut screen = TestScreen::loaded(80, 24);
         screen.keys("D");
         assert!(screen.text().contains("Counting …"), "{}", screen.text());
-        screen.answer(|ask| matches!(ask, Ask::RepositoryCounts(_)), answer);
+        screen.answer(|request| matches!(request, Request::RepositoryCounts(_)), answer);
         assert!(screen.text().contains(notice), "{}", screen.text());
         assert!(!screen.text().contains("Counting …"), "{}", screen.text());
     }
@@ -100,12 +100,12 @@ fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
 fn moving_to_another_repository_loads_its_own_branches() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("\n]");
-    screen.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));
+    screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
     assert!(screen.text().contains("release/2.4"), "{}", screen.text());
     screen.keys("\tj");
     assert!(!screen.text().contains("release/2.4"), "{}", screen.text());
     let last = screen.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Ask(_, Ask::Branches(path)) => Some(path.to_string()),
+        Effect::Send(_, Request::Branches(path)) => Some(path.to_string()),
         _ => None,
     });
     assert_eq!(last.as_deref(), Some("infra/auth"));

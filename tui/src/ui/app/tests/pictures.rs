@@ -93,7 +93,7 @@ fn control_and_bidi_characters_in_names_do_not_reach_the_terminal() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
     let evil = ["a/\x1b]0;owned\x07", "b/\u{202e}gnp.exe", "c/line\nbreak"];
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&evil)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&evil)));
     let picture = screen.picture();
     for cell in &picture.content {
         assert!(!cell.symbol().chars().any(|c| c.is_control() || c == '\u{202e}'), "{:?}", cell.symbol());
@@ -116,5 +116,5 @@ fn the_pane_follows_the_cursor_when_a_filter_hides_its_row() {
     screen.press(Key::Esc);
     screen.keys("/lake");
     screen.rest_cursor();
-    assert!(screen.take_requests().contains(&Ask::Branches("data/lake".parse().unwrap())));
+    assert!(screen.take_requests().contains(&Request::Branches("data/lake".parse().unwrap())));
 }

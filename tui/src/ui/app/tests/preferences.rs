@@ -25,7 +25,7 @@ fn with(text: &str, width: u16, height: u16) -> TestScreen {
 fn a_shortcut_from_the_config_file_works_and_is_shown() {
     let file = "[keys.repositories]\ndelete = [\"f8\"]\nunbind = [\"D\"]\n";
     let mut screen = with(file, 120, 40);
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     screen.keys("D");
     assert!(screen.app.layers.is_empty() && screen.text().contains("No action on 'D' here"), "{}", screen.text());
     assert!(screen.text().contains("F8 delete"), "{}", screen.text());
@@ -41,8 +41,8 @@ fn a_shortcut_from_the_config_file_works_and_is_shown() {
 #[test]
 fn the_config_file_sets_the_columns_and_the_start_screen() {
     let mut screen = with("[ui]\nstart = \"hooks\"\n[columns.hooks]\nshow = [\"url\", \"id\"]\n", 80, 24);
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-    screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
     assert_eq!(screen.app.current, ScreenId::Hooks);
     let text = screen.text();
     let header = text.lines().find(|line| line.contains("URL")).unwrap();
@@ -60,7 +60,7 @@ fn wide_mode_shows_more_columns() {
 #[test]
 fn the_config_file_and_the_palette_set_the_time_format() {
     let mut screen = with("[ui]\ntime = \"iso\"\n", 120, 40);
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     assert_eq!(screen.text().matches("2026-11-19T11:00:00Z").count(), 1, "only in the pane: {}", screen.text());
     screen.keys("+");
     assert!(screen.text().contains("  2026-11-19T11:00:00Z  ok"), "{}", screen.text());
@@ -118,7 +118,7 @@ fn the_saved_state_restores_screen_sort_and_columns_but_no_filter() {
     again.app.recall(&memory);
     let effects = again.app.begin();
     again.effects.extend(effects);
-    again.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    again.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
     assert_eq!((again.app.current, again.app.world.wide), (ScreenId::Hooks, true));
     assert_eq!(again.app.saved_state().sorts["hooks"], memory.sorts["hooks"]);
     let chosen = Settings { start: Some(ScreenId::Artifacts), ..Settings::default() };
@@ -155,6 +155,6 @@ fn the_title_shows_the_host_the_screen_and_a_lost_connection() {
     let mut screen = TestScreen::loaded(80, 24);
     assert_eq!(screen.app.title(), "farrier forge01.lan: Repositories");
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     assert_eq!(screen.app.title(), "farrier forge01.lan: Repositories (no answer)");
 }

@@ -9,7 +9,7 @@ pub(super) use super::{answers::*, test_screen::*};
 pub(super) use crate::ui::{
     app::{App, Effect, Msg},
     key::Key,
-    net::{Answer, Ask, Problem},
+    net::{Answer, Problem, Request},
     screens::ScreenId,
     settings::Settings,
     theme::Theme,

@@ -10,10 +10,13 @@ fn the_cursor_moves_to_a_new_repository() {
     screen.keys("n\ttool");
     screen.press(Key::Ctrl('s'));
     let created = repository(77, "admin/tool");
-    screen.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(Answer::Repository(Box::new(created.clone()))));
+    screen.answer(
+        |request| matches!(request, Request::CreateRepository { .. }),
+        Ok(Answer::Repository(Box::new(created.clone()))),
+    );
     assert!(screen.app.layers.is_empty());
     let items = vec![repository(1, "infra/gateway"), created, repository(2, "data/lake")];
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
+    screen.answer(|request| *request == Request::Repositories, Ok(listed(None, items)));
     let text = screen.text();
     assert!(text.lines().any(|line| line.starts_with('>') && line.contains("admin/tool")), "{text}");
 }
@@ -27,11 +30,11 @@ fn a_migration_shows_its_progress_and_is_polled_often_until_it_ends() {
         ..MigrationProgress::default()
     });
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(going));
+    screen.answer(|request| *request == Request::Repositories, Ok(going));
     screen.keys("\n");
     let text = screen.text();
     assert!(text.contains("receiving objects") && text.contains("X cancels it"), "{text}");
-    screen.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
+    screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     let text = screen.text();
     for line in [
         "connecting            done      0.4 s",
@@ -43,7 +46,7 @@ fn a_migration_shows_its_progress_and_is_polled_often_until_it_ends() {
     for seconds in [1, 1] {
         screen.take_requests();
         screen.advance(Duration::from_secs(seconds));
-        screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+        screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     }
     screen.take_requests();
     screen.advance(Duration::from_secs(4));
@@ -54,23 +57,23 @@ fn a_migration_shows_its_progress_and_is_polled_often_until_it_ends() {
 fn a_migration_is_canceled_after_confirmation() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(migrating(MigrationProgress::default())));
+    screen.answer(|request| *request == Request::Repositories, Ok(migrating(MigrationProgress::default())));
     screen.keys("X");
     assert!(screen.text().contains("Cancel the import of data/lake2"), "{}", screen.text());
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
     screen.keys("y");
-    assert_eq!(screen.take_requests(), [Ask::CancelTask(9)]);
+    assert_eq!(screen.take_requests(), [Request::CancelTask(9)]);
 }
 
 #[test]
 fn copying_a_repository_as_json_requests_the_whole_object() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("yj");
-    let request = Ask::Repository("data/lake".parse().unwrap());
+    let load = Request::Repository("data/lake".parse().unwrap());
     let loaded = repository(2, "data/lake");
     let text = serde_json::to_string(&loaded).unwrap();
-    screen.answer(|ask| *ask == request, Ok(Answer::Repository(Box::new(loaded))));
+    screen.answer(|request| *request == load, Ok(Answer::Repository(Box::new(loaded))));
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
 }
 
@@ -85,8 +88,8 @@ fn with_access(push: bool, admin: bool) -> Answer {
 #[test]
 fn actions_without_sufficient_access_are_not_offered() {
     let mut screen = TestScreen::new(120, 24);
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(with_access(false, false)));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Repositories, Ok(with_access(false, false)));
     let hints = |screen: &TestScreen| screen.text().lines().last().unwrap().to_owned();
     assert!(!hints(&screen).contains("D delete"), "{}", screen.text());
     screen.keys("D");
@@ -95,7 +98,7 @@ fn actions_without_sufficient_access_are_not_offered() {
     screen.keys("e");
     assert!(screen.app.layers.is_empty(), "{}", screen.text());
     screen.keys("r");
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(with_access(true, true)));
+    screen.answer(|request| *request == Request::Repositories, Ok(with_access(true, true)));
     assert!(hints(&screen).contains("D delete"), "{}", screen.text());
     screen.keys("e");
     assert_eq!(screen.app.layers.len(), 1);
@@ -108,7 +111,7 @@ fn a_new_repository_that_the_filter_hides_is_reported() {
     screen.send(Msg::Paste("tool".into()));
     screen.press(Key::Ctrl('s'));
     let created = Answer::Repository(Box::new(repository(7, "admin/tool")));
-    screen.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(created));
+    screen.answer(|request| matches!(request, Request::CreateRepository { .. }), Ok(created));
     assert!(screen.text().contains("admin/tool does not match the filter gateway; Esc shows it"), "{}", screen.text());
 }
 
@@ -120,5 +123,5 @@ fn brackets_switch_the_tabs_of_the_pane_while_the_list_has_focus() {
     assert!(screen.text().contains("[Branches]"), "{}", screen.text());
     screen.keys("j");
     screen.rest_cursor();
-    assert!(screen.take_requests().iter().any(|ask| matches!(ask, Ask::Branches(_))));
+    assert!(screen.take_requests().iter().any(|request| matches!(request, Request::Branches(_))));
 }

@@ -14,8 +14,8 @@ fn starter() -> Starter {
 pub(super) fn alone(terminal: TestTerminal) -> TestScreen {
     let mut screen = terminal.start();
     screen.app.world.starter = Some(starter());
-    screen.answer(|ask| *ask == Ask::Repositories, Err(no_daemon()));
-    screen.answer(|ask| *ask == Ask::Status, Err(no_daemon()));
+    screen.answer(|request| *request == Request::Repositories, Err(no_daemon()));
+    screen.answer(|request| *request == Request::Status, Err(no_daemon()));
     screen
 }
 
@@ -25,7 +25,7 @@ pub(super) fn unknown(terminal: TestTerminal) -> TestScreen {
         "http://forge01.lan:3000".into(),
         Some("from /home/ops/token  (ends with ...9f2c)".into()),
     ));
-    screen.answer(|ask| *ask == Ask::Repositories, Err(refused()));
+    screen.answer(|request| *request == Request::Repositories, Err(refused()));
     screen
 }
 
@@ -47,13 +47,13 @@ fn a_missing_daemon_is_started_after_confirmation() {
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
     screen.keys("y");
-    assert_eq!(screen.take_requests(), [Ask::StartDaemon(Box::new(starter()))]);
+    assert_eq!(screen.take_requests(), [Request::StartDaemon(Box::new(starter()))]);
     screen.advance(Duration::from_secs(1));
     assert_eq!(screen.take_requests(), [], "no connection is attempted while it starts");
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Started("/l.log".into()))));
     assert_eq!(screen.app.world.link, Link::Up);
     assert!(screen.text().contains("Daemon started; log: /l.log"), "{}", screen.text());
-    assert!(screen.take_requests().contains(&Ask::Repositories));
+    assert!(screen.take_requests().contains(&Request::Repositories));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn connecting_to_another_daemon_clears_the_rows_of_the_previous_one() {
         screen.effects.iter().any(|e| matches!(e, Effect::Reconnect(Reconnect::To(to)) if to == "/tmp/other.sock"))
     );
     assert!(!screen.text().contains("infra/gateway"), "{}", screen.text());
-    assert_eq!(screen.take_requests(), [Ask::Status, Ask::Repositories]);
+    assert_eq!(screen.take_requests(), [Request::Status, Request::Repositories]);
     screen.keys(":conn");
     assert!(screen.text().contains("connect PATH|URL"), "{}", screen.text());
 }
@@ -107,7 +107,7 @@ fn after_a_rejected_token_another_token_or_none_can_be_used() {
         screen.effects.iter().any(|e| matches!(e, Effect::Reconnect(Reconnect::WithToken(with)) if *with == token))
     );
     assert!(!format!("{:?}", screen.effects).contains("s3cret"));
-    screen.answer(|ask| *ask == Ask::Status, Err(refused()));
+    screen.answer(|request| *request == Request::Status, Err(refused()));
     screen.keys("i");
     assert!(screen.effects.iter().any(|e| matches!(e, Effect::Reconnect(Reconnect::WithoutToken))));
 }
@@ -115,10 +115,10 @@ fn after_a_rejected_token_another_token_or_none_can_be_used() {
 #[test]
 fn a_daemon_with_another_api_level_is_read_only() {
     let mut screen = TestScreen::new(80, 24);
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     let Answer::Status(mut now) = status() else { unreachable!() };
     now.0.api_level = farrier_common::API_LEVEL + 1;
-    screen.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(now)));
+    screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now)));
     let words = format!(
         "daemon 0.1.0 has API level {}, this farrier {}",
         farrier_common::API_LEVEL + 1,
@@ -135,7 +135,7 @@ fn a_daemon_with_another_api_level_is_read_only() {
     );
     // A daemon that was replaced by one with the same API level accepts changes again.
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     screen.keys("2D");
     assert_eq!(screen.app.layers.len(), 1);
 }
@@ -144,7 +144,7 @@ fn a_daemon_with_another_api_level_is_read_only() {
 fn retry_delays_grow_to_ten_seconds_and_refused_changes_are_counted() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     let mut waits = Vec::new();
     for _ in 0..9 {
         let Link::Down { again_at, .. } = &screen.app.world.link else { panic!("it is away") };
@@ -152,7 +152,7 @@ fn retry_delays_grow_to_ten_seconds_and_refused_changes_are_counted() {
         waits.push(wait.as_millis());
         screen.take_requests();
         screen.advance(wait);
-        assert_eq!(screen.take_requests(), [Ask::Status]);
+        assert_eq!(screen.take_requests(), [Request::Status]);
         let ticket = screen.app.tickets;
         screen.send(Msg::Answer(ticket, Err(unreachable())));
     }
@@ -171,7 +171,7 @@ fn retry_delays_grow_to_ten_seconds_and_refused_changes_are_counted() {
     screen.advance(Duration::from_secs(4));
     assert!(screen.text().contains("3 changes refused"), "{}", screen.text());
     screen.keys("r");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     screen.advance(Duration::from_secs(4));
     assert!(!screen.text().contains("refused"), "{}", screen.text());
 }
@@ -181,7 +181,7 @@ fn a_long_socket_path_does_not_hide_the_duration_of_the_outage() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.send(Msg::Endpoint(format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
     screen.advance(Duration::from_secs(6));
-    screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     let text = screen.text();
     let banner = text.lines().nth(1).unwrap();
     assert!(banner.starts_with("!! No connection to the socket /home/oo") && banner.contains("… for 00:00"), "{text}");
@@ -196,7 +196,7 @@ fn a_failed_refresh_shows_the_error_and_the_count_and_age_of_the_rows() {
         request: Some("7d1e".into()),
         ..Problem::new(ProblemKind::Other, "listing repositories: internal error (500, request 7d1e)")
     };
-    screen.answer(|ask| *ask == Ask::Repositories, Err(problem));
+    screen.answer(|request| *request == Request::Repositories, Err(problem));
     let text = screen.text();
     assert!(text.contains("! listing repositories: internal error (500, request 7d1e)"), "{text}");
     assert!(text.contains("shown: 6 rows, as of 12:00:00    r refreshes, i shows details"), "{text}");
@@ -208,13 +208,13 @@ fn a_busy_daemon_is_retried_after_the_delay_it_asked_for() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
     let busy = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many (503)");
-    screen.answer(|ask| *ask == Ask::Repositories, Err(busy));
+    screen.answer(|request| *request == Request::Repositories, Err(busy));
     assert!(screen.text().contains("is busy - retry 1 in 30 s"), "{}", screen.text());
     screen.take_requests();
     screen.advance(Duration::from_secs(29));
     assert_eq!(screen.take_requests(), []);
     screen.advance(Duration::from_secs(2));
-    assert_eq!(screen.take_requests(), [Ask::Status]);
+    assert_eq!(screen.take_requests(), [Request::Status]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(status())));
     assert_eq!(screen.app.world.link, Link::Up);
 }
@@ -224,13 +224,13 @@ fn a_busy_daemon_that_gives_no_delay_is_retried_with_growing_delays() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
     let busy = Problem::new(ProblemKind::Busy(None), "listing repositories: too many (429)");
-    screen.answer(|ask| *ask == Ask::Repositories, Err(busy.clone()));
+    screen.answer(|request| *request == Request::Repositories, Err(busy.clone()));
     let text = screen.text();
     assert!(text.contains("is busy - retry 1 in 0 s") && !text.contains("No connection"), "{text}");
     for tries in ["retry 2 in 0 s", "retry 3 in 1 s", "retry 4 in 2 s"] {
         screen.take_requests();
         screen.advance(Duration::from_secs(3));
-        assert_eq!(screen.take_requests(), [Ask::Status]);
+        assert_eq!(screen.take_requests(), [Request::Status]);
         screen.send(Msg::Answer(screen.app.tickets, Err(busy.clone())));
         assert!(screen.text().contains(tries), "{}", screen.text());
     }
@@ -240,7 +240,7 @@ fn a_busy_daemon_that_gives_no_delay_is_retried_with_growing_delays() {
 fn a_lost_connection_is_reported_and_retried_and_keeps_the_rows() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(5));
-    screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     let text = screen.text();
     assert!(text.contains("!! No connection to") && text.contains("infra/gateway"), "{text}");
     screen.take_requests();
@@ -248,7 +248,7 @@ fn a_lost_connection_is_reported_and_retried_and_keeps_the_rows() {
     assert!(screen.app.layers.is_empty(), "changes are disabled");
     assert!(screen.text().contains("daemon not reachable"), "{}", screen.text());
     screen.advance(Duration::from_millis(400));
-    assert_eq!(screen.take_requests(), [Ask::Status]);
+    assert_eq!(screen.take_requests(), [Request::Status]);
     screen.advance(Duration::from_secs(9));
     assert_eq!(screen.take_requests(), [], "one attempt at a time");
     screen.keys("jk/x");
@@ -258,11 +258,11 @@ fn a_lost_connection_is_reported_and_retried_and_keeps_the_rows() {
 #[test]
 fn rows_are_requested_again_after_the_connection_is_restored() {
     let mut screen = TestScreen::new(80, 24);
-    screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     assert!(screen.text().contains("looked at"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     assert_eq!(screen.app.world.link, Link::Up);
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     assert!(screen.text().contains("data/lake"));
 }

@@ -27,7 +27,7 @@ fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
     assert!(header(&screen).ends_with("no answer for 3 s"), "{}", screen.text());
     assert!(screen.text().contains(" stale 3 s  ") && screen.text().contains("infra/gateway"), "{}", screen.text());
     assert!(screen.styles().lines().nth(4).unwrap().contains("dddd"), "rows are dim: {}", screen.styles());
-    assert_eq!(screen.take_requests(), [Ask::Status], "only a heartbeat is sent, and no request for rows");
+    assert_eq!(screen.take_requests(), [Request::Status], "only a heartbeat is sent, and no request for rows");
     screen.advance(Duration::from_secs(4));
     assert!(header(&screen).ends_with("no answer for 7 s"), "{}", screen.text());
     assert!(screen.app.wake_at().is_some_and(|at| at <= screen.now + Duration::from_secs(1)), "a timer is set");
@@ -55,7 +55,7 @@ fn a_slow_request_is_not_reported_while_other_responses_arrive() {
     screen.is_silent = true;
     for _ in 0..4 {
         screen.advance(Duration::from_secs(2));
-        screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+        screen.answer(|request| *request == Request::Status, Ok(status()));
         assert!(header(&screen).ends_with("ok"), "{}", screen.text());
     }
 }
@@ -64,9 +64,9 @@ fn a_slow_request_is_not_reported_while_other_responses_arrive() {
 fn a_heartbeat_without_a_response_is_canceled_and_sent_again() {
     let mut screen = silent_for(3);
     let cancelled = |screen: &TestScreen| screen.effects.iter().filter(|one| matches!(one, Effect::Cancel(_))).count();
-    assert_eq!((cancelled(&screen), screen.take_requests()), (0, vec![Ask::Status]));
+    assert_eq!((cancelled(&screen), screen.take_requests()), (0, vec![Request::Status]));
     screen.advance(Duration::from_secs(10));
-    assert_eq!((cancelled(&screen), screen.take_requests()), (1, vec![Ask::Status]));
+    assert_eq!((cancelled(&screen), screen.take_requests()), (1, vec![Request::Status]));
 }
 
 #[test]

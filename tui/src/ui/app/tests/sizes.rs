@@ -90,7 +90,7 @@ fn a_paste_never_confirms_selects_or_closes_anything() {
         screen.effects.clear();
         for pasted in ["y", "D", "q", "\n", "y\n\x03\x1b[201~q\x1b", "infra/gateway\n", "12\n\n"] {
             screen.send(Msg::Paste(pasted.into()));
-            let harmless = |effect: &Effect| matches!(effect, Effect::Ask(_, ask) if is_question(ask));
+            let harmless = |effect: &Effect| matches!(effect, Effect::Send(_, request) if is_question(request));
             let done = std::mem::take(&mut screen.effects);
             assert!(done.iter().all(harmless), "{}: {pasted:?}: {done:?}", scene.name);
             assert_eq!(screen.app.layers.len(), layers, "{}: {pasted:?}", scene.name);
@@ -99,7 +99,9 @@ fn a_paste_never_confirms_selects_or_closes_anything() {
 }
 
 /// Returns whether a request only reads.
-fn is_question(ask: &Ask) -> bool {
-    matches!(ask, Ask::Status | Ask::Repositories | Ask::Hooks(_) | Ask::Deliveries { .. } | Ask::Runs(_))
-        || matches!(ask, Ask::DeletedRepositories | Ask::DeletedArtifacts)
+fn is_question(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Status | Request::Repositories | Request::Hooks(_) | Request::Deliveries { .. } | Request::Runs(_)
+    ) || matches!(request, Request::DeletedRepositories | Request::DeletedArtifacts)
 }

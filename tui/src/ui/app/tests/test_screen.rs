@@ -90,8 +90,8 @@ impl TestScreen {
     }
 
     fn with_rows(mut self) -> Self {
-        self.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
-        self.answer(|ask| matches!(ask, Ask::Repositories), Ok(repositories(&NAMES)));
+        self.answer(|request| matches!(request, Request::Status), Ok(status()));
+        self.answer(|request| matches!(request, Request::Repositories), Ok(repositories(&NAMES)));
         self
     }
 
@@ -137,28 +137,32 @@ impl TestScreen {
 
     /// Answers the newest request that was not taken yet and that `which` accepts.
     #[track_caller]
-    pub(super) fn answer(&mut self, which: impl Fn(&Ask) -> bool, result: Result<Answer, Problem>) {
+    pub(super) fn answer(&mut self, which: impl Fn(&Request) -> bool, result: Result<Answer, Problem>) {
         let found = self.effects.iter().rev().find_map(|effect| match effect {
-            Effect::Ask(ticket, ask) if which(ask) => Some(*ticket),
+            Effect::Send(ticket, request) if which(request) => Some(*ticket),
             _ => None,
         });
         self.send(Msg::Answer(found.expect("such a request"), result));
     }
 
     /// Returns the requests since the last call, except those for panes beside a list and for suggestions in forms.
-    pub(super) fn take_requests(&mut self) -> Vec<Ask> {
+    pub(super) fn take_requests(&mut self) -> Vec<Request> {
         let effects = std::mem::take(&mut self.effects);
-        let requests = effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None });
-        let is_aside = |ask: &Ask| {
-            matches!(ask, Ask::LastDeliveries(_) | Ask::RepositoryCounts(_) | Ask::Tasks | Ask::OwnOrganizations)
+        let requests =
+            effects.into_iter().filter_map(|e| if let Effect::Send(_, request) = e { Some(request) } else { None });
+        let is_aside = |request: &Request| {
+            matches!(
+                request,
+                Request::LastDeliveries(_) | Request::RepositoryCounts(_) | Request::Tasks | Request::OwnOrganizations
+            )
         };
-        requests.filter(|ask| !is_aside(ask)).collect()
+        requests.filter(|request| !is_aside(request)).collect()
     }
 
     /// Answers a pending request, even if the test has taken it.
     #[track_caller]
-    pub(super) fn answer_last_of(&mut self, which: impl Fn(&Ask) -> bool, result: Result<Answer, Problem>) {
-        let waiting = self.app.pending.iter().filter(|(_, one)| which(&one.ask)).map(|(ticket, _)| *ticket).max();
+    pub(super) fn answer_last_of(&mut self, which: impl Fn(&Request) -> bool, result: Result<Answer, Problem>) {
+        let waiting = self.app.pending.iter().filter(|(_, one)| which(&one.request)).map(|(ticket, _)| *ticket).max();
         self.send(Msg::Answer(waiting.expect("such a request"), result));
     }
 
@@ -235,20 +239,20 @@ fn rows(buffer: &Buffer, of: impl Fn(&Cell) -> String) -> String {
 /// Opens the hooks screen and answers its requests.
 pub(super) fn open_hooks(screen: &mut TestScreen) {
     screen.keys("3");
-    screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
-    screen.answer(|ask| *ask == Ask::HookEvents, Ok(hook_events()));
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
+    screen.answer(|request| *request == Request::HookEvents, Ok(hook_events()));
 }
 
 pub(super) fn open_artifacts(screen: &mut TestScreen) {
     screen.keys("5");
-    screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+    screen.answer(|request| matches!(request, Request::Runs(_)), Ok(tree()));
 }
 
 /// Opens the list of deleted repositories.
 pub(super) fn open_deleted_repositories(width: u16, height: u16) -> TestScreen {
     let mut screen = TestScreen::loaded(width, height);
     screen.keys("u");
-    screen.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+    screen.answer(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));
     screen.take_requests();
     screen
 }
@@ -258,20 +262,20 @@ pub(super) fn open_deleted_artifacts(width: u16, height: u16) -> TestScreen {
     let mut screen = TestScreen::loaded(width, height);
     open_artifacts(&mut screen);
     screen.keys("u");
-    screen.answer(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
+    screen.answer(|request| *request == Request::DeletedArtifacts, Ok(deleted_artifacts()));
     screen.take_requests();
     screen
 }
 
 pub(super) fn open_deliveries(screen: &mut TestScreen) {
     screen.keys("4");
-    screen.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(deliveries()));
 }
 
 pub(super) fn open_delivery(screen: &mut TestScreen) {
     open_deliveries(screen);
     screen.keys("\n");
-    screen.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    screen.answer(|request| matches!(request, Request::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
     // The first frame determines the number of visible lines of the text.
     screen.text();
 }

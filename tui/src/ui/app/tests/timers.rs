@@ -5,7 +5,7 @@ use super::prelude::*;
 #[test]
 fn the_rows_of_the_start_screen_are_requested_before_the_status() {
     let mut screen = TestScreen::new(80, 24);
-    assert_eq!(screen.take_requests(), [Ask::Repositories, Ask::Status]);
+    assert_eq!(screen.take_requests(), [Request::Repositories, Request::Status]);
     assert_eq!(screen.app.server(), "farrier");
     let screen = TestScreen::loaded(80, 24);
     assert_eq!((screen.app.server(), &screen.app.world.link), ("forge01.lan", &Link::Up));
@@ -35,19 +35,19 @@ fn dashboard_charts_are_requested_less_often_on_a_slow_terminal() {
         screen.take_requests();
         screen.keys("1");
         for _ in 0..2 {
-            screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-            screen.answer(|ask| *ask == Ask::Series, Ok(series()));
+            screen.answer(|request| *request == Request::Status, Ok(status()));
+            screen.answer(|request| *request == Request::Series, Ok(series()));
         }
         screen.take_requests();
         screen.advance(Duration::from_secs(3));
-        screen.take_requests().contains(&Ask::Series)
+        screen.take_requests().contains(&Request::Series)
     };
     assert!(comes(&mut screen));
     screen.send(Msg::Slow(true));
     assert!(screen.text().contains(" slow  "), "{}", screen.text());
     assert!(!comes(&mut screen));
     screen.advance(Duration::from_secs(2));
-    assert!(screen.take_requests().contains(&Ask::Series));
+    assert!(screen.take_requests().contains(&Request::Series));
     screen.send(Msg::Slow(false));
     assert!(!screen.text().contains(" slow  "), "{}", screen.text());
 }
@@ -55,21 +55,21 @@ fn dashboard_charts_are_requested_less_often_on_a_slow_terminal() {
 #[test]
 fn a_long_list_is_polled_only_for_changes() {
     let mut screen = TestScreen::new(80, 24);
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
     let items = (0..20_000).map(|id| repository(id % 20 + id * 20, &format!("infra/service-{id:05}"))).collect();
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(listed(Some(20_000), items)));
+    screen.answer(|request| *request == Request::Repositories, Ok(listed(Some(20_000), items)));
     screen.take_requests();
     for _ in 0..15 {
         assert!(screen.app.wake_at().is_some_and(|at| at <= screen.now + Duration::from_secs(6)));
         screen.advance(Duration::from_secs(6));
         // Changes are requested, which also shows whether the daemon is reachable.
-        screen.answer(|ask| *ask == Ask::ChangedRepositories, Ok(listed(Some(20_000), Vec::new())));
-        assert_eq!(screen.take_requests(), [Ask::ChangedRepositories]);
+        screen.answer(|request| *request == Request::ChangedRepositories, Ok(listed(Some(20_000), Vec::new())));
+        assert_eq!(screen.take_requests(), [Request::ChangedRepositories]);
     }
     // A manual refresh requests the whole list.
     screen.keys("r");
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     screen.take_requests();
     screen.advance(Duration::from_secs(6));
-    assert_eq!(screen.take_requests(), [Ask::Repositories], "a list that became short is requested at every poll");
+    assert_eq!(screen.take_requests(), [Request::Repositories], "a list that became short is requested at every poll");
 }

@@ -6,7 +6,7 @@ use crate::{
     ui::net::{Existing, ProblemKind},
 };
 
-fn archive(screen: &mut TestScreen) -> Ask {
+fn archive(screen: &mut TestScreen) -> Request {
     screen.take_requests();
     screen.keys("a");
     assert!(screen.text().contains("lake-main.tar.gz"), "{}", screen.text());
@@ -15,7 +15,7 @@ fn archive(screen: &mut TestScreen) -> Ask {
     assert!(
         matches!(
             requests.as_slice(),
-            [Ask::Archive { content: Content::Reference { format: "tar.gz", .. }, existing: Existing::Keep, .. }]
+            [Request::Archive { content: Content::Reference { format: "tar.gz", .. }, existing: Existing::Keep, .. }]
         ),
         "{requests:?}"
     );
@@ -75,21 +75,21 @@ fn quitting_during_a_download_offers_to_wait_stop_or_stay() {
 #[test]
 fn a_download_asks_before_it_overwrites_an_existing_file() {
     let mut screen = TestScreen::loaded(80, 24);
-    let ask = archive(&mut screen);
+    let request = archive(&mut screen);
     let exists = Problem::new(ProblemKind::Exists, "fetching: lake-main.tar.gz exists");
     screen.send(Msg::Answer(screen.app.tickets, Err(exists)));
     assert!(screen.text().contains("Overwrite the file"), "{}", screen.text());
     screen.press(Key::Esc);
     assert_eq!(screen.take_requests(), [], "the download is skipped");
     let again = archive(&mut screen);
-    assert_eq!(again, ask);
+    assert_eq!(again, request);
     let exists = Problem::new(ProblemKind::Exists, "fetching: lake-main.tar.gz exists");
     screen.send(Msg::Answer(screen.app.tickets, Err(exists)));
     screen.keys("o");
     assert_eq!(screen.take_requests(), [], "keys are dropped just after the menu opens");
     screen.advance(Duration::from_secs(1));
     screen.keys("b");
-    assert_eq!(screen.take_requests(), [ask.with_existing(Existing::Beside)]);
+    assert_eq!(screen.take_requests(), [request.with_existing(Existing::Beside)]);
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Saved("/tmp/lake-main.tar-2.gz".into()))));
     assert!(screen.text().contains("saved: /tmp/lake-main.tar-2.gz"), "{}", screen.text());
 }
@@ -106,10 +106,11 @@ fn a_repository_is_deleted_only_after_its_bundle_was_saved() {
         screen.take_requests();
         screen.keys("data/lake\t\n");
         let requests = screen.take_requests();
-        assert!(matches!(requests.as_slice(), [Ask::Archive { content: Content::All, .. }]), "{requests:?}");
+        assert!(matches!(requests.as_slice(), [Request::Archive { content: Content::All, .. }]), "{requests:?}");
     };
-    let deleted =
-        |screen: &mut TestScreen| screen.take_requests().iter().any(|ask| matches!(ask, Ask::DeleteRepository(_)));
+    let deleted = |screen: &mut TestScreen| {
+        screen.take_requests().iter().any(|request| matches!(request, Request::DeleteRepository(_)))
+    };
     let mut screen = TestScreen::loaded(80, 24);
     bundle(&mut screen);
     screen.send(Msg::Answer(screen.app.tickets, Err(refusal("fetching: no room on the disk"))));

@@ -77,9 +77,11 @@ fn is_only_text(screen: &mut TestScreen, name: &str, what: &str, layers: usize, 
     assert!(!screen.effects.iter().any(acts), "{name}: {what} led to {:?}", screen.effects);
     let requests = screen.take_requests();
     // If not all repositories are loaded, a filter requests the matching ones.
-    let asks: Vec<&Ask> =
-        requests.iter().filter(|ask| !matches!(ask, Ask::FindRepositories(_) | Ask::Delivery(_))).collect();
-    assert!(asks.is_empty(), "{name}: {what} asked {asks:?}");
+    let sent: Vec<&Request> = requests
+        .iter()
+        .filter(|request| !matches!(request, Request::FindRepositories(_) | Request::Delivery(_)))
+        .collect();
+    assert!(sent.is_empty(), "{name}: {what} sent {sent:?}");
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn keys_typed_when_a_confirmation_dialog_disappears_are_dropped() {
     screen.keys("D");
     screen.advance(Duration::from_secs(6));
     screen.keys("data/");
-    screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&["infra/gateway"])));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&["infra/gateway"])));
     assert!(screen.app.layers.is_empty(), "{}", screen.text());
     screen.take_requests();
     screen.keys("lakeD\n");
@@ -148,7 +150,7 @@ fn a_menu_opened_by_a_response_waits_until_the_form_is_closed() {
     open_artifacts(&mut screen);
     screen.keys("jjd2n");
     let exists = Problem::new(ProblemKind::Exists, "fetching: dist-linux.zip exists");
-    screen.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
+    screen.answer(|request| matches!(request, Request::Download { .. }), Err(exists));
     screen.take_requests();
     screen.keys("\to");
     assert_eq!(screen.take_requests(), [], "the letter is typed into the form: {}", screen.text());
@@ -170,24 +172,24 @@ fn keys_except_quit_do_nothing_on_a_terminal_that_is_too_small() {
 }
 
 /// Returns the object that a request changes, as it is written on the screen or in the command.
-fn objects_of(ask: &Ask) -> Vec<String> {
-    match ask {
-        Ask::EditHook(_, id, _)
-        | Ask::DeleteHook(_, id)
-        | Ask::TestHook(_, id)
-        | Ask::ApplyHook(id)
-        | Ask::Recover(id) => vec![id.to_string()],
-        Ask::DeleteRepository(path) | Ask::EditRepository(path, _) => vec![path.to_string()],
-        Ask::Archive { repo, .. } => vec![repo.to_string()],
-        Ask::DeleteArtifacts(ids) => ids.iter().map(ToString::to_string).collect(),
-        Ask::EditArtifacts(each) => each.iter().map(|(id, _)| id.to_string()).collect(),
-        Ask::Download { name, .. }
-        | Ask::RestoreRepository { name, .. }
-        | Ask::RestoreArtifact { name, .. }
-        | Ask::PurgeRepository { name, .. }
-        | Ask::PurgeArtifact { name, .. } => vec![name.clone()],
-        Ask::Redeliver(ids) => ids.iter().map(|id| id.get(..8).unwrap_or(id).to_owned()).collect(),
-        Ask::Batch(batch) => batch.items.iter().flat_map(|(_, ask)| objects_of(ask)).collect(),
+fn objects_of(request: &Request) -> Vec<String> {
+    match request {
+        Request::EditHook(_, id, _)
+        | Request::DeleteHook(_, id)
+        | Request::TestHook(_, id)
+        | Request::ApplyHook(id)
+        | Request::Recover(id) => vec![id.to_string()],
+        Request::DeleteRepository(path) | Request::EditRepository(path, _) => vec![path.to_string()],
+        Request::Archive { repo, .. } => vec![repo.to_string()],
+        Request::DeleteArtifacts(ids) => ids.iter().map(ToString::to_string).collect(),
+        Request::EditArtifacts(each) => each.iter().map(|(id, _)| id.to_string()).collect(),
+        Request::Download { name, .. }
+        | Request::RestoreRepository { name, .. }
+        | Request::RestoreArtifact { name, .. }
+        | Request::PurgeRepository { name, .. }
+        | Request::PurgeArtifact { name, .. } => vec![name.clone()],
+        Request::Redeliver(ids) => ids.iter().map(|id| id.get(..8).unwrap_or(id).to_owned()).collect(),
+        Request::Batch(batch) => batch.items.iter().flat_map(|(_, request)| objects_of(request)).collect(),
         _ => Vec::new(),
     }
 }
@@ -228,17 +230,17 @@ fn no_command_acts_on_an_object_that_is_neither_visible_nor_named() {
             let seen = screen.text();
             screen.take_requests();
             screen.keys(&format!(":{}\n", command.words));
-            let pending: Vec<Ask> = screen
+            let pending: Vec<Request> = screen
                 .app
                 .layers
                 .iter()
                 .filter_map(|open| match &open.layer {
-                    Layer::Confirm(question) => Some(question.ask().clone()),
+                    Layer::Confirm(question) => Some(question.request().clone()),
                     _ => None,
                 })
                 .collect();
-            for ask in screen.take_requests().iter().chain(&pending) {
-                for object in objects_of(ask) {
+            for request in screen.take_requests().iter().chain(&pending) {
+                for object in objects_of(request) {
                     assert!(seen.contains(&object), "`{}` on {current} acts on {object}:\n{seen}", command.words);
                 }
             }
@@ -262,7 +264,7 @@ fn a_command_without_an_object_asks_which_one() {
     screen.keys("\n");
     let requests = screen.take_requests();
     assert!(
-        matches!(requests.as_slice(), [Ask::EditHook(_, 12, request)] if request.active == Some(false)),
+        matches!(requests.as_slice(), [Request::EditHook(_, 12, request)] if request.active == Some(false)),
         "{requests:?}"
     );
 }
@@ -275,15 +277,14 @@ fn hook_on_and_hook_off_set_the_state_and_never_toggle_it() {
         screen.take_requests();
         screen.keys(&format!("1:{line}\n"));
         let requests = screen.take_requests();
-        let is_switch =
-            |ask: &Ask| matches!(ask, Ask::EditHook(_, of, edit) if *of == id && edit.active == Some(active));
+        let is_switch = |request: &Request| matches!(request, Request::EditHook(_, of, edit) if *of == id && edit.active == Some(active));
         assert!(requests.iter().any(is_switch), "{line}: {requests:?}");
     }
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Done)));
     assert!(screen.text().contains("Hook 12 was already on"), "{}", screen.text());
     // On the hooks screen the command applies to the row under the cursor; a hook that is off stays off.
     screen.keys("3");
-    screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
     screen.take_requests();
     screen.keys("gjj:hook off\n");
     assert_eq!(screen.take_requests(), [], "{}", screen.text());
@@ -296,7 +297,7 @@ fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
     screen.take_requests();
     screen.keys(":repo create infra/tool --private --description 'an edge tool'\n");
     let requests = screen.take_requests();
-    let [Ask::CreateRepository { owner, request }] = requests.as_slice() else {
+    let [Request::CreateRepository { owner, request }] = requests.as_slice() else {
         panic!("{requests:?} {}", screen.text())
     };
     assert_eq!((owner.as_str(), request.name.as_str(), request.private), ("infra", "tool", Some(true)));
@@ -314,7 +315,7 @@ fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
     screen.app.world.read_only = true;
     screen.take_requests();
     screen.keys(":hook off 7\n");
-    assert!(!screen.take_requests().iter().any(|ask| matches!(ask, Ask::EditHook(..))));
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::EditHook(..))));
     assert!(screen.text().contains("--read-only was given"), "{}", screen.text());
 }
 

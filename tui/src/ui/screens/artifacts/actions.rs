@@ -21,7 +21,7 @@ use crate::{
             menu::{Item, Pick},
         },
         list::ListView as _,
-        net::{Ask, Existing},
+        net::{Existing, Request},
         runs::{ArtifactSummary, Outcome, RunSummary},
         world::{Cmd, Env, World},
     },
@@ -104,11 +104,11 @@ impl Artifacts {
     }
 
     /// Returns the command that downloads a listed artifact.
-    pub(crate) fn download_of(&self, id: i64) -> Option<Ask> {
+    pub(crate) fn download_of(&self, id: i64) -> Option<Request> {
         let entry = self.tree.get(self.tree.run_of(id)?)?;
         let artifact = entry.artifacts.iter().find(|one| one.id == id)?;
         let name = artifact.name().to_owned();
-        Some(Ask::Download { repo: path(&entry.run)?, id, name, existing: Existing::Keep })
+        Some(Request::Download { repo: path(&entry.run)?, id, name, existing: Existing::Keep })
     }
 
     /// Returns the run of the row under the cursor if it has not ended.
@@ -127,14 +127,14 @@ impl Artifacts {
             format!("{jobs} will be cancelled. Their tokens stop working; artifacts that were uploaded stay."),
         ];
         let title = format!("Cancel run {}", run.id);
-        env.open(Layer::Confirm(Confirm::simple(title, lines, "Cancel run", Ask::CancelRun(run.id), env.world)));
+        env.open(Layer::Confirm(Confirm::simple(title, lines, "Cancel run", Request::CancelRun(run.id), env.world)));
     }
 
     pub(super) fn download(&mut self, env: &mut Env) {
         let ready: Vec<i64> = self.targets().iter().filter(|(one, _)| one.is_ready()).map(|(one, _)| one.id).collect();
         let skipped = self.targets().len() - ready.len();
-        for ask in ready.into_iter().filter_map(|id| self.download_of(id)) {
-            env.ask(ask);
+        for request in ready.into_iter().filter_map(|id| self.download_of(id)) {
+            env.send(request);
         }
         if skipped > 0 {
             env.notify(format!("{} skipped: no content", bulk::counted(skipped, NOUN)));
@@ -177,7 +177,7 @@ impl Artifacts {
             skipped: skipped.into_iter().chain(self.rows.list.hidden_note()).collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::DeleteArtifacts(ids), world))
+        Layer::Confirm(bulk.question(Request::DeleteArtifacts(ids), world))
     }
 
     /// Opens the menu that changes the expiry time.
@@ -215,7 +215,7 @@ impl Artifacts {
                 key: Some(Key::Char('u')),
                 title: "Signed URL that works without credentials".to_owned(),
                 off: (!one.is_ready()).then(|| "no content".to_owned()),
-                pick: Pick::Do(Cmd::Ask(Ask::SignedAddress(repo, one.id))),
+                pick: Pick::Do(Cmd::Send(Request::SignedAddress(repo, one.id))),
             });
         }
         env.open(Layer::Menu(menu));
@@ -226,7 +226,7 @@ impl Artifacts {
         if let Ok(Some(Node::Artifact { artifact, run, .. })) = self.rows.list.target()
             && let Some(repo) = path(run)
         {
-            env.ask(Ask::ZipContent { repo, id: artifact.id, name: artifact.name().to_string() });
+            env.send(Request::ZipContent { repo, id: artifact.id, name: artifact.name().to_string() });
         }
     }
 
@@ -261,7 +261,7 @@ impl Artifacts {
             self.tree.expires(*id, *expires);
         }
         if !before.is_empty() {
-            env.push(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditArtifacts(before)))));
+            env.push(Cmd::Undo(Box::new(Cmd::Send(Request::EditArtifacts(before)))));
         }
         let failed = each.iter().filter_map(|(id, set)| Some((*id, self.name_of(*id), set.as_ref().err()?.clone())));
         let failed = failed.collect();

@@ -11,7 +11,7 @@ use crate::ui::screens::Screen as _;
 use crate::ui::{
     layer::{Layer, TextView},
     list::ListView as _,
-    net::{Answer, Ask, Page, Problem},
+    net::{Answer, Page, Problem, Request},
     runs::{RunsBatch, Tree},
     world::Env,
 };
@@ -23,22 +23,24 @@ const OPEN_AT_FIRST: usize = 3;
 
 impl Artifacts {
     /// Handles a response.
-    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
-            (Ask::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
+    pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (request, result) {
+            (Request::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
+            (Request::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
                 let text = if lines.is_empty() { "the archive is empty".to_owned() } else { lines.join("\n") };
                 env.open(Layer::TextView(TextView::new(format!("Files in {name}"), text)));
             }
-            (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
-            (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
-            (Ask::CancelRun(id), Ok(_)) => {
+            (Request::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
+            (Request::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
+            (Request::CancelRun(id), Ok(_)) => {
                 env.notify(format!("run {id} cancelled"));
                 self.rows.stop(env);
                 self.refresh(env);
             }
-            (Ask::Runs(_), Ok(Answer::Runs(part))) if self.rows.awaits(ask) => self.take_part((**part).clone(), env),
-            (ask, Err(problem)) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
+            (Request::Runs(_), Ok(Answer::Runs(part))) if self.rows.awaits(request) => {
+                self.take_part((**part).clone(), env)
+            }
+            (request, Err(problem)) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             _ => {}
         }
     }

@@ -12,7 +12,7 @@ use crate::{
             Layer, Menu,
             menu::{Item, Pick},
         },
-        net::Ask,
+        net::Request,
         world::{Cmd, World},
     },
 };
@@ -27,7 +27,7 @@ pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
         key: Some(Key::Char(key)),
         title: if days == 1 { "1 day from now".to_owned() } else { format!("{days} days from now") },
         off: (most > 0 && days > most).then(|| format!("at most {most} days")),
-        pick: Pick::Do(Cmd::Ask(ask(ids, &EditArtifact { days: Some(days), ..EditArtifact::default() }))),
+        pick: Pick::Do(Cmd::Send(edit_all(ids, &EditArtifact { days: Some(days), ..EditArtifact::default() }))),
     };
     let mut menu = Menu::new(format!("Expire {what}"), DAYS.map(item).into());
     menu.add(Item {
@@ -48,9 +48,9 @@ fn form(ids: &[i64], what: &str) -> Form {
 }
 
 /// Returns the request of a submitted form.
-pub(crate) fn form_ask(ids: &[i64], form: &Form) -> Result<Ask, (&'static str, String)> {
+pub(crate) fn form_request(ids: &[i64], form: &Form) -> Result<Request, (&'static str, String)> {
     let request = expiry(form.text("expires_at")).map_err(|why| ("expires_at", why))?;
-    Ok(ask(ids, &request))
+    Ok(edit_all(ids, &request))
 }
 
 fn expiry(text: &str) -> Result<EditArtifact, String> {
@@ -60,6 +60,6 @@ fn expiry(text: &str) -> Result<EditArtifact, String> {
     Ok(EditArtifact { expires_at: Some(moment::read(text)?), ..EditArtifact::default() })
 }
 
-fn ask(ids: &[i64], request: &EditArtifact) -> Ask {
-    Ask::EditArtifacts(ids.iter().map(|id| (*id, request.clone())).collect())
+fn edit_all(ids: &[i64], request: &EditArtifact) -> Request {
+    Request::EditArtifacts(ids.iter().map(|id| (*id, request.clone())).collect())
 }

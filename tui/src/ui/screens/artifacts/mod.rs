@@ -23,7 +23,7 @@ use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, List, ListView, TableOptions},
-    net::{Answer, Ask, Problem},
+    net::{Answer, Problem, Request},
     runs::Tree,
     view::rule,
     world::{Env, World},
@@ -124,7 +124,7 @@ impl Screen for Artifacts {
                 self.tree = Tree::default();
             }
         }
-        self.rows.request(Ask::Runs(self.of.clone()), env);
+        self.rows.request(Request::Runs(self.of.clone()), env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
@@ -161,8 +161,8 @@ impl Screen for Artifacts {
         self.unavailable_reason(action)
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.take(ask, result, env);
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
     }
 
     fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), BadFilter> {
@@ -190,8 +190,8 @@ impl Screen for Artifacts {
         self.rows.list.selection(Object::Artifact, self.subject()?)
     }
 
-    fn missing_target(&self, ask: &Ask) -> Option<String> {
-        let Ask::DeleteArtifacts(ids) = ask else { return None };
+    fn missing_target(&self, request: &Request) -> Option<String> {
+        let Request::DeleteArtifacts(ids) = request else { return None };
         let gone = ids.iter().find(|id| self.rows.has_all() && self.tree.find(**id).is_none());
         gone.map(|id| format!("artifact {id}"))
     }

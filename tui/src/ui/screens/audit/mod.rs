@@ -14,7 +14,7 @@ use crate::{
         keymap::{Action, Object, Scope},
         layer::{Layer, TextView},
         list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
-        net::{Answer, Ask, Problem},
+        net::{Answer, Problem, Request},
         times::Clock,
         view::{self, Role, below, rule, wrapped},
         words,
@@ -106,7 +106,7 @@ impl Screen for AuditLog {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.rows.request(Ask::Audit { rows: self.row_limit }, env);
+        self.rows.request(Request::Audit { rows: self.row_limit }, env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
@@ -138,13 +138,13 @@ impl Screen for AuditLog {
         }
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match result {
-            Ok(Answer::Audit(page)) if self.rows.awaits(ask) => {
+            Ok(Answer::Audit(page)) if self.rows.awaits(request) => {
                 self.rows.take(page.clone(), env.world);
                 self.fetch_on(env);
             }
-            Err(problem) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
+            Err(problem) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             _ => {}
         }
     }

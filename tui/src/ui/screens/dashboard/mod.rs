@@ -19,7 +19,7 @@ use crate::{
     ui::{
         keymap::{Action, Scope},
         list::feed::Load,
-        net::{Answer, Ask, Problem},
+        net::{Answer, Problem, Request},
         transfers::ProgressLine,
         view::{Role, below, lines, wrapped},
         words,
@@ -152,18 +152,18 @@ impl Dashboard {
         by_reason.into_iter().map(|(why, all)| format!("{} not checked: {why}", all.join(", "))).collect()
     }
 
-    fn note_unknown(&mut self, ask: &Ask, result: &Result<Answer, Problem>) {
-        let what = match ask {
-            Ask::Series => "figures",
-            Ask::Tasks => "tasks",
-            Ask::FailingHooks => "hooks",
+    fn note_unknown(&mut self, request: &Request, result: &Result<Answer, Problem>) {
+        let what = match request {
+            Request::Series => "figures",
+            Request::Tasks => "tasks",
+            Request::FailingHooks => "hooks",
             _ => return,
         };
         match result {
             // The banner shows that the daemon does not respond.
             Err(problem) if !problem.is_unreachable() => {
                 // Only the reason, because the heading already names the request.
-                let doing = format!("{}: ", ask.doing());
+                let doing = format!("{}: ", request.doing());
                 let why = problem.line().strip_prefix(&doing).unwrap_or(problem.line()).to_owned();
                 self.unknown.insert(what, why);
             }
@@ -213,15 +213,15 @@ impl Screen for Dashboard {
         if self.now.is_none() {
             self.load = Load::Loading(env.world.now);
         }
-        env.ask(Ask::Status);
-        env.ask(Ask::Series);
-        env.ask(Ask::Tasks);
+        env.send(Request::Status);
+        env.send(Request::Series);
+        env.send(Request::Tasks);
         if self.hooks_at.is_none_or(|at| env.world.now >= at + HOOKS_EVERY) {
             self.hooks_at = Some(env.world.now);
-            env.ask(Ask::FailingHooks);
+            env.send(Request::FailingHooks);
         }
         if !std::mem::replace(&mut self.following, true) {
-            env.ask(Ask::Events { after: self.events.front().map(|event| event.id) });
+            env.send(Request::Events { after: self.events.front().map(|event| event.id) });
         }
     }
 
@@ -247,23 +247,23 @@ impl Screen for Dashboard {
         (action == Action::Open && self.rows() == 0).then(|| "nothing here".to_owned())
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.note_unknown(ask, result);
-        match (ask, result) {
-            (Ask::Status, Ok(Answer::Status(now))) => {
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.note_unknown(request, result);
+        match (request, result) {
+            (Request::Status, Ok(Answer::Status(now))) => {
                 self.now = Some((**now).clone());
                 self.load = Load::Done(env.world.now);
             }
-            (Ask::Series, Ok(Answer::Series(series))) => self.series = Some((**series).clone()),
-            (Ask::Series, Err(_)) => self.series = None,
-            (Ask::Tasks, Ok(Answer::Tasks(tasks))) => {
+            (Request::Series, Ok(Answer::Series(series))) => self.series = Some((**series).clone()),
+            (Request::Series, Err(_)) => self.series = None,
+            (Request::Tasks, Ok(Answer::Tasks(tasks))) => {
                 self.tasks = tasks.iter().filter(|task| task.is_running()).cloned().collect();
             }
-            (Ask::Tasks, Err(_)) => self.tasks.clear(),
-            (Ask::FailingHooks, Ok(Answer::Hooks(hooks))) => {
+            (Request::Tasks, Err(_)) => self.tasks.clear(),
+            (Request::FailingHooks, Ok(Answer::Hooks(hooks))) => {
                 self.failing = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
-            (Ask::Events { .. }, Ok(Answer::Event(event))) => {
+            (Request::Events { .. }, Ok(Answer::Event(event))) => {
                 // The cursor stays on its row while others come above it.
                 if self.at > self.health_problems().len() {
                     self.at += 1;
@@ -271,8 +271,8 @@ impl Screen for Dashboard {
                 self.events.push_front((**event).clone());
                 self.events.truncate(EVENTS_MAX);
             }
-            (Ask::Events { .. }, _) => self.following = false,
-            (Ask::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
+            (Request::Events { .. }, _) => self.following = false,
+            (Request::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
             _ => {}
         }
         self.go(self.at);

@@ -8,7 +8,7 @@ use crate::{
         keymap::Action,
         layer::{Confirm, Layer},
         list::ListView as _,
-        net::{Ask, Batch},
+        net::{Batch, Request},
         world::{Env, World},
     },
 };
@@ -42,7 +42,7 @@ impl<T: Restorable> Deleted<T> {
         lines.push("This cannot be undone.".to_owned());
         let word = row.map_or_else(|| id.to_string(), Restorable::purge_word);
         let title = format!("Delete {name} permanently");
-        Layer::Confirm(Confirm::typed(title, lines, "Delete permanently", word, T::purge_ask(id, name), world))
+        Layer::Confirm(Confirm::typed(title, lines, "Delete permanently", word, T::purge_request(id, name), world))
     }
 
     pub(super) fn purge(&self, env: &mut Env) {
@@ -51,10 +51,10 @@ impl<T: Restorable> Deleted<T> {
             [] => return,
             [one] => self.purge_question(one.id(), env.world),
             many => {
-                let batch = batch(many, "deleting", "deleted permanently", T::purge_ask);
+                let batch = batch(many, "deleting", "deleted permanently", T::purge_request);
                 let effect = "They are deleted permanently. This cannot be undone.";
                 let bulk = BulkAction { verb: "Delete", effect, permanent: true, ..self.bulk(many) };
-                Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), env.world))
+                Layer::Confirm(bulk.question(Request::Batch(Box::new(batch)), env.world))
             }
         };
         env.open(layer);
@@ -72,15 +72,15 @@ impl<T: Restorable> Deleted<T> {
 
     pub(super) fn restore_many(&self, targets: Vec<&T>, env: &mut Env) {
         let (blocked, ready): (Vec<&T>, Vec<&T>) = targets.into_iter().partition(|row| row.obstacle().is_some());
-        let ask = match ready.as_slice() {
-            [one] => T::restore_ask(one.id(), one.name()),
-            many => Ask::Batch(Box::new(batch(many, "restoring", "restored", T::restore_ask))),
+        let request = match ready.as_slice() {
+            [one] => T::restore_request(one.id(), one.name()),
+            many => Request::Batch(Box::new(batch(many, "restoring", "restored", T::restore_request))),
         };
         let mut bulk = BulkAction { verb: "Restore", effect: "They get their former names back.", ..self.bulk(&ready) };
         if let Some(why) = blocked.first().and_then(|row| row.obstacle()) {
             bulk.skipped.push(format!("{} skipped: {why}", bulk::counted(blocked.len(), T::NOUN)));
         }
-        env.open(Layer::Confirm(bulk.question(ask, env.world)));
+        env.open(Layer::Confirm(bulk.question(request, env.world)));
     }
 
     /// Returns why an action is not available now.
@@ -97,8 +97,13 @@ impl<T: Restorable> Deleted<T> {
     }
 }
 
-fn batch<T: Restorable>(rows: &[&T], doing: &'static str, done: &'static str, ask: fn(i64, String) -> Ask) -> Batch {
-    let items = rows.iter().map(|row| (row.name(), ask(row.id(), row.name()))).collect();
+fn batch<T: Restorable>(
+    rows: &[&T],
+    doing: &'static str,
+    done: &'static str,
+    request: fn(i64, String) -> Request,
+) -> Batch {
+    let items = rows.iter().map(|row| (row.name(), request(row.id(), row.name()))).collect();
     Batch { noun: T::NOUN, doing, done, items }
 }
 
@@ -106,5 +111,5 @@ fn batch<T: Restorable>(rows: &[&T], doing: &'static str, done: &'static str, as
 pub(super) fn restore_question<T: Restorable>(row: &T, world: &World) -> Layer {
     let lines = row.facts(&world.clock).into_iter().skip(1).map(|(_, line)| line).collect();
     let title = format!("Restore {}", row.name());
-    Layer::Confirm(Confirm::simple(title, lines, "Restore", T::restore_ask(row.id(), row.name()), world))
+    Layer::Confirm(Confirm::simple(title, lines, "Restore", T::restore_request(row.id(), row.name()), world))
 }

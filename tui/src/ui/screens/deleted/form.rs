@@ -5,7 +5,7 @@ use farrier_common::api::{RestorableRepository, RestoreRepository};
 use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form},
-    net::Ask,
+    net::Request,
 };
 
 /// Returns the form with the former owner and name. A former owner that no longer exists is left out.
@@ -24,9 +24,9 @@ pub(super) fn form(deleted: &RestorableRepository) -> Form {
 }
 
 /// Returns what the form requests: a changed owner or name, otherwise the former ones.
-pub(crate) fn ask(id: i64, repository: &str, form: &Form) -> Ask {
+pub(crate) fn request(id: i64, repository: &str, form: &Form) -> Request {
     let (owner, name) = repository.split_once('/').unwrap_or(("", repository));
     let changed = |field: &str, former: &str| Some(form.text(field).to_owned()).filter(|text| text != former);
     let target = RestoreRepository { owner: changed("owner", owner), name: changed("name", name) };
-    Ask::RestoreRepository { id, name: repository.to_owned(), target: Box::new(target) }
+    Request::RestoreRepository { id, name: repository.to_owned(), target: Box::new(target) }
 }

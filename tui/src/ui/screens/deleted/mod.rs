@@ -18,7 +18,7 @@ use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
     list::{self, Feed, List, ListView, Row, TableOptions},
-    net::{Answer, Ask, Page, Problem},
+    net::{Answer, Page, Problem, Request},
     times::Clock,
     view::{self, Role, below, rule, wrapped},
     world::{Cmd, Env, World},
@@ -44,7 +44,7 @@ pub(crate) trait Restorable: Row<Id = i64> {
     const WHAT: &str;
 
     /// Returns the request for the list.
-    fn list() -> Ask;
+    fn list() -> Request;
     /// Returns the rows of an answer to that request.
     fn page(answer: &Answer) -> Option<&Page<Self>>;
     fn name(&self) -> String;
@@ -57,9 +57,9 @@ pub(crate) trait Restorable: Row<Id = i64> {
     /// Returns the form or the question before it is restored.
     fn restore_layer(&self, world: &World) -> Layer;
     /// Returns the request that restores the object `id`; `name` is for messages.
-    fn restore_ask(id: i64, name: String) -> Ask;
+    fn restore_request(id: i64, name: String) -> Request;
     /// Returns the request that deletes the object `id` permanently; `name` is for messages.
-    fn purge_ask(id: i64, name: String) -> Ask;
+    fn purge_request(id: i64, name: String) -> Request;
     /// Returns the text that must be typed before it is deleted permanently.
     fn purge_word(&self) -> String;
 }
@@ -138,8 +138,8 @@ impl<T: Restorable> Screen for Deleted<T> {
         self.unavailable_reason(action)
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.take(ask, result, env);
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
     }
 
     fn subject(&self) -> Option<String> {
@@ -150,11 +150,11 @@ impl<T: Restorable> Screen for Deleted<T> {
         self.rows.list.selection(T::OBJECT, self.subject()?)
     }
 
-    fn missing_target(&self, ask: &Ask) -> Option<String> {
-        if let Ask::Batch(batch) = ask {
-            return batch.items.iter().find_map(|(_, ask)| self.missing_target(ask));
+    fn missing_target(&self, request: &Request) -> Option<String> {
+        if let Request::Batch(batch) = request {
+            return batch.items.iter().find_map(|(_, request)| self.missing_target(request));
         }
-        let (_, id, name) = named(ask).filter(|_| is_about::<T>(ask))?;
+        let (_, id, name) = named(request).filter(|_| is_about::<T>(request))?;
         let is_gone = self.rows.has_all() && !self.rows.list.rows().iter().any(|row| row.id() == id);
         is_gone.then(|| name.to_owned())
     }

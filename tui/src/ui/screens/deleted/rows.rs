@@ -12,7 +12,7 @@ use crate::{
         keymap::{Object, Scope},
         layer::Layer,
         list::{CellText, Column, FilterColumn, Haystack, Row},
-        net::{Answer, Ask, Page},
+        net::{Answer, Page, Request},
         times::Clock,
         view::Role,
         words,
@@ -238,8 +238,8 @@ impl Restorable for RestorableRepository {
     const NOUN: &str = "repository";
     const WHAT: &str = "deleted repositories";
 
-    fn list() -> Ask {
-        Ask::DeletedRepositories
+    fn list() -> Request {
+        Request::DeletedRepositories
     }
 
     fn page(answer: &Answer) -> Option<&Page<Self>> {
@@ -268,12 +268,12 @@ impl Restorable for RestorableRepository {
         Layer::Form(Box::new(restore_form::form(self)))
     }
 
-    fn restore_ask(id: i64, name: String) -> Ask {
-        Ask::RestoreRepository { id, name, target: Box::new(RestoreRepository::default()) }
+    fn restore_request(id: i64, name: String) -> Request {
+        Request::RestoreRepository { id, name, target: Box::new(RestoreRepository::default()) }
     }
 
-    fn purge_ask(id: i64, name: String) -> Ask {
-        Ask::PurgeRepository { id, name }
+    fn purge_request(id: i64, name: String) -> Request {
+        Request::PurgeRepository { id, name }
     }
 
     fn purge_word(&self) -> String {
@@ -289,8 +289,8 @@ impl Restorable for RestorableArtifact {
     const NOUN: &str = "artifact";
     const WHAT: &str = "deleted artifacts";
 
-    fn list() -> Ask {
-        Ask::DeletedArtifacts
+    fn list() -> Request {
+        Request::DeletedArtifacts
     }
 
     fn page(answer: &Answer) -> Option<&Page<Self>> {
@@ -320,12 +320,12 @@ impl Restorable for RestorableArtifact {
         restore_question(self, world)
     }
 
-    fn restore_ask(id: i64, name: String) -> Ask {
-        Ask::RestoreArtifact { id, name }
+    fn restore_request(id: i64, name: String) -> Request {
+        Request::RestoreArtifact { id, name }
     }
 
-    fn purge_ask(id: i64, name: String) -> Ask {
-        Ask::PurgeArtifact { id, name }
+    fn purge_request(id: i64, name: String) -> Request {
+        Request::PurgeArtifact { id, name }
     }
 
     fn purge_word(&self) -> String {

@@ -14,7 +14,7 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     list::ListView as _,
-    net::Ask,
+    net::Request,
     world::{Cmd, Env, World},
 };
 
@@ -40,13 +40,13 @@ impl Deliveries {
             skipped: self.rows.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Redeliver(ids), world))
+        Layer::Confirm(bulk.question(Request::Redeliver(ids), world))
     }
 
     /// Requests all hooks, to offer them in the menu when they are loaded.
     pub(super) fn choose_hook(&mut self, env: &mut Env) {
         self.choosing = true;
-        env.ask(Ask::Hooks(HookOwner::Any));
+        env.send(Request::Hooks(HookOwner::Any));
     }
 
     /// Opens the menu of hooks with their URLs. If the hooks could not be listed, it offers the hooks of the loaded

@@ -5,14 +5,14 @@ use farrier_common::client::HookOwner;
 use super::{Deliveries, NEAR, ROWS_MAX, STATES, short};
 use crate::ui::{
     list::ListView as _,
-    net::{Answer, Ask, Problem},
+    net::{Answer, Problem, Request},
     screens::Screen as _,
     world::Env,
 };
 
 impl Deliveries {
     /// Returns the request for the list with the chosen filters.
-    pub(super) fn ask(&self) -> Ask {
+    pub(super) fn list_request(&self) -> Request {
         let filter = self.rows.list.filter();
         let of_filter = |word: &str| STATES[1..].iter().find(|(shown, _)| shown.starts_with(word)).map(|(_, api)| *api);
         let state = filter.must_hold("state").and_then(|word| match word {
@@ -21,7 +21,7 @@ impl Deliveries {
             word => of_filter(word),
         });
         let event = filter.must_hold("event").filter(|word| self.event.is_empty() && self.events.contains(*word));
-        Ask::Deliveries {
+        Request::Deliveries {
             status: if self.state == 0 { state.unwrap_or_default() } else { STATES[self.state].1 },
             hook: self.hook.or_else(|| u64::try_from(filter.must_be("hook").0?).ok()),
             event: event.map_or_else(|| self.event.clone(), str::to_owned),
@@ -49,15 +49,15 @@ impl Deliveries {
         let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
         if self.pending.is_none() && (again || !known) && !env.is_cursor_moving() {
             self.pending = Some(delivery.guid.clone());
-            env.ask(Ask::Delivery(delivery.guid.clone()));
+            env.send(Request::Delivery(delivery.guid.clone()));
         }
     }
 
     /// Handles a response.
-    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::Deliveries { .. }, result) if self.rows.awaits(ask) => self.take_rows(result, env),
-            (Ask::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
+    pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (request, result) {
+            (Request::Deliveries { .. }, result) if self.rows.awaits(request) => self.take_rows(result, env),
+            (Request::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
                 self.pending = None;
                 match result {
                     Ok(Answer::Delivery(detail)) => {
@@ -71,11 +71,11 @@ impl Deliveries {
                     Ok(_) => {}
                 }
             }
-            (Ask::Hooks(HookOwner::Any), result) if std::mem::take(&mut self.choosing) => {
+            (Request::Hooks(HookOwner::Any), result) if std::mem::take(&mut self.choosing) => {
                 let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
                 self.offer_hooks(hooks, env);
             }
-            (Ask::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
+            (Request::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
             _ => {}
         }
     }

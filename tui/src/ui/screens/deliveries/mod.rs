@@ -16,7 +16,7 @@ use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
-    net::{Answer, Ask, DELIVERIES_STEP, Problem},
+    net::{Answer, DELIVERIES_STEP, Problem, Request},
     view::{Role, text},
     words,
     world::{Cmd, Env, World},
@@ -48,7 +48,7 @@ pub(crate) struct Deliveries {
     /// The delivery that is being requested.
     pending: Option<String>,
     /// The last request.
-    last_request: Option<Ask>,
+    last_request: Option<Request>,
     /// Maximum number of rows to load.
     row_limit: usize,
     /// Start of the time range in the filter, RFC 3339; empty for none.
@@ -175,9 +175,9 @@ impl Screen for Deliveries {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        let ask = self.ask();
-        self.last_request = Some(ask.clone());
-        self.rows.request(ask, env);
+        let request = self.list_request();
+        self.last_request = Some(request.clone());
+        self.rows.request(request, env);
     }
 
     fn cursor_moved(&mut self, env: &mut Env) {
@@ -213,7 +213,7 @@ impl Screen for Deliveries {
                 if self.rows.clear_one(env) {
                     // A filter that the daemon applied does not restrict the rows any more.
                     self.since.clear();
-                    if self.last_request.as_ref() != Some(&self.ask()) {
+                    if self.last_request.as_ref() != Some(&self.list_request()) {
                         self.start_over_kept(env);
                     }
                 } else {
@@ -252,8 +252,8 @@ impl Screen for Deliveries {
         }
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.take(ask, result, env);
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
@@ -269,8 +269,8 @@ impl Screen for Deliveries {
             self.since = since.map(|at| at.to_string()).unwrap_or_default();
         }
         self.rows.list.set_filter(filter);
-        let ask = self.ask();
-        if self.rows.has_all() && self.last_request.as_ref() != Some(&ask) {
+        let request = self.list_request();
+        if self.rows.has_all() && self.last_request.as_ref() != Some(&request) {
             self.rows.stop(env);
             self.refresh(env);
         }

@@ -14,7 +14,7 @@ use crate::ui::{
         Confirm, Layer, Menu,
         menu::{Item, Pick},
     },
-    net::{Ask, Batch},
+    net::{Batch, Request},
     world::{Cmd, Env, World},
 };
 
@@ -25,8 +25,8 @@ fn named(hook: &Hook) -> String {
 }
 
 /// Turns a hook on or off.
-fn switched(owner: HookOwner, id: i64, on: bool) -> Ask {
-    Ask::EditHook(owner, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
+fn switched(owner: HookOwner, id: i64, on: bool) -> Request {
+    Request::EditHook(owner, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
 }
 
 impl Hooks {
@@ -53,10 +53,10 @@ impl Hooks {
         hooks: &[&Hook],
         doing: &'static str,
         done: &'static str,
-        ask: impl Fn(HookOwner, i64) -> Ask,
-    ) -> Ask {
-        let item = |hook: &&Hook| (format!("hook {}", hook.id), ask(self.owner_or_shown(hook.id), hook.id));
-        Ask::Batch(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
+        request: impl Fn(HookOwner, i64) -> Request,
+    ) -> Request {
+        let item = |hook: &&Hook| (format!("hook {}", hook.id), request(self.owner_or_shown(hook.id), hook.id));
+        Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
     }
 
     /// Removes the hooks for which `why` returns a reason.
@@ -71,13 +71,13 @@ impl Hooks {
     }
 
     /// Opens the confirmation for several hooks, or reports that none is left.
-    fn ask_bulk(&self, bulk: BulkAction, ask: Ask, env: &mut Env) {
+    fn confirm_bulk(&self, bulk: BulkAction, request: Request, env: &mut Env) {
         if bulk.names.is_empty() {
             return env.notify(bulk.skipped.join("; "));
         }
         let mut bulk = bulk;
         bulk.skipped.extend(self.feed.list.hidden_note());
-        env.open(Layer::Confirm(bulk.question(ask, env.world)));
+        env.open(Layer::Confirm(bulk.question(request, env.world)));
     }
 
     /// `t`: turns an active hook off, and an inactive one on. For a mixed selection a menu asks which.
@@ -91,7 +91,7 @@ impl Hooks {
                     key: Some(Key::Char(key)),
                     title: format!("Turn {} {title}", bulk::counted(hooks.len(), NOUN)),
                     off: None,
-                    pick: Pick::Do(Cmd::Ask(self.switch_ask(&hooks, active))),
+                    pick: Pick::Do(Cmd::Send(self.switch_request(&hooks, active))),
                 }
             };
             let items = vec![item('o', "on", true), item('f', "off", false)];
@@ -100,7 +100,7 @@ impl Hooks {
         self.switch(on == 0, env);
     }
 
-    fn switch_ask(&self, hooks: &[&Hook], on: bool) -> Ask {
+    fn switch_request(&self, hooks: &[&Hook], on: bool) -> Request {
         let (doing, done) = if on { ("turning on", "turned on") } else { ("turning off", "turned off") };
         match hooks {
             [one] => switched(self.owner_or_shown(one.id), one.id, on),
@@ -116,13 +116,13 @@ impl Hooks {
         let (hooks, skipped) = Self::without(targets, |hook| hook.active == on, &format!("already {word}"));
         match hooks.as_slice() {
             [] => env.notify(if is_one { format!("the hook is already {word}") } else { skipped.join("; ") }),
-            [_] if is_one => env.ask(self.switch_ask(&hooks, on)),
+            [_] if is_one => env.send(self.switch_request(&hooks, on)),
             _ => {
                 let effect = if on { "They receive new events." } else { "They receive no events until turned on." };
                 let verb = if on { "Turn on" } else { "Turn off" };
                 let names = hooks.iter().map(|hook| named(hook)).collect();
                 let bulk = BulkAction { verb, noun: NOUN, names, effect, skipped, ..BulkAction::default() };
-                self.ask_bulk(bulk, self.switch_ask(&hooks, on), env);
+                self.confirm_bulk(bulk, self.switch_request(&hooks, on), env);
             }
         }
     }
@@ -130,7 +130,7 @@ impl Hooks {
     pub(super) fn test(&self, env: &mut Env) {
         let targets = self.targets();
         if let [hook] = targets.as_slice() {
-            return env.ask(Ask::TestHook(self.owner_or_shown(hook.id), hook.id));
+            return env.send(Request::TestHook(self.owner_or_shown(hook.id), hook.id));
         }
         let (hooks, mut skipped) = Self::without(targets, |hook| !hook.active, "off");
         let (hooks, defaults) = Self::without(hooks, |hook| hook.scope == "default", "default hooks receive no events");
@@ -138,8 +138,8 @@ impl Hooks {
         let names = hooks.iter().map(|hook| named(hook)).collect();
         let effect = "Each receives one test event.";
         let bulk = BulkAction { verb: "Test", noun: NOUN, names, effect, skipped, ..BulkAction::default() };
-        let ask = self.batch(&hooks, "testing", "tested", Ask::TestHook);
-        self.ask_bulk(bulk, ask, env);
+        let request = self.batch(&hooks, "testing", "tested", Request::TestHook);
+        self.confirm_bulk(bulk, request, env);
     }
 
     pub(super) fn apply(&self, env: &mut Env) {
@@ -148,11 +148,11 @@ impl Hooks {
         let names = hooks.iter().map(|hook| named(hook)).collect();
         let effect = "Every repository without a copy of it gets one.";
         let bulk = BulkAction { verb: "Copy", noun: "default hook", names, effect, skipped, ..BulkAction::default() };
-        let ask = match hooks.as_slice() {
-            [one] => Ask::ApplyHook(one.id),
-            many => self.batch(many, "copying", "copied", |_, id| Ask::ApplyHook(id)),
+        let request = match hooks.as_slice() {
+            [one] => Request::ApplyHook(one.id),
+            many => self.batch(many, "copying", "copied", |_, id| Request::ApplyHook(id)),
         };
-        self.ask_bulk(bulk, ask, env);
+        self.confirm_bulk(bulk, request, env);
     }
 
     pub(super) fn delete(&self, env: &mut Env) {
@@ -175,17 +175,17 @@ impl Hooks {
                 lines.push(format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)));
             }
             lines.push(effect.to_owned());
-            let (title, ask) = (format!("Delete hook {id}"), Ask::DeleteHook(owner.clone(), *id));
+            let (title, request) = (format!("Delete hook {id}"), Request::DeleteHook(owner.clone(), *id));
             // For a hook with deliveries, or a hook that is not listed here, the ID must be typed.
             let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
             return Layer::Confirm(if is_new {
-                Confirm::simple(title, lines, "Delete", ask, world)
+                Confirm::simple(title, lines, "Delete", request, world)
             } else {
-                Confirm::typed(title, lines, "Delete", id.to_string(), ask, world)
+                Confirm::typed(title, lines, "Delete", id.to_string(), request, world)
             });
         }
         let name = |(_, id): &(HookOwner, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
-        let items = hooks.iter().map(|(owner, id)| (format!("hook {id}"), Ask::DeleteHook(owner.clone(), *id)));
+        let items = hooks.iter().map(|(owner, id)| (format!("hook {id}"), Request::DeleteHook(owner.clone(), *id)));
         let batch = Batch { noun: NOUN, doing: "deleting", done: "deleted", items: items.collect() };
         let bulk = BulkAction {
             verb: "Delete",
@@ -196,7 +196,7 @@ impl Hooks {
             skipped: self.feed.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), world))
+        Layer::Confirm(bulk.question(Request::Batch(Box::new(batch)), world))
     }
 
     pub(super) fn recover(&self, env: &mut Env) {
@@ -226,16 +226,16 @@ impl Hooks {
             [one] => format!("Redeliver failed deliveries of hook {one}"),
             many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),
         };
-        let ask = match left.as_slice() {
-            [one] => Ask::Recover(*one),
+        let request = match left.as_slice() {
+            [one] => Request::Recover(*one),
             many => {
-                let items = many.iter().map(|id| (format!("hook {id}"), Ask::Recover(*id))).collect();
+                let items = many.iter().map(|id| (format!("hook {id}"), Request::Recover(*id))).collect();
                 let (doing, done) = ("redelivering failed deliveries of", "redelivering");
-                Ask::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
+                Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
             }
         };
-        let count = Ask::Recoverable(left);
-        Layer::Confirm(Confirm::simple(title, lines, "Redeliver", ask, world).after_counting(count))
+        let count = Request::Recoverable(left);
+        Layer::Confirm(Confirm::simple(title, lines, "Redeliver", request, world).after_counting(count))
     }
 
     pub(super) fn copy(&self, env: &mut Env) {

@@ -7,7 +7,7 @@ use crate::ui::{
     bulk,
     layer::{Layer, TextView},
     list::ListView as _,
-    net::{Answer, Ask, Batch, Page, Problem},
+    net::{Answer, Batch, Page, Problem, Request},
     world::{Cmd, Env},
 };
 
@@ -17,19 +17,26 @@ fn is_switch(request: &EditHook) -> bool {
 }
 
 fn is_about_hooks(batch: &Batch) -> bool {
-    batch.items.iter().all(|(_, ask)| {
-        matches!(ask, Ask::EditHook(..) | Ask::DeleteHook(..) | Ask::TestHook(..) | Ask::ApplyHook(_) | Ask::Recover(_))
+    batch.items.iter().all(|(_, request)| {
+        matches!(
+            request,
+            Request::EditHook(..)
+                | Request::DeleteHook(..)
+                | Request::TestHook(..)
+                | Request::ApplyHook(_)
+                | Request::Recover(_)
+        )
     })
 }
 
 /// Returns the ID of the hook that a request concerns.
-fn hook_of(ask: &Ask) -> Option<i64> {
-    match ask {
-        Ask::EditHook(_, id, _)
-        | Ask::DeleteHook(_, id)
-        | Ask::TestHook(_, id)
-        | Ask::ApplyHook(id)
-        | Ask::Recover(id) => Some(*id),
+fn hook_of(request: &Request) -> Option<i64> {
+    match request {
+        Request::EditHook(_, id, _)
+        | Request::DeleteHook(_, id)
+        | Request::TestHook(_, id)
+        | Request::ApplyHook(id)
+        | Request::Recover(id) => Some(*id),
         _ => None,
     }
 }
@@ -47,10 +54,10 @@ fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
 
 impl Hooks {
     /// Handles a response.
-    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
-            (Ask::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(ask) => {
+    pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (request, result) {
+            (Request::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
+            (Request::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(request) => {
                 self.all.clone_from(all);
                 let page = Page { items: self.of_kind(all), total: None, last: true };
                 if let Some(gone) = self.feed.take(page, env.world) {
@@ -58,14 +65,14 @@ impl Hooks {
                 }
                 self.look(false, env);
             }
-            (Ask::LastDeliveries(of), result) => {
+            (Request::LastDeliveries(of), result) => {
                 self.requested = None;
                 let rows = if let Ok(Answer::LastDeliveries(rows)) = result { rows.clone() } else { Vec::new() };
                 self.recent = Some((i64::try_from(*of).unwrap_or_default(), rows));
                 self.look(false, env);
             }
-            (Ask::Hooks(_), Err(problem)) if self.feed.awaits(ask) => self.feed.fail(problem.clone()),
-            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            (Request::Hooks(_), Err(problem)) if self.feed.awaits(request) => self.feed.fail(problem.clone()),
+            (request, Ok(answer)) => self.changed(request, answer, env),
             _ => {}
         }
     }
@@ -78,7 +85,7 @@ impl Hooks {
         }
         env.notify(format!("Hook {id} turned {word} - z undoes"));
         let back = EditHook { active: Some(!active), ..EditHook::default() };
-        env.push(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(owner.clone(), id, Box::new(back))))));
+        env.push(Cmd::Undo(Box::new(Cmd::Send(Request::EditHook(owner.clone(), id, Box::new(back))))));
     }
 
     /// Reports the result of an action on several hooks. Hooks for which it failed stay marked.
@@ -86,48 +93,50 @@ impl Hooks {
         let outcomes = || batch.items.iter().zip(each);
         let failed: Vec<(String, String)> =
             outcomes().filter_map(|((name, _), why)| Some((name.clone(), why.clone()?))).collect();
-        self.feed.list.mark_only(outcomes().filter(|(_, why)| why.is_some()).filter_map(|((_, ask), _)| hook_of(ask)));
-        let back: Vec<(String, Ask)> = outcomes()
+        self.feed
+            .list
+            .mark_only(outcomes().filter(|(_, why)| why.is_some()).filter_map(|((_, request), _)| hook_of(request)));
+        let back: Vec<(String, Request)> = outcomes()
             .filter(|(_, why)| why.is_none())
-            .filter_map(|((name, ask), _)| match ask {
-                Ask::EditHook(owner, id, request) if is_switch(request) => {
+            .filter_map(|((name, request), _)| match request {
+                Request::EditHook(owner, id, request) if is_switch(request) => {
                     let back = EditHook { active: request.active.map(|on| !on), ..EditHook::default() };
-                    Some((name.clone(), Ask::EditHook(owner.clone(), *id, Box::new(back))))
+                    Some((name.clone(), Request::EditHook(owner.clone(), *id, Box::new(back))))
                 }
                 _ => None,
             })
             .collect();
         if !back.is_empty() {
             let undo = Batch { noun: batch.noun, doing: "restoring", done: "restored", items: back };
-            env.push(Cmd::Undo(Box::new(Cmd::Ask(Ask::Batch(Box::new(undo))))));
+            env.push(Cmd::Undo(Box::new(Cmd::Send(Request::Batch(Box::new(undo))))));
         }
         bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
     }
 
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
-        self.feed.request(Ask::Hooks(self.owner.clone()), env);
+        self.feed.request(Request::Hooks(self.owner.clone()), env);
     }
 
-    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
-        match (ask, answer) {
-            (Ask::CreateHook(new), Answer::Hook(hook)) => {
+    fn changed(&mut self, request: &Request, answer: &Answer, env: &mut Env) {
+        match (request, answer) {
+            (Request::CreateHook(new), Answer::Hook(hook)) => {
                 env.notify(format!("Hook {} created", hook.id));
                 self.feed.list.select(hook.id);
                 show_once(hook.id, new.shown_once.as_deref(), env);
             }
-            (Ask::EditHook(owner, id, request), _) => match request.active {
+            (Request::EditHook(owner, id, request), _) => match request.active {
                 Some(active) if is_switch(request) => {
                     self.turned(owner, *id, active, env);
                 }
                 _ => env.notify(format!("Hook {id} saved")),
             },
-            (Ask::SaveHook(save), Answer::Hook(_)) => {
+            (Request::SaveHook(save), Answer::Hook(_)) => {
                 env.notify(format!("Hook {} saved", save.id));
                 show_once(save.id, save.shown_once.as_deref(), env);
             }
-            (Ask::DeleteHook(_, id), _) => env.notify(format!("Hook {id} deleted")),
-            (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
+            (Request::DeleteHook(_, id), _) => env.notify(format!("Hook {id} deleted")),
+            (Request::CreateHook(_) | Request::TestHook(..), Answer::Tested { hook, delivery }) => {
                 match delivery {
                     Ok(delivery) => {
                         env.notify(format!("Test event sent to hook {hook}"));
@@ -135,19 +144,19 @@ impl Hooks {
                     }
                     Err(why) => env.warn(format!("Hook {hook} created, but not tested: {why}")),
                 }
-                if let Ask::CreateHook(new) = ask {
+                if let Request::CreateHook(new) = request {
                     self.feed.list.select(*hook);
                     show_once(*hook, new.shown_once.as_deref(), env);
                 }
             }
-            (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
+            (Request::ApplyHook(id), Answer::Applied { copied, skipped }) => {
                 env.notify(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
             }
-            (Ask::Recover(id), Answer::Recovered(count)) => {
+            (Request::Recover(id), Answer::Recovered(count)) => {
                 let count = bulk::counted(usize::try_from(*count).unwrap_or_default(), "delivery");
                 env.notify(format!("Redelivering {count} of hook {id}"));
             }
-            (Ask::Batch(batch), Answer::Batch(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
+            (Request::Batch(batch), Answer::Batch(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
             _ => return,
         }
         self.again(env);

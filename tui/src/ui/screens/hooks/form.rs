@@ -11,7 +11,7 @@ use farrier_common::{
 use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form, joined},
-    net::{Ask, NewHook, SaveHook},
+    net::{NewHook, Request, SaveHook},
 };
 
 /// Choices of the secret field.
@@ -221,11 +221,11 @@ pub(crate) fn warning(form: &Form, name: &str) -> Option<String> {
 }
 
 /// Returns what the daemon reports about a field.
-pub(crate) fn lookup(owner: &HookOwner, form: &Form, name: &str) -> Option<Ask> {
+pub(crate) fn lookup(owner: &HookOwner, form: &Form, name: &str) -> Option<Request> {
     let filter = form.text("branch_filter");
     let repository = if let HookOwner::Repository(path) = owner { path.to_string() } else { String::new() };
     let request = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
-    (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(request)))
+    (name == "branch_filter" && !filter.is_empty()).then(|| Request::CheckBranchFilter(Box::new(request)))
 }
 
 /// Generates a secret: `whsec_` and 32 random bytes, the form that Standard Webhooks receivers accept.
@@ -265,7 +265,7 @@ fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal
     Ok(config)
 }
 
-pub(crate) fn create_ask(owner: &HookOwner, above: i64, form: &Form) -> Result<Ask, Refusal> {
+pub(crate) fn create_request(owner: &HookOwner, above: i64, form: &Form) -> Result<Request, Refusal> {
     let request = CreateHook {
         r#type: form.text("type").to_owned(),
         config: Some(config(form, true)?),
@@ -275,7 +275,7 @@ pub(crate) fn create_ask(owner: &HookOwner, above: i64, form: &Form) -> Result<A
         active: form.is_on("active"),
         ..CreateHook::default()
     };
-    Ok(Ask::CreateHook(Box::new(NewHook {
+    Ok(Request::CreateHook(Box::new(NewHook {
         owner: owner.clone(),
         request,
         test: form.pressed() == AND_TEST,
@@ -285,7 +285,7 @@ pub(crate) fn create_ask(owner: &HookOwner, above: i64, form: &Form) -> Result<A
 }
 
 /// Returns a request with only the fields that differ from the hook.
-pub(crate) fn edit_ask(owner: &HookOwner, id: i64, form: &Form) -> Result<Ask, Refusal> {
+pub(crate) fn edit_request(owner: &HookOwner, id: i64, form: &Form) -> Result<Request, Refusal> {
     let header = form.text("authorization_header");
     let remove = form.text("secret_mode") == "remove";
     let config = config(form, false)?;
@@ -303,7 +303,7 @@ pub(crate) fn edit_ask(owner: &HookOwner, id: i64, form: &Form) -> Result<Ask, R
         return Err(("", "Nothing was changed.".to_owned()));
     }
     let (owner, tag, shown_once) = (owner.clone(), form.tag(), generated(form));
-    Ok(Ask::SaveHook(Box::new(SaveHook { owner, id, request, tag, shown_once })))
+    Ok(Request::SaveHook(Box::new(SaveHook { owner, id, request, tag, shown_once })))
 }
 
 #[cfg(test)]

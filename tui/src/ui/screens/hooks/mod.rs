@@ -20,7 +20,7 @@ use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
     list::{self, Feed, List, ListView, TableOptions},
-    net::{Answer, Ask, Problem},
+    net::{Answer, Problem, Request},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
 };
@@ -90,7 +90,7 @@ impl Hooks {
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
         if self.requested.is_none() && (again || !known) && !env.is_cursor_moving() {
             self.requested = Some(id);
-            env.ask(Ask::LastDeliveries(u64::try_from(id).unwrap_or_default()));
+            env.send(Request::LastDeliveries(u64::try_from(id).unwrap_or_default()));
         }
     }
 
@@ -165,12 +165,12 @@ impl Screen for Hooks {
     fn entered(&mut self, env: &mut Env) {
         self.refresh(env);
         if self.known.is_empty() {
-            env.ask(Ask::HookEvents);
+            env.send(Request::HookEvents);
         }
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.feed.request(Ask::Hooks(self.owner.clone()), env);
+        self.feed.request(Request::Hooks(self.owner.clone()), env);
         self.look(true, env);
     }
 
@@ -232,8 +232,8 @@ impl Screen for Hooks {
         self.unavailable_reason(action)
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.take(ask, result, env);
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
     }
 
     fn subject(&self) -> Option<String> {
@@ -244,8 +244,8 @@ impl Screen for Hooks {
         self.feed.list.selection(Object::Hook, self.subject()?)
     }
 
-    fn missing_target(&self, ask: &Ask) -> Option<String> {
-        let (Ask::DeleteHook(_, id) | Ask::ApplyHook(id) | Ask::Recover(id)) = ask else { return None };
+    fn missing_target(&self, request: &Request) -> Option<String> {
+        let (Request::DeleteHook(_, id) | Request::ApplyHook(id) | Request::Recover(id)) = request else { return None };
         let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);
         is_gone.then(|| format!("hook {id}"))
     }

@@ -13,7 +13,7 @@ use crate::{
             Confirm, Layer, Menu,
             menu::{Item, Pick},
         },
-        net::{Ask, Batch, Existing},
+        net::{Batch, Existing, Request},
         repo::RepositorySummary,
         world::{Cmd, Env, World},
     },
@@ -82,7 +82,7 @@ impl Repositories {
                 key: Some(Key::Char('j')),
                 title: "JSON       everything the API returns".to_owned(),
                 off: None,
-                pick: Pick::Do(Cmd::Ask(Ask::Repository(path.clone()))),
+                pick: Pick::Do(Cmd::Send(Request::Repository(path.clone()))),
             });
         }
         env.open(Layer::Menu(menu));
@@ -116,7 +116,7 @@ impl Repositories {
             0 => path.to_string(),
             bytes => format!("{path}   {}", crate::output::human_bytes(bytes)),
         };
-        let items = paths.iter().map(|path| (path.to_string(), Ask::DeleteRepository(path.clone()))).collect();
+        let items = paths.iter().map(|path| (path.to_string(), Request::DeleteRepository(path.clone()))).collect();
         let batch = Batch { noun: "repository", doing: "deleting", done: "deleted", items };
         let bulk = BulkAction {
             verb: "Delete",
@@ -129,7 +129,7 @@ impl Repositories {
             skipped: self.repos.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
         };
-        Layer::Confirm(bulk.question(Ask::Batch(Box::new(batch)), world))
+        Layer::Confirm(bulk.question(Request::Batch(Box::new(batch)), world))
     }
 
     fn delete_one_question(&self, path: &RepositoryPath, world: &World) -> Confirm {
@@ -146,16 +146,16 @@ impl Repositories {
         }
         lines.push("Everything in it is deleted: branches, tags, hooks and artifacts.".to_owned());
         lines.push(world.after_deletion());
-        let ask = Ask::DeleteRepository(path.clone());
+        let request = Request::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
-        let counts = Ask::RepositoryCounts(path.clone());
-        let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, world).counting(counts);
+        let counts = Request::RepositoryCounts(path.clone());
+        let question = Confirm::typed(title, lines, "Delete", path.to_string(), request, world).counting(counts);
         let has_content =
             repo.is_some_and(|repo| !repo.is_empty() && repo.migration().is_none_or(|import| import.state == "done"));
         if !has_content {
             return question;
         }
-        question.with_copy(Ask::Archive { repo: path.clone(), content: Content::All, existing: Existing::Keep })
+        question.with_copy(Request::Archive { repo: path.clone(), content: Content::All, existing: Existing::Keep })
     }
 
     /// Opens the menu of archive formats for the branch under the cursor, or for the default branch.
@@ -166,7 +166,7 @@ impl Repositories {
             key: Some(Key::Char(key)),
             title,
             off: None,
-            pick: Pick::Do(Cmd::Ask(Ask::Archive { repo: path.clone(), content, existing: Existing::Keep })),
+            pick: Pick::Do(Cmd::Send(Request::Archive { repo: path.clone(), content, existing: Existing::Keep })),
         };
         let of = |(key, format): (char, &'static str)| {
             let content = Content::Reference { reference: reference.to_owned(), format };
@@ -192,8 +192,8 @@ impl Repositories {
             "What was fetched so far is removed, and the name is free again.".to_owned(),
             "The source is not changed.".to_owned(),
         ];
-        let ask = Ask::CancelTask(id);
-        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", ask, world))
+        let request = Request::CancelTask(id);
+        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", request, world))
     }
 
     pub(super) fn delete_branch(&self, env: &mut Env) {
@@ -203,12 +203,12 @@ impl Repositories {
             format!("Last commit by {}", branch.commit.author.name),
             "Commits that are on no other branch or tag are removed later.".to_owned(),
         ];
-        let ask = Ask::DeleteBranch(path, branch.name.clone());
+        let request = Request::DeleteBranch(path, branch.name.clone());
         env.open(Layer::Confirm(Confirm::simple(
             format!("Delete branch {}", branch.name),
             lines,
             "Delete",
-            ask,
+            request,
             env.world,
         )));
     }

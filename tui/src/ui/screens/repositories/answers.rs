@@ -4,34 +4,34 @@ use super::Repositories;
 use crate::ui::{
     bulk,
     list::ListView as _,
-    net::{Answer, Ask, Batch, Page, Problem},
+    net::{Answer, Batch, Page, Problem, Request},
     repo::{RepositoryCompactor, RepositorySummary},
     world::{Cmd, Env},
 };
 
 impl Repositories {
     /// Handles a response.
-    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        if self.detail.answered(ask, result, env.world) {
+    pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        if self.detail.answered(request, result, env.world) {
             self.look(false, env);
         }
-        match (ask, result) {
-            (Ask::Repositories | Ask::FindRepositories(_), Ok(Answer::Repositories(page)))
-                if self.repos.awaits(ask) =>
+        match (request, result) {
+            (Request::Repositories | Request::FindRepositories(_), Ok(Answer::Repositories(page)))
+                if self.repos.awaits(request) =>
             {
                 self.add_page(page, env);
             }
-            (Ask::ChangedRepositories, Ok(Answer::Repositories(page))) => {
+            (Request::ChangedRepositories, Ok(Answer::Repositories(page))) => {
                 self.repos.renew(page.clone(), env.world);
                 self.look(false, env);
             }
-            (_, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
-            (Ask::Tasks, Ok(Answer::Tasks(tasks))) => self.tasks.clone_from(tasks),
-            (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
+            (_, Err(problem)) if self.repos.awaits(request) => self.repos.fail(problem.clone()),
+            (Request::Tasks, Ok(Answer::Tasks(tasks))) => self.tasks.clone_from(tasks),
+            (Request::Repository(_), Ok(Answer::Repository(repo))) => {
                 let text = serde_json::to_string(repo).unwrap_or_default();
                 env.push(Cmd::Copy(text, "JSON".to_owned()));
             }
-            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            (request, Ok(answer)) => self.changed(request, answer, env),
             _ => {}
         }
     }
@@ -42,7 +42,7 @@ impl Repositories {
         if let Some(id) = id {
             self.repos.list.select(id);
         }
-        self.repos.ask_all(Ask::Repositories, env);
+        self.repos.request_all(Request::Repositories, env);
     }
 
     fn add_page(&mut self, page: &Page<RepositorySummary>, env: &mut Env) {
@@ -52,7 +52,7 @@ impl Repositories {
         }
         self.look(false, env);
         if page.last && self.is_migrating() {
-            env.ask(Ask::Tasks);
+            env.send(Request::Tasks);
         }
     }
 
@@ -69,35 +69,38 @@ impl Repositories {
         bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
     }
 
-    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
+    fn changed(&mut self, request: &Request, answer: &Answer, env: &mut Env) {
         let created = match answer {
             Answer::Repository(repo) => Some(repo.id),
             _ => None,
         };
-        match ask {
-            Ask::CreateRepository { owner, request } => env.notify(format!("Created {owner}/{}", request.name)),
-            Ask::MigrateRepository(request) => {
+        match request {
+            Request::CreateRepository { owner, request } => env.notify(format!("Created {owner}/{}", request.name)),
+            Request::MigrateRepository(request) => {
                 env.notify(format!("Importing {}/{} in the background", request.repo_owner, request.repo_name));
             }
-            Ask::EditRepository(path, _) => env.notify(format!("{path} saved")),
-            Ask::SaveRepository(save) => env.notify(format!("{} saved", save.path)),
-            Ask::DeleteRepository(path) => env.notify(format!("Deleted {path}")),
-            Ask::Batch(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
+            Request::EditRepository(path, _) => env.notify(format!("{path} saved")),
+            Request::SaveRepository(save) => env.notify(format!("{} saved", save.path)),
+            Request::DeleteRepository(path) => env.notify(format!("Deleted {path}")),
+            Request::Batch(batch)
+                if batch.items.iter().all(|(_, request)| matches!(request, Request::DeleteRepository(_))) =>
+            {
                 self.deleted_many(batch, answer, env);
             }
-            Ask::CancelTask(_) => env.notify("Import cancelled"),
-            Ask::CreateBranch(_, request) => {
+            Request::CancelTask(_) => env.notify("Import cancelled"),
+            Request::CreateBranch(_, request) => {
                 env.notify(format!("Branch {} created", request.new_branch_name));
                 self.detail.forget(env);
             }
-            Ask::DeleteBranch(_, name) => {
+            Request::DeleteBranch(_, name) => {
                 env.notify(format!("Branch {name} deleted"));
                 self.detail.forget(env);
             }
             _ => return,
         }
         let filter = self.repos.list.filter();
-        if let (Answer::Repository(repo), Ask::CreateRepository { .. } | Ask::MigrateRepository(_)) = (answer, ask)
+        if let (Answer::Repository(repo), Request::CreateRepository { .. } | Request::MigrateRepository(_)) =
+            (answer, request)
             && !filter.takes(&RepositoryCompactor::default().compact((**repo).clone()))
         {
             env.notify(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));

@@ -15,7 +15,7 @@ use super::{artifact_rows::ArtifactRow, branch_rows::BranchRow};
 use crate::ui::{
     keymap::Action,
     list::{self, Feed, List, ListView, TableOptions, feed::Load},
-    net::{Answer, Ask, Page, Problem, RepositoryCounts},
+    net::{Answer, Page, Problem, RepositoryCounts, Request},
     repo::RepositorySummary,
     world::{Cmd, Env, World},
 };
@@ -119,19 +119,19 @@ impl Detail {
             self.of = Some(path.clone());
         }
         repo.default_branch().clone_into(&mut self.default_branch);
-        let ask = match self.tab {
+        let request = match self.tab {
             RepositoryTab::Overview => return self.count(repo, path, again, env),
             RepositoryTab::Branches if repo.is_empty() => {
                 self.branches.empty();
                 self.branches.load = Load::Done(env.world.now);
                 return;
             }
-            RepositoryTab::Branches => Ask::Branches(path),
-            RepositoryTab::Hooks => Ask::Hooks(HookOwner::Repository(path)),
-            RepositoryTab::Artifacts => Ask::ArtifactsOf(path),
+            RepositoryTab::Branches => Request::Branches(path),
+            RepositoryTab::Hooks => Request::Hooks(HookOwner::Repository(path)),
+            RepositoryTab::Artifacts => Request::ArtifactsOf(path),
         };
         if let Some(list) = self.list_mut().filter(|list| again || !list.was_requested()) {
-            list.request(ask, env);
+            list.request(request, env);
         }
     }
 
@@ -152,7 +152,7 @@ impl Detail {
         });
         if !good && self.counting.is_none() {
             self.counting = Some((path.clone(), repo.updated));
-            env.ask(Ask::RepositoryCounts(path));
+            env.send(Request::RepositoryCounts(path));
         }
     }
 
@@ -194,16 +194,16 @@ impl Detail {
     }
 
     /// Handles a response for one of the tabs. Returns whether the next request may be sent.
-    pub(super) fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, world: &World) -> bool {
-        match (ask, result) {
-            (Ask::RepositoryCounts(path), result) => {
+    pub(super) fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, world: &World) -> bool {
+        match (request, result) {
+            (Request::RepositoryCounts(path), result) => {
                 let before = self.counting.take_if(|(counting, _)| counting == path);
                 if let (Some((of, updated)), Ok(Answer::RepositoryCounts(facts))) = (before, result) {
                     self.counted = Some(Counted { of, updated, at: world.now, facts: (**facts).clone() });
                     return true;
                 }
             }
-            (Ask::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(ask) => {
+            (Request::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(request) => {
                 let tip = |branch: &farrier_common::api::Branch| BranchRow {
                     is_default: branch.name == self.default_branch,
                     branch: branch.clone(),
@@ -211,15 +211,15 @@ impl Detail {
                 let items = page.items.iter().map(tip).collect();
                 self.branches.take(Page { items, total: page.total, last: page.last }, world);
             }
-            (Ask::Hooks(_), Ok(Answer::Hooks(all))) if self.hooks.awaits(ask) => {
+            (Request::Hooks(_), Ok(Answer::Hooks(all))) if self.hooks.awaits(request) => {
                 self.hooks.take(Page { items: all.clone(), total: None, last: true }, world);
             }
-            (Ask::ArtifactsOf(_), Ok(Answer::ArtifactsOf(page))) if self.artifacts.awaits(ask) => {
+            (Request::ArtifactsOf(_), Ok(Answer::ArtifactsOf(page))) if self.artifacts.awaits(request) => {
                 let items = page.items.iter().map(ArtifactRow::from).collect();
                 self.artifacts.take(Page { items, total: page.total, last: page.last }, world);
             }
-            (ask, Err(problem)) => {
-                if let Some(list) = self.lists_mut().into_iter().find(|list| list.awaits(ask)) {
+            (request, Err(problem)) => {
+                if let Some(list) = self.lists_mut().into_iter().find(|list| list.awaits(request)) {
                     list.fail(problem.clone());
                 }
             }

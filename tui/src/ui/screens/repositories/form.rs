@@ -9,7 +9,7 @@ use farrier_common::{
 use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form},
-    net::{Ask, SaveRepository},
+    net::{Request, SaveRepository},
     repo::RepositorySummary,
 };
 
@@ -65,8 +65,8 @@ pub(super) fn create(login: &str) -> Form {
     Form::new("New repository", "Create", FormKind::CreateRepository, fields)
 }
 
-pub(crate) fn create_ask(form: &Form) -> Ask {
-    Ask::CreateRepository {
+pub(crate) fn create_request(form: &Form) -> Request {
+    Request::CreateRepository {
         owner: form.text("owner").to_owned(),
         request: Box::new(CreateRepository {
             name: form.text("name").to_owned(),
@@ -105,7 +105,7 @@ pub(crate) fn values(repo: &Repository) -> Vec<(&'static str, String)> {
 }
 
 /// Returns a request with only the fields that differ from the repository.
-pub(crate) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'static str, String)> {
+pub(crate) fn edit_request(path: &RepositoryPath, form: &Form) -> Result<Request, (&'static str, String)> {
     let text = |name: &str| form.is_changed(name).then(|| form.text(name).to_owned());
     let switch = |name: &str| form.is_changed(name).then(|| form.is_on(name));
     let request = EditRepository {
@@ -120,7 +120,7 @@ pub(crate) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'sta
     if request == EditRepository::default() {
         return Err(("", "Nothing was changed.".to_owned()));
     }
-    Ok(Ask::SaveRepository(Box::new(SaveRepository { path: path.clone(), request, tag: form.tag() })))
+    Ok(Request::SaveRepository(Box::new(SaveRepository { path: path.clone(), request, tag: form.tag() })))
 }
 
 pub(super) fn migrate(login: &str) -> Form {
@@ -160,9 +160,9 @@ pub(crate) fn hides(form: &Form, name: &str) -> bool {
 }
 
 /// Checks whether the name is free, when the owner or name field loses the focus.
-pub(crate) fn lookup(form: &Form, left: &str, owner: &str, name: &str) -> Option<Ask> {
+pub(crate) fn lookup(form: &Form, left: &str, owner: &str, name: &str) -> Option<Request> {
     let named = left == name && !form.text(name).is_empty();
-    named.then(|| format!("{}/{}", form.text(owner), form.text(name)).parse().ok().map(Ask::CheckName)).flatten()
+    named.then(|| format!("{}/{}", form.text(owner), form.text(name)).parse().ok().map(Request::CheckName)).flatten()
 }
 
 /// Returns the action of a submitted or checked form.
@@ -200,11 +200,11 @@ pub(super) fn create_branch(path: RepositoryPath, from: &str) -> Form {
 }
 
 /// Returns the request of the form for a new branch.
-pub(crate) fn create_branch_ask(path: &RepositoryPath, form: &Form) -> Ask {
+pub(crate) fn create_branch_request(path: &RepositoryPath, form: &Form) -> Request {
     let request = CreateBranch {
         new_branch_name: form.text("new_branch_name").to_owned(),
         old_ref_name: form.text("old_ref_name").to_owned(),
         ..CreateBranch::default()
     };
-    Ask::CreateBranch(path.clone(), Box::new(request))
+    Request::CreateBranch(path.clone(), Box::new(request))
 }

@@ -26,7 +26,7 @@ use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions, feed::Load},
-    net::{Answer, Ask, Problem},
+    net::{Answer, Problem, Request},
     repo::RepositorySummary,
     world::{Cmd, Env, World},
 };
@@ -192,7 +192,7 @@ impl Screen for Repositories {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.repos.ask_all(Ask::Repositories, env);
+        self.repos.request_all(Request::Repositories, env);
         self.look(self.in_detail, env);
     }
 
@@ -204,7 +204,7 @@ impl Screen for Repositories {
         if self.repos.is_waiting() || self.is_due(env.world.now) {
             return self.refresh(env);
         }
-        env.ask(Ask::ChangedRepositories);
+        env.send(Request::ChangedRepositories);
         self.look(self.in_detail, env);
     }
 
@@ -258,8 +258,8 @@ impl Screen for Repositories {
         self.unavailable_reason(action)
     }
 
-    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.take(ask, result, env);
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
@@ -270,7 +270,7 @@ impl Screen for Repositories {
             let filter = Filter::parse(text, RepositorySummary::filters())?;
             // The daemon compares names only, without their owners.
             let word = filter.word().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
-            self.repos.find(word.filter(|word| !word.is_empty()).map(Ask::FindRepositories), env);
+            self.repos.find(word.filter(|word| !word.is_empty()).map(Request::FindRepositories), env);
             self.repos.list.set_filter(filter);
             // The cursor may be on another row by now.
             self.look(false, env);
@@ -315,11 +315,11 @@ impl Screen for Repositories {
         list.is_some_and(ListView::is_failed)
     }
 
-    fn missing_target(&self, ask: &Ask) -> Option<String> {
-        match ask {
-            Ask::DeleteRepository(path) => self.lost_repository(path),
-            Ask::Batch(batch) => batch.items.iter().find_map(|(_, ask)| self.missing_target(ask)),
-            Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
+    fn missing_target(&self, request: &Request) -> Option<String> {
+        match request {
+            Request::DeleteRepository(path) => self.lost_repository(path),
+            Request::Batch(batch) => batch.items.iter().find_map(|(_, request)| self.missing_target(request)),
+            Request::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
             _ => None,
         }
     }

@@ -43,6 +43,6 @@ pub(super) const LAYERS: &[Scene] = &[
         open_artifacts(screen);
         screen.keys("jjd");
         let exists = Problem::new(ProblemKind::Exists, "fetching: dist-linux.zip exists");
-        screen.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
+        screen.answer(|request| matches!(request, Request::Download { .. }), Err(exists));
     }),
 ];

@@ -52,9 +52,9 @@ pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
 /// Answers the requests for the counts of repositories. A pane and a question have requests of their own, and a pane
 /// sends the next request only after the response to the last one.
 fn counted(screen: &mut TestScreen) {
-    let is_count = |ask: &Ask| matches!(ask, Ask::RepositoryCounts(_));
+    let is_count = |request: &Request| matches!(request, Request::RepositoryCounts(_));
     for _ in 0..3 {
-        if screen.app.pending.values().any(|one| is_count(&one.ask)) {
+        if screen.app.pending.values().any(|one| is_count(&one.request)) {
             screen.answer_last_of(is_count, Ok(repository_counts()));
         }
     }

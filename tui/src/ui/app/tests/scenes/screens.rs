@@ -13,22 +13,22 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
     }),
     on("repository-hooks", |screen| {
         screen.keys("jj\n]]");
-        screen.answer(|ask| matches!(ask, Ask::Hooks(HookOwner::Repository(_))), Ok(hooks()));
+        screen.answer(|request| matches!(request, Request::Hooks(HookOwner::Repository(_))), Ok(hooks()));
         screen.keys("j");
     }),
     on("repository-artifacts", |screen| {
         screen.keys("jj\n]]]");
-        screen.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
+        screen.answer(|request| matches!(request, Request::ArtifactsOf(_)), Ok(artifacts()));
     }),
     on("migrating", |screen| {
         screen.advance(Duration::from_secs(6));
-        screen.answer(|ask| *ask == Ask::Repositories, Ok(migrating(MigrationProgress::default())));
+        screen.answer(|request| *request == Request::Repositories, Ok(migrating(MigrationProgress::default())));
         screen.keys("\n");
-        screen.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
+        screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     }),
     on("branches", |screen| {
         screen.keys("jj\n]");
-        screen.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));
+        screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
     }),
     on("form", |screen| screen.keys("n")),
     on("form-wrong", |screen| {
@@ -46,11 +46,11 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
         }
         screen.keys("\n");
         let verdict = Answer::Verdict(true, "the source responds: 12 branches, 3 tags".into());
-        screen.answer(|ask| matches!(ask, Ask::CheckMigration(_)), Ok(verdict));
+        screen.answer(|request| matches!(request, Request::CheckMigration(_)), Ok(verdict));
     }),
     on("new-branch", |screen| {
         screen.keys("jj\n]");
-        screen.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));
+        screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
         screen.keys("n");
     }),
 ];
@@ -58,29 +58,29 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
 pub(super) const DELETED: &[Scene] = &[
     on("deleted-repositories", |screen| {
         screen.keys("u");
-        screen.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        screen.answer(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));
         screen.keys("GR\x1b");
     }),
     on("restore-repository", |screen| {
         screen.keys("u");
-        screen.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        screen.answer(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));
         screen.keys("R");
     }),
     on("purge-repository", |screen| {
         screen.keys("u");
-        screen.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        screen.answer(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));
         screen.keys("D");
     }),
     on("deleted-artifacts", |screen| {
         open_artifacts(screen);
         screen.keys("u");
-        screen.answer(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
+        screen.answer(|request| *request == Request::DeletedArtifacts, Ok(deleted_artifacts()));
     }),
     on("no-deleted-artifacts", |screen| {
         open_artifacts(screen);
         screen.keys("u");
         let none = Page { items: Vec::new(), total: Some(0), last: true };
-        screen.answer(|ask| *ask == Ask::DeletedArtifacts, Ok(Answer::DeletedArtifacts(none)));
+        screen.answer(|request| *request == Request::DeletedArtifacts, Ok(Answer::DeletedArtifacts(none)));
     }),
 ];
 
@@ -96,24 +96,24 @@ pub(super) const AUDIT: &[Scene] = &[
     on("no-audit", |screen| {
         screen.keys("6");
         let none = Page { items: Vec::new(), total: Some(0), last: true };
-        screen.answer(|ask| matches!(ask, Ask::Audit { .. }), Ok(Answer::Audit(none)));
+        screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(Answer::Audit(none)));
     }),
 ];
 
 fn on_audit(screen: &mut TestScreen) {
     screen.keys("6");
-    screen.answer(|ask| matches!(ask, Ask::Audit { .. }), Ok(audit()));
+    screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(audit()));
 }
 
 pub(super) const HOOKS: &[Scene] = &[
     on("hooks", |screen| {
         open_hooks(screen);
         screen.keys("j");
-        let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
+        let last = |request: &Request| matches!(request, Request::LastDeliveries(_));
         // First the deliveries of the hook that was under the cursor before; small screens do not request them.
         for _ in 0..2 {
             screen.rest_cursor();
-            if screen.effects.iter().any(|effect| matches!(effect, Effect::Ask(_, ask) if last(ask))) {
+            if screen.effects.iter().any(|effect| matches!(effect, Effect::Send(_, request) if last(request))) {
                 let Answer::Deliveries(page) = deliveries() else { return };
                 screen.answer(last, Ok(Answer::LastDeliveries(page.items)));
             }
@@ -159,7 +159,7 @@ pub(super) const DELIVERIES: &[Scene] = &[
             detail.response.payload = "Traceback (most recent call last):\n\tKeyError: 'id'\n".into();
             detail.response.truncated = true;
         }
-        screen.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(answered));
+        screen.answer(|request| matches!(request, Request::Delivery(_)), Ok(answered));
         screen.keys("]]");
     }),
     on("inspector-tries", |screen| {
@@ -174,10 +174,10 @@ pub(super) const DELIVERIES: &[Scene] = &[
 
 pub(super) const DASHBOARD: &[Scene] = &[on("dashboard", |screen| {
     screen.keys("1");
-    screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-    screen.answer(|ask| *ask == Ask::Series, Ok(series()));
-    screen.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
-    screen.answer(|ask| *ask == Ask::FailingHooks, Ok(hooks()));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    screen.answer(|request| *request == Request::Series, Ok(series()));
+    screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
+    screen.answer(|request| *request == Request::FailingHooks, Ok(hooks()));
     for (id, kind, action, about) in [(7, "repository", "created", ""), (8, "push", "", "refs/heads/main")] {
         let event = Event {
             id,
@@ -189,7 +189,7 @@ pub(super) const DASHBOARD: &[Scene] = &[on("dashboard", |screen| {
             at: format!("2026-11-21T11:59:0{id}Z"),
             ..Event::default()
         };
-        screen.answer(|ask| matches!(ask, Ask::Events { .. }), Ok(Answer::Event(Box::new(event))));
+        screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
     }
 })];
 
@@ -208,7 +208,7 @@ pub(super) const ARTIFACTS: &[Scene] = &[
     }),
     on("artifacts-of-one", |screen| {
         screen.keys("o");
-        screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+        screen.answer(|request| matches!(request, Request::Runs(_)), Ok(tree()));
     }),
     on("expiry", |screen| {
         open_artifacts(screen);
@@ -223,6 +223,6 @@ pub(super) const ARTIFACTS: &[Scene] = &[
         open_artifacts(screen);
         screen.keys("jjd");
         let have = Answer::Progress { have: 400_000, size: Some(1_500_000) };
-        screen.answer(|ask| matches!(ask, Ask::Download { .. }), Ok(have));
+        screen.answer(|request| matches!(request, Request::Download { .. }), Ok(have));
     }),
 ];

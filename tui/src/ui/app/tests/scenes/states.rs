@@ -16,64 +16,64 @@ pub(super) const STATES: &[Scene] = &[
     Scene::new("loading-part", TestTerminal::start, |screen| {
         let Answer::Repositories(page) = repositories(&NAMES) else { return };
         let part = Page { total: Some(1_204), last: false, ..page };
-        screen.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(part)));
+        screen.answer(|request| *request == Request::Repositories, Ok(Answer::Repositories(part)));
     }),
     Scene::new("stopped", TestTerminal::start, |screen| {
         screen.advance(Duration::from_secs(2));
         screen.press(Key::Esc);
     }),
     Scene::new("no-repositories", TestTerminal::start, |screen| {
-        screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-        screen.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&[])));
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        screen.answer(|request| *request == Request::Repositories, Ok(repositories(&[])));
     }),
     on("no-hooks", |screen| {
         screen.keys("3");
-        screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(Answer::Hooks(Vec::new())));
+        screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(Answer::Hooks(Vec::new())));
     }),
     on("no-deliveries", |screen| {
         screen.keys("4");
         let none = Page { items: Vec::new(), total: Some(0), last: true };
-        screen.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(Answer::Deliveries(none)));
+        screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(Answer::Deliveries(none)));
     }),
     on("no-artifacts", |screen| {
         screen.keys("o");
-        screen.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(Answer::Runs(Box::default())));
+        screen.answer(|request| matches!(request, Request::Runs(_)), Ok(Answer::Runs(Box::default())));
     }),
     on("nothing-matches", |screen| screen.keys("/zzz\n")),
     on("no-problems", |screen| screen.keys("!")),
     Scene::new("partly", TestTerminal::start, |screen| {
-        screen.answer(|ask| *ask == Ask::Status, Ok(status()));
+        screen.answer(|request| *request == Request::Status, Ok(status()));
         let Answer::Repositories(page) = repositories(&NAMES) else { return };
         let part = Page { total: Some(1_204), last: false, ..page };
-        screen.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(part)));
-        screen.answer(|ask| *ask == Ask::Repositories, Err(broken()));
+        screen.answer(|request| *request == Request::Repositories, Ok(Answer::Repositories(part)));
+        screen.answer(|request| *request == Request::Repositories, Err(broken()));
     }),
     Scene::new("failed", TestTerminal::start, |screen| {
-        screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-        screen.answer(|ask| *ask == Ask::Repositories, Err(broken()));
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        screen.answer(|request| *request == Request::Repositories, Err(broken()));
     }),
     Scene::new("details", TestTerminal::start, |screen| {
-        screen.answer(|ask| *ask == Ask::Status, Ok(status()));
-        screen.answer(|ask| *ask == Ask::Repositories, Err(broken()));
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        screen.answer(|request| *request == Request::Repositories, Err(broken()));
         screen.keys("i");
     }),
     on("forbidden", |screen| {
         screen.keys("3");
         let text = "listing hooks: token needs the scope read:admin; it has read:repository (403)";
         let problem = Problem::new(ProblemKind::Forbidden, text);
-        screen.answer(|ask| matches!(ask, Ask::Hooks(_)), Err(problem));
+        screen.answer(|request| matches!(request, Request::Hooks(_)), Err(problem));
     }),
     on("busy", |screen| {
         screen.advance(Duration::from_secs(6));
         let problem = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many requests (429)");
-        screen.answer(|ask| *ask == Ask::Repositories, Err(problem));
+        screen.answer(|request| *request == Request::Repositories, Err(problem));
     }),
     on("lost", |screen| {
         screen.advance(Duration::from_secs(6));
-        screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+        screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     }),
     Scene::new("nobody", TestTerminal::start, |screen| {
-        screen.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+        screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     }),
     Scene::new("nowhere", alone, |_| {}),
     Scene::new("refused", unknown, |_| {}),

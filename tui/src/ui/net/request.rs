@@ -55,12 +55,12 @@ pub(crate) struct Batch {
     /// Past participle of the action: `deleted`.
     pub(crate) done: &'static str,
     /// The name of each object and its request.
-    pub(crate) items: Vec<(String, Ask)>,
+    pub(crate) items: Vec<(String, Request)>,
 }
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum Request {
     /// Status and health of the daemon.
     Status,
     /// Metrics of the last minute.
@@ -213,7 +213,7 @@ pub(crate) enum Existing {
     Beside,
 }
 
-impl Ask {
+impl Request {
     /// Returns the name of the file that it saves, if it saves one.
     pub(crate) fn file(&self) -> Option<String> {
         match self {
