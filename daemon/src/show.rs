@@ -146,6 +146,7 @@ pub(crate) fn repository(
         private: row.private,
         template: row.template,
         size: number(row.size_bytes.div_ceil(1_024)),
+        branch_count: number(row.branches.unwrap_or(0)),
         original_url: row.original_url.clone(),
         website: row.website.clone(),
         archived: row.archived,
@@ -162,11 +163,14 @@ pub(crate) fn repository(
             push: may(Action::Write),
             pull: may(Action::Read),
         },
+        has_code: true,
         projects_mode: "all".into(),
         has_actions: true,
         default_merge_style: "merge".into(),
+        default_update_style: "merge".into(),
         object_format_name: if row.sha256 { "sha256" } else { "sha1" }.into(),
         mirror_updated: ZERO_TIME.into(),
+        mirror_last_sync_at: ZERO_TIME.into(),
         farrier_migration: row.migration.as_ref().map(|migration| self::migration(migration, live)),
         ..api::Repository::default()
     }

@@ -34,7 +34,7 @@ use crate::{
         disk_space::DiskSpace,
         events::SequenceTracker,
         migrations::{self, Migrations},
-        pushes,
+        pushes, repositories,
         sign_in::SignIn,
         work::WorkShares,
     },
@@ -127,6 +127,7 @@ pub async fn run_with_store(
     tasks.keep("deliver", delivery::run(context.delivery.clone()));
     tasks.keep("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));
+    tasks.short(repositories::fill_branch_counts(context.clone()));
 
     let mut listeners = context.serving.listeners.clone();
     if let Some(address) = context.config.metrics.listen {

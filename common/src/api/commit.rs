@@ -28,9 +28,8 @@ pub struct Commit {
     pub committer: Option<User>,
     /// The parent commits.
     pub parents: Vec<CommitMeta>,
-    /// Paths changed relative to the first parent; absent if not requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<Vec<CommitFile>>,
+    /// Paths changed relative to the first parent; empty if not requested.
+    pub files: Vec<CommitFile>,
     /// Line counts relative to the first parent; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<CommitStats>,
@@ -96,6 +95,8 @@ pub struct Verification {
     pub reason: String,
     /// The signature; empty if there is none.
     pub signature: String,
+    /// The account that signed; `null`, because signatures are not verified.
+    pub signer: Option<PayloadUser>,
     /// The signed data; empty if there is no signature.
     pub payload: String,
 }

@@ -15,6 +15,12 @@ pub struct Contents {
     pub sha: String,
     /// The last commit that changed it.
     pub last_commit_sha: String,
+    /// When that commit was committed, in UTC.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub last_committer_date: String,
+    /// When that commit was written, with the author's UTC offset.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub last_author_date: String,
     /// `file`, `dir`, `symlink` or `submodule`.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "openapi", schema(pattern = "^(file|dir|symlink|submodule)$"))]
@@ -27,8 +33,7 @@ pub struct Contents {
     /// Content in base64; only for a single file. Empty if the file is too large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Target of a symbolic link.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Target of a symbolic link; otherwise, and in lists, `null`.
     pub target: Option<String>,
     /// Absolute URL of this object.
     pub url: String,
@@ -38,8 +43,7 @@ pub struct Contents {
     pub git_url: Option<String>,
     /// Absolute URL of the content; `null` if there is none.
     pub download_url: Option<String>,
-    /// URL of a submodule's repository.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// URL of a submodule's repository; otherwise `null`.
     pub submodule_git_url: Option<String>,
     /// The same URLs in one object.
     #[serde(rename = "_links")]

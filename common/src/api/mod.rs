@@ -58,7 +58,8 @@ pub use self::{
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     repository::{
-        AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
+        AddCollaborator, CollaboratorPermission, InternalTracker, MigrationProgress, Permissions, Repository,
+        RepositorySearch,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{FoundJob, FoundRun, Job, Jobs, Run, Runs, Step, Task, TaskList},

@@ -35,6 +35,8 @@ pub struct Repository {
     pub stars_count: i64,
     pub forks_count: i64,
     pub watchers_count: i64,
+    /// Number of branches.
+    pub branch_count: i64,
     pub open_issues_count: i64,
     pub open_pr_counter: i64,
     pub release_counter: i64,
@@ -47,7 +49,11 @@ pub struct Repository {
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub archived_at: String,
     pub permissions: Permissions,
+    /// Always true.
+    pub has_code: bool,
     pub has_issues: bool,
+    /// Settings of the time tracker, which is always off.
+    pub internal_tracker: InternalTracker,
     pub has_wiki: bool,
     pub has_pull_requests: bool,
     pub has_projects: bool,
@@ -62,10 +68,12 @@ pub struct Repository {
     pub allow_squash_merge: bool,
     pub allow_fast_forward_only_merge: bool,
     pub allow_rebase_update: bool,
+    pub allow_merge_update: bool,
     pub allow_manual_merge: bool,
     pub autodetect_manual_merge: bool,
     pub default_delete_branch_after_merge: bool,
     pub default_merge_style: String,
+    pub default_update_style: String,
     pub default_allow_maintainer_edit: bool,
     pub avatar_url: String,
     pub internal: bool,
@@ -74,11 +82,24 @@ pub struct Repository {
     pub object_format_name: String,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub mirror_updated: String,
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub mirror_last_sync_at: String,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
     /// The state of a running or failed migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub farrier_migration: Option<MigrationProgress>,
+}
+
+/// Settings of the time tracker of a repository. All are false, because there are no issues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs)] // the names are self-explanatory
+pub struct InternalTracker {
+    pub enable_time_tracker: bool,
+    pub allow_only_contributors_to_track_time: bool,
+    pub enable_issue_dependencies: bool,
 }
 
 /// The caller's permissions on a repository.

@@ -22,10 +22,9 @@ pub struct AccessToken {
     /// When it was created. RFC 3339, whole seconds.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
-    /// When it was last used; absent if never.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// When it was last used, with an accuracy of a minute; `0001-01-01T00:00:00Z` if never.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
-    pub last_used_at: Option<String>,
+    pub last_used_at: String,
     /// The address of the client that last used it, or `uid` and the user of a local client; absent if unknown
     /// (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]

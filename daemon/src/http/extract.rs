@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use super::{AppState, error::ApiError, etag};
 use crate::{
@@ -40,6 +41,19 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
         let (parts, body) = request.into_parts();
         let bytes = collect(&parts.extensions, body, state.config.server.max_body_bytes).await?;
         parse(&parts.headers, &bytes).map(Self)
+    }
+}
+
+/// Like [`JsonBody`], with all fields of the body, to report those that have no effect.
+pub(super) struct JsonBodyWithFields<T>(pub(super) T, pub(super) Map<String, Value>);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for JsonBodyWithFields<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let bytes = collect(&parts.extensions, body, state.config.server.max_body_bytes).await?;
+        Ok(Self(parse(&parts.headers, &bytes)?, parse(&parts.headers, &bytes)?))
     }
 }
 

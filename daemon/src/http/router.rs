@@ -121,8 +121,10 @@ routes! {
         get "/orgs/{org}/members" => members::list;
         get "/orgs/{org}/members/{user}" => members::is_member;
         delete "/orgs/{org}/members/{user}" => members::remove;
-        get "/orgs/{org}/public_members" => members::list as "orgListPublicMembers";
-        get "/orgs/{org}/public_members/{user}" => members::is_member as "orgIsPublicMember";
+        get "/orgs/{org}/public_members" => members::list_public;
+        get "/orgs/{org}/public_members/{user}" => members::is_public_member;
+        put "/orgs/{org}/public_members/{user}" => members::publicize;
+        delete "/orgs/{org}/public_members/{user}" => members::conceal;
         get "/orgs/{org}/teams" => members::teams;
         get "/teams/{team}" => members::team;
         get "/teams/{team}/members" => members::team_members;

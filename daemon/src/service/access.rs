@@ -206,7 +206,10 @@ mod tests {
                 for (user, permission) in [(7, Permission::Read), (8, Permission::Write), (9, Permission::Admin)] {
                     tx.put(keys::collaborator(5, user), &Collaborator { permission: permission.into() });
                 }
-                tx.put(keys::org_member(30, 3), &Membership { role: OrgRole::Owner.into(), since_ms: 1 });
+                tx.put(
+                    keys::org_member(30, 3),
+                    &Membership { role: OrgRole::Owner.into(), since_ms: 1, concealed: false },
+                );
                 Ok::<_, StoreError>(())
             })
             .await

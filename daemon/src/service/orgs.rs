@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use farrier_proto::store::{Membership, Org, OrgRole, OwnerKind};
 
-pub use self::members::{Permissions, add_member, members, permissions, remove_member};
+pub use self::members::{Members, Permissions, add_member, members, permissions, remove_member, set_concealed};
 use super::{
     Context, Error, access,
     accounts::{
@@ -66,7 +66,7 @@ pub async fn create(
         let owner = owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, created).await?;
         if free {
-            let member = Membership { role: OrgRole::Owner.into(), since_ms: now };
+            let member = Membership { role: OrgRole::Owner.into(), since_ms: now, concealed: false };
             orgs::put_member(&tx, created.id, owner_id, &member);
             let entry = entry(Action::OrgCreate, &Org::default(), created).created();
             recorder.record(&tx, entry.set("owner", owner.name));
@@ -241,9 +241,18 @@ pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)
     }
 }
 
-/// Returns the organizations of the user `user` that `viewer` sees.
+/// Returns the organizations of the user `user` that `viewer` sees. Leaves out concealed memberships that the viewer
+/// does not see.
 pub async fn of_user(read: &impl Read, viewer: &Viewer, user: u64) -> Result<Vec<Org>, Error> {
-    Ok(visible(viewer, orgs::of_user(read, user).await?).collect())
+    let mut found = Vec::new();
+    for org in visible(viewer, orgs::of_user(read, user).await?) {
+        let is_concealed =
+            async || owners::membership(read, org.id, user).await.map(|row| row.is_none_or(|row| row.concealed));
+        if viewer.sees_concealed_members(org.id) || !is_concealed().await? {
+            found.push(org);
+        }
+    }
+    Ok(found)
 }
 
 fn visible(viewer: &Viewer, rows: Vec<Org>) -> impl Iterator<Item = Org> {

@@ -270,6 +270,10 @@ async fn write(
                     refs::set(&tx, repository, &change.name, change.after.as_deref());
                 }
                 let mut row = Repository { size_bytes: size.after(before.size_bytes), ..before.clone() };
+                row.branches = Some(match before.branches {
+                    Some(number) => changes::branches_after(number, batch),
+                    None => refs::count_branches(&tx, repository).await?,
+                });
                 row.prune_due_ms = prune::due_after_push(context, &before, batch.iter().any(Change::loses_objects));
                 if batch.is_empty() {
                     // A push of notes, or a push that git refused: only the size and the time of pruning may change.

@@ -36,6 +36,11 @@ impl Viewer {
         })
     }
 
+    /// Returns whether the caller sees the concealed memberships of the organization `org`.
+    pub fn sees_concealed_members(&self, org: u64) -> bool {
+        !self.public_only && (self.admin || self.orgs.contains(&org))
+    }
+
     /// Returns whether the caller sees `owner`.
     pub fn sees(&self, owner: &Owner) -> bool {
         let public = owner.visibility() == Visibility::Public;

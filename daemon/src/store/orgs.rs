@@ -74,10 +74,13 @@ async fn trailing_ids(read: &impl Read, range: Range) -> Result<Vec<u64>, StoreE
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 
-/// Returns the members of an organization, sorted by id.
-pub async fn members(read: &impl Read, org: u64) -> Result<Vec<User>, StoreError> {
-    let rows: Vec<_> = member_ids(read, org).await?.into_iter().map(keys::user).collect();
-    Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
+/// Returns the members of an organization with their memberships, sorted by id.
+pub async fn members(read: &impl Read, org: u64) -> Result<Vec<(User, Membership)>, StoreError> {
+    let pairs = read.scan::<Membership>(&Scan::of(Range::prefix(keys::org_members(org)), MEMBERS_MAX)).await?;
+    let users: Vec<_> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).map(keys::user).collect();
+    let users: Vec<Option<User>> = read.get_many(&users).await?;
+    let found = users.into_iter().zip(pairs).filter_map(|(user, (_, membership))| Some((user?, membership)));
+    Ok(found.collect())
 }
 
 /// Returns the organizations of `user`, sorted by id.

@@ -33,6 +33,12 @@ pub async fn all(read: &impl Read, repository: u64) -> Result<BTreeMap<String, S
     }
 }
 
+/// Returns the number of recorded branches of a repository. Reads all of them: the row of the repository has the number
+/// as well.
+pub async fn count_branches(read: &impl Read, repository: u64) -> Result<u64, StoreError> {
+    read.count(&Range::prefix(keys::branch_tips(repository)), u64::MAX).await
+}
+
 /// Records the value of a ref; `None` deletes it.
 pub fn set(tx: &Tx, repository: u64, name: &str, object_id: Option<&str>) {
     let key = keys::ref_tip(repository, name);

@@ -108,10 +108,11 @@ fn native(hook: &Hook, attempt: &AttemptContext, json: &Bytes) -> Result<Webhook
     Ok(WebhookRequest { method: Method::POST, url: address(&hook.url)?, headers, body, kind })
 }
 
-/// Returns how the body of a native delivery is built. Receivers of the type `gitea` get short names of created
-/// and deleted refs; all others get full names, as in the event.
+/// Returns how the body of a native delivery is built. Receivers of the types `gitea` and `gogs` get short names
+/// of created and deleted refs; all others get full names, as in the event.
 fn body_kind(hook: &Hook, attempt: &AttemptContext) -> RequestBody {
-    let short = hook.r#type == "gitea" && matches!(attempt.delivery.event.as_str(), "create" | "delete");
+    let has_short_refs = matches!(hook.r#type.as_str(), "gitea" | "gogs");
+    let short = has_short_refs && matches!(attempt.delivery.event.as_str(), "create" | "delete");
     match (hook.form, short) {
         (false, false) => RequestBody::Json,
         (false, true) => RequestBody::ShortRef,
@@ -240,6 +241,8 @@ mod tests {
     fn the_ref_format_of_create_events_depends_on_the_hook_type() {
         for (kind, event, expected) in [
             ("gitea", "create", "main"),
+            ("gogs", "create", "main"),
+            ("gogs", "delete", "main"),
             ("forgejo", "create", "refs/heads/main"),
             ("gitea", "push", "refs/heads/main"),
         ] {

@@ -72,7 +72,7 @@ fn table(all: &[AccessToken]) -> String {
         table.row([
             token.id.to_string(),
             token.token_last_eight.clone(),
-            or(&token.last_used_at, "never"),
+            last_used(token),
             token.last_used_address.clone().unwrap_or_default(),
             if token.expired { "expired".to_owned() } else { or(&token.expires_at, "never") },
             token.name.clone(),
@@ -81,6 +81,12 @@ fn table(all: &[AccessToken]) -> String {
         ]);
     }
     table.render()
+}
+
+/// Returns the time of the last use. The API has the year 1 for a token that was never used.
+fn last_used(token: &AccessToken) -> String {
+    let is_set = !token.last_used_at.is_empty() && !token.last_used_at.starts_with("0001-");
+    if is_set { time(&token.last_used_at) } else { "never".to_owned() }
 }
 
 /// Parses `2030-01-02T03:04:05Z`, `2030-01-02` or `30d`, rounded to whole seconds.

@@ -201,7 +201,7 @@ queries! {
 
     /// Filters of accounts.
     SearchUsersParams {
-        /// Part of the name or of the full name.
+        /// Part of the name, the full name or, for signed-in callers, the email address.
         q: String,
         /// Only the account with this number.
         #[param(minimum = 0)]

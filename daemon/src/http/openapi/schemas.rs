@@ -28,7 +28,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse
         DiskStatus ErrorBody Event Events FoundArtifact FoundJob FoundRun FoundUsers
         GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders
-        HookType Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
+        HookType InternalTracker Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
         MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions
         RecoveredDeliveries Repository
         RestorableArtifact RestorableRepository SetAside SetAsideItem

@@ -11,16 +11,6 @@ use utoipa::ToSchema;
 #[schema(value_type = String, format = Binary)]
 pub(in crate::http) struct Bytes(String);
 
-/// One reference if the prefix is its full name, else all references below the prefix.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-pub(in crate::http) enum References {
-    /// The prefix is the full name of a reference.
-    One(api::GitReference),
-    /// All references below the prefix.
-    Many(Vec<api::GitReference>),
-}
-
 /// A file with its content, or the entries of a directory.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]

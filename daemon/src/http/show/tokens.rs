@@ -24,7 +24,7 @@ pub(in crate::http) async fn token(
         token_last_eight: row.last_eight.clone(),
         scopes: row.scopes.clone(),
         created_at: time(row.created_ms),
-        last_used_at: set(row.last_used_ms),
+        last_used_at: time(row.last_used_ms),
         last_used_address: (!row.last_used_address.is_empty()).then(|| row.last_used_address.clone()),
         expires_at: set(row.expires_ms),
         expired: row.expires_ms != 0 && row.expires_ms <= now,

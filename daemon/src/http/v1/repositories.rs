@@ -16,11 +16,12 @@ use crate::{
             UserRepositoryScopes,
         },
         error::ApiError,
-        extract::{JsonBody, JsonResponse, created, ok},
+        extract::{JsonBodyWithFields, JsonResponse, created, ok},
         if_match::{Editable, IfMatch},
         openapi::parameters::{IfMatchHeader, PageParams},
         page::PageQuery,
         show,
+        v1::ignored,
     },
     model::{identity::Identity, revision::Revision},
     service::{
@@ -31,7 +32,9 @@ use crate::{
     },
 };
 
-type RepositoryResult = Result<JsonResponse<api::Repository>, ApiError>;
+/// Fields of the request to create a repository that the repository does not show.
+const APPLIED_AT_CREATION: [&str; 5] = ["auto_init", "gitignores", "license", "readme", "trust_model"];
+
 type EditableResult = Result<Editable<api::Repository>, ApiError>;
 
 fn editable(state: &AppState, identity: &Identity, found: &FoundRepository) -> Editable<api::Repository> {
@@ -85,8 +88,8 @@ pub(in crate::http) async fn get_by_id(
 pub(in crate::http) async fn create_own(
     State(state): State<AppState>,
     caller: Caller<UserRepositoryScopes>,
-    JsonBody(input): JsonBody<api::CreateRepository>,
-) -> RepositoryResult {
+    input: JsonBodyWithFields<api::CreateRepository>,
+) -> Result<Response, ApiError> {
     create(&state, &caller.identity, OwnerChoice::Caller, input).await
 }
 
@@ -105,8 +108,8 @@ pub(in crate::http) async fn create_in_org(
     State(state): State<AppState>,
     caller: Caller<OrganizationRepositoryScopes>,
     Path(name): Path<String>,
-    JsonBody(input): JsonBody<api::CreateRepository>,
-) -> RepositoryResult {
+    input: JsonBodyWithFields<api::CreateRepository>,
+) -> Result<Response, ApiError> {
     create(&state, &caller.identity, OwnerChoice::Org(&name), input).await
 }
 
@@ -125,8 +128,8 @@ pub(in crate::http) async fn create_for(
     State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(owner): Path<String>,
-    JsonBody(input): JsonBody<api::CreateRepository>,
-) -> RepositoryResult {
+    input: JsonBodyWithFields<api::CreateRepository>,
+) -> Result<Response, ApiError> {
     create(&state, &caller.identity, OwnerChoice::Anyone(&owner), input).await
 }
 
@@ -134,18 +137,20 @@ async fn create(
     state: &AppState,
     identity: &Identity,
     owner: OwnerChoice<'_>,
-    input: api::CreateRepository,
-) -> RepositoryResult {
+    JsonBodyWithFields(input, fields): JsonBodyWithFields<api::CreateRepository>,
+) -> Result<Response, ApiError> {
     let result: Result<FoundRepository, Error> = repositories::create(state, identity, owner, input).await;
     let found = result.map_err(|error| match error {
         // Gitea-family clients expect 400 for this field.
         Error::Invalid { field: "readme", reason } => ApiError::new(StatusCode::BAD_REQUEST, reason),
         other => other.into(),
     })?;
-    Ok(created(show::repository(state, identity, &found)))
+    let shown = show::repository(state, identity, &found);
+    Ok(ignored::with_settings(created(&shown), &fields, &shown, &APPLIED_AT_CREATION))
 }
 
-/// Changes a repository. Absent fields keep their values.
+/// Changes a repository. Absent fields keep their values. The response header `X-Farrier-Ignored-Settings` lists the
+/// settings of the request that farrier does not have.
 #[utoipa::path(
     patch, path = "",
     operation_id = "repoEdit", tag = "repository",
@@ -158,10 +163,12 @@ pub(in crate::http) async fn edit(
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
-    JsonBody(input): JsonBody<api::EditRepository>,
-) -> EditableResult {
+    JsonBodyWithFields(input, fields): JsonBodyWithFields<api::EditRepository>,
+) -> Result<Response, ApiError> {
     let changed = repositories::edit(&state, &caller.identity, &owner, &name, &input, &expected).await?;
-    Ok(editable(&state, &caller.identity, &changed))
+    let Editable(JsonResponse(status, shown), revision) = editable(&state, &caller.identity, &changed);
+    let response = Editable(JsonResponse(status, &shown), revision);
+    Ok(ignored::with_settings(response, &fields, &shown, &[]))
 }
 
 /// Deletes a repository with its content, hooks, runs and artifacts.

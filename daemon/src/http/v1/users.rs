@@ -56,6 +56,8 @@ pub(in crate::http) async fn search(
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let filter = AccountFilter {
         text: query::value(query, "q"),
+        // As in the results: signed-in callers see e-mail addresses.
+        in_email: caller.identity.account().is_some(),
         id: query::value(query, "uid").and_then(|uid| uid.parse().ok()).filter(|uid| *uid != 0),
         ..AccountFilter::default()
     };

@@ -20,7 +20,7 @@ const BATCH: usize = 1_000;
 pub struct AccountFilter {
     /// A part of the name, the full name or, with `in_email`, the e-mail address.
     pub text: Option<String>,
-    /// Whether to search e-mail addresses. For administrators only.
+    /// Whether to search e-mail addresses. Only for callers who may see them.
     pub in_email: bool,
     /// The id.
     pub id: Option<u64>,

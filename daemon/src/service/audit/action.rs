@@ -52,6 +52,8 @@ actions! {
     OrgDelete => "organization.delete";
     /// A user was added to an organization.
     MemberAdd => "member.add";
+    /// A member was concealed or made public.
+    MemberEdit => "member.edit";
     /// A user was removed from an organization.
     MemberRemove => "member.remove";
     /// A repository was created.

@@ -44,7 +44,8 @@ impl Archive {
     /// Starts to write the archive. The share is held while it is written.
     pub async fn start(&self, context: &Context, browse: &Browse) -> Result<(GitProcess, Share), Error> {
         let share = share(context, browse).await?;
-        let process = browse.git.archive(&self.commit.id, self.format, &browse.found.repository.name).await?;
+        let prefix = browse.found.repository.name.to_lowercase();
+        let process = browse.git.archive(&self.commit.id, self.format, &prefix).await?;
         Ok((process, share))
     }
 }

@@ -1,5 +1,10 @@
 //! Reads files and directories by path.
 
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
 use bytes::Bytes;
 
 use super::{
@@ -31,8 +36,8 @@ pub struct ContentEntry {
     pub path: String,
     /// Its entry in the tree.
     pub entry: TreeEntry,
-    /// Id of the last commit that changed it.
-    pub last_commit: String,
+    /// The last commit that changed it.
+    pub last_commit: Arc<CommitObject>,
     /// Content of a single file or symbolic link. `None` if it was not requested or is too large.
     pub content: Option<Bytes>,
     /// URL of a submodule, if the commit has it.
@@ -82,7 +87,7 @@ async fn single(browse: &Browse, commit: &str, entry: TreeEntry) -> Result<Conte
         EntryKind::Submodule => modules(browse, commit).await?.url(&entry.path),
         _ => None,
     };
-    let last_commit = last.map_or_else(|| commit.to_owned(), |last| last.id);
+    let last_commit = Arc::new(browse.commit(&last.map_or_else(|| commit.to_owned(), |last| last.id)).await?);
     Ok(ContentEntry { path: entry.path.clone(), entry, last_commit, content, submodule_url })
 }
 
@@ -101,11 +106,16 @@ async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Res
     let commits = browse.git.history(&query).await?;
     let below = if path.is_empty() { String::new() } else { format!("{path}/") };
     let touched = history::last_touched(&commits, &below);
+    let last_id = |entry: &TreeEntry| touched.get(entry.path.as_str()).map_or(commit, |id| *id);
+    let last_ids: BTreeSet<&str> = entries.iter().map(last_id).collect();
+    let last_ids: Vec<String> = last_ids.into_iter().map(str::to_owned).collect();
+    let last_commits = browse.git.commits(&last_ids).await?;
+    let last_commits: HashMap<_, _> = last_commits.into_iter().map(|last| (last.id.clone(), Arc::new(last))).collect();
     let has_modules = entries.iter().any(|entry| entry.entry_kind() == EntryKind::Submodule);
     let modules = if has_modules { modules(browse, commit).await? } else { Modules::default() };
     let items = entries.into_iter().map(|entry| {
+        let last_commit = last_commits.get(last_id(&entry)).cloned().unwrap_or_default();
         let path = format!("{below}{}", entry.path);
-        let last_commit = touched.get(entry.path.as_str()).map_or(commit, |id| *id).to_owned();
         let submodule_url = (entry.entry_kind() == EntryKind::Submodule).then(|| modules.url(&path)).flatten();
         ContentEntry { path, entry, last_commit, content: None, submodule_url }
     });

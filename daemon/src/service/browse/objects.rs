@@ -13,9 +13,8 @@ pub const SHOWN_MAX_BYTES: u64 = 10 << 20;
 /// Room for the lines that git prints around a blob, in bytes.
 const FRAME_BYTES: usize = 4_096;
 
-/// Returns the references whose name begins with `refs/` followed by `prefix`, by name. `true`: `prefix` is the full
-/// name of an existing reference, which is the only result.
-pub async fn refs(browse: &Browse, prefix: &str) -> Result<(Vec<Reference>, bool), Error> {
+/// Returns the references whose name begins with `refs/` followed by `prefix`, by name.
+pub async fn refs(browse: &Browse, prefix: &str) -> Result<Vec<Reference>, Error> {
     let missing = || Error::NotFound { what: "the reference" };
     if !prefix.is_empty() && !rev::is_revision(prefix) {
         return Err(missing());
@@ -24,11 +23,8 @@ pub async fn refs(browse: &Browse, prefix: &str) -> Result<(Vec<Reference>, bool
     // git matches whole segments of a name, the API family any prefix.
     let parent = &full_name[..=full_name.rfind('/').unwrap_or(0)];
     let mut found = browse.git.refs(parent.trim_end_matches('/')).await?;
-    if let Some(at) = found.iter().position(|reference| reference.name == full_name) {
-        return Ok((vec![found.swap_remove(at)], true));
-    }
     found.retain(|reference| reference.name.starts_with(&full_name));
-    if found.is_empty() && !prefix.is_empty() { Err(missing()) } else { Ok((found, false)) }
+    if found.is_empty() && !prefix.is_empty() { Err(missing()) } else { Ok(found) }
 }
 
 /// Returns the id of a tree and a page of its entries. `name` is the id of a tree, or a commit, branch or tag.

@@ -55,7 +55,9 @@ pub(super) async fn record(
         row.default_branch.clone_from(&imported.head);
         row.sha256 = imported.sha256;
         row.size_bytes = imported.bytes;
-        row.empty = !imported.refs.iter().any(|(name, _)| name.starts_with("refs/heads/"));
+        let branches = imported.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/")).count() as u64;
+        row.empty = branches == 0;
+        row.branches = Some(branches);
         row.updated_ms = now;
         repositories::put(&tx, Some(&before), &row);
         repositories::put_tips(&tx, id, &imported.refs);

@@ -7,6 +7,7 @@ use crate::{
     model::identity::Identity,
     service::{
         Context, Error,
+        access,
         audit::{Action, AuditRecorder, Entry, Object},
         viewer,
         viewer::Viewer,
@@ -23,11 +24,55 @@ pub struct Permissions {
     pub read: bool,
 }
 
+/// Which members a list contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// All whose membership the caller may know. Members and site administrators also get concealed memberships.
+    All,
+    /// Those whose membership is not concealed.
+    Public,
+}
+
 /// Returns the members that the caller sees, by id.
-pub async fn members(read: &impl Read, identity: &Identity, org: &Org) -> Result<Vec<User>, Error> {
+pub async fn members(read: &impl Read, identity: &Identity, org: &Org, which: Members) -> Result<Vec<User>, Error> {
     let viewer = Viewer::of(read, identity).await?;
     let rows = orgs::members(read, org.id).await?;
-    Ok(rows.into_iter().filter(|user| viewer.sees(&Owner::User(user.clone()))).collect())
+    let with_concealed = which == Members::All && viewer.sees_concealed_members(org.id);
+    let known = rows.into_iter().filter(|(_, membership)| with_concealed || !membership.concealed);
+    Ok(known.map(|(user, _)| user).filter(|user| viewer.sees(&Owner::User(user.clone()))).collect())
+}
+
+/// Conceals the membership of `user` in the organization `org`, or makes it public. Only members decide about their own
+/// membership.
+pub async fn set_concealed(
+    context: &Context,
+    identity: &Identity,
+    org: &str,
+    user: &str,
+    concealed: bool,
+) -> Result<(), Error> {
+    let account = access::require_account(identity)?;
+    access::require_whole_account(identity)?;
+    let own_id = account.user.id;
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
+        .store
+        .write(async |tx: Tx| {
+            let org = find(&tx, identity, org).await?;
+            let user = owners::user_by_name(&tx, user).await?;
+            let user = user.filter(|user| user.id == own_id).ok_or_else(|| Error::Forbidden {
+                reason: "only members decide whether their own membership is public".into(),
+            })?;
+            let membership = owners::membership(&tx, org.id, user.id).await?;
+            let membership = membership.ok_or(Error::NotFound { what: "the member" })?;
+            if membership.concealed != concealed {
+                orgs::put_member(&tx, org.id, user.id, &Membership { concealed, ..membership });
+                let entry = Entry::new(Action::MemberEdit, Object::member(&org, &user));
+                recorder.record(&tx, entry.field("concealed", membership.concealed, concealed));
+            }
+            Ok(())
+        })
+        .await
 }
 
 /// Returns the permissions of the user `user` in the organization `org`.
@@ -42,20 +87,20 @@ pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org:
 
 /// Adds `user` as an owner of the organization `org` (id).
 pub async fn add_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
-    let row = Membership { role: OrgRole::Owner.into(), since_ms: context.now_ms() };
+    let row = Membership { role: OrgRole::Owner.into(), since_ms: context.now_ms(), concealed: false };
     let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
         .write(async |tx: Tx| {
             let (org, user) = find_both(&tx, identity, org, user).await?;
-            let members = orgs::member_ids(&tx, org.id).await?;
-            if members.len() >= orgs::MEMBERS_MAX {
+            if owners::membership(&tx, org.id, user.id).await?.is_some() {
+                return Ok(());
+            }
+            if orgs::member_ids(&tx, org.id).await?.len() >= orgs::MEMBERS_MAX {
                 return Err(Error::invalid("username", "the organization has too many members"));
             }
             orgs::put_member(&tx, org.id, user.id, &row);
-            if !members.contains(&user.id) {
-                recorder.record(&tx, Entry::new(Action::MemberAdd, Object::member(&org, &user)).set("role", "owner"));
-            }
+            recorder.record(&tx, Entry::new(Action::MemberAdd, Object::member(&org, &user)).set("role", "owner"));
             Ok(())
         })
         .await

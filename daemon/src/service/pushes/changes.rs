@@ -96,6 +96,16 @@ pub(super) fn first_branch<'a>(repository: &Repository, changes: &'a [Change]) -
     usual.into_iter().find_map(|name| branches.iter().find(|branch| **branch == name)).or(branches.first()).copied()
 }
 
+/// Returns the number of branches of a repository that had `before` branches.
+pub(super) fn branches_after(before: u64, changes: &[Change]) -> u64 {
+    let branches = changes.iter().filter(|change| matches!(ref_name::kind(&change.name), RefKind::Branch(_)));
+    branches.fold(before, |number, change| match (&change.before, &change.after) {
+        (None, Some(_)) => number.saturating_add(1),
+        (Some(_), None) => number.saturating_sub(1),
+        _ => number,
+    })
+}
+
 /// The size of a repository after a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
@@ -175,6 +185,19 @@ mod tests {
             assert_eq!(change.events().join(" "), expected, "{change:?}");
         }
         assert_eq!(change("refs/heads/x", "abcd", "").ref_change().after, "0000");
+    }
+
+    #[test]
+    fn created_and_deleted_branches_are_counted() {
+        let changes = [
+            change("refs/heads/new", "", "a"),
+            change("refs/heads/other", "", "a"),
+            change("refs/heads/moved", "a", "b"),
+            change("refs/heads/gone", "a", ""),
+            change("refs/tags/new", "", "a"),
+        ];
+        assert_eq!(branches_after(5, &changes), 6);
+        assert_eq!(branches_after(0, &changes[3..]), 0);
     }
 
     #[test]

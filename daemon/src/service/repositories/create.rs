@@ -83,6 +83,7 @@ async fn finish(
             Err(error) => return CommitOutcome::Known(Err(error)),
         };
         new.row.empty = false;
+        new.row.branches = Some(1);
         // If the size cannot be read, the next push measures it.
         new.row.size_bytes = context.git.size_bytes(new.row.id).await.unwrap_or(0);
         new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
@@ -140,6 +141,7 @@ pub(in crate::service) fn default_row(
         created_ms: now,
         updated_ms: now,
         empty: true,
+        branches: Some(0),
         ..Repository::default()
     }
 }

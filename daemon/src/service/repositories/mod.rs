@@ -1,6 +1,7 @@
 //! Repositories: find, create, change, list and delete them, and manage their collaborators.
 
 mod access_cache;
+mod branch_counts;
 mod collaborators;
 pub(super) mod create;
 mod delete;
@@ -17,6 +18,7 @@ use farrier_proto::store::Repository;
 pub(super) use self::delete::{cancel_jobs_of, end_retention_of};
 pub use self::{
     access_cache::AccessCache,
+    branch_counts::fill as fill_branch_counts,
     collaborators::{add_collaborator, collaborator, collaborators, permission_of, remove_collaborator},
     create::{OwnerChoice, create},
     delete::{delete, delete_all, next_due_ms, sweep},

@@ -156,6 +156,11 @@ pub fn ref_tips(repository: u64) -> Key {
     Builder::new("rf").id(repository).build()
 }
 
+/// Prefix of `rf/<rid>/refs/heads/`.
+pub fn branch_tips(repository: u64) -> Key {
+    Builder::new("rf").id(repository).raw(b"refs/heads/").build()
+}
+
 /// Returns the ref name in a key of `rf/`.
 pub fn ref_tip_name(key: &[u8]) -> Option<&str> {
     let name = key.get(ref_tips(0).len()..)?.strip_suffix(&[0])?;

@@ -123,6 +123,15 @@ impl Stage {
         let request = match (word, route) {
             ("patch", "/api/v1/admin/users/{name}" | "/api/v1/orgs/{org}") => (filled, json!({ "full_name": name })),
             ("put", "/api/v1/teams/{team}/members/{user}") => (filled.replace("/boss", "/eve"), Value::Null),
+            (_, "/api/v1/orgs/{org}/public_members/{user}") => {
+                let own = filled.replace("/boss", "/chief");
+                let member = self.fill("/api/v1/teams/{team}/members/chief");
+                self.as_chief(Method::PUT, &member, &Value::Null).await;
+                if word == "put" {
+                    self.as_chief(Method::DELETE, &own, &Value::Null).await;
+                }
+                (own, Value::Null)
+            }
             ("delete", "/api/v1/orgs/{name}/repos") => ("/api/v1/orgs/acme/repos".into(), Value::Null),
             ("patch", "/api/v1/repos/{owner}/{repo}") => (filled, json!({ "description": name })),
             ("put", "/api/farrier/v1/user/password") => {

@@ -123,3 +123,44 @@ async fn an_administrator_can_forbid_a_user_to_create_organizations() {
     assert_eq!(names(&world.get(&owner, "/user/orgs").await.1, "name"), ["acme"]);
     world.admin("post", "/admin/users/nobody/orgs", json!({ "username": "x" }), 404).await;
 }
+
+#[tokio::test]
+async fn members_decide_whether_their_membership_is_public() {
+    let (world, owner, stranger) = world().await;
+    world.user("helper").await;
+    let helper = format!("token {}", world.token("helper", &["all"]).await);
+    let narrow = format!("token {}", world.token("helper", &["all", "public-only"]).await);
+    let org = world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await.json();
+    let team = format!("/teams/{}/members/helper", org["id"]);
+    assert_eq!(world.status(&owner, "put", &team, Value::Null).await, 204);
+    let path = "/orgs/acme/public_members/helper";
+    for (who, status) in [("", 401), (stranger.as_str(), 403), (owner.as_str(), 403), (narrow.as_str(), 403)] {
+        assert_eq!(world.status(who, "delete", path, Value::Null).await, status, "{who}");
+    }
+    let own = "/orgs/acme/public_members/eve";
+    assert_eq!(world.status(&stranger, "put", own, Value::Null).await, 404, "not a member");
+
+    let listed = async |who: &str, list: &str| {
+        let members = world.get(who, &format!("/orgs/acme/{list}")).await.1;
+        let names = names(&members, "login");
+        let one = world.get(who, &format!("/orgs/acme/{list}/helper")).await.0;
+        assert_eq!(one == 204, names.contains(&"helper".to_owned()), "{who} {list}");
+        names
+    };
+    let both = ["octo", "helper"];
+    assert_eq!(listed("", "public_members").await, both, "public unless it is concealed");
+    assert_eq!(world.status(&helper, "delete", path, Value::Null).await, 204);
+    assert_eq!(world.status(&owner, "put", &team, Value::Null).await, 204, "adding a member again changes nothing");
+    for (who, members) in
+        [("", &both[..1]), (&stranger, &both[..1]), (&narrow, &both[..1]), (&owner, &both), (&helper, &both)]
+    {
+        assert_eq!(listed(who, "members").await, members, "{who}");
+        assert_eq!(listed(who, "public_members").await, ["octo"], "{who}");
+    }
+    for (who, orgs) in [(&stranger, 0), (&owner, 1), (&helper, 1)] {
+        let found = world.get(who, "/users/helper/orgs").await.1;
+        assert_eq!(found.as_array().map(Vec::len), Some(orgs), "{who}");
+    }
+    assert_eq!(world.status(&helper, "put", path, Value::Null).await, 204);
+    assert_eq!(listed(&stranger, "members").await, both);
+}

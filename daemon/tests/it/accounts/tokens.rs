@@ -290,6 +290,9 @@ async fn an_expiry_in_the_past_or_above_the_maximum_is_refused() {
     assert_eq!(create("shorter", "2026-01-03T00:00:00Z".into()).await.json()["expires_at"], "2026-01-03T00:00:00Z");
 }
 
+/// The time of the last use of a token that was never used.
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
 #[tokio::test]
 async fn lists_show_the_last_use_and_expired_tokens_until_they_are_deleted() {
     let world = World::with_clock(Clock::manual(NOW_MS)).await;
@@ -299,9 +302,9 @@ async fn lists_show_the_last_use_and_expired_tokens_until_they_are_deleted() {
     world.token("octo", &["read:user"]).await;
     let list = async || world.get(&basic("octo", PASSWORD), "/users/octo/tokens").await.1;
     let before = list().await;
-    assert!(before[1].get("last_used_at").is_none() && before[1].get("last_used_address").is_none(), "{before}");
+    assert!(before[1]["last_used_at"] == NEVER && before[1].get("last_used_address").is_none(), "{before}");
     assert_eq!(world.get(&short, "/user").await.0, 200);
-    eventually("the use is recorded", async || list().await[1].get("last_used_at").is_some()).await;
+    eventually("the use is recorded", async || list().await[1]["last_used_at"] != NEVER).await;
     let used = &list().await[1];
     assert_eq!(used["last_used_at"], "2026-01-02T03:04:05Z");
     assert!(used["last_used_address"].as_str().expect("text").starts_with("127."), "{used}");

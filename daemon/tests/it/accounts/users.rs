@@ -99,6 +99,15 @@ async fn users_are_visible_according_to_their_visibility() {
     assert_eq!(world.get(&unrelated, "/users/half").await.1["email"], "half@example.org");
     assert_eq!(names(&world.get("", "/users/search?q=OPE").await.1["data"], "login"), ["open"]);
     assert_eq!(names(&world.get("", "/users/search?uid=1").await.1["data"], "login"), ["admin"]);
+    // Callers who see the address find it, others do not.
+    for (who, query, expected) in [
+        (unrelated.as_str(), "q=half%40example", vec!["half"]),
+        (unrelated.as_str(), "q=SHUT%40example.org", vec![]),
+        ("", "q=open%40example.org", vec![]),
+    ] {
+        let found = world.get(who, &format!("/users/search?{query}")).await.1;
+        assert_eq!(names(&found["data"], "login"), expected, "{query}");
+    }
 }
 
 #[tokio::test]

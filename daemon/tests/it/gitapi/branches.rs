@@ -19,6 +19,7 @@ async fn a_branch_with_slashes_is_found_escaped_and_unescaped() {
     assert_eq!(commit["timestamp"], "2026-01-02T10:34:05+05:30");
     assert_eq!(commit["author"], json!({ "name": "A Ü Thor", "email": "a@x.example", "username": "" }));
     assert_eq!(commit["verification"]["verified"], false);
+    assert_eq!(commit["verification"].get("signer"), Some(&json!(null)));
     assert_eq!(raw["user_can_push"], false, "the request is anonymous");
     let keys: Vec<_> = raw.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(keys.len(), 9, "{keys:?}");

@@ -24,11 +24,15 @@ async fn paths_are_accepted_escaped_and_unescaped() {
         ("size", json!(6)),
         ("sha", json!(id)),
         ("last_commit_sha", json!(demo.git(&["rev-parse", "feature/x"]))),
+        ("last_committer_date", json!("2026-01-02T05:04:05Z")),
+        ("last_author_date", json!("2026-01-02T10:34:05+05:30")),
+        ("target", json!(null)),
+        ("submodule_git_url", json!(null)),
         ("url", json!(format!("{api}/contents/src/a%20b?ref=main"))),
         ("download_url", json!(format!("{api}/raw/src/a%20b?ref=main"))),
         ("git_url", json!(format!("{api}/git/blobs/{id}"))),
     ] {
-        assert_eq!(file[key], value, "{key}");
+        assert_eq!(file.get(key), Some(&value), "{key}");
     }
     assert_eq!(file["_links"]["git"], file["git_url"]);
     let old = farrier.json(&demo.at("/contents/src/a%20b?ref=v1.0")).await;
@@ -52,6 +56,9 @@ async fn directories_list_files_symlinks_and_submodules() {
     assert_eq!(of("README.md")["last_commit_sha"], rev("main~2"));
     assert_eq!(of("run.sh")["last_commit_sha"], rev("v1.0^{commit}"));
     assert_eq!(of("side.txt")["last_commit_sha"], rev("feature/x"));
+    let dates = |name: &str| [&of(name)["last_committer_date"], &of(name)["last_author_date"]];
+    assert_eq!(dates("README.md"), ["2026-01-02T04:04:05Z", "2026-01-02T09:34:05+05:30"]);
+    assert_eq!(dates("side.txt"), ["2026-01-02T05:04:05Z", "2026-01-02T10:34:05+05:30"]);
     let entries = farrier.json(&demo.at("/contents/src?ref=main")).await;
     let paths: Vec<_> = entries.as_array().expect("a list").iter().map(|item| &item["path"]).collect();
     assert_eq!(paths, [&json!("src/a b"), &json!("src/\u{fc}")]);

@@ -6,7 +6,7 @@ use super::{ELSEWHERE, demo};
 use crate::support::{Import, TestDaemon};
 
 #[tokio::test]
-async fn references_are_found_by_prefix_and_by_full_name() {
+async fn references_are_listed_by_prefix_also_for_a_full_name() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let names = async |prefix: &str| {
@@ -21,8 +21,8 @@ async fn references_are_found_by_prefix_and_by_full_name() {
     let id = demo.git(&["rev-parse", "v1.0"]);
     let url = format!("{}{}/git", farrier.url, demo.api);
     let object = json!({ "type": "tag", "sha": id, "url": format!("{url}/tags/{id}") });
-    assert_eq!(tag, json!({ "ref": "refs/tags/v1.0", "url": format!("{url}/refs/tags/v1.0"), "object": object }));
-    assert_eq!(farrier.json(&demo.at("/git/refs/heads%2Ffeature%2Fx")).await["object"]["type"], "commit");
+    assert_eq!(tag, json!([{ "ref": "refs/tags/v1.0", "url": format!("{url}/refs/tags/v1.0"), "object": object }]));
+    assert_eq!(farrier.json(&demo.at("/git/refs/heads%2Ffeature%2Fx")).await[0]["object"]["type"], "commit");
     for missing in ["/git/refs/nothing", "/git/refs/heads/nothing", "/git/refs/heads/..", "/git/refs/--count=1"] {
         assert_eq!(farrier.status(&demo.at(missing)).await, 404, "{missing}");
     }

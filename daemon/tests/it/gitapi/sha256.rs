@@ -33,7 +33,7 @@ async fn a_sha256_repository_is_read_like_any_other() {
     let blob = sha256_repository.git(&["rev-parse", "main:README.md"]);
 
     assert_eq!(farrier.json(&sha256_repository.at("/branches/main")).await["commit"]["id"], tip);
-    assert_eq!(farrier.json(&sha256_repository.at("/git/refs/heads/main")).await["object"]["sha"], tip);
+    assert_eq!(farrier.json(&sha256_repository.at("/git/refs/heads/main")).await[0]["object"]["sha"], tip);
     for (path, field, expected) in [
         ("/commits?limit=1".to_owned(), "/0/sha", &tip),
         (format!("/git/commits/{tip}"), "/sha", &tip),

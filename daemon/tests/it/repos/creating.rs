@@ -110,7 +110,7 @@ async fn a_repository_response_has_no_null_and_times_in_whole_seconds() {
     let fetched = farrier.show("/api/v1/repos/admin/plain").await.json();
     let object = fetched.as_object().expect("an object");
     assert!(object.values().all(|value| !value.is_null()), "{fetched}");
-    for absent in ["internal_tracker", "external_tracker", "external_wiki", "parent", "farrier_migration"] {
+    for absent in ["external_tracker", "external_wiki", "parent", "farrier_migration"] {
         assert!(!object.contains_key(absent), "{absent}");
     }
     for (key, value) in object.iter().filter(|(key, _)| key.ends_with("_at")) {

@@ -1,5 +1,7 @@
 //! Editing, renaming and deleting repositories, and their collaborators.
 
+use farrier_proto::store::Repository;
+use farrierd::store::{Store, StoreError, Tx, repositories};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -119,4 +121,62 @@ async fn collaborators_are_added_changed_and_removed() {
         assert_eq!(farrier.admin(Method::DELETE, &octo, json!({})).await.status, 204);
     }
     assert_eq!(farrier.by("octo", Method::GET, path, Value::Null).await.status, 404);
+}
+
+#[tokio::test]
+async fn settings_without_effect_are_listed_in_a_header() {
+    let farrier = TestDaemon::start().await;
+    const IGNORED: &str = "x-farrier-ignored-settings";
+    let body = json!({ "name": "tool", "auto_init": true, "license": "MIT", "trust_model": "default",
+        "issue_labels": "Default", "default_branch": "", "gitignores": null });
+    let created = farrier.admin(Method::POST, "/api/v1/user/repos", body).await;
+    assert_eq!((created.status, created.header(IGNORED)), (201, "issue_labels"));
+    let edit = async |body: Value| farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", body).await;
+    let same = edit(json!({ "description": "d", "private": true, "has_issues": false, "has_wiki": null })).await;
+    assert_eq!((same.status, same.headers.get(IGNORED)), (200, None), "the repository has these settings");
+    let body = json!({ "description": "e", "has_issues": true, "default_merge_style": "squash",
+        "external_wiki": { "external_wiki_url": "https://w.example" }, "a,b\n": 1 });
+    let changed = edit(body).await;
+    assert_eq!((changed.status, &changed.json()["description"]), (200, &json!("e")));
+    assert_eq!(changed.header(IGNORED), "a?b?, default_merge_style, external_wiki, has_issues");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_has_every_field_that_clients_require() {
+    let mut farrier = TestDaemon::start().await;
+    let path = "/api/v1/repos/admin/tool";
+    let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
+    for (field, value) in [
+        ("branch_count", json!(1)),
+        ("has_code", json!(true)),
+        ("allow_merge_update", json!(false)),
+        ("default_update_style", json!("merge")),
+        ("mirror_last_sync_at", json!("0001-01-01T00:00:00Z")),
+        ("licenses", json!([])),
+    ] {
+        assert_eq!(created.get(field), Some(&value), "{field}");
+    }
+    assert_eq!(created["internal_tracker"]["enable_time_tracker"], false);
+
+    for name in ["one", "two"] {
+        let body = json!({ "new_branch_name": name });
+        assert_eq!(farrier.admin(Method::POST, &format!("{path}/branches"), body).await.status, 201);
+    }
+    assert_eq!(farrier.admin(Method::POST, &format!("{path}/tags"), json!({ "tag_name": "t" })).await.status, 201);
+    assert_eq!(farrier.admin(Method::DELETE, &format!("{path}/branches/one"), json!(null)).await.status, 204);
+    assert_eq!(farrier.show(path).await.json()["branch_count"], 2);
+
+    // As an older version wrote the row.
+    farrier
+        .with_store(async |store: &Store| {
+            let written = store.write(async |tx: Tx| {
+                let before = repositories::get(&tx, 1).await?.expect("the repository");
+                repositories::put(&tx, Some(&before), &Repository { branches: None, ..before.clone() });
+                Ok::<_, StoreError>(())
+            });
+            written.await.expect("a row");
+        })
+        .await;
+    let counted = async || farrier.show(path).await.json()["branch_count"] == 2;
+    eventually("the branches are counted after the start", counted).await;
 }

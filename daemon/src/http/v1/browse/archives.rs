@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Part of the entity tag. Increase it when a change of the code changes the bytes of archives.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 /// Returns a commit as a .zip, .tar.gz or .bundle archive.
 #[utoipa::path(

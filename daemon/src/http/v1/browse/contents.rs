@@ -7,7 +7,10 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_common::api;
 
-use super::{BrowseContext, QueryParams, browse_context, show::escaped};
+use super::{
+    BrowseContext, QueryParams, browse_context,
+    show::{escaped, own_time, time},
+};
 use crate::{
     git::read::tree::EntryKind,
     http::{
@@ -79,7 +82,9 @@ fn shown(context: &BrowseContext, item: &ContentEntry, revision: &str, with_cont
         name: item.path.rsplit('/').next().unwrap_or_default().to_owned(),
         path: item.path.clone(),
         sha: item.entry.id.clone(),
-        last_commit_sha: item.last_commit.clone(),
+        last_commit_sha: item.last_commit.id.clone(),
+        last_committer_date: time(item.last_commit.committer.seconds),
+        last_author_date: own_time(&item.last_commit.author),
         kind: word(shape).into(),
         size: number(item.entry.size),
         encoding: is_file.then(|| "base64".to_owned()),

@@ -15,7 +15,7 @@ use crate::{
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonResponse, ok},
-        openapi::{parameters::TreeParams, shapes::References},
+        openapi::parameters::TreeParams,
         page::PageQuery,
         show::number,
     },
@@ -37,11 +37,11 @@ pub(in crate::http) async fn refs(
     shown_refs(&context, "").await
 }
 
-/// Lists the references below a prefix, or returns one reference if the prefix is its full name.
+/// Lists the references whose names begin with a prefix.
 #[utoipa::path(
     get, path = "",
     operation_id = "repoListGitRefs", tag = "repository",
-    responses((status = 200, body = References)),
+    responses((status = 200, body = Vec<api::GitReference>)),
 )]
 pub(in crate::http) async fn refs_below(
     State(state): State<AppState>,
@@ -53,11 +53,8 @@ pub(in crate::http) async fn refs_below(
 }
 
 async fn shown_refs(context: &BrowseContext, prefix: &str) -> Result<Response, ApiError> {
-    let (found, is_full_name) = objects::refs(&context.browse, prefix).await?;
-    let mut shown: Vec<_> = found.iter().map(|reference| context.reference(reference)).collect();
-    if is_full_name && let Some(reference) = shown.pop() {
-        return Ok(ok(reference).into_response());
-    }
+    let found = objects::refs(&context.browse, prefix).await?;
+    let shown: Vec<_> = found.iter().map(|reference| context.reference(reference)).collect();
     Ok((PageQuery::all(shown.len() as u64), ok(shown)).into_response())
 }
 

@@ -35,7 +35,7 @@ pub(super) fn time(seconds: i64) -> String {
 }
 
 /// Formats a time as RFC 3339 with the person's UTC offset, with whole seconds.
-fn own_time(person: &Person) -> String {
+pub(super) fn own_time(person: &Person) -> String {
     let offset = tz::Offset::from_seconds(person.offset_minutes.saturating_mul(60)).unwrap_or(tz::Offset::UTC);
     if offset == tz::Offset::UTC {
         return time(person.seconds);
@@ -53,6 +53,7 @@ fn verification(signed: Option<&Signed>) -> api::Verification {
             reason: "gpg.error.no_gpg_keys_found".into(),
             signature: signed.signature.clone(),
             payload: signed.payload.clone(),
+            signer: None,
         },
     }
 }
@@ -189,7 +190,7 @@ impl CommitRenderer<'_> {
             author: self.account(&commit.author),
             committer: self.account(&commit.committer),
             parents: commit.parents.iter().map(|id| context.meta(id, None)).collect(),
-            files: row.changes.as_ref().filter(|_| fields.files).map(files),
+            files: row.changes.as_ref().filter(|_| fields.files).map(files).unwrap_or_default(),
             stats: row.changes.as_ref().filter(|_| fields.stat).map(stats),
         }
     }

@@ -11,7 +11,7 @@ use axum::{
 };
 use farrier_common::api;
 use farrier_proto::store::HookScope;
-use http::{HeaderName, HeaderValue, StatusCode, Uri};
+use http::{StatusCode, Uri};
 
 use self::path::{HookCaller, HookPath};
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         openapi::parameters::{IfMatchHeader, PageParams},
         page::PageQuery,
         show,
+        v1::ignored,
     },
     model::{identity::Identity, revision::Revision},
     service::{
@@ -31,11 +32,6 @@ use crate::{
     },
     store::Read,
 };
-
-/// Response header that lists the unknown event names of the request.
-const IGNORED: HeaderName = HeaderName::from_static("x-farrier-ignored-events");
-/// Longest value of that header.
-const IGNORED_MAX_BYTES: usize = 512;
 
 /// Lists {hooks}.
 #[utoipa::path(
@@ -169,16 +165,7 @@ async fn shown(state: &AppState, identity: &Identity, saved: &SavedHook) -> api:
     show::saved_hook(identity, saved, problem)
 }
 
-/// Adds the header [`IGNORED`] if event names were ignored, shortened to [`IGNORED_MAX_BYTES`].
-fn with_ignored_events(mut response: Response, saved: &SavedHook) -> Response {
-    let plain = |c: char| if c.is_ascii_graphic() && c != ',' { c } else { '?' };
-    let names: Vec<String> = saved.ignored.iter().map(|name| name.chars().map(plain).collect()).collect();
-    let text = names.join(", ");
-    let text = text.get(..IGNORED_MAX_BYTES).unwrap_or(&text);
-    if let Ok(value) = HeaderValue::from_str(text)
-        && !text.is_empty()
-    {
-        response.headers_mut().insert(IGNORED, value);
-    }
-    response
+/// Adds the header with the ignored event names, if there are any.
+fn with_ignored_events(response: Response, saved: &SavedHook) -> Response {
+    ignored::with_names(response, ignored::EVENTS, saved.ignored.iter().map(String::as_str))
 }
