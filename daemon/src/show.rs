@@ -158,6 +158,7 @@ pub(crate) fn repository(
         created_at: time(row.created_ms),
         updated_at: time(row.updated_ms),
         archived_at: if row.archived { time(row.archived_ms) } else { EPOCH.into() },
+        topics: row.topics.clone(),
         permissions: api::Permissions {
             admin: may(Action::Administer),
             push: may(Action::Write),

@@ -9,6 +9,7 @@ mod branch;
 mod check;
 mod ci;
 mod commit;
+mod commit_status;
 mod contents;
 mod deleted;
 mod delivery;
@@ -26,6 +27,7 @@ mod status;
 mod tag;
 mod task;
 mod token;
+mod topic;
 
 use serde::{Deserialize, Deserializer};
 
@@ -42,6 +44,7 @@ pub use self::{
         Commit, CommitDetails, CommitFile, CommitMeta, CommitStats, Compare, Note, PayloadCommit, PayloadUser,
         Signature, Verification,
     },
+    commit_status::{CombinedStatus, CommitStatus, CreateStatus},
     contents::{Contents, ContentsLinks},
     deleted::{RestorableArtifact, RestorableRepository, RestoreRepository, SetAside, SetAsideItem},
     delivery::{
@@ -74,6 +77,7 @@ pub use self::{
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
+    topic::{InvalidTopics, ReplaceTopics, Topics},
 };
 
 /// Deserializes `null` as the default value. Gitea-family clients send `null` for unset fields.

@@ -119,7 +119,7 @@ async fn fill(
     let commits = details.commits.iter().chain(&details.head);
     let authors = commits.flat_map(|(commit, _)| [&commit.author, &commit.committer]);
     let addresses: Vec<&str> = authors.map(|person| person.email.as_str()).collect();
-    let accounts = Accounts(owners::users_by_email(&context.store.read().await?, &addresses).await?);
+    let accounts = owners::users_by_email(&context.store.read().await?, &addresses).await?;
     let config = &context.config.webhook;
     let limits = PayloadLimits { files: config.max_files_per_commit, bytes: config.max_payload_bytes };
     push::fill(event, &details, &accounts, &context.root_url, limits);
@@ -191,10 +191,8 @@ async fn load(
 }
 
 /// Accounts by e-mail address in lower case.
-struct Accounts(BTreeMap<String, User>);
-
-impl AccountNames for Accounts {
+impl AccountNames for BTreeMap<String, User> {
     fn name(&self, email: &str) -> &str {
-        self.0.get(&email.to_lowercase()).map_or("", |user| user.name.as_str())
+        self.get(&email.to_lowercase()).map_or("", |user| user.name.as_str())
     }
 }

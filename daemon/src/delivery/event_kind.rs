@@ -1,9 +1,14 @@
 //! The kinds of events with their data, and the accounts that cause them.
 
-use farrier_proto::store::{Conclusion, Job, RefChange, Repository, Run, User};
+use std::collections::BTreeMap;
+
+use farrier_proto::store::{CommitStatus, Conclusion, Job, RefChange, Repository, Run, User};
 
 use crate::{
-    git::ref_name::{self, RefKind},
+    git::{
+        read::commit::CommitObject,
+        ref_name::{self, RefKind},
+    },
     model::identity::Identity,
     store::{
         Read, StoreError,
@@ -12,7 +17,8 @@ use crate::{
 };
 
 /// The kinds of events, with the names that Gitea-family clients use.
-pub const KINDS: [&str; 7] = ["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"];
+pub const KINDS: [&str; 8] =
+    ["create", "delete", "member", "push", "repository", "status", "workflow_job", "workflow_run"];
 
 /// The kind of an event, with the data that its payload needs.
 #[derive(Clone, Debug)]
@@ -37,6 +43,15 @@ pub enum EventKind<'a> {
         change: &'a RefChange,
         /// For a new branch: the tips of the other branches before the push.
         known: &'a [String],
+    },
+    /// A status was added to a commit.
+    Status {
+        /// The commit.
+        commit: &'a CommitObject,
+        /// The status.
+        status: &'a CommitStatus,
+        /// The accounts of the commit's author and committer, by email address in lower case.
+        people: &'a BTreeMap<String, User>,
     },
     /// A run was requested, started or completed.
     Run {
@@ -67,6 +82,7 @@ impl EventKind<'_> {
             Self::Repository { .. } => "repository",
             Self::Collaborator { .. } => "member",
             Self::Ref { kind, .. } => kind,
+            Self::Status { .. } => "status",
             Self::Run { .. } => "workflow_run",
             Self::Job { .. } => "workflow_job",
         }
@@ -79,7 +95,7 @@ impl EventKind<'_> {
             | Self::Collaborator { action }
             | Self::Run { action, .. }
             | Self::Job { action, .. } => action,
-            Self::Ref { .. } => "",
+            Self::Ref { .. } | Self::Status { .. } => "",
         }
     }
 

@@ -238,15 +238,22 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
 }
 
-/// Returns `uri` without repeated slashes in the path and without a slash at its end.
+/// Returns `uri` without repeated slashes in the path and without a slash at its end. Escapes the slashes of a ref that
+/// is followed by other segments, because a capture with slashes must end a route.
 pub(crate) fn canonical(uri: Uri) -> Uri {
     let path = uri.path();
-    if !path.contains("//") && (path.len() <= 1 || !path.ends_with('/')) {
+    if !path.contains("//") && (path.len() <= 1 || !path.ends_with('/')) && !path.contains("/commits/") {
         return uri;
     }
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let path = match &segments[..] {
+        ["api", "v1", "repos", owner, name, "commits", revision @ .., last @ ("status" | "statuses")] => {
+            format!("/api/v1/repos/{owner}/{name}/commits/{}/{last}", revision.join("%2F"))
+        }
+        segments => format!("/{}", segments.join("/")),
+    };
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    format!("/{}{query}", segments.join("/")).parse().unwrap_or(uri)
+    format!("{path}{query}").parse().unwrap_or(uri)
 }
 
 #[cfg(test)]
@@ -279,6 +286,9 @@ mod tests {
             ("/", "/"),
             ("///", "/"),
             ("/a%2Fb/", "/a%2Fb"),
+            ("/api/v1/repos/o/r/commits/main/status", "/api/v1/repos/o/r/commits/main/status"),
+            ("/api/v1/repos/o/r/commits/a/b//statuses/?page=2", "/api/v1/repos/o/r/commits/a%2Fb/statuses?page=2"),
+            ("/o/r/commits/a/status", "/o/r/commits/a/status"),
         ] {
             assert_eq!(canonical(given.parse().expect("a path")).to_string(), expected, "{given}");
         }

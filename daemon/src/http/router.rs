@@ -22,7 +22,7 @@ use super::{
             self,
             path::{Admin, Any, HookPath, Org, Own, Repo},
         },
-        members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, users,
+        members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, topics, users,
     },
 };
 
@@ -152,6 +152,10 @@ routes! {
         patch "/repos/{owner}/{repo}" => repositories::edit;
         delete "/repos/{owner}/{repo}" => repositories::delete;
         get "/repos/{owner}/{repo}/forks" => repositories::forks;
+        get "/repos/{owner}/{repo}/topics" => topics::list;
+        put "/repos/{owner}/{repo}/topics" => topics::replace;
+        put "/repos/{owner}/{repo}/topics/{topic}" => topics::add;
+        delete "/repos/{owner}/{repo}/topics/{topic}" => topics::remove;
         get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
         get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
         put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;
@@ -186,6 +190,10 @@ routes! {
         get "/tags/{*tag}" => browse::tags::get;
         delete "/tags/{*tag}" => browse::tags::delete;
         get "/commits" => browse::commits::list;
+        get "/commits/{ref}/status" => browse::statuses::combined;
+        get "/commits/{ref}/statuses" => browse::statuses::list_of_ref;
+        get "/statuses/{*ref}" => browse::statuses::list;
+        post "/statuses/{*ref}" => browse::statuses::create;
         get "/compare/{*both}" => browse::commits::compare;
         get "/git/refs" => browse::objects::refs;
         get "/git/refs/{*prefix}" => browse::objects::refs_below;
@@ -205,7 +213,6 @@ routes! {
         get "/releases" => browse::empty::list;
         get "/stargazers" => browse::empty::list as "repoListStargazers";
         get "/subscribers" => browse::empty::list as "repoListSubscribers";
-        get "/topics" => browse::empty::topics;
         get "/languages" => browse::empty::languages;
     }
 

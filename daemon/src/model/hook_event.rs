@@ -58,7 +58,7 @@ events! {
     "release" as [("release", "release")], false, "a release changed";
     "package" as [("package", "package")], false, "a package was published or removed";
     "pull_request_review_request" as [("pull_request_review_request", "pull_request")], false, "a review was requested";
-    "status" as [("status", "status")], false, "the status of a commit changed";
+    "status" as [("status", "status")], true, "a status was added to a commit";
     "workflow_run" as [("workflow_run", "workflow_run")], true, "a run began or ended";
     "workflow_job" as [("workflow_job", "workflow_job")], true, "a job began or ended";
 }

@@ -1,6 +1,6 @@
 //! The words that the API and the logs use for stored values.
 
-use farrier_proto::store::{AuditActorKind, AuditResult, Conclusion, RunStatus, Visibility};
+use farrier_proto::store::{AuditActorKind, AuditResult, Conclusion, RunStatus, StatusState, Visibility};
 
 /// Returns the word for a visibility.
 pub fn visibility_word(visibility: Visibility) -> &'static str {
@@ -49,6 +49,26 @@ pub fn audit_actor_word(kind: AuditActorKind) -> &'static str {
         AuditActorKind::Anonymous => "anonymous",
         AuditActorKind::Command => "command",
     }
+}
+
+/// The states of a commit status with their names in the API.
+pub const STATUS_STATES: [(&str, StatusState); 6] = [
+    ("pending", StatusState::Pending),
+    ("success", StatusState::Success),
+    ("error", StatusState::Error),
+    ("failure", StatusState::Failure),
+    ("warning", StatusState::Warning),
+    ("skipped", StatusState::Skipped),
+];
+
+/// Returns the state with this name in the API.
+pub fn status_state(word: &str) -> Option<StatusState> {
+    STATUS_STATES.iter().find(|(name, _)| *name == word).map(|(_, state)| *state)
+}
+
+/// Returns the API's name of the state of a commit status.
+pub fn status_word(state: StatusState) -> &'static str {
+    STATUS_STATES.iter().find(|(_, known)| *known == state).map_or("pending", |(name, _)| name)
 }
 
 /// Formats a digest as the protocol does: `sha256:` followed by hexadecimal digits.

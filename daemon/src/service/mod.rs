@@ -27,6 +27,7 @@ pub mod repositories;
 pub mod set_aside;
 pub mod sign_in;
 pub mod status;
+pub mod statuses;
 pub mod tasks;
 pub mod templates;
 pub mod tokens;

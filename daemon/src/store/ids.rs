@@ -46,11 +46,13 @@ pub enum IdKind {
     BlockFile,
     /// Entries of the audit log.
     Audit,
+    /// Statuses of commits.
+    Status,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -61,6 +63,7 @@ impl IdKind {
         Self::Hook,
         Self::BlockFile,
         Self::Audit,
+        Self::Status,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -89,6 +92,7 @@ impl IdKind {
             Self::Hook => "hook",
             Self::BlockFile => "block-file",
             Self::Audit => "audit",
+            Self::Status => "status",
         }
     }
 }

@@ -10,8 +10,9 @@ mod artifacts;
 mod audit;
 mod hooks;
 mod repositories;
+mod statuses;
 
-pub use self::{accounts::*, artifacts::*, audit::*, hooks::*, repositories::*};
+pub use self::{accounts::*, artifacts::*, audit::*, hooks::*, repositories::*, statuses::*};
 
 use super::{
     engine::{Key, Range},

@@ -24,6 +24,7 @@ pub mod refs;
 pub mod repositories;
 pub mod runs;
 pub mod sealing;
+pub mod statuses;
 pub mod tokens;
 pub mod totals;
 pub mod value;

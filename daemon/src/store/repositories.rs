@@ -159,6 +159,11 @@ async fn rows_under(read: &impl Read, prefix: Key, limit: usize) -> Result<Vec<R
     many(read, &ids).await
 }
 
+/// Returns the repositories with a topic, in any order.
+pub async fn with_topic(read: &impl Read, topic: &str) -> Result<Vec<Repository>, StoreError> {
+    rows_under(read, keys::topics(topic), usize::MAX).await
+}
+
 /// Returns the repositories with these ids, in the same order. Ids that do not exist are left out.
 pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Repository>, StoreError> {
     let keys: Vec<Key> = ids.iter().map(|id| keys::repository(*id)).collect();
@@ -233,6 +238,7 @@ pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
     if row.migration.as_ref().is_some_and(|migration| migration.state() == MigrationState::Running) {
         all.insert(keys::migration(row.id));
     }
+    all.extend(row.topics.iter().map(|topic| keys::topic(topic, row.listed(), row.id)));
     all.extend(trigrams(&row.name).into_iter().map(|trigram| keys::trigram(trigram, row.id)));
     all
 }

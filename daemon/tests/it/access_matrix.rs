@@ -182,6 +182,8 @@ impl Stage {
             ("{id}", &artifact),
             ("{entry}", "1"),
             ("{key}", "MIT"),
+            ("{topic}", "ci"),
+            ("{ref}", "main"),
             ("{*branch}", "main"),
             ("{*ref}", "main"),
             ("{*sha}", "main"),

@@ -9,10 +9,10 @@ use clap::{
 
 /// Events that hooks receive.
 pub(super) const HOOK_EVENTS: SuggestedValues =
-    SuggestedValues(&["create", "delete", "push", "repository", "workflow_job", "workflow_run"]);
+    SuggestedValues(&["create", "delete", "push", "repository", "status", "workflow_job", "workflow_run"]);
 /// Kinds of events in the event log.
 pub(super) const EVENT_KINDS: SuggestedValues =
-    SuggestedValues(&["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"]);
+    SuggestedValues(&["create", "delete", "member", "push", "repository", "status", "workflow_job", "workflow_run"]);
 /// Actions in the audit log.
 pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "sign_in.accept",
@@ -29,6 +29,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "organization.rename",
     "organization.delete",
     "member.add",
+    "member.edit",
     "member.remove",
     "repository.create",
     "repository.migrate",

@@ -29,6 +29,8 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("task", "Number of the task.", Number),
     ("attempt", "Number of the attempt: always 1.", Number),
     ("key", "Key of the license.", Text),
+    ("topic", "The topic.", Text),
+    ("ref", "Branch, tag, id, or another git revision such as `main~1`.", Text),
     ("template", "Name of the template.", Text),
     ("sha", "Full id of the object.", Form("^([0-9a-f]{40}|[0-9a-f]{64})$")),
     ("*sha", "Branch, tag, id, or another git revision such as `main~1`.", Text),

@@ -17,8 +17,14 @@ macro_rules! queries {
 }
 
 mod audit;
+mod browse;
+mod repositories;
 
-pub(in crate::http) use self::audit::{AuditListParams, OwnAuditListParams};
+pub(in crate::http) use self::{
+    audit::{AuditListParams, OwnAuditListParams},
+    browse::{CommitFieldParams, CommitListParams, RevisionParams, StatusListParams, TreeParams},
+    repositories::{OwnRepositoriesParams, SearchRepositoriesParams},
+};
 
 queries! {
     /// A page of a list.
@@ -90,26 +96,6 @@ queries! {
         wait: bool,
     }
 
-    /// A page of a tree.
-    TreeParams {
-        /// Whether to include the entries of subdirectories.
-        #[param(default = false)]
-        recursive: bool,
-        /// Page number, from 1.
-        #[param(minimum = 1, default = 1)]
-        page: u64,
-        /// Entries per page; larger values are reduced to 1000.
-        #[param(minimum = 1, maximum = 1000, default = 1000)]
-        per_page: u64,
-    }
-
-    /// The revision to read from.
-    RevisionParams {
-        /// Branch, tag or commit; default: the default branch.
-        #[param(rename = "ref")]
-        revision: String,
-    }
-
     /// Filter of artifacts by name.
     ArtifactNameParams {
         /// Only artifacts with this name.
@@ -168,35 +154,6 @@ queries! {
         /// Items per page; larger values are reduced to 100.
         #[param(minimum = 1, maximum = 100, default = 30)]
         limit: u64,
-    }
-
-    /// Start and filters of a list of commits.
-    CommitListParams {
-        /// Branch, tag or commit to start at; default: the default branch.
-        sha: String,
-        /// Exclude the commits that are reachable from this revision.
-        not: String,
-        /// Only commits that change this path.
-        path: String,
-        /// Only commits made at this time or later.
-        #[param(format = DateTime)]
-        since: String,
-        /// Only commits made at this time or earlier.
-        #[param(format = DateTime)]
-        until: String,
-    }
-
-    /// Optional fields of commits.
-    CommitFieldParams {
-        /// Whether to include the numbers of changed lines.
-        #[param(default = true)]
-        stat: bool,
-        /// Whether to include the changed paths.
-        #[param(default = true)]
-        files: bool,
-        /// Whether to include the signature.
-        #[param(default = true)]
-        verification: bool,
     }
 
     /// Filters of accounts.
@@ -298,51 +255,6 @@ queries! {
         /// other owner.
         #[param(default = false)]
         purge: bool,
-    }
-
-    /// Order of the caller's repositories.
-    OwnRepositoriesParams {
-        /// Sort key and direction.
-        #[param(pattern = "^(name|id|newest|oldest|recentupdate|leastupdate|alphabetically|reversealphabetically|size|reversesize|gitsize|reversegitsize|lfssize|reverselfssize|moststars|feweststars|mostforks|fewestforks)$")]
-        order_by: String,
-    }
-
-    /// Filters and order of repositories.
-    SearchRepositoriesParams {
-        /// Part of the name.
-        q: String,
-        /// Whether `q` is a topic. Topics are not supported: matches no repository.
-        topic: bool,
-        /// Whether to search descriptions, too.
-        #[param(rename = "includeDesc")]
-        include_desc: bool,
-        /// Number of an account or organization: only repositories that it owns or collaborates on.
-        #[param(minimum = 0)]
-        uid: i64,
-        /// Only repositories that `uid` owns.
-        exclusive: bool,
-        /// Number of a team. Teams have no repositories of their own: matches no repository.
-        team_id: i64,
-        /// Number of an account. Stars are not supported: matches no repository.
-        #[param(rename = "starredBy")]
-        starred_by: i64,
-        /// `false` excludes private repositories.
-        private: bool,
-        /// Only private repositories, or only other ones.
-        is_private: bool,
-        /// Only templates, or only other repositories.
-        template: bool,
-        /// Only archived repositories, or only other ones.
-        archived: bool,
-        /// Kind of repositories.
-        #[param(pattern = "^(source|fork|mirror|collaborative)$")]
-        mode: String,
-        /// Sort key.
-        #[param(pattern = "^(alpha|created|updated|size|git_size|lfs_size|stars|forks|id)$")]
-        sort: String,
-        /// Ascending or descending.
-        #[param(pattern = "^(asc|desc)$")]
-        order: String,
     }
 }
 

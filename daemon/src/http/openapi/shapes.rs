@@ -20,10 +20,3 @@ pub(in crate::http) enum FileOrDirectory {
     /// The entries of a directory, without their content.
     Directory(Vec<api::Contents>),
 }
-
-/// Topics of a repository. Topics are not supported: always empty.
-#[derive(Serialize, ToSchema)]
-pub(in crate::http) struct NoTopics {
-    /// Always empty.
-    topics: Vec<String>,
-}

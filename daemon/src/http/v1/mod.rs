@@ -16,4 +16,5 @@ pub(super) mod runs;
 pub(super) mod service;
 pub(super) mod settings;
 pub(super) mod tokens;
+pub(super) mod topics;
 pub(super) mod users;

@@ -21,7 +21,7 @@ use crate::{
     model::identity::Identity,
     service::{
         Error,
-        repositories::{self, FoundRepository, ListMode, RepositoryQuery},
+        repositories::{self, FoundRepository, ListMode, RepositoryQuery, SearchedText},
         viewer,
     },
     store::listings::{ListingFilter, Sort},
@@ -157,9 +157,7 @@ fn number(query: Option<&str>, name: &str) -> u64 {
 
 /// Reads the parameters of a search. Topics, teams and stars are not supported, so filters by them match nothing.
 fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
-    let matches_none = number(query, "team_id") != 0
-        || number(query, "starredBy") != 0
-        || (flag(query, "topic") == Some(true) && !text(query, "q").is_empty());
+    let matches_none = number(query, "team_id") != 0 || number(query, "starredBy") != 0;
     let mode = match text(query, "mode").as_str() {
         _ if matches_none => ListMode::Other,
         "" => ListMode::Any,
@@ -175,7 +173,11 @@ fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
     };
     Ok(RepositoryQuery {
         text: text(query, "q").trim().to_owned(),
-        in_descriptions: flag(query, "includeDesc") == Some(true),
+        searched: match (flag(query, "topic"), flag(query, "includeDesc")) {
+            (Some(true), _) => SearchedText::Topics,
+            (_, Some(true)) => SearchedText::NamesAndDescriptions,
+            _ => SearchedText::Names,
+        },
         owner: number(query, "uid"),
         exclusive: flag(query, "exclusive") == Some(true),
         mode,

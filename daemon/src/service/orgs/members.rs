@@ -6,8 +6,7 @@ use super::{find, find_own};
 use crate::{
     model::identity::Identity,
     service::{
-        Context, Error,
-        access,
+        Context, Error, access,
         audit::{Action, AuditRecorder, Entry, Object},
         viewer,
         viewer::Viewer,

@@ -19,11 +19,13 @@ use crate::{
         migrations,
     },
     show,
-    store::{Snapshot, Tx, hooks, owners::Owner, repositories},
+    store::{Snapshot, Tx, hooks, owners::Owner, repositories, statuses},
 };
 
 /// Repositories to handle per step of the sweep.
 const SWEEP_MAX: usize = 16;
+/// Rows of statuses to delete per transaction.
+const STATUSES_AT_ONCE: usize = 1_000;
 
 /// Deletes the repository `owner`/`name` if its revision is the expected one. Cancels a running migration of it.
 pub async fn delete(
@@ -220,6 +222,8 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
 async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     ci::delete_of_repository(context, row.id).await?;
     context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
+    // The row says that the repository cannot be restored, so nothing refers to its statuses.
+    while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, STATUSES_AT_ONCE).await).await? {}
     let now = context.now_ms();
     context
         .store

@@ -39,13 +39,25 @@ pub enum ListMode {
     Collaborative,
 }
 
+/// Where a search looks for its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchedText {
+    /// In names.
+    #[default]
+    Names,
+    /// In names and descriptions.
+    NamesAndDescriptions,
+    /// The text is a whole topic.
+    Topics,
+}
+
 /// The filter and order of a search.
 #[derive(Clone, Debug, Default)]
 pub struct RepositoryQuery {
-    /// Text that names must contain.
+    /// The text to search for.
     pub text: String,
-    /// Whether to search descriptions too.
-    pub in_descriptions: bool,
+    /// Where to search for it.
+    pub searched: SearchedText,
     /// Only repositories of this owner. 0: any.
     pub owner: u64,
     /// Exclude repositories that the owner only collaborates on.
@@ -277,7 +289,7 @@ async fn with_text(
     if text.is_empty() {
         return Ok(listing);
     }
-    if query.in_descriptions {
+    if query.searched == SearchedText::NamesAndDescriptions {
         let (ids, _) = listings::page(read, &listing, 0, usize::MAX).await?;
         let mut rows = Vec::new();
         for ids in ids.chunks(CHUNK) {
@@ -288,7 +300,12 @@ async fn with_text(
         }
         return Ok(ListingQuery { lists: Vec::new(), singles: rows, ..listing });
     }
-    if let Some(rows) = listings::named(read, &text, NAMED_MAX).await? {
+    let indexed = if query.searched == SearchedText::Topics {
+        Some(repositories::with_topic(read, &text).await?)
+    } else {
+        listings::named(read, &text, NAMED_MAX).await?
+    };
+    if let Some(rows) = indexed {
         let covered = |row: &Repository| {
             let covers =
                 |list: &RepositoryList| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);

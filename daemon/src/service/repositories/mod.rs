@@ -10,6 +10,7 @@ pub(super) mod head;
 mod list;
 pub mod prune;
 pub(super) mod rules;
+mod topics;
 
 use std::collections::HashMap;
 
@@ -24,7 +25,8 @@ pub use self::{
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
     head::sweep as sweep_heads,
-    list::{ListMode, RepositoryQuery, administered, ids_of, list, of_owner, own_owners, reachable},
+    list::{ListMode, RepositoryQuery, SearchedText, administered, ids_of, list, of_owner, own_owners, reachable},
+    topics::{TOPICS_MAX, TopicChange, TopicProblem, change_topics},
 };
 use super::{
     Error,

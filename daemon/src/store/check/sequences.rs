@@ -30,7 +30,7 @@ pub async fn stale_sequences(
     let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
     let used = [
         (IdKind::Owner, owners),
-        (IdKind::Token, highest_token(read).await?),
+        (IdKind::Token, highest_id(read, "tu").await?),
         (IdKind::Repository, last_id(read, "r").await?),
         (IdKind::Run, last_id(read, "j").await?),
         (IdKind::Job, last_id(read, "ji").await?),
@@ -39,6 +39,7 @@ pub async fn stale_sequences(
         (IdKind::Hook, last_id(read, "h").await?),
         (IdKind::BlockFile, 0),
         (IdKind::Audit, audit::newest(read).await?.map_or(0, |row| row.id)),
+        (IdKind::Status, highest_id(read, "cs").await?),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {
@@ -74,9 +75,9 @@ async fn last_delivered_event(read: &impl Read) -> Result<u64, StoreError> {
     Ok(newest.first().map_or(0, |(_, row)| row.event_id))
 }
 
-/// Returns the highest token id. The token index is sorted by account.
-async fn highest_token(read: &impl Read) -> Result<u64, StoreError> {
-    let (mut range, mut highest) = (Range::prefix(keys::tag("tu")), 0);
+/// Returns the highest id of keys that end with an id and are not sorted by it; 0 if there are none.
+async fn highest_id(read: &impl Read, tag: &str) -> Result<u64, StoreError> {
+    let (mut range, mut highest) = (Range::prefix(keys::tag(tag)), 0);
     loop {
         let pairs = read.scan_bytes(&Scan::of(range.clone(), PAGE)).await?;
         highest = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).fold(highest, u64::max);

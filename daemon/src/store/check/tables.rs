@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AuditEntry, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token, TokenReference,
-    User,
+    Artifact, AuditEntry, CommitStatus, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token,
+    TokenReference, User,
 };
 use prost::Message;
 
@@ -134,6 +134,16 @@ pub static TABLES: &[Table] = &[
         },
     ),
     rows("rf", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
+    rows(
+        "cs",
+        |key, bytes| {
+            let row: CommitStatus = value::decode(key, bytes)?;
+            let entry = keys::commit_of_status(key)
+                .map(|(repository, commit)| keys::status_of_context(repository, commit, &row.context, row.id));
+            Ok(references(entry, row.id))
+        },
+        |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect()),
+    ),
     rows("j", run, |key, bytes| Ok(vec![keys::repository(value::decode::<Run>(key, bytes)?.repository_id)])),
     rows("jj", job, |key, bytes| Ok(vec![keys::run(value::decode::<Job>(key, bytes)?.run_id)])),
     rows("a", artifact, |key, bytes| {
@@ -170,6 +180,11 @@ pub static TABLES: &[Table] = &[
     index("ro", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rl", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rg", |key, _| keys::trailing_id(key).map(keys::repository)),
+    index("tp", |key, _| keys::trailing_id(key).map(keys::repository)),
+    index("cc", |key, _| {
+        let (repository, commit) = keys::commit_of_status(key)?;
+        Some(keys::status(repository, commit, keys::trailing_id(key)?))
+    }),
     index("rx", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rz", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rk", |key, _| keys::trailing_id(key).map(keys::repository)),
@@ -197,6 +212,10 @@ pub static TABLES: &[Table] = &[
     index("qr", |key, _| keys::trailing_id(key).map(keys::delivery)),
     dependents("ec", hooks::fan_out_of_cursor),
     index("au", |key, _| keys::trailing_newest(key).map(keys::audit_entry)),
+    dependents("cl", |key| {
+        let (repository, commit) = keys::commit_of_status(key)?;
+        Some(Range::prefix(keys::statuses(repository, commit)))
+    }),
     dependents("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
     dependents("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
     dependents("ep", hooks::payload_deliveries),

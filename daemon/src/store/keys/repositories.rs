@@ -86,6 +86,17 @@ pub fn trigrams(trigram: [u8; 3]) -> Key {
     Builder::new("rg").raw(&trigram).build()
 }
 
+/// `tp/<topic>/<class>/<rid>`: the repositories with a topic, by visibility class.
+pub fn topic(topic: &str, class: Visibility, repository: u64) -> Key {
+    let class = u8::try_from(i32::from(class)).unwrap_or(u8::MAX);
+    Builder::new("tp").text(topic).raw(&[class]).id(repository).build()
+}
+
+/// Prefix of `tp/<topic>/`.
+pub fn topics(topic: &str) -> Key {
+    Builder::new("tp").text(topic).build()
+}
+
 /// `rx/<rid>`: deleted repositories whose files must be removed.
 pub fn repository_garbage(id: u64) -> Key {
     Builder::new("rx").id(id).build()

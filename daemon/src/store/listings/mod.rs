@@ -12,7 +12,7 @@ use farrier_proto::store::{Listing, Repository, Visibility};
 use self::merge::Merge;
 use super::{
     Read, Snapshot, StoreError,
-    engine::{Range, Scan},
+    engine::{Key, Range, Scan},
     keys,
     range_counts::KeyFilter,
 };
@@ -119,12 +119,29 @@ pub async fn page(
     let singles = singles.map(|row| keys::listing_suffix(query.sort, row)).collect();
     let prefixes = query.lists.iter().map(|list| keys::listings(list.scope, query.sort, list.class)).collect();
     let merge = Merge::new(snapshot, query.filter.key_filter(), prefixes, singles).await?;
+    page_of(merge, query.reverse, skip, limit).await
+}
+
+/// Returns the ids at the end of the keys on a page of the merged lists with these prefixes, and their total number.
+/// Keys are compared without the prefix of their list.
+pub async fn ids_at(
+    snapshot: &Snapshot,
+    prefixes: Vec<Key>,
+    filter: KeyFilter,
+    reverse: bool,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<u64>, u64), StoreError> {
+    page_of(Merge::new(snapshot, filter, prefixes, Vec::new()).await?, reverse, skip, limit).await
+}
+
+async fn page_of(merge: Merge<'_>, reverse: bool, skip: u64, limit: usize) -> Result<(Vec<u64>, u64), StoreError> {
     let total = merge.total();
     let (from, to) = (skip.min(total), skip.saturating_add(limit as u64).min(total));
     // A page of the reversed list is a page of the list in reverse order.
-    let (from, to) = if query.reverse { (total - to, total - from) } else { (from, to) };
+    let (from, to) = if reverse { (total - to, total - from) } else { (from, to) };
     let mut suffixes = merge.between(from, to).await?;
-    if query.reverse {
+    if reverse {
         suffixes.reverse();
     }
     Ok((suffixes.iter().filter_map(|suffix| keys::trailing_id(suffix)).collect(), total))

@@ -1,6 +1,6 @@
 //! The filters of range counts.
 
-use farrier_proto::store::{Artifact, AuditEntry, Repository};
+use farrier_proto::store::{Artifact, AuditEntry, CommitStatus, Repository, StatusState};
 
 use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, value};
 
@@ -19,6 +19,8 @@ pub enum KeyFilter {
         /// Only deleted artifacts, or only others.
         deleted: bool,
     },
+    /// Statuses of a commit (`cs`) with this state, with size 0.
+    Statuses(StatusState),
     /// Deleted repositories (`r`) that can be restored, with the size of their git data.
     DeletedRepositories,
     /// Entries of the audit log (`al`) that pass a filter, with size 0.
@@ -33,6 +35,10 @@ impl KeyFilter {
             // An unreadable entry passes, so that reading the page returns the error.
             Self::Listings(filter) => {
                 value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing)).then_some(0)
+            }
+            Self::Statuses(state) => {
+                let row: CommitStatus = value::decode(key, bytes).ok()?;
+                (row.state() == *state).then_some(0)
             }
             Self::ListingSizes => Some(keys::listed_size(key).unwrap_or(0)),
             Self::Artifacts { deleted } => {

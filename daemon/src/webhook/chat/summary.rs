@@ -63,6 +63,7 @@ impl Summary {
                 let color = if action == "deleted" { RED } else { GREEN };
                 base.with(color, format!("[{repository}] Repository {action} by {sender}"))
             }
+            "status" => base.status(event),
             "workflow_run" | "workflow_job" => base.workflow(kind, event),
             kind => {
                 let gap = if action.is_empty() { "" } else { " " };
@@ -90,6 +91,23 @@ impl Summary {
         let title = format!("[{}:{branch}] {total} new {noun} by {}", self.repository, self.sender);
         let url = if commits.len() == 1 { text(&commits[0], "/url") } else { text(event, "/compare_url") };
         Self { title, url: url.to_owned(), lines, color: PURPLE, ..self }
+    }
+
+    fn status(self, event: &Value) -> Self {
+        let (sha, state, target) = (text(event, "/sha"), text(event, "/state"), text(event, "/target_url"));
+        let color = match state {
+            "success" => GREEN,
+            "error" | "failure" => RED,
+            "pending" | "warning" => YELLOW,
+            _ => GREY,
+        };
+        let id = sha.get(..SHORT_ID).unwrap_or(sha);
+        let title =
+            format!("[{}] Commit {id}: {} {state} by {}", self.repository, text(event, "/context"), self.sender);
+        let description = Some(text(event, "/description")).filter(|description| !description.is_empty());
+        let lines = description.map(|text| Line { text: text.to_owned(), url: target.to_owned() });
+        let url = text(event, "/commit/url").to_owned();
+        Self { title, url, lines: lines.into_iter().collect(), color, ..self }
     }
 
     fn workflow(self, kind: &str, event: &Value) -> Self {

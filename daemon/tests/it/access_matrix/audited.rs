@@ -25,6 +25,7 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("put", "/_blob/{artifact}/{generation}/{file}", "the artifact is the record"),
     ("post", "/{owner}/{repo}/git-upload-pack", "changes nothing"),
     ("post", "/{owner}/{repo}/git-receive-pack", "events record pushes; forced pushes: log_lines"),
+    ("post", "/api/v1/repos/{owner}/{repo}/statuses/{*ref}", "the status and its event are the record"),
     ("post", "/api/v1/repos/migrate", "needs a source: audit::an_import"),
     ("post", "/api/farrier/v1/tasks/{task}/cancel", "needs an import: audit::an_import"),
     ("post", "/api/v1/admin/hooks/{id}/recover", "needs a failed delivery: audit::a_recovery"),

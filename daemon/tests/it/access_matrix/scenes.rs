@@ -98,6 +98,11 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("post", "/user/repos" | "/admin/users/{name}/repos") => {
             scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
         }
+        ("post", "/repos/{owner}/{repo}/statuses/{*ref}") => scene.body = json!({ "state": "success" }),
+        ("put", "/repos/{owner}/{repo}/topics") => scene.body = json!({ "topics": [fresh] }),
+        ("delete", "/repos/{owner}/{repo}/topics/{topic}") => {
+            scene.before = Some(("put", "/api/v1/repos/octo/hidden/topics/ci".into(), Value::Null));
+        }
         ("post", "/repos/{owner}/{repo}/branches") => scene.body = json!({ "new_branch_name": fresh }),
         ("post", "/repos/{owner}/{repo}/tags") => scene.body = json!({ "tag_name": fresh }),
         // The branch or tag does not exist. Callers with access get 404 and change nothing.

@@ -6,6 +6,7 @@ mod commits;
 mod contents;
 mod objects;
 mod sha256;
+mod statuses;
 mod tags;
 mod writes;
 

@@ -72,6 +72,8 @@ async fn private_and_missing_repositories_are_indistinguishable_on_every_route()
         ("{job}", "1"),
         ("{attempt}", "1"),
         ("{user}", "eve"),
+        ("{topic}", "ci"),
+        ("{ref}", "main"),
         ("{*branch}", "main"),
         ("{*tag}", "main"),
         ("{*ref}", "main"),

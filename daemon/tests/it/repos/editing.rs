@@ -123,10 +123,12 @@ async fn collaborators_are_added_changed_and_removed() {
     assert_eq!(farrier.by("octo", Method::GET, path, Value::Null).await.status, 404);
 }
 
+/// Response header with the settings that have no effect.
+const IGNORED: &str = "x-farrier-ignored-settings";
+
 #[tokio::test]
 async fn settings_without_effect_are_listed_in_a_header() {
     let farrier = TestDaemon::start().await;
-    const IGNORED: &str = "x-farrier-ignored-settings";
     let body = json!({ "name": "tool", "auto_init": true, "license": "MIT", "trust_model": "default",
         "issue_labels": "Default", "default_branch": "", "gitignores": null });
     let created = farrier.admin(Method::POST, "/api/v1/user/repos", body).await;
@@ -179,4 +181,46 @@ async fn a_repository_has_every_field_that_clients_require() {
         .await;
     let counted = async || farrier.show(path).await.json()["branch_count"] == 2;
     eventually("the branches are counted after the start", counted).await;
+}
+
+#[tokio::test]
+async fn topics_are_set_found_and_removed() {
+    let farrier = TestDaemon::start().await;
+    for (name, private) in [("tool", false), ("other", false), ("hidden", true)] {
+        farrier.create_repository(json!({ "name": name, "private": private })).await;
+    }
+    let path = "/api/v1/repos/admin/tool";
+    let at = |rest: &str| format!("{path}/topics{rest}");
+    let put = async |rest: &str, body: Value| farrier.admin(Method::PUT, &at(rest), body).await;
+    assert_eq!(put("", json!({ "topics": ["Rust", "ci", "rust"] })).await.status, 204);
+    assert_eq!(put("/c.3-x", json!(null)).await.status, 204);
+    let listed = farrier.show(&at("")).await;
+    assert_eq!((listed.json(), listed.header("x-total-count")), (json!({ "topics": ["c.3-x", "ci", "rust"] }), "3"));
+    assert_eq!(farrier.show(path).await.json()["topics"], json!(["c.3-x", "ci", "rust"]));
+    assert_eq!(farrier.show(&at("?limit=1&page=2")).await.json(), json!({ "topics": ["ci"] }));
+
+    let invalid = put("", json!({ "topics": ["ok", "bad topic"] })).await;
+    assert_eq!((invalid.status, &invalid.json()["invalidTopics"]), (422, &json!(["bad topic"])));
+    let many: Vec<String> = (0..26).map(|n| format!("t{n}")).collect();
+    let many = put("", json!({ "topics": many })).await;
+    assert_eq!((many.status, &many.json()["invalidTopics"]), (422, &json!(null)));
+    assert_eq!(put("/-x", json!(null)).await.status, 422);
+
+    let put_hidden = farrier.admin(Method::PUT, "/api/v1/repos/admin/hidden/topics/ci", json!(null)).await;
+    assert_eq!(put_hidden.status, 204);
+    let found = async |query: &str| {
+        let found = farrier.get(&format!("/api/v1/repos/search?{query}")).await;
+        let names =
+            found.json()["data"].as_array().expect("a list").iter().map(|row| row["name"].clone()).collect::<Vec<_>>();
+        (names, found.header("x-total-count").to_owned())
+    };
+    assert_eq!(found("topic=true&q=CI").await, (vec![json!("tool")], "1".into()), "without private repositories");
+    assert_eq!(found("topic=true&q=c").await, (vec![], "0".into()), "whole topics only");
+    assert_eq!(farrier.admin(Method::PATCH, path, json!({ "private": true })).await.status, 200);
+    assert_eq!(found("topic=true&q=ci").await.1, "0");
+
+    let remove = async |topic: &str| farrier.admin(Method::DELETE, &at(&format!("/{topic}")), json!(null)).await.status;
+    assert_eq!([remove("CI").await, remove("ci").await, remove("bad%20topic").await], [204, 404, 422]);
+    assert_eq!(put("", json!({ "topics": null })).await.status, 204);
+    assert_eq!(farrier.show(&at("")).await.json(), json!({ "topics": [] }));
 }

@@ -12,7 +12,6 @@ use crate::http::{
     auth::{Caller, RepositoryScope},
     error::ApiError,
     extract::ok,
-    openapi::shapes::NoTopics,
     page::PageQuery,
 };
 
@@ -29,21 +28,6 @@ pub(in crate::http) async fn list(
 ) -> Result<Response, ApiError> {
     browse_context(state, caller, &owner, &name).await?;
     Ok((PageQuery::all(0), ok(json!([]))).into_response())
-}
-
-/// Lists the topics of a repository. Topics are not supported: always empty.
-#[utoipa::path(
-    get, path = "",
-    operation_id = "repoListTopics", tag = "repository",
-    responses((status = 200, body = NoTopics)),
-)]
-pub(in crate::http) async fn topics(
-    State(state): State<AppState>,
-    caller: Caller<RepositoryScope>,
-    Path((owner, name)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    browse_context(state, caller, &owner, &name).await?;
-    Ok((PageQuery::all(0), ok(json!({ "topics": [] }))).into_response())
 }
 
 /// Returns the languages of a repository. Languages are not counted: always empty.

@@ -13,6 +13,7 @@ pub(in crate::http) mod objects;
 mod pipe;
 pub(in crate::http) mod raw;
 mod show;
+pub(in crate::http) mod statuses;
 pub(in crate::http) mod tags;
 
 use http::{HeaderMap, HeaderName, HeaderValue};

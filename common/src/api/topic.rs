@@ -1,0 +1,39 @@
+//! Topics of repositories.
+
+use serde::{Deserialize, Serialize};
+
+use super::null_as_default;
+
+/// The topics of a repository, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Topics {
+    /// The topics.
+    pub topics: Vec<String>,
+}
+
+/// `PUT /repos/{owner}/{repo}/topics`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct ReplaceTopics {
+    /// At most 25 topics: letters, digits, `-` and `.`, at most 35 characters each. Absent: none.
+    #[serde(deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "openapi", schema(max_items = 25))]
+    pub topics: Vec<String>,
+}
+
+/// The response to topics that are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct InvalidTopics {
+    /// The problem.
+    pub message: String,
+    /// Absolute URL of the description of the API.
+    pub url: String,
+    /// The topics that are not valid; `null` if there are too many.
+    #[serde(rename = "invalidTopics")]
+    pub invalid_topics: Option<Vec<String>>,
+}
