@@ -47,6 +47,23 @@ pub struct CreateBranch {
     pub old_branch_name: String,
 }
 
+/// `PUT /repos/{owner}/{repo}/branches/{name}`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct MoveBranch {
+    /// Required: the commit to which the branch is moved.
+    #[serde(deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1))]
+    pub new_commit_id: String,
+    /// The commit at which the branch must be; empty for any.
+    #[serde(deserialize_with = "null_as_default")]
+    pub old_commit_id: String,
+    /// Whether the branch may lose commits.
+    #[serde(deserialize_with = "null_as_default")]
+    pub force: bool,
+}
+
 /// `PATCH /repos/{owner}/{repo}/branches/{name}`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -15,6 +15,7 @@ mod deleted;
 mod delivery;
 mod error;
 mod event;
+mod file_change;
 mod git_objects;
 mod hook;
 mod org;
@@ -37,7 +38,7 @@ pub use self::{
         EditArtifact, FoundArtifact,
     },
     audit::{AuditActor, AuditEntry, AuditObject},
-    branch::{Branch, CreateBranch, RenameBranch},
+    branch::{Branch, CreateBranch, MoveBranch, RenameBranch},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},
     ci::{BeginRun, BegunJob, Conclusion, EndJob, JobLease},
     commit::{
@@ -53,6 +54,10 @@ pub use self::{
     },
     error::ErrorBody,
     event::{Event, Events},
+    file_change::{
+        ApplyPatch, ChangeFile, ChangeFiles, ChangedFile, ChangedFileResult, ChangedFilesResult, CommitDates,
+        CommitIdentity, CommitOptions, FileCommit,
+    },
     git_objects::{Blob, GitObject, GitReference, Tree, TreeEntry},
     hook::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,

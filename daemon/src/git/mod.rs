@@ -14,6 +14,7 @@ mod inspect;
 mod locks;
 mod orphans;
 pub mod pkt;
+mod private_index;
 mod process;
 mod prune;
 pub mod read;
@@ -24,6 +25,7 @@ mod repository;
 mod source;
 mod stale_locks;
 pub mod survey;
+pub mod tree_edit;
 mod upkeep;
 mod version;
 
@@ -45,6 +47,7 @@ pub use self::{
     error::GitError,
     import::{Imported, Staged},
     locks::RepositoryLock,
+    private_index::PrivateIndex,
     process::GitProcess,
     source::{ImportSource, SourceError},
     survey::SourceSummary,
@@ -131,6 +134,7 @@ impl Git {
         if ended > 0 {
             tracing::warn!(processes = ended, "git processes of an earlier daemon were ended");
         }
+        private_index::clear(&home)?;
         let empty = home.join(EMPTY_REPOSITORY_DIR);
         repository::create_without_commits(&empty)?;
         // This file is written at each start.

@@ -185,6 +185,7 @@ routes! {
         get "/branches/{*branch}" => browse::branches::get;
         delete "/branches/{*branch}" => browse::branches::delete;
         patch "/branches/{*branch}" => browse::branches::rename;
+        put "/branches/{*branch}" => browse::branches::update;
         get "/tags" => browse::tags::list;
         post "/tags" => browse::tags::create;
         get "/tags/{*tag}" => browse::tags::get;
@@ -204,6 +205,11 @@ routes! {
         get "/git/tags/{sha}" => browse::tags::annotated;
         get "/contents" => browse::contents::root;
         get "/contents/{*path}" => browse::contents::get;
+        post "/contents" => browse::contents_write::change;
+        post "/contents/{*path}" => browse::contents_write::create;
+        put "/contents/{*path}" => browse::contents_write::update;
+        delete "/contents/{*path}" => browse::contents_write::delete;
+        post "/diffpatch" => browse::contents_write::apply_patch;
         get "/raw/{*path}" => browse::raw::get;
         get "/media/{*path}" => browse::raw::get as "repoGetRawFileOrLFS";
         get "/archive/{*name}" => browse::archives::get;

@@ -1,10 +1,14 @@
 //! Creates the first commit of a repository.
 
-use farrier_common::api::CreateRepository;
+use farrier_common::api::{CommitIdentity, CreateRepository};
 use farrier_proto::store::Repository;
 
 use super::{Context, Error, access, templates};
-use crate::{clock::Millis, model::identity::Identity, store::owners::Owner};
+use crate::{
+    clock::Millis,
+    model::identity::{Account, Identity},
+    store::owners::Owner,
+};
 
 const LICENSE_MAX_CHARS: usize = 100;
 
@@ -100,18 +104,25 @@ pub(super) async fn commit(
     Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
 }
 
-/// Returns the caller as `name <address>`, without characters that would end either in a commit object.
-fn author(context: &Context, identity: &Identity) -> Result<String, Error> {
-    let user = &access::require_account(identity)?.user;
+/// Returns the caller as `name <address>`.
+fn author(context: &Context, caller: &Identity) -> Result<String, Error> {
+    let CommitIdentity { name, email } = identity(context, access::require_account(caller)?);
+    Ok(format!("{name} <{email}>"))
+}
+
+/// Returns the name and the email address for commits of an account, without characters that would end either in a
+/// commit object.
+pub(super) fn identity(context: &Context, account: &Account) -> CommitIdentity {
+    let user = &account.user;
     let plain = |text: &str| text.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect::<String>();
-    let name = if user.full_name.is_empty() { &user.name } else { &user.full_name };
+    let name = if user.full_name.trim().is_empty() { &user.name } else { &user.full_name };
     let address = if user.email.is_empty() {
         let host = url::Url::parse(&context.root_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         format!("{}@noreply.{}", user.name.to_lowercase(), host.as_deref().unwrap_or("localhost"))
     } else {
         user.email.clone()
     };
-    Ok(format!("{} <{}>", plain(name), plain(&address)))
+    CommitIdentity { name: plain(name).trim().to_owned(), email: plain(&address) }
 }
 
 #[cfg(test)]

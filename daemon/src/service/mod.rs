@@ -15,6 +15,7 @@ pub mod deliveries;
 pub mod disk_space;
 pub mod error;
 pub mod events;
+pub mod file_changes;
 pub mod hooks;
 mod initial;
 pub mod logs;

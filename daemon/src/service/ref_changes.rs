@@ -11,13 +11,14 @@ use super::{
     audit::{Action, Entry, Object, RequestScope},
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
-    pushes,
+    initial, pushes,
     repositories::{head, rules},
 };
 use crate::{
     git::{
         GitError,
         commands::{Commands, Update},
+        read::HistoryQuery,
         ref_name::{HEADS, TAGS, is_valid_short},
     },
     model::identity::Account,
@@ -50,6 +51,52 @@ pub async fn delete_branch(context: &Context, browse: &Browse, actor: u64, name:
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
     let change = RefMove::new(HEADS, name, Some(tip), None);
     let entry = entry(Action::RefDelete, browse, &change);
+    apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
+}
+
+/// Moves the branch `name` from `old` to the commit `new`. `None`: the branch must not exist. Before, verifies that all
+/// of `objects`, which the commit needs, exist.
+pub(super) async fn move_branch(
+    context: &Context,
+    browse: &Browse,
+    actor: u64,
+    (name, old): (&str, Option<String>),
+    (new, objects): (String, Vec<String>),
+) -> Result<(), Error> {
+    let action = if old.is_none() { Action::RefCreate } else { Action::RefUpdate };
+    let change = RefMove { objects, ..RefMove::new(HEADS, name, old, Some(new)) };
+    let entry = entry(action, browse, &change);
+    apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
+}
+
+/// Moves the branch `name` to the commit that `new` resolves to, if it is at `old` (empty: anywhere). Without `force`,
+/// the branch may lose no commits.
+pub async fn update_branch(
+    context: &Context,
+    browse: &Browse,
+    actor: u64,
+    name: &str,
+    (old, new): (&str, &str),
+    force: bool,
+) -> Result<(), Error> {
+    let [tip] = tips(context, browse, [HEADS], name).await?;
+    let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
+    if new.is_empty() {
+        return Err(Error::invalid("new_commit_id", "Required"));
+    }
+    if !old.is_empty() && !tip.eq_ignore_ascii_case(old) {
+        return Err(Error::invalid("old_commit_id", format!("the branch is at {tip}")));
+    }
+    let new = browse.git.resolve(new).await?.ok_or(Error::NotFound { what: "the commit" })?;
+    if new == tip {
+        return Ok(());
+    }
+    let lost = HistoryQuery { from: tip.clone(), not: vec![new.clone()], ..HistoryQuery::default() };
+    if !force && browse.git.count(&lost).await? > 0 {
+        return Err(Error::invalid("new_commit_id", "the branch would lose commits; set force to allow it"));
+    }
+    let change = RefMove::new(HEADS, name, Some(tip), Some(new));
+    let entry = entry(Action::RefUpdate, browse, &change);
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
@@ -120,14 +167,12 @@ async fn annotate(
     message: &str,
     commit: &str,
 ) -> Result<String, Error> {
-    let clean = |text: &str| text.replace(|c: char| c.is_control() || matches!(c, '<' | '>'), "");
-    let user = &account.user;
-    let shown = if user.full_name.trim().is_empty() { &user.name } else { &user.full_name };
+    let tagger = initial::identity(context, account);
     let seconds = context.now_ms().div_euclid(1_000);
     let text = format!(
         "object {commit}\ntype commit\ntag {name}\ntagger {} <{}> {seconds} +0000\n\n{}\n",
-        clean(shown).trim(),
-        clean(&user.email),
+        tagger.name,
+        tagger.email,
         message.replace('\0', "")
     );
     let output =
@@ -159,11 +204,13 @@ struct RefMove {
     old: Option<String>,
     /// The new id. `None`: delete the ref.
     new: Option<String>,
+    /// Ids of other objects that must exist.
+    objects: Vec<String>,
 }
 
 impl RefMove {
     fn new(prefix: &str, name: &str, old: Option<String>, new: Option<String>) -> Self {
-        Self { name: format!("{prefix}{name}"), old, new }
+        Self { name: format!("{prefix}{name}"), old, new, objects: Vec::new() }
     }
 
     /// Returns the change as the update of a push.
@@ -250,13 +297,21 @@ async fn run(
     }
 }
 
-/// Checks under the repository's lock that the commits of new tags exist. `update-ref` checks only the
-/// tag object, and an unreachable commit may have been pruned since that object was written.
+/// Checks under the repository's lock that the commits of new tags and the objects of new commits exist. `update-ref`
+/// checks only the object of the ref, and unreachable objects may have been pruned since that object was written.
 async fn check_targets(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), GitError> {
-    for new in moves.iter().filter(|change| change.name.starts_with(TAGS)).filter_map(|change| change.new.as_ref()) {
-        context.git.run(repository, ["cat-file".to_owned(), "-e".to_owned(), format!("{new}^{{}}")], "").await?;
+    let of_tags = moves.iter().filter(|change| change.name.starts_with(TAGS)).filter_map(|change| change.new.as_ref());
+    let objects = moves.iter().flat_map(|change| change.objects.iter().cloned());
+    let names: Vec<String> = of_tags.map(|new| format!("{new}^{{}}")).chain(objects).collect();
+    if names.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let found = context.git.reader(repository).infos(&names).await?;
+    if found.len() == names.len() && found.iter().all(Option::is_some) {
+        return Ok(());
+    }
+    let stderr = "an object does not exist any more".to_owned();
+    Err(GitError::Failed { command: "cat-file".to_owned(), status: None, stderr })
 }
 
 /// Sets the default branch of the repository.

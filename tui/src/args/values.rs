@@ -45,6 +45,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "collaborator.remove",
     "ref.force_push",
     "ref.create",
+    "ref.update",
     "ref.rename",
     "ref.delete",
     "hook.create",

@@ -22,7 +22,7 @@ mod repositories;
 
 pub(in crate::http) use self::{
     audit::{AuditListParams, OwnAuditListParams},
-    browse::{CommitFieldParams, CommitListParams, RevisionParams, StatusListParams, TreeParams},
+    browse::{CommitFieldParams, CommitListParams, DeleteFileParams, RevisionParams, StatusListParams, TreeParams},
     repositories::{OwnRepositoriesParams, SearchRepositoriesParams},
 };
 

@@ -84,6 +84,8 @@ actions! {
     RefForcePush => "ref.force_push";
     /// A branch or tag was created through the API.
     RefCreate => "ref.create";
+    /// A branch was moved, or got a commit, through the API.
+    RefUpdate => "ref.update";
     /// A branch was renamed through the API.
     RefRename => "ref.rename";
     /// A branch or tag was deleted through the API.

@@ -58,7 +58,7 @@ pub async fn blob(browse: &Browse, id: &str) -> Result<(ObjectInfo, Option<Bytes
 }
 
 /// Returns the content of the blob `id` with `size` bytes, unless it is too large for JSON.
-pub(super) async fn content(browse: &Browse, id: &str, size: u64) -> Result<Option<Bytes>, Error> {
+pub(in crate::service) async fn content(browse: &Browse, id: &str, size: u64) -> Result<Option<Bytes>, Error> {
     if size > SHOWN_MAX_BYTES {
         return Ok(None);
     }

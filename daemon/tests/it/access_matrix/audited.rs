@@ -147,6 +147,24 @@ impl Stage {
                     if word == "patch" { renamed } else { Value::Null },
                 )
             }
+            ("put", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
+                self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
+                let file = format!("/api/v1/repos/octo/open/contents/{name}");
+                let committed = self.created(&file, json!({ "new_branch": format!("{name}-other") })).await;
+                let body = json!({ "new_commit_id": committed["commit"]["sha"] });
+                (format!("/api/v1/repos/octo/open/branches/{name}"), body)
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/contents/{*path}") => {
+                let file = format!("/api/v1/repos/octo/open/contents/{name}");
+                let sha = self.created(&file, json!({})).await["content"]["sha"].clone();
+                (file, json!({ "sha": sha }))
+            }
+            ("post", "/api/v1/repos/{owner}/{repo}/diffpatch") => {
+                let patch = format!(
+                    "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+                );
+                (filled, json!({ "content": patch }))
+            }
             ("delete", "/api/v1/repos/{owner}/{repo}/tags/{*tag}") => {
                 self.created("/api/v1/repos/octo/open/tags", json!({ "tag_name": name })).await;
                 (format!("/api/v1/repos/octo/open/tags/{name}"), Value::Null)

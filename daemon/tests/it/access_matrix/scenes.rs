@@ -98,6 +98,19 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("post", "/user/repos" | "/admin/users/{name}/repos") => {
             scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
         }
+        ("post", "/repos/{owner}/{repo}/contents") => {
+            scene.body = json!({ "files": [{ "operation": "create", "path": format!("several-{fresh}") }] });
+        }
+        ("post" | "put", "/repos/{owner}/{repo}/contents/{*path}") => {
+            scene.path = path.replace("{*path}", &format!("{word}-{fresh}"));
+            scene.body = json!({});
+        }
+        // The file does not exist.
+        ("delete", "/repos/{owner}/{repo}/contents/{*path}") => {
+            scene.path = "/api/v1/repos/octo/open/contents/nothing".into();
+            scene.body = json!({ "sha": "ab" });
+        }
+        ("post", "/repos/{owner}/{repo}/diffpatch") => scene.body = json!({ "content": "no diff" }),
         ("post", "/repos/{owner}/{repo}/statuses/{*ref}") => scene.body = json!({ "state": "success" }),
         ("put", "/repos/{owner}/{repo}/topics") => scene.body = json!({ "topics": [fresh] }),
         ("delete", "/repos/{owner}/{repo}/topics/{topic}") => {
@@ -106,7 +119,10 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("post", "/repos/{owner}/{repo}/branches") => scene.body = json!({ "new_branch_name": fresh }),
         ("post", "/repos/{owner}/{repo}/tags") => scene.body = json!({ "tag_name": fresh }),
         // The branch or tag does not exist. Callers with access get 404 and change nothing.
-        ("delete" | "patch", "/repos/{owner}/{repo}/branches/{*branch}" | "/repos/{owner}/{repo}/tags/{*tag}") => {
+        (
+            "delete" | "patch" | "put",
+            "/repos/{owner}/{repo}/branches/{*branch}" | "/repos/{owner}/{repo}/tags/{*tag}",
+        ) => {
             let kind = if route.contains("tags") { "tags" } else { "branches" };
             scene.path = format!("/api/v1/repos/octo/open/{kind}/nothing");
             scene.body = json!({ "name": "else" });

@@ -4,6 +4,7 @@ mod archives;
 mod branches;
 mod commits;
 mod contents;
+mod files;
 mod objects;
 mod sha256;
 mod statuses;

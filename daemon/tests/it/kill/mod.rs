@@ -4,6 +4,7 @@
 //! `FARRIER_KILLS` sets the number of kills (default 15). `FARRIER_SEED` repeats the random choices of a run.
 
 mod client;
+mod files;
 mod orphans;
 mod repositories;
 mod world;

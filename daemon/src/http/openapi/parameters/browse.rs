@@ -23,6 +23,18 @@ queries! {
         revision: String,
     }
 
+    /// Fields of a deletion that may be in the query.
+    DeleteFileParams {
+        /// Id of the blob to delete.
+        sha: String,
+        /// The branch to change; default: the default branch.
+        branch: String,
+        /// A branch to create from `branch`, which then gets the commit instead.
+        new_branch: String,
+        /// The commit message.
+        message: String,
+    }
+
     /// Filter and order of statuses of a commit.
     StatusListParams {
         /// `oldest`, `leastupdate` and `leastindex`: oldest first. `recentupdate` and `highestindex`: newest first.

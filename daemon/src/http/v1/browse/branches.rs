@@ -104,6 +104,29 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Moves a branch to another commit.
+#[utoipa::path(
+    put, path = "",
+    operation_id = "repoUpdateBranchReference", tag = "repository",
+    request_body = api::MoveBranch,
+    responses(
+        (status = 204),
+        (status = 409, description = "The branch was changed concurrently."),
+        (status = 423, description = "The repository is archived."),
+    ),
+)]
+pub(in crate::http) async fn update(
+    State(state): State<AppState>,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name, branch)): Path<(String, String, String)>,
+    JsonBody(input): JsonBody<api::MoveBranch>,
+) -> Result<StatusCode, ApiError> {
+    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let (actor, ids) = (context.identity.user_id(), (input.old_commit_id.as_str(), input.new_commit_id.as_str()));
+    ref_changes::update_branch(&context.state, &context.browse, actor, &branch, ids, input.force).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// Renames a branch.
 #[utoipa::path(
     patch, path = "",

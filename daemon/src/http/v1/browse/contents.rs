@@ -66,7 +66,7 @@ pub(in crate::http) async fn get(
 }
 
 /// Converts an entry. `with_content`: the request was for this path, so the content is included.
-fn shown(context: &BrowseContext, item: &ContentEntry, revision: &str, with_content: bool) -> api::Contents {
+pub(super) fn shown(context: &BrowseContext, item: &ContentEntry, revision: &str, with_content: bool) -> api::Contents {
     let shape = item.entry.entry_kind();
     let path = escaped(&item.path);
     let default = &context.browse.found.repository.default_branch;

@@ -45,7 +45,7 @@ pub(super) fn own_time(person: &Person) -> String {
 }
 
 /// Returns the signature of a commit or tag with the signed data. The daemon has no keys to verify it.
-fn verification(signed: Option<&Signed>) -> api::Verification {
+pub(super) fn verification(signed: Option<&Signed>) -> api::Verification {
     match signed {
         None => api::Verification { reason: "gpg.error.not_signed_commit".into(), ..api::Verification::default() },
         Some(signed) => api::Verification {
@@ -71,7 +71,7 @@ impl BrowseContext {
         format!("{}/git/commits/{id}", self.api)
     }
 
-    fn meta(&self, id: &str, seconds: Option<i64>) -> api::CommitMeta {
+    pub(super) fn meta(&self, id: &str, seconds: Option<i64>) -> api::CommitMeta {
         let created = seconds.map(time).unwrap_or_default();
         api::CommitMeta { url: self.commit_url(id), sha: id.to_owned(), created }
     }
