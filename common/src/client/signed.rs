@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn a_signed_url_is_reduced_to_its_path_and_query() {
-        let url = SignedUrl::new("http://h:3000/_blob/7/1/archive.zip?op=r&exp=9&sig=abc").unwrap();
-        assert_eq!(url.with("comp=blocklist"), "/_blob/7/1/archive.zip?op=r&exp=9&sig=abc&comp=blocklist");
+        let url = SignedUrl::new("http://h:3000/_blob/7/1/archive.zip?sp=r&se=9&sig=abc").unwrap();
+        assert_eq!(url.with("comp=blocklist"), "/_blob/7/1/archive.zip?sp=r&se=9&sig=abc&comp=blocklist");
         assert!(url.names_zip());
         assert_eq!(format!("{url:?}"), "SignedUrl(/_blob/7/1/archive.zip?…)");
         assert_eq!(SignedUrl::new("https://h/sub/_blob/7/1/raw?sig=a").unwrap().0, "/_blob/7/1/raw?sig=a");

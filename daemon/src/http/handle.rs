@@ -12,7 +12,7 @@ use std::{
 
 use axum::{Router, body::Body, response::IntoResponse as _};
 use futures_util::FutureExt as _;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use hyper::body::Body as _;
 use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
@@ -37,6 +37,9 @@ use crate::{
 
 /// Response header with the request id, which also appears in the log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The same header for clients of the Azure family, in responses to block-blob requests. One of them ends with a
+/// panic if it is missing.
+const BLOB_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 
 /// Generates request ids of 16 hexadecimal digits, unique until the daemon restarts.
 ///
@@ -68,6 +71,15 @@ struct RequestId([u8; 16]);
 impl RequestId {
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits are text")
+    }
+
+    /// Adds the id to the headers of the response to a request for `path`.
+    fn set(&self, headers: &mut HeaderMap, path: &str) {
+        let Ok(id) = HeaderValue::from_bytes(&self.0) else { return };
+        if path.starts_with("/_blob/") {
+            headers.insert(BLOB_REQUEST_ID, id.clone());
+        }
+        headers.insert(REQUEST_ID, id);
     }
 }
 
@@ -157,9 +169,7 @@ impl HttpService {
         }
         let mut response = complete(response, &state.root_url, &uri, id.as_str());
         let headers = response.headers_mut();
-        if let Ok(id) = HeaderValue::from_bytes(&id.0) {
-            headers.insert(REQUEST_ID, id);
-        }
+        id.set(headers, path);
         if query_token(uri.query()).is_some() && path.starts_with("/api/") {
             headers.insert(WARNING, HeaderValue::from_static("tokens in the query are deprecated, send a header"));
         }
@@ -188,9 +198,7 @@ impl Handler for HttpService {
         let Shared { state, ids, .. } = &*self.0;
         let (id, uri) = (ids.next(), request.uri());
         let mut response = complete(Refusal::Busy.response(uri.path()), &state.root_url, uri, id.as_str());
-        if let Ok(id) = HeaderValue::from_bytes(&id.0) {
-            response.headers_mut().insert(REQUEST_ID, id);
-        }
+        id.set(response.headers_mut(), uri.path());
         response
     }
 }

@@ -1,14 +1,31 @@
 //! Signed URLs of artifact bytes: what they grant and how they are encoded.
 //!
-//! The signature covers operation, artifact, generation, expiry and the account that received the URL. It does not
-//! cover the host, so a URL works on every listener and behind every proxy. It is hexadecimal because clients of the
-//! Azure family drop the rest of a query value after a second `=`.
+//! The parameters have the names of Azure's shared access signatures, because the Python client of the family drops
+//! all others:
+//!
+//! | name | value |
+//! |---|---|
+//! | `sv`, `sr` | constants: the version of the format and the kind of resource |
+//! | `se` | the expiry, `2026-11-22T14:35:00Z` |
+//! | `sp` | the operation: `r` to read, `cw` to write |
+//! | `si` | the account that received the URL, if there is one |
+//! | `sig` | the signature |
+//!
+//! The signature covers these values and artifact and generation of the path. It does not cover the host, so a URL
+//! works on every listener and behind every proxy. It is hexadecimal because clients of the Azure family drop the
+//! rest of a query value after a second `=`.
+
+mod earlier;
 
 use super::secret::{SigningKey, equal};
 use crate::clock::Millis;
 
 /// First path segment of all signed URLs. It cannot be an account name, since these begin with a letter or digit.
 pub const PREFIX: &str = "_blob";
+/// The value of the parameter `sv`. Clients require the parameter and do not read it.
+const VERSION: &str = "2024-11-04";
+/// The value of the parameter `sr`: a blob.
+const RESOURCE: &str = "b";
 
 /// What a URL may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +37,16 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the value of the parameter `op`.
-    pub fn code(self) -> &'static str {
+    /// Returns the value of the parameter `sp`.
+    fn permissions(self) -> &'static str {
         match self {
             Self::Read => "r",
-            Self::Write => "w",
+            Self::Write => "cw",
         }
+    }
+
+    fn from_permissions(text: &str) -> Option<Self> {
+        [Self::Read, Self::Write].into_iter().find(|operation| operation.permissions() == text)
     }
 }
 
@@ -39,7 +60,7 @@ pub struct IssuedTo {
 }
 
 impl IssuedTo {
-    /// Returns the value of the parameter `to`.
+    /// Returns the value of the parameter `si`.
     fn text(self) -> String {
         match self.token {
             Some((id, owner)) => format!("{}.{id}.{owner}", self.user),
@@ -86,15 +107,25 @@ pub enum UrlRefused {
     Operation,
 }
 
+/// A grant as a URL claims it, and the values that its signature must cover.
+struct Claim {
+    grant: Grant,
+    signed: Vec<Vec<u8>>,
+}
+
 impl Grant {
     /// Returns path and query of the URL. `file` is the last path segment, for people and for clients that look at the
     /// file extension. It is not signed.
     pub fn path_and_query(&self, key: &SigningKey, file: &str) -> String {
         let Self { operation, artifact, generation, expires_secs, issued_to } = self;
-        let sig = hex::encode(self.signature(key));
-        let op = operation.code();
-        let to = issued_to.map(|to| format!("&to={}", to.text())).unwrap_or_default();
-        format!("/{PREFIX}/{artifact}/{generation}/{file}?op={op}&exp={expires_secs}{to}&sig={sig}")
+        let expiry = expiry_text(*expires_secs);
+        let sp = operation.permissions();
+        let policy = issued_to.map(IssuedTo::text);
+        let sig = hex::encode(signature(key, &self.signed_values(sp, &expiry, policy.as_deref(), VERSION, RESOURCE)));
+        let si = policy.map(|policy| format!("&si={policy}")).unwrap_or_default();
+        // As the clients of Azure encode it.
+        let se = expiry.replace(':', "%3A");
+        format!("/{PREFIX}/{artifact}/{generation}/{file}?sv={VERSION}&se={se}&sr={RESOURCE}&sp={sp}{si}&sig={sig}")
     }
 
     /// Verifies a URL that was used for `operation` at `now_ms` and returns its grant.
@@ -108,39 +139,66 @@ impl Grant {
         query: &str,
         now_ms: Millis,
     ) -> Result<Self, UrlRefused> {
-        let field = |name| single(query, name).ok_or(UrlRefused::Signature);
-        let claimed = match field("op")?.as_str() {
-            "r" => Operation::Read,
-            "w" => Operation::Write,
-            _ => return Err(UrlRefused::Signature),
-        };
-        let grant = Self {
-            operation: claimed,
-            artifact: decimal(artifact)?,
-            generation: decimal(generation)?,
-            expires_secs: field("exp")?.parse().map_err(|_| UrlRefused::Signature)?,
-            issued_to: if has(query, "to") { Some(IssuedTo::parse(&field("to")?)?) } else { None },
+        let (artifact, generation) = (decimal(artifact)?, decimal(generation)?);
+        let claim = if has(query, "sp") {
+            Self::claim(artifact, generation, query)?
+        } else {
+            earlier::claim(artifact, generation, query)?
         };
         // Clients may add base64 padding, since they take the signature for base64.
-        let signature = hex::decode(field("sig")?.trim_end_matches('=')).map_err(|_| UrlRefused::Signature)?;
-        if !equal(&signature, &grant.signature(key)) {
+        let sig = required(query, "sig")?;
+        let sig = hex::decode(sig.trim_end_matches('=')).map_err(|_| UrlRefused::Signature)?;
+        if !equal(&sig, &signature(key, &claim.signed)) {
             return Err(UrlRefused::Signature);
         }
+        let grant = claim.grant;
         if grant.expires_secs.saturating_mul(1_000) <= now_ms {
             return Err(UrlRefused::Expired);
         }
-        if claimed == operation { Ok(grant) } else { Err(UrlRefused::Operation) }
+        if grant.operation == operation { Ok(grant) } else { Err(UrlRefused::Operation) }
     }
 
-    fn signature(&self, key: &SigningKey) -> [u8; 32] {
-        let (artifact, generation) = (self.artifact.to_be_bytes(), self.generation.to_be_bytes());
-        let expires = self.expires_secs.to_be_bytes();
-        let to = self.issued_to.map(IssuedTo::text);
-        let mut fields = vec![self.operation.code().as_bytes(), &artifact[..], &generation[..], &expires[..]];
-        // URLs without an account have the signature of older versions.
-        fields.extend(to.as_ref().map(String::as_bytes));
-        key.sign(&fields)
+    fn claim(artifact: u64, generation: u64, query: &str) -> Result<Claim, UrlRefused> {
+        let refused = UrlRefused::Signature;
+        let (sp, expiry) = (required(query, "sp")?, required(query, "se")?);
+        let policy = if has(query, "si") { Some(required(query, "si")?) } else { None };
+        let expires: jiff::Timestamp = expiry.parse().map_err(|_| refused)?;
+        let grant = Self {
+            operation: Operation::from_permissions(&sp).ok_or(refused)?,
+            artifact,
+            generation,
+            expires_secs: expires.as_second(),
+            issued_to: policy.as_deref().map(IssuedTo::parse).transpose()?,
+        };
+        let (version, resource) = (required(query, "sv")?, required(query, "sr")?);
+        let signed = grant.signed_values(&sp, &expiry, policy.as_deref(), &version, &resource);
+        Ok(Claim { grant, signed })
     }
+
+    /// Returns the values that the signature covers, as they are in the URL.
+    fn signed_values(
+        &self,
+        permissions: &str,
+        expiry: &str,
+        policy: Option<&str>,
+        version: &str,
+        resource: &str,
+    ) -> Vec<Vec<u8>> {
+        let texts = [permissions, expiry, version, resource].into_iter().chain(policy);
+        let numbers = [self.artifact, self.generation].map(|number| number.to_be_bytes().to_vec());
+        numbers.into_iter().chain(texts.map(|text| text.as_bytes().to_vec())).collect()
+    }
+}
+
+fn signature(key: &SigningKey, values: &[Vec<u8>]) -> [u8; 32] {
+    let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+    key.sign(&values)
+}
+
+/// Returns a time in the format of the parameter `se`.
+fn expiry_text(secs: i64) -> String {
+    let time = jiff::Timestamp::from_second(secs).unwrap_or(jiff::Timestamp::MAX);
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Parses a number in its canonical spelling. farrier signs no other spelling.
@@ -154,7 +212,11 @@ fn has(query: &str, name: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes()).any(|(key, _)| key == name)
 }
 
-/// Returns the decoded value of `name`, or `None` if it is absent or repeated.
+/// Returns the decoded value of `name`, or an error if it is absent or repeated.
+fn required(query: &str, name: &str) -> Result<String, UrlRefused> {
+    single(query, name).ok_or(UrlRefused::Signature)
+}
+
 fn single(query: &str, name: &str) -> Option<String> {
     let mut values = url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
     let (_, value) = values.next()?;
@@ -185,7 +247,8 @@ mod tests {
     #[test]
     fn a_signed_url_grants_only_the_signed_operation_until_it_expires() {
         let url = grant().path_and_query(&key(), "archive.zip");
-        assert!(url.starts_with("/_blob/12/3/archive.zip?op=w&exp=1001&sig="), "{url}");
+        let start = "/_blob/12/3/archive.zip?sv=2024-11-04&se=1970-01-01T00%3A16%3A41Z&sr=b&sp=cw&sig=";
+        assert!(url.starts_with(start), "{url}");
         assert_eq!(verify(&url, Operation::Write, NOW), Ok(grant()));
         assert_eq!(verify(&url, Operation::Read, NOW), Err(UrlRefused::Operation));
         assert_eq!(verify(&url, Operation::Write, 1_001_000), Err(UrlRefused::Expired));
@@ -196,9 +259,9 @@ mod tests {
         for issued_to in [IssuedTo { user: 7, token: None }, IssuedTo { user: 7, token: Some((12, 7)) }] {
             let grant = Grant { issued_to: Some(issued_to), ..grant() };
             let url = grant.path_and_query(&key(), "a");
-            let to = format!("&to={}", issued_to.text());
+            let to = format!("&si={}", issued_to.text());
             assert_eq!(verify(&url, Operation::Write, NOW), Ok(grant));
-            for other in ["", "&to=", "&to=8", "&to=07", "&to=7.12", "&to=7.12.8", &to.repeat(2)] {
+            for other in ["", "&si=", "&si=8", "&si=07", "&si=7.12", "&si=7.12.8", &to.repeat(2)] {
                 assert!(verify(&url.replace(&to, other), Operation::Write, NOW).is_err(), "{other}");
             }
         }
@@ -208,7 +271,7 @@ mod tests {
     fn any_changed_character_of_path_operation_expiry_or_signature_is_refused() {
         let url = grant().path_and_query(&key(), "archive.zip");
         let start = "/_blob/".len();
-        let file = url.find("/archive").expect("file")..url.find("op=").expect("op");
+        let file = url.find("/archive").expect("file")..url.find("sv=").expect("sv");
         for at in (start..url.len()).filter(|at| !file.contains(at)) {
             for new in ['0', '9', 'r', 'f', '/'] {
                 let mut changed: Vec<char> = url.chars().collect();

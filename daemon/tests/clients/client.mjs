@@ -17,6 +17,16 @@ async function blobClient(url) {
   return new BlockBlobClient(url);
 }
 
+// The status and the error code of a failed request.
+async function failure(request) {
+  try {
+    await request;
+    return null;
+  } catch (error) {
+    return [error.statusCode, error.code ?? null];
+  }
+}
+
 const calls = {
   async uploadArtifact({ name, files, root, options }) {
     return (await artifactClient()).uploadArtifact(name, files, root, options);
@@ -41,6 +51,32 @@ const calls = {
     }
     const { _response } = await client.commitBlockList(blocks.map((_, index) => id(index)));
     return { status: _response.status };
+  },
+  async conditionalUpload({ url, text }) {
+    const client = await blobClient(url);
+    const put = (conditions) => client.upload(text, Buffer.byteLength(text), { conditions });
+    const first = await put({ ifNoneMatch: '*' });
+    return {
+      answered: Boolean(first.etag && first.lastModified && first.requestId),
+      exists: await failure(put({ ifNoneMatch: '*' })),
+      changed: await failure(put({ ifMatch: '"other"' })),
+      unmodified: await failure(put({ ifUnmodifiedSince: new Date(0) })),
+      replaced: (await put({ ifMatch: first.etag }))._response.status,
+    };
+  },
+  async conditionalDownload({ url }) {
+    const client = await blobClient(url);
+    const { etag, lastModified, blobType, contentLength, requestId } = await client.getProperties();
+    const get = (conditions) => client.downloadToBuffer(0, undefined, { conditions, blockSize: 3 });
+    return {
+      blobType,
+      contentLength,
+      answered: Boolean(etag && lastModified && requestId),
+      text: (await get({ ifMatch: etag, ifUnmodifiedSince: lastModified })).toString(),
+      changed: await failure(get({ ifMatch: '"other"' })),
+      known: await failure(get({ ifNoneMatch: etag })),
+      modified: await failure(get({ ifUnmodifiedSince: new Date(0) })),
+    };
   },
   async putBlob({ url, text }) {
     const client = await blobClient(url);

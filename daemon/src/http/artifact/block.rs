@@ -1,6 +1,7 @@
 //! `PUT` on a signed address: the part of Azure's block-blob protocol that artifact clients use.
 //!
-//! Clients accept only 201 with an empty body as success. The header `x-ms-version` is ignored.
+//! Clients accept only 201 with an empty body as success. The header `x-ms-version` is ignored. Conditional headers
+//! apply to requests that set the content: Put Block List and Put Blob.
 
 use axum::{
     body::Body,
@@ -10,7 +11,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{Extensions, HeaderMap, StatusCode, header};
 
-use super::{block_list, xml::BlobApiError};
+use super::{block_list, conditions, xml::BlobApiError};
 use crate::{
     blob::UploadKey,
     http::{
@@ -43,6 +44,8 @@ pub(in crate::http) async fn put(
     let key = UploadKey { artifact: grant.artifact, generation: grant.generation };
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
+    let conditions = conditions::read(headers);
+    let mut response = (StatusCode::CREATED, [(header::CONTENT_LENGTH, "0")]).into_response();
     match (parameter(&query, "comp").as_deref(), parameter(&query, "blockid")) {
         (Some("block"), Some(id)) => {
             let input = input(headers, body, BLOCK_MAX_BYTES, holder)?;
@@ -59,30 +62,31 @@ pub(in crate::http) async fn put(
             let repository = artifacts::upload_repository(&state, key).await?;
             auth::count_memory_to(&parts.extensions, Holder::Jobs(repository));
             let ids = read_block_list(&parts.extensions, body).await?;
-            artifacts::commit(&state, key, &ids).await?;
+            let validators = artifacts::commit(&state, key, &ids, &conditions).await?;
+            conditions::set_validators(response.headers_mut(), &validators);
         }
-        (None, _) => put_blob(&state, key, headers, body, holder).await?,
+        (None, _) => {
+            require_block_blob(headers)?;
+            let input = input(headers, body, u64::MAX, holder)?;
+            let validators = artifacts::put_blob(&state, key, input, &conditions).await?;
+            conditions::set_validators(response.headers_mut(), &validators);
+        }
         (Some(_), _) => {
             let message = "only comp=block, comp=blocklist and Put Blob are offered";
             return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidQueryParameterValue", message));
         }
     }
-    Ok((StatusCode::CREATED, [(header::CONTENT_LENGTH, "0")]).into_response())
+    Ok(response)
 }
 
-async fn put_blob(
-    state: &AppState,
-    key: UploadKey,
-    headers: &HeaderMap,
-    body: Body,
-    holder: Holder,
-) -> Result<(), BlobApiError> {
+/// Checks the type of blob that the client wants to write.
+fn require_block_blob(headers: &HeaderMap) -> Result<(), BlobApiError> {
     let kind = headers.get("x-ms-blob-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !kind.eq_ignore_ascii_case("BlockBlob") {
         let message = "x-ms-blob-type must be BlockBlob";
         return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidHeaderValue", message));
     }
-    Ok(artifacts::put_blob(state, key, input(headers, body, u64::MAX, holder)?).await?)
+    Ok(())
 }
 
 /// Returns a request body with the length and checksums from its headers.

@@ -11,19 +11,24 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{
-    disposition,
+    conditions, disposition,
     range::{self, RequestedRange},
     stream::BlockBody,
-    xml::BlobApiError,
+    xml::{BlobApiError, CONDITION_NOT_MET, ERROR_CODE},
 };
 use crate::{
-    http::AppState,
-    model::signed_url::{Grant, Operation},
+    http::{AppState, etag},
+    model::{
+        conditions::Unmet,
+        signed_url::{Grant, Operation},
+    },
     service::artifacts::{self, Download},
 };
 
 /// The header that Azure clients send instead of `Range`.
 const MS_RANGE: HeaderName = HeaderName::from_static("x-ms-range");
+/// The header with the kind of blob, which clients of the Azure family require.
+const BLOB_TYPE: HeaderName = HeaderName::from_static("x-ms-blob-type");
 
 /// `GET /_blob/{artifact}/{generation}/{file}`
 pub(in crate::http) async fn get(
@@ -38,11 +43,25 @@ pub(in crate::http) async fn get(
     let grant = Grant::verify(key, Operation::Read, &artifact, &generation, &query, state.now_ms())?;
     let mut download = artifacts::open(&state, grant).await?;
     let size = download.content.size;
-    let etag = format!("\"sha256-{}\"", hex::encode(&download.content.sha256));
+    let validators = download.validators();
     let mut response = Response::new(Body::empty());
-    set_headers(response.headers_mut(), &download, &etag);
+    set_headers(response.headers_mut(), &download);
+    conditions::set_validators(response.headers_mut(), &validators);
 
-    let range = match requested_range(&headers, &etag, size) {
+    match conditions::read(&headers).check(Some(&validators)) {
+        Ok(()) => {}
+        Err(Unmet::Changed) => {
+            let message = "the content does not meet a condition of the request";
+            return Err(BlobApiError::new(StatusCode::PRECONDITION_FAILED, CONDITION_NOT_MET, message));
+        }
+        Err(Unmet::Exists | Unmet::Unchanged) => {
+            let mut headers = std::mem::take(response.headers_mut());
+            headers.remove(header::CONTENT_TYPE);
+            set(&mut headers, ERROR_CODE, CONDITION_NOT_MET);
+            return Ok(etag::not_modified(headers));
+        }
+    }
+    let range = match requested_range(&headers, &validators.etag, size) {
         RequestedRange::Whole => 0..size,
         RequestedRange::Part(range) => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -80,10 +99,10 @@ fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange
     }
 }
 
-fn set_headers(headers: &mut HeaderMap, download: &Download, etag: &str) {
+fn set_headers(headers: &mut HeaderMap, download: &Download) {
     set(headers, header::CONTENT_TYPE, &download.content.mime_type);
     set(headers, header::CONTENT_DISPOSITION, &disposition::attachment(&download.name));
-    set(headers, header::ETAG, etag);
+    set(headers, BLOB_TYPE, "BlockBlob");
     set(headers, header::ACCEPT_RANGES, "bytes");
     set(headers, header::CACHE_CONTROL, "private, max-age=0, no-transform");
     // Uploaded content must not run scripts with the origin of this host.

@@ -3,6 +3,7 @@
 pub(super) mod block;
 pub mod block_list;
 mod calls;
+mod conditions;
 pub mod disposition;
 pub(super) mod download;
 pub mod range;

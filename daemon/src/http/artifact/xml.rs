@@ -7,7 +7,9 @@ use quick_xml::escape::escape;
 use crate::{http::error, model::signed_url::UrlRefused, service::Error};
 
 /// Response header with the error code.
-const ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
+pub(super) const ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
+/// The error code of a condition that is not met.
+pub(super) const CONDITION_NOT_MET: &str = "ConditionNotMet";
 
 /// An error response of the block-blob protocol.
 #[derive(Debug)]
@@ -55,6 +57,10 @@ impl From<Error> for BlobApiError {
                 Self::new(bad, "Crc64Mismatch", format!("x-ms-content-crc64 {reason}"))
             }
             Error::Invalid { field, reason } => Self::new(bad, "InvalidBlobOrBlock", format!("{field} {reason}")),
+            Error::Changed { .. } => {
+                Self::new(status, CONDITION_NOT_MET, "the content does not meet a condition of the request")
+            }
+            Error::Exists { message } => Self::new(status, "BlobAlreadyExists", message),
             Error::Body { reason } => Self::new(bad, "IncompleteBody", reason),
             Error::TooLarge { .. } => Self::new(status, "RequestBodyTooLarge", error.to_string()),
             Error::NoSpace => Self::new(status, "InsufficientStorage", error.to_string()),

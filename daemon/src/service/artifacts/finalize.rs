@@ -145,6 +145,7 @@ fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
         blocks: committed.blocks,
         list_sha256: committed.list_sha256.clone(),
         version: upload.version,
+        committed_ms: committed.committed_ms,
     }
 }
 

@@ -17,6 +17,7 @@ mod receiving;
 mod remove;
 mod sweep;
 mod upload;
+mod validators;
 mod verified;
 
 use std::sync::Arc;

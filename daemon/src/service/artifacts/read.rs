@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use farrier_proto::store::{Artifact, Content, Run};
 
-use super::{MISSING, block_refs, require_repository, rows, visible};
+use super::{MISSING, block_refs, require_repository, rows, validators, visible};
 use crate::{
     blob::{BlockReader, UploadKey},
+    clock::Millis,
     model::{
+        conditions::Validators,
         identity::Identity,
         mime,
         signed_url::{Grant, IssuedTo, Operation},
@@ -35,6 +37,7 @@ pub struct Download {
     pub name: String,
     /// Its finalized content.
     pub content: Content,
+    modified_ms: Millis,
     key: UploadKey,
     /// The access of the account that received the URL.
     pub access: Option<AccessWatch>,
@@ -111,7 +114,8 @@ pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
     let content = visible(&row, context.now_ms()).filter(|content| content.generation == grant.generation);
     let content = content.ok_or(MISSING)?.clone();
     let key = UploadKey { artifact: row.id, generation: content.generation };
-    Ok(Download { name: row.name, content, key, access })
+    let modified_ms = validators::modified_ms(&content, &row);
+    Ok(Download { name: row.name, content, modified_ms, key, access })
 }
 
 /// Returns the access of the account that received a URL, or an error if it lost its access.
@@ -124,6 +128,11 @@ async fn access(context: &Context, read: &impl Read, account: IssuedTo, reposito
 }
 
 impl Download {
+    /// Returns the validators of the content.
+    pub fn validators(&self) -> Validators {
+        validators::of_content(&self.content, self.modified_ms)
+    }
+
     /// Opens `range`, which must be inside the content.
     ///
     /// The whole content is compared with its SHA-256 while it is read, unless that was done recently.

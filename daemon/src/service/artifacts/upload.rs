@@ -6,10 +6,14 @@ use bytes::Bytes;
 use farrier_proto::store::{Artifact, Block, Committed};
 use futures_util::{Stream, StreamExt as _};
 
-use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows};
+use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows, validators};
 use crate::{
     blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
-    model::secret,
+    clock::Millis,
+    model::{
+        conditions::{Conditions, Validators},
+        secret,
+    },
     service::{
         Context, Error,
         disk_space::{DiskSpace, SpaceClaim},
@@ -68,14 +72,22 @@ where
     receive(context, key, block_id, input).await
 }
 
-/// Receives the whole content in one request and commits it.
-pub async fn put_blob<S, E>(context: &Context, key: UploadKey, input: BlockInput<S>) -> Result<(), Error>
+/// Receives the whole content in one request and commits it, if the upload meets the conditions before and after it
+/// was received. Returns the validators of the committed content.
+pub async fn put_blob<S, E>(
+    context: &Context,
+    key: UploadKey,
+    input: BlockInput<S>,
+    conditions: &Conditions,
+) -> Result<Validators, Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
+    let row = rows::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    validators::require(conditions, row.upload.as_ref(), row.content.as_ref(), key)?;
     receive(context, key, SINGLE_BLOCK, input).await?;
-    commit(context, key, &[SINGLE_BLOCK.to_owned()]).await
+    commit(context, key, &[SINGLE_BLOCK.to_owned()], conditions).await
 }
 
 async fn receive<S, E>(context: &Context, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
@@ -213,48 +225,62 @@ pub async fn upload_repository(context: &Context, key: UploadKey) -> Result<u64,
     Ok(row.repository_id)
 }
 
-/// Commits the block list, which orders the uploaded blocks. Unlisted blocks are dropped. Committing the same list
-/// again changes nothing, also after the upload was finalized.
-pub async fn commit(context: &Context, key: UploadKey, block_ids: &[String]) -> Result<(), Error> {
+/// Commits the block list, which orders the uploaded blocks, if the upload meets the conditions. Unlisted blocks are
+/// dropped. Returns the validators of the committed content.
+///
+/// Committing the same list again changes nothing, also after the upload was finalized. It needs to meet no
+/// conditions, because the client may repeat a request whose response was lost.
+pub async fn commit(
+    context: &Context,
+    key: UploadKey,
+    block_ids: &[String],
+    conditions: &Conditions,
+) -> Result<Validators, Error> {
     if block_ids.len() > rows::BLOCKS_MAX {
         return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
     }
     let list_sha256 = list_hash(block_ids);
     let list_ref = &list_sha256;
-    let blocks = context
+    let now = context.now_ms();
+    let (validators, blocks) = context
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
             require_repository(&tx, &before).await?;
-            if finalized_as(&before, key, list_ref) {
-                return Ok(None);
+            if let Some(validators) = finalized_as(&before, key, list_ref) {
+                return Ok((validators, None));
             }
             check_open(&before, key)?;
             let found = rows::blocks(&tx, key.artifact, key.generation, block_ids).await?;
             let blocks: Option<Vec<Block>> = found.into_iter().collect();
             let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
-            let committed = committed(&blocks, list_ref, context.config.artifacts.max_bytes)?;
+            let committed = committed(&blocks, list_ref, context.config.artifacts.max_bytes, now)?;
             let mut row = before.clone();
             let upload = row.upload.as_mut().ok_or(MISSING)?;
-            if upload.committed.as_ref() == Some(&committed) {
-                return Ok(None);
+            let earlier = upload.committed.as_ref();
+            if let Some(earlier) =
+                earlier.filter(|&earlier| Committed { committed_ms: now, ..earlier.clone() } == committed)
+            {
+                return Ok((validators::of_commit(earlier), None));
             }
+            validators::require(conditions, before.upload.as_ref(), before.content.as_ref(), key)?;
             let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
             rows::put_list(&tx, key.artifact, key.generation, &blocks, stale);
+            let validators = validators::of_commit(&committed);
             upload.committed = Some(committed);
             rows::put(&tx, Some(&before), &row);
-            Ok::<_, Error>(Some(blocks))
+            Ok::<_, Error>((validators, Some(blocks)))
         })
         .await?;
     if let Some(blocks) = blocks {
         let refs: Arc<[BlockRef]> = blocks.iter().map(block_ref).collect();
         context.digests.committed(key, &refs);
     }
-    Ok(())
+    Ok(validators)
 }
 
-/// Returns the commit for a list of these blocks.
-fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Committed, Error> {
+/// Returns the commit at `now` for a list of these blocks.
+fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64, now: Millis) -> Result<Committed, Error> {
     let size = blocks.iter().map(|block| block.size).sum();
     if size > max_bytes {
         return Err(Error::TooLarge { limit: max_bytes });
@@ -268,6 +294,7 @@ fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Com
         blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
         list_sha256: list_sha256.to_vec(),
         files_sha256: secret::sha256(&files).to_vec(),
+        committed_ms: now,
     })
 }
 
@@ -277,10 +304,12 @@ fn repeated_bytes(blocks: &[Block]) -> u64 {
     blocks.iter().filter(|block| !seen.insert(block.file)).map(|block| block.size).sum()
 }
 
-/// Returns whether this list was committed and finalized. The ids of its blocks are no longer stored then.
-fn finalized_as(row: &Artifact, key: UploadKey, list_sha256: &[u8]) -> bool {
+/// Returns the validators of the finalized content if its list was this one. The ids of its blocks are no longer
+/// stored then.
+fn finalized_as(row: &Artifact, key: UploadKey, list_sha256: &[u8]) -> Option<Validators> {
     let content = row.content.as_ref().filter(|content| content.generation == key.generation);
-    content.is_some_and(|content| content.list_sha256 == list_sha256)
+    let content = content.filter(|content| content.list_sha256 == list_sha256)?;
+    Some(validators::of_content(content, content.committed_ms))
 }
 
 fn list_hash(block_ids: &[String]) -> [u8; 32] {
@@ -303,15 +332,16 @@ mod tests {
     #[test]
     fn a_list_may_repeat_a_limited_number_of_bytes() {
         let block = |file| Block { file, size: 4 << 20 };
-        let commit = |repeats: usize| committed(&[vec![block(1)], vec![block(2); repeats + 1]].concat(), b"", u64::MAX);
+        let commit =
+            |repeats: usize| committed(&[vec![block(1)], vec![block(2); repeats + 1]].concat(), b"", u64::MAX, 1);
         assert_eq!(commit(16).expect("64 MiB").size, 72 << 20);
         assert!(matches!(commit(17), Err(Error::Invalid { field: "blocklist", .. })));
     }
 
     #[test]
     fn the_same_ids_with_other_bytes_give_another_commit() {
-        let commit = |file| committed(&[Block { file, size: 3 }], b"ids", 10).expect("small");
+        let commit = |file| committed(&[Block { file, size: 3 }], b"ids", 10, 1).expect("small");
         assert_ne!(commit(1), commit(2));
-        assert!(matches!(committed(&[Block { file: 1, size: 11 }], b"ids", 10), Err(Error::TooLarge { limit: 10 })));
+        assert!(matches!(committed(&[Block { file: 1, size: 11 }], b"ids", 10, 1), Err(Error::TooLarge { limit: 10 })));
     }
 }

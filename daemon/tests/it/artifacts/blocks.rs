@@ -132,7 +132,7 @@ async fn the_storage_client_uploads_blocks_and_whole_blobs_despite_lost_response
     let (farrier, job) = daemon_with_job().await;
     let Some(client) = client(&job).await else { return };
     let lossy = Proxy::start(&farrier, &["blockid=MDAwMDAx", "comp=blocklist"]).await;
-    let lossy_too = Proxy::start(&farrier, &["op=w"]).await;
+    let lossy_too = Proxy::start(&farrier, &["sp=cw"]).await;
     let (blocks, blob) = (farrier.create(&job, "blocks").await, farrier.create(&job, "whole").await);
     let outcome = client
         .run(&[

@@ -1,11 +1,13 @@
 //! The artifact service: what its clients rely on.
 
 mod all_repositories;
+mod azure;
 mod blocks;
 mod blocks_bad_input;
 mod client;
 mod client_raw;
 mod client_rest;
+mod conditions;
 mod damaged;
 mod expiry;
 mod expiry_edits;

@@ -28,13 +28,15 @@ async fn a_modified_url_is_refused() {
     let blob_path = |address: &str| address.split("/archive").next().expect("a path").to_owned();
     let mut bad = vec![
         a.replace(&blob_path(&a), &blob_path(&b)),
-        a.replace("op=r", "op=w"),
-        a.replace("op=r", "op=x"),
-        a.replace("exp=1", "exp=2"),
+        a.replace("sp=r", "sp=cw"),
+        a.replace("sp=r", "sp=x"),
+        a.replace("se=20", "se=21"),
+        a.replace("sr=b", "sr=c"),
+        a.replace("sv=2024", "sv=2023"),
         a.replace("&sig=", "&sig=0"),
         a.split("&sig").next().expect("a part").to_owned(),
         a.split('?').next().expect("a path").to_owned(),
-        format!("{a}&exp=9999999999"),
+        format!("{a}&se=2999-01-01T00%3A00%3A00Z"),
         a.replace("/_blob/", "/_blob/0"),
         format!("/_blob/x/y/z?{}", a.split('?').nth(1).expect("a query")),
     ];

@@ -271,7 +271,7 @@ fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
     let mut screen = at_artifacts();
     screen.keys("yu");
     assert!(matches!(screen.take_requests().as_slice(), [Request::SignedAddress(_, 21)]));
-    let target = "/_blob/21/1/a.zip?op=r&exp=1795266000&sig=00ff";
+    let target = "/_blob/21/1/a.zip?sv=2024-11-04&se=2026-11-21T13%3A00%3A00Z&sr=b&sp=r&sig=00ff";
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Signed(target.into()))));
     let address = format!("http://forge01.lan:3000{target}");
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if *text == address)));
@@ -284,6 +284,16 @@ fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
     screen.keys("qya");
     let copied = "http://forge01.lan:3000/api/v1/repos/infra/gateway/actions/artifacts/21/zip";
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if text == copied)));
+}
+
+#[test]
+fn the_expiry_of_a_signed_url_of_an_older_daemon_is_shown() {
+    let mut screen = at_artifacts();
+    screen.keys("yu");
+    screen.take_requests();
+    let target = "/_blob/21/1/a.zip?op=r&exp=1795266000&sig=00ff";
+    screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Signed(target.into()))));
+    assert!(screen.text().contains("until 2026-11-21 13:00:00."), "{}", screen.text());
 }
 
 #[test]

@@ -287,11 +287,21 @@ impl Artifacts {
         let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
         let address = format!("{root}{target}");
         let clock = &env.world.clock;
-        let ends = target.split(['?', '&']).find_map(|pair| pair.strip_prefix("exp=")?.parse::<i64>().ok());
+        let ends = expiry_secs(target);
         let until =
             ends.map_or_else(String::new, |ends| format!(" for {},\nuntil {}", clock.left(ends), clock.stamp_of(ends)));
         let text = format!("Anyone with this URL can read the artifact{until}.\n\n{address}");
         env.push(Cmd::Copy(address, "signed URL".to_owned()));
         env.open(Layer::TextView(TextView::new("Copied: signed URL", text)));
+    }
+}
+
+/// Returns when a signed URL expires, in seconds since the epoch.
+fn expiry_secs(target: &str) -> Option<i64> {
+    let value = |name: &str| target.split(['?', '&']).find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    match value("se") {
+        Some(time) => Some(time.replace("%3A", ":").parse::<Timestamp>().ok()?.as_second()),
+        // Daemons of version 0.1.
+        None => value("exp")?.parse().ok(),
     }
 }
