@@ -1,11 +1,16 @@
 //! The token of a workflow job: a JWT from which the Actions clients read the ids of run and job.
 //!
-//! HS256 only. Clients read only the claim `scp`. The caller must check on every use that the job is still running.
+//! HS256 only. Clients read only the claims `scp` and, for caches, `ac`. farrier itself uses only the ids of run and
+//! job; what a job may do follows from its rows. The caller must check on every use that the job is still running.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::secret::{SigningKey, equal};
+use super::{
+    cache_refs::CacheRefs,
+    secret::{SigningKey, equal},
+};
 use crate::clock::Millis;
 
 /// The scope that contains run and job.
@@ -22,6 +27,10 @@ const LENGTH_MAX: usize = 4_096;
 pub struct Claims {
     /// `Actions.Results:<run>:<job>`, perhaps together with other scopes.
     pub scp: String,
+    /// The refs whose cache entries the job reads and writes: JSON as text, see [`access_controls`]. The cache client
+    /// for Go refuses tokens without it. Tokens of version 0.1 do not have it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub ac: String,
     /// Issued at, in seconds since the epoch.
     pub iat: i64,
     /// Not valid before, in seconds since the epoch.
@@ -38,6 +47,17 @@ pub struct Claims {
     pub job_id: u64,
 }
 
+/// Permissions in the claim `ac`.
+const READ: u8 = 1;
+const READ_AND_WRITE: u8 = 3;
+
+/// Returns the value of the claim `ac`: the refs of a job with what the job may do with their cache entries.
+pub fn access_controls(refs: &CacheRefs) -> String {
+    let permission = |scope: &str| if scope == refs.own() { READ_AND_WRITE } else { READ };
+    let rows = refs.readable().map(|scope| json!({ "Scope": scope, "Permission": permission(scope) }));
+    rows.collect::<serde_json::Value>().to_string()
+}
+
 /// The part of a token's header that is read.
 #[derive(Deserialize)]
 struct Header {
@@ -45,10 +65,11 @@ struct Header {
 }
 
 impl Claims {
-    /// Creates claims for one job, valid until `exp` (seconds since the epoch).
+    /// Creates claims for one job, valid until `exp` (seconds since the epoch), without the claim `ac`.
     pub fn new(run_id: u64, job_id: u64, now_ms: Millis, exp: i64, jti: String) -> Self {
         let now = now_ms.div_euclid(1_000);
-        Self { scp: format!("{SCOPE}:{run_id}:{job_id}"), iat: now, nbf: now, exp, jti, run_id, job_id }
+        let scp = format!("{SCOPE}:{run_id}:{job_id}");
+        Self { scp, ac: String::new(), iat: now, nbf: now, exp, jti, run_id, job_id }
     }
 
     /// Returns the signed token.
@@ -100,6 +121,30 @@ mod tests {
         let json: serde_json::Value = serde_json::from_slice(&payload).expect("JSON");
         assert_eq!(json["scp"], "Actions.Results:21:49");
         assert_eq!(Claims::verify(&token, &key(), NOW), Some(claims()));
+    }
+
+    #[test]
+    fn the_ac_claim_is_a_json_text_with_the_refs_of_the_job() {
+        let ac = access_controls(&CacheRefs::of_job("feature", "main"));
+        let token = Claims { ac, ..claims() }.sign(&key());
+        let payload = BASE64.decode(token.split('.').nth(1).expect("payload")).expect("base64url");
+        let json: serde_json::Value = serde_json::from_slice(&payload).expect("JSON");
+        assert!(json["exp"].is_i64() && json["nbf"].is_i64(), "{json}");
+        let rows: serde_json::Value = serde_json::from_str(json["ac"].as_str().expect("a text")).expect("JSON");
+        let expected = json!([
+            { "Scope": "refs/heads/feature", "Permission": 3 }, { "Scope": "refs/heads/main", "Permission": 1 },
+        ]);
+        assert_eq!(rows, expected);
+        assert_eq!(access_controls(&CacheRefs::of_job("", "main")).matches("Scope").count(), 1);
+    }
+
+    #[test]
+    fn tokens_with_the_longest_refs_and_tokens_without_the_ac_claim_are_valid() {
+        let ac = access_controls(&CacheRefs::of_job(&"\"".repeat(255), &"日".repeat(133)));
+        for ac in [ac, String::new()] {
+            let claims = Claims { ac, ..claims() };
+            assert_eq!(Claims::verify(&claims.sign(&key()), &key(), NOW), Some(claims));
+        }
     }
 
     #[test]

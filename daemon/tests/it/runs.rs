@@ -1,5 +1,6 @@
-//! Cancellation of runs, and leases of jobs.
+//! Environment and tokens of jobs, cancellation of runs, and leases of jobs.
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use farrierd::clock::Clock;
 use http::Method;
 use serde_json::{Value, json};
@@ -179,4 +180,45 @@ async fn a_lease_that_is_too_short_or_too_long_is_refused() {
     }
     let anonymous = send(&farrier.tcp(), Method::POST, "/api/farrier/v1/runs/1/cancel", &[], "").await;
     assert_eq!(anonymous.status, 401);
+}
+
+/// The claims of a runtime token.
+fn claims(token: &str) -> Value {
+    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).expect("a payload")).expect("base64url");
+    serde_json::from_slice(&payload).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_job_gets_the_environment_of_cache_clients() {
+    let farrier = farrier().await;
+    let job = farrier.begin("r", None).await;
+    let value = |name: &str| job.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let root = format!("{}/", farrier.url);
+    assert_eq!(value("ACTIONS_CACHE_SERVICE_V2"), Some("true"));
+    assert_eq!((value("ACTIONS_CACHE_URL"), value("ACTIONS_RESULTS_URL")), (Some(&*root), Some(&*root)));
+    assert_eq!(value("GITHUB_SERVER_URL"), None);
+}
+
+#[tokio::test]
+async fn a_runtime_token_names_the_refs_whose_caches_the_job_may_use() {
+    let farrier = farrier().await;
+    let token = async |body: Value| {
+        let started = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+        assert_eq!(started.status, 201, "{started:?}");
+        started.json()
+    };
+    let refs = |started: &Value| {
+        let claims = claims(started["token"].as_str().expect("text"));
+        assert!(claims["nbf"].is_i64() && claims["exp"].is_i64(), "{claims}");
+        serde_json::from_str::<Value>(claims["ac"].as_str().expect("a JSON text")).expect("JSON")
+    };
+    let own = json!({ "Scope": "refs/heads/feature", "Permission": 3 });
+    let expected = json!([own, { "Scope": "refs/heads/main", "Permission": 1 }]);
+    let first = token(json!({ "repo": "admin/r", "branch": "feature" })).await;
+    assert_eq!(refs(&first), expected);
+    // A job that joins a run has the branch of the run.
+    let second = token(json!({ "repo": "admin/r", "run_id": first["run_id"], "branch": "other" })).await;
+    assert_eq!(refs(&second), expected);
+    let default = token(json!({ "repo": "admin/r" })).await;
+    assert_eq!(refs(&default), json!([{ "Scope": "refs/heads/main", "Permission": 3 }]));
 }

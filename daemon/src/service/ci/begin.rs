@@ -8,7 +8,11 @@ use farrier_proto::store::{Job, Run, RunStatus};
 use super::{JOBS_MAX, lease};
 use crate::{
     clock::Millis,
-    model::{identity::Identity, runtime_token::Claims},
+    model::{
+        cache_refs::CacheRefs,
+        identity::Identity,
+        runtime_token::{self, Claims},
+    },
     service::{
         Context, Error,
         access::Action,
@@ -54,7 +58,7 @@ pub async fn begin(context: &Context, identity: &Identity, input: api::BeginRun)
     drop(snapshot);
 
     let now = context.now_ms();
-    let job = match input.run_id {
+    let (job, branch) = match input.run_id {
         None => begin_run(context, identity, &found, &input, now).await?,
         Some(run) => {
             let run = u64::try_from(run).map_err(|_| Error::NotFound { what: "the run" })?;
@@ -62,18 +66,20 @@ pub async fn begin(context: &Context, identity: &Identity, input: api::BeginRun)
         }
     };
     context.sweep.due_at(job.deadline_ms);
-    let token = create_token(context, &job, now);
+    let refs = CacheRefs::of_job(&branch, &found.repository.default_branch);
+    let token = create_token(context, &job, &refs, now);
     let env = environment(context, &found.path(), job.run_id, &token);
     Ok(StartedJob { job, token, env })
 }
 
+/// Begins a run and returns its first job and its branch.
 async fn begin_run(
     context: &Context,
     identity: &Identity,
     found: &FoundRepository,
     input: &api::BeginRun,
     now: Millis,
-) -> Result<Job, Error> {
+) -> Result<(Job, String), Error> {
     let run = Run {
         id: context.store.next_id(IdKind::Run).await?,
         repository_id: found.repository.id,
@@ -111,9 +117,10 @@ async fn begin_run(
             Ok::<_, Error>(())
         })
         .await?;
-    Ok(job)
+    Ok((job, run.head_branch))
 }
 
+/// Adds a job to the run `run`. Returns the job and the branch of the run.
 async fn join_run(
     context: &Context,
     identity: &Identity,
@@ -121,13 +128,13 @@ async fn join_run(
     run: u64,
     input: &api::BeginRun,
     now: Millis,
-) -> Result<Job, Error> {
+) -> Result<(Job, String), Error> {
     let missing = || Error::NotFound { what: "the run" };
     let known = Run { id: run, repository_id: found.repository.id, ..Run::default() };
     let job = new_job(context, &known, input, now).await?;
     let job_row = &job;
     let (recorder, actor) = (&EventRecorder::reserve(context, 2).await?, &Actor::of(identity));
-    context
+    let branch = context
         .store
         .write(async |tx: Tx| {
             // The repository may have been deleted since.
@@ -148,10 +155,10 @@ async fn join_run(
             let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
             let events = [QUEUED, IN_PROGRESS].map(|action| EventKind::Job { action, job: job_row, run: &row });
             recorder.record(&tx, subject, &events).await?;
-            Ok(())
+            Ok(row.head_branch)
         })
         .await?;
-    Ok(job)
+    Ok((job, branch))
 }
 
 async fn new_job(context: &Context, run: &Run, input: &api::BeginRun, now: Millis) -> Result<Job, Error> {
@@ -174,17 +181,21 @@ async fn new_job(context: &Context, run: &Run, input: &api::BeginRun, now: Milli
 }
 
 /// Creates the token. It is valid as long as the job may run, regardless of its lease.
-fn create_token(context: &Context, job: &Job, now: Millis) -> String {
+fn create_token(context: &Context, job: &Job, refs: &CacheRefs, now: Millis) -> String {
     let expires_secs = job.deadline_ms.max(job.limit_ms).div_euclid(1_000) + 1;
     let jti = uuid::Uuid::new_v4().to_string();
-    Claims::new(job.run_id, job.id, now, expires_secs, jti).sign(&context.keys.runtime_token)
+    let claims = Claims::new(job.run_id, job.id, now, expires_secs, jti);
+    Claims { ac: runtime_token::access_controls(refs), ..claims }.sign(&context.keys.runtime_token)
 }
 
 /// Returns the environment variables for the Actions clients. `GITHUB_SERVER_URL` is not set, because they refuse any
-/// host other than GitHub's.
+/// host other than GitHub's. The cache client for Go requires that `ACTIONS_CACHE_SERVICE_V2` is a boolean, and clients
+/// append to `ACTIONS_CACHE_URL`, which must end with a slash.
 fn environment(context: &Context, repository: &str, run: u64, token: &str) -> BTreeMap<String, String> {
     let root = &context.root_url;
     let pairs = [
+        ("ACTIONS_CACHE_SERVICE_V2", "true".to_owned()),
+        ("ACTIONS_CACHE_URL", format!("{root}/")),
         ("ACTIONS_RESULTS_URL", format!("{root}/")),
         ("ACTIONS_RUNTIME_TOKEN", token.to_owned()),
         ("GITHUB_API_URL", format!("{root}/api/v1")),

@@ -1,0 +1,58 @@
+//! The refs whose cache entries a job can read and write.
+
+/// The refs of a job, as full names such as `refs/heads/main`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheRefs {
+    own: String,
+    default: String,
+}
+
+impl CacheRefs {
+    /// Returns the refs of a job of the branch, tag or full ref name `branch`. A job without a branch belongs to the
+    /// default branch.
+    ///
+    /// A job reads the entries of its own ref and of the default branch, and writes those of its own ref. So a branch
+    /// cannot replace what other branches restore, and the default branch never restores what a branch has written.
+    pub fn of_job(branch: &str, default_branch: &str) -> Self {
+        let default = full_name(default_branch);
+        let own = if branch.is_empty() { default.clone() } else { full_name(branch) };
+        Self { own, default }
+    }
+
+    /// Returns the ref whose entries the job writes.
+    pub fn own(&self) -> &str {
+        &self.own
+    }
+
+    /// Returns the refs whose entries the job reads, in the order of lookups.
+    pub fn readable(&self) -> impl Iterator<Item = &str> {
+        let default = Some(self.default.as_str()).filter(|default| *default != self.own);
+        std::iter::once(self.own.as_str()).chain(default)
+    }
+}
+
+fn full_name(name: &str) -> String {
+    if name.starts_with("refs/") { name.to_owned() } else { format!("refs/heads/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_reads_its_own_ref_then_the_default_branch_and_writes_its_own_ref() {
+        for (branch, own, readable) in [
+            ("main", "refs/heads/main", &["refs/heads/main"][..]),
+            ("", "refs/heads/main", &["refs/heads/main"]),
+            ("refs/heads/main", "refs/heads/main", &["refs/heads/main"]),
+            ("feature", "refs/heads/feature", &["refs/heads/feature", "refs/heads/main"]),
+            ("refs/tags/v1", "refs/tags/v1", &["refs/tags/v1", "refs/heads/main"]),
+            ("refs/pull/7/merge", "refs/pull/7/merge", &["refs/pull/7/merge", "refs/heads/main"]),
+            ("Main", "refs/heads/Main", &["refs/heads/Main", "refs/heads/main"]),
+        ] {
+            let refs = CacheRefs::of_job(branch, "main");
+            assert_eq!(refs.own(), own, "{branch}");
+            assert_eq!(refs.readable().collect::<Vec<_>>(), readable, "{branch}");
+        }
+    }
+}
