@@ -30,8 +30,8 @@ use crate::{
 /// The API family's value for a time that is not set.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 const EPOCH: &str = "1970-01-01T00:00:00Z";
-/// Runs are always begun by agents.
-const EVENT: &str = "workflow_dispatch";
+/// The event that begins a run. Runs are always begun by agents.
+pub(crate) const RUN_EVENT: &str = "workflow_dispatch";
 
 /// Formats a time as RFC 3339 in UTC with whole seconds, or as the zero time if it is not set.
 pub(crate) fn time(ms: Millis) -> String {
@@ -207,7 +207,7 @@ pub(crate) fn run(root_url: &str, path: &str, row: &Run) -> api::Run {
         html_url: format!("{root_url}/{path}/actions/runs/{}", row.id),
         display_title: row.workflow.clone(),
         path: row.workflow.clone(),
-        event: EVENT.into(),
+        event: RUN_EVENT.into(),
         run_attempt: 1,
         run_number: number(row.number),
         repository_id: number(row.repository_id),

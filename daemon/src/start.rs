@@ -33,6 +33,7 @@ use crate::{
         audit::AuditLog,
         disk_space::DiskSpace,
         events::SequenceTracker,
+        id_tokens::IdTokenState,
         migrations::{self, Migrations},
         pushes, repositories,
         sign_in::SignIn,
@@ -222,6 +223,7 @@ async fn build(
         migrations: Migrations::default(),
         sign_in: SignIn::default(),
         keys,
+        id_tokens: IdTokenState::default(),
         events,
         audit,
         pruning: Wake::default(),
@@ -263,7 +265,8 @@ fn root_url(config: &Config, listeners: &[Listener]) -> String {
 
 /// Returns the signing keys, derived from the daemon's secret. The secret is created at the first start.
 async fn signing_keys(store: &Store, now: Millis) -> Result<SigningKeys, StoreError> {
-    let fresh = rows::SigningKey { secret: secret::random_bytes::<32>().to_vec(), created_ms: now };
+    let secret = secret::random_bytes::<32>().to_vec();
+    let fresh = rows::SigningKey { secret, created_ms: now, ..rows::SigningKey::default() };
     let root = store.write(async |tx: Tx| identity::signing_key(&tx, fresh.clone()).await).await?.secret;
     Ok(SigningKeys {
         signed_url: SigningKey::derive(&root, "signed-url"),

@@ -7,6 +7,7 @@ use super::{
     MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, StorageConfig,
     StoreConfig, UniquePer, WebhookConfig,
 };
+use crate::model::id_token::Algorithm;
 
 /// Name of the credential of the service manager that has the key of the store.
 const KEY_CREDENTIAL: &str = "farrier-store-key";
@@ -74,7 +75,11 @@ impl Config {
                 max_push_bytes: 4_096 * MIB,
                 prune_after_days: 30,
             },
-            ci: CiConfig { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
+            ci: CiConfig {
+                job_timeout: Duration::from_secs(6 * HOUR_SECS),
+                id_token_algorithm: Algorithm::Rs256,
+                id_token_key_days: 90,
+            },
             webhook: webhook_defaults(),
             events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
             audit: AuditConfig { retention_days: 400, required: false, file: None, journal: None },

@@ -12,7 +12,7 @@ use super::{
     problem::KeyLocations,
     reader::{ConfigReader, SECS_MAX},
 };
-use crate::model::{address_policy::AddressPolicy, host_names};
+use crate::model::{address_policy::AddressPolicy, host_names, id_token::Algorithm};
 
 /// Replaces the values of `config` by those in `text`. On `Err`, `config` must not be used.
 pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<ConfigProblem>> {
@@ -111,6 +111,10 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("git", "prune_after_days", &mut c.git.prune_after_days);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
+    r.parsed("ci", "id_token_algorithm", &mut c.ci.id_token_algorithm, |name: String| {
+        Algorithm::from_name(&name).ok_or_else(|| "expected \"RS256\" or \"ES256\"".into())
+    });
+    r.at_least("ci", "id_token_key_days", &2, &mut c.ci.id_token_key_days);
     r.seconds("events", "keep_secs", EVENTS_KEEP_MIN_SECS, &mut c.events.keep);
     r.at_least("audit", "retention_days", &1, &mut c.audit.retention_days);
     r.value("audit", "required", &mut c.audit.required);
@@ -321,6 +325,7 @@ filter = "loud"
             base_url = "http://a.example:80/x/"
             [ci]
             job_timeout_secs = 21600
+            id_token_algorithm = "ES256"
             [store]
             engine = "redb"
         "#;
@@ -331,5 +336,6 @@ filter = "loud"
         assert_eq!(config.artifacts.base_url.expect("set").as_str(), "http://a.example/x");
         assert!(!config.socket.trust_peers);
         assert_eq!(config.ci.job_timeout, Duration::from_secs(21_600));
+        assert_eq!(config.ci.id_token_algorithm, Algorithm::Es256);
     }
 }

@@ -28,6 +28,7 @@ pub use self::{
     problem::{ConfigProblem, KeyLocations},
     reload::{changed_sections, keep_fixed},
 };
+use crate::model::id_token::Algorithm;
 
 /// The complete configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -228,6 +229,10 @@ pub struct GitConfig {
 pub struct CiConfig {
     /// `job_timeout_secs`: time after which a job that has not ended is cancelled.
     pub job_timeout: Duration,
+    /// `id_token_algorithm`: the algorithm that signs the ID tokens of jobs.
+    pub id_token_algorithm: Algorithm,
+    /// `id_token_key_days`: after how many days a key of ID tokens is replaced.
+    pub id_token_key_days: u32,
 }
 
 /// `[webhook]`: sending and retention of deliveries.

@@ -5,6 +5,7 @@
 
 mod credentials;
 mod peers;
+mod running_job;
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -13,6 +14,7 @@ use http::{Extensions, HeaderMap, Method, header, request::Parts};
 
 pub(super) use self::credentials::{client_address, query_token};
 pub use self::peers::PeerRules;
+pub(super) use self::running_job::{RunningJob, authenticate_job};
 use super::{AppState, access_log::CallerName, error::ApiError};
 use crate::{
     model::{

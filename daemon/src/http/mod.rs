@@ -17,6 +17,7 @@ mod git;
 mod handle;
 mod if_match;
 mod metrics;
+mod oidc;
 mod openapi;
 mod origin;
 mod page;

@@ -13,7 +13,7 @@ use super::{
     AppState,
     artifact::{block, download, twirp},
     error::ApiError,
-    farrier, git, metrics,
+    farrier, git, metrics, oidc,
     openapi::{self, RouteDescription},
     pages,
     v1::{
@@ -341,6 +341,12 @@ routes! {
         put "/_blob/{artifact}/{generation}/{file}" => block::put;
     }
 
+    id_tokens below "" speaking openid_connect {
+        get "/.well-known/openid-configuration" => oidc::configuration;
+        get "/.well-known/jwks" => oidc::keys;
+        get "/api/actions_pipeline/_apis/pipelines/workflows/{run}/idtoken" => oidc::token;
+    }
+
     git_over_http below "/{owner}/{repo}" speaking git {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
@@ -364,6 +370,7 @@ pub fn router(state: AppState) -> Router {
         .merge(metrics_text())
         .merge(not_supported())
         .merge(artifact_service())
+        .merge(id_tokens())
         .merge(git_over_http())
         .fallback(pages::fallback)
         .method_not_allowed_fallback(async || ApiError::no_method())

@@ -12,6 +12,7 @@ pub mod hook_config;
 pub mod hook_event;
 pub mod hook_health;
 pub mod host_names;
+pub mod id_token;
 pub mod identity;
 pub mod known_sources;
 pub mod mime;

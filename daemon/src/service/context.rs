@@ -13,6 +13,7 @@ use super::{
     audit::AuditLog,
     disk_space::DiskSpace,
     events::SequenceTracker,
+    id_tokens::IdTokenState,
     migrations::Migrations,
     sign_in::SignIn,
     work::WorkShares,
@@ -58,6 +59,8 @@ pub struct ContextFields {
     pub sign_in: SignIn,
     /// Signs download URLs and runtime tokens.
     pub keys: SigningKeys,
+    /// Creates the keys of ID tokens one at a time.
+    pub id_tokens: IdTokenState,
     /// Assigns the numbers of events and tracks which are not committed yet.
     pub events: SequenceTracker,
     /// The state of the audit log.

@@ -17,6 +17,7 @@ pub mod error;
 pub mod events;
 pub mod file_changes;
 pub mod hooks;
+pub mod id_tokens;
 mod initial;
 pub mod logs;
 pub mod metrics;

@@ -118,7 +118,7 @@ pub fn identity() -> Key {
     Builder::new("m").raw(b"identity").build()
 }
 
-/// `m/key/<kid>`: the signing key with number `kid`.
+/// `m/key/<kid>`: the signing key with number `kid`. 1: the key of the daemon; from 2: keys of ID tokens.
 pub fn signing_key(kid: u64) -> Key {
     Builder::new("m").raw(b"key\0").id(kid).build()
 }

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod events;
 pub mod fan_outs;
 pub mod hooks;
+pub mod id_token_keys;
 pub mod identity;
 pub mod ids;
 pub mod keyring;

@@ -192,10 +192,27 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_id_tokens_is_encrypted_except_its_public_key() {
+        let (keyring, key) = (Keyring::new(&StoreKey::random(), &[]), keys::signing_key(2));
+        let row = SigningKey {
+            secret: b"planted".to_vec(),
+            created_ms: 5,
+            algorithm: "ES256".into(),
+            active_ms: 7,
+            public_jwk: "{}".into(),
+        };
+        let bytes = encode(Some(&keyring), &key, &row);
+        assert!(!String::from_utf8_lossy(&bytes).contains("planted"));
+        assert_eq!(decode::<SigningKey>(Some(&keyring), &key, &bytes).expect("its key"), row);
+        let public: SigningKey = value::decode_public(&key, &bytes).expect("the first part");
+        assert_eq!(public, SigningKey { secret: Vec::new(), ..row });
+    }
+
+    #[test]
     fn resealing_encrypts_plain_values_and_values_of_older_keys_once() {
         let (old, new) = (StoreKey::random(), StoreKey::random());
         let key = keys::signing_key(1);
-        let row = SigningKey { secret: b"planted".to_vec(), created_ms: 5 };
+        let row = SigningKey { secret: b"planted".to_vec(), created_ms: 5, ..SigningKey::default() };
         let first = Keyring::new(&old, &[]);
         let sealed = reseal(&first, &key, &value::encode(&row)).expect("readable").expect("it has a secret");
         assert_eq!(reseal(&first, &key, &sealed).expect("readable"), None);

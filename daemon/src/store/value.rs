@@ -33,6 +33,9 @@ pub enum ValueError {
     /// The encrypted part cannot be decrypted.
     #[error(transparent)]
     Sealed(#[from] OpenError),
+    /// The secret is not that of a signing key.
+    #[error("not a signing key")]
+    SigningKey,
 }
 
 /// Encodes `row`.

@@ -15,6 +15,7 @@ mod git;
 mod gitapi;
 mod hooks;
 mod hostile;
+mod id_tokens;
 mod kill;
 mod layers;
 mod model;

@@ -16,19 +16,12 @@ use serde_json::{Value, json};
 use super::calls;
 use crate::{
     http::{
-        AppState,
-        access_log::CallerName,
-        auth, error,
+        AppState, auth, error,
         extract::{self, BodyError},
         origin,
     },
     serve::Peer,
-    service::{
-        Error,
-        audit::RequestScope,
-        authentication::{self, JobIdentity},
-    },
-    shares::Holder,
+    service::{Error, authentication::JobIdentity},
 };
 
 /// The part of the service name after the vendor.
@@ -168,16 +161,7 @@ fn method_of(path: &str, vendors: &[String]) -> Option<&'static str> {
 
 async fn receive(state: AppState, request: Request<Body>) -> Result<TwirpRequest, TwirpError> {
     let (parts, body) = request.into_parts();
-    let token = auth::bearer(&parts.headers);
-    let token = token.ok_or_else(|| Error::Unauthenticated { reason: "a runtime token is required".into() })?;
-    let job = authentication::job(&state, token).await?;
-    if let Some(caller) = parts.extensions.get::<CallerName>() {
-        caller.set(format!("job {}", job.job_id));
-    }
-    auth::count_memory_to(&parts.extensions, Holder::Jobs(job.repository_id));
-    if let Some(scope) = RequestScope::current() {
-        scope.set_job(job.job_id);
-    }
+    let job = auth::authenticate_job(&state, &parts).await?;
     let encoding = encoding(&parts.headers)?;
     let base = origin::base(&state, &parts.headers, parts.extensions.get::<Peer>());
     let body = extract::collect(&parts.extensions, body, MESSAGE_MAX_BYTES).await.map_err(|error| match error {

@@ -25,6 +25,8 @@ use crate::{
 /// Longest text that an agent may send for job, workflow or branch, in characters.
 const TEXT_MAX_CHARS: usize = 255;
 const JOB_DEFAULT_NAME: &str = "job";
+/// The path of the routes of a run that clients of GitHub Actions use, before the run.
+const ACTIONS_PATH: &str = "/api/actions_pipeline/_apis/pipelines/workflows";
 /// Actions of the events before a run and a job begin. Receivers of the API family expect these events.
 const REQUESTED: &str = "requested";
 const QUEUED: &str = "queued";
@@ -196,6 +198,9 @@ fn environment(context: &Context, repository: &str, run: u64, token: &str) -> BT
     let pairs = [
         ("ACTIONS_CACHE_SERVICE_V2", "true".to_owned()),
         ("ACTIONS_CACHE_URL", format!("{root}/")),
+        ("ACTIONS_ID_TOKEN_REQUEST_TOKEN", token.to_owned()),
+        // Clients append further parameters.
+        ("ACTIONS_ID_TOKEN_REQUEST_URL", format!("{root}{ACTIONS_PATH}/{run}/idtoken?api-version=2.0")),
         ("ACTIONS_RESULTS_URL", format!("{root}/")),
         ("ACTIONS_RUNTIME_TOKEN", token.to_owned()),
         ("GITHUB_API_URL", format!("{root}/api/v1")),

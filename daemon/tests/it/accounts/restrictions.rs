@@ -39,10 +39,12 @@ async fn without_password_login_only_tokens_are_accepted() {
     assert!(refused.contains("send an access token, for git as password"), "{refused}");
 }
 
-/// Routes that stay open: health, version, and those with credentials of their own.
-const OPEN: [&str; 5] = [
+/// Routes that stay open: health, version, the public keys of ID tokens, and those with credentials of their own.
+const OPEN: [&str; 7] = [
     "/api/healthz",
     "/api/v1/version",
+    "/.well-known/openid-configuration",
+    "/.well-known/jwks",
     "/twirp",
     "/twirp/{*service_and_method}",
     "/_blob/{artifact}/{generation}/{file}",

@@ -181,7 +181,10 @@ async fn write_plain_hooks(data: &Path) {
                 tx.put(keys::hook(*id), &row);
             }
             tx.delete(keys::sealing());
-            tx.put(keys::signing_key(1), &SigningKey { secret: b"planted-key".to_vec(), created_ms: 1 });
+            tx.put(
+                keys::signing_key(1),
+                &SigningKey { secret: b"planted-key".to_vec(), created_ms: 1, ..SigningKey::default() },
+            );
             Ok::<_, StoreError>(())
         };
         store.write(put).await.expect("a write");
