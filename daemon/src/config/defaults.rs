@@ -77,6 +77,7 @@ impl Config {
             },
             ci: CiConfig {
                 job_timeout: Duration::from_secs(6 * HOUR_SECS),
+                cache_secret: None,
                 id_token_algorithm: Algorithm::Rs256,
                 id_token_key_days: 90,
             },

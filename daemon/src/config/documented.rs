@@ -47,6 +47,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "store.key_file",
     "artifacts.base_url",
     "audit.file",
+    "ci.cache_secret",
     "webhook.proxy_url",
     "webhook.proxy_auth_file",
     "metrics.listen",

@@ -111,6 +111,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("git", "prune_after_days", &mut c.git.prune_after_days);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
+    r.secret("ci", "cache_secret", &mut c.ci.cache_secret);
     r.parsed("ci", "id_token_algorithm", &mut c.ci.id_token_algorithm, |name: String| {
         Algorithm::from_name(&name).ok_or_else(|| "expected \"RS256\" or \"ES256\"".into())
     });
@@ -256,6 +257,7 @@ trusted_proxies = ["10.0.0.1/8", "ten", 7]
 engine = "sqlite"
 [ci]
 job_timeout_secs = 0
+cache_secret = "planted"
 [socket]
 trust_peers = "yes"
 [webhook]
@@ -281,13 +283,14 @@ filter = "loud"
                 "line 10: server.trusted_proxies = 7: expected a string in quotes, found a whole number",
                 "line 12: store.engine = \"sqlite\": expected \"redb\"",
                 "line 14: ci.job_timeout_secs = 0: must be at least 1 seconds",
-                "line 16: socket.trust_peers = \"yes\": expected true or false, found a string",
-                "line 18: webhook.retry_schedule_secs = \"x\": expected a whole number, found a string",
-                "line 18: webhook.retry_schedule_secs = 99999999999: must be at most 3153600000 seconds",
-                "line 19: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
-                "line 20: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
-                "line 22: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 23: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, git, ci, webhook, events, audit, migration, metrics, log",
+                "line 15: ci.cache_secret = ***: must have at least 16 characters",
+                "line 17: socket.trust_peers = \"yes\": expected true or false, found a string",
+                "line 19: webhook.retry_schedule_secs = \"x\": expected a whole number, found a string",
+                "line 19: webhook.retry_schedule_secs = 99999999999: must be at most 3153600000 seconds",
+                "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
+                "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
+                "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
+                "line 24: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, git, ci, webhook, events, audit, migration, metrics, log",
             ]
         );
     }

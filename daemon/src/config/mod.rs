@@ -28,7 +28,7 @@ pub use self::{
     problem::{ConfigProblem, KeyLocations},
     reload::{changed_sections, keep_fixed},
 };
-use crate::model::id_token::Algorithm;
+use crate::model::{id_token::Algorithm, secret::SharedSecret};
 
 /// The complete configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -229,6 +229,8 @@ pub struct GitConfig {
 pub struct CiConfig {
     /// `job_timeout_secs`: time after which a job that has not ended is cancelled.
     pub job_timeout: Duration,
+    /// `cache_secret`: the secret of runners that use the daemon as their cache server. `None`: no runner may.
+    pub cache_secret: Option<SharedSecret>,
     /// `id_token_algorithm`: the algorithm that signs the ID tokens of jobs.
     pub id_token_algorithm: Algorithm,
     /// `id_token_key_days`: after how many days a key of ID tokens is replaced.

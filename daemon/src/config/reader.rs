@@ -12,6 +12,7 @@ use super::{
     problem::{KeyLocations, displayed_value},
     toml_value::{FromToml, items},
 };
+use crate::model::secret::SharedSecret;
 
 /// Longest duration, in seconds: 100 years. Prevents overflows when durations are added to times.
 pub(super) const SECS_MAX: u64 = 100 * 365 * 86_400;
@@ -104,6 +105,21 @@ impl<'t> ConfigReader<'t> {
         match R::from_toml(entry.value.get_ref()).and_then(parse) {
             Ok(value) => *into = value,
             Err(reason) => self.refuse(&entry.key, entry.value.span(), reason),
+        }
+    }
+
+    /// Reads a secret. Problems do not show its value.
+    pub(super) fn secret(&mut self, section: &str, key: &str, into: &mut Option<SharedSecret>) {
+        let Some(entry) = self.take(section, key) else { return };
+        let (line, _) = self.position(entry.value.span());
+        let hidden = "***".to_owned();
+        self.locations.record(entry.key.clone(), line, hidden.clone());
+        let short = || format!("must have at least {} characters", SharedSecret::MIN_BYTES);
+        match String::from_toml(entry.value.get_ref()).and_then(|text| SharedSecret::new(text).ok_or_else(short)) {
+            Ok(secret) => *into = Some(secret),
+            Err(reason) => {
+                self.problems.push(ConfigProblem { key: entry.key, value: hidden, line: Some(line), reason });
+            }
         }
     }
 

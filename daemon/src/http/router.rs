@@ -12,6 +12,7 @@ use utoipa::OpenApi as _;
 use super::{
     AppState,
     artifact::{block, download, twirp},
+    cache_server,
     error::ApiError,
     farrier, git, metrics, oidc,
     openapi::{self, RouteDescription},
@@ -347,6 +348,11 @@ routes! {
         get "/api/actions_pipeline/_apis/pipelines/workflows/{run}/idtoken" => oidc::token;
     }
 
+    cache_server below "/_internal" speaking runners {
+        post "/register" => cache_server::register;
+        post "/revoke" => cache_server::revoke;
+    }
+
     git_over_http below "/{owner}/{repo}" speaking git {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
@@ -371,6 +377,7 @@ pub fn router(state: AppState) -> Router {
         .merge(not_supported())
         .merge(artifact_service())
         .merge(id_tokens())
+        .merge(cache_server())
         .merge(git_over_http())
         .fallback(pages::fallback)
         .method_not_allowed_fallback(async || ApiError::no_method())

@@ -22,6 +22,31 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
+/// A secret that the operator has chosen and gives to others.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SharedSecret(String);
+
+impl SharedSecret {
+    /// Shortest secret, in bytes.
+    pub const MIN_BYTES: usize = 16;
+
+    /// Returns the secret, or `None` if it is too short.
+    pub fn new(text: String) -> Option<Self> {
+        (text.len() >= Self::MIN_BYTES).then_some(Self(text))
+    }
+
+    /// Returns whether `text` is the secret, in a time that does not depend on where they differ.
+    pub fn matches(&self, text: &str) -> bool {
+        equal(&sha256(self.0.as_bytes()), &sha256(text.as_bytes()))
+    }
+}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSecret(…)")
+    }
+}
+
 /// A key for one purpose.
 #[derive(Clone)]
 pub struct SigningKey([u8; 32]);
@@ -74,5 +99,16 @@ mod tests {
         assert_ne!(key.0, SigningKey::derive(b"root", "b").0);
         assert_ne!(key.sign(&[b"ab", b"c"]), key.sign(&[b"a", b"bc"]));
         assert_eq!(format!("{key:?}"), "SigningKey(…)");
+    }
+
+    #[test]
+    fn a_shared_secret_matches_only_itself_and_is_not_printed() {
+        let secret = SharedSecret::new("0123456789abcdef".into()).expect("long enough");
+        assert!(secret.matches("0123456789abcdef"));
+        for other in ["", "0123456789abcde", "0123456789abcdeF", "0123456789abcdef0"] {
+            assert!(!secret.matches(other), "{other}");
+        }
+        assert_eq!(format!("{secret:?}"), "SharedSecret(…)");
+        assert_eq!(SharedSecret::new("0123456789abcde".into()), None);
     }
 }

@@ -4,7 +4,7 @@ use farrier_proto::store::{RunStatus, Token, User};
 
 use super::{
     Context, Error, access, accounts, audit,
-    sign_in::{TOO_MANY, by_password},
+    sign_in::{self, by_password},
 };
 use crate::{
     clock::Millis,
@@ -93,12 +93,7 @@ pub async fn authenticate(
         }
     };
     let Some(account) = account else {
-        let now = context.clock.monotonic_ms();
-        let checked = context.sign_in.check(source, None, now);
-        let reason = if checked.is_err() { TOO_MANY } else { reason };
-        context.audit.sign_ins.refused(None, &source.label(), reason, context.now_ms());
-        checked?;
-        context.sign_in.note(source, None, now);
+        sign_in::refuse(context, source, reason)?;
         return Err(refusal);
     };
     // Without password sign-in, the initial password cannot be used, so it need not be changed.

@@ -46,7 +46,7 @@ const ACCOUNT_LIMIT: Allowance = Allowance { limit: 200, expire_point_ms: 3_000 
 const NAME_MAX_CHARS: usize = 64;
 
 /// Reason of refusals in the audit log.
-pub(super) const TOO_MANY: &str = "too many failed sign-ins";
+const TOO_MANY: &str = "too many failed sign-ins";
 
 /// The state of sign-in limits.
 #[derive(Default)]
@@ -127,6 +127,18 @@ fn attempts_key(name: &str, source: Holder) -> String {
 
 fn account_key(name: &str) -> String {
     format!("account {}", name.chars().take(NAME_MAX_CHARS).collect::<String>().to_lowercase())
+}
+
+/// Counts a wrong credential without an account from `source`, such as an unknown token. Returns an error if `source`
+/// has sent too many of them. `reason`: for the audit log.
+pub(super) fn refuse(context: &Context, source: Holder, reason: &'static str) -> Result<(), Error> {
+    let now = context.clock.monotonic_ms();
+    let checked = context.sign_in.check(source, None, now);
+    let reason = if checked.is_err() { TOO_MANY } else { reason };
+    context.audit.sign_ins.refused(None, &source.label(), reason, context.now_ms());
+    checked?;
+    context.sign_in.note(source, None, now);
+    Ok(())
 }
 
 /// Returns the account `name` if `password` is correct. The time does not depend on whether the account exists and has

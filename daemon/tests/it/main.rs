@@ -6,6 +6,7 @@ mod access_matrix;
 mod accounts;
 mod artifacts;
 mod audit;
+mod cache_server;
 mod check_data;
 mod conditional;
 mod data_dir;

@@ -10,6 +10,7 @@ mod cancel;
 mod end;
 mod forget;
 mod lease;
+mod runners;
 
 use farrier_proto::store::Run;
 
@@ -19,6 +20,7 @@ pub use self::{
     end::end,
     forget::delete_of_repository,
     lease::renew,
+    runners::{register_job, require_runner},
 };
 use super::Error;
 use crate::store::{Read, runs};

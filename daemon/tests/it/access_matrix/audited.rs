@@ -23,6 +23,8 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("any", "/twirp", "no method"),
     ("any", "/twirp/{*service_and_method}", "the artifact is the record; deletions: audit::deleted_artifacts"),
     ("put", "/_blob/{artifact}/{generation}/{file}", "the artifact is the record"),
+    ("post", "/_internal/register", "changes nothing"),
+    ("post", "/_internal/revoke", "changes nothing"),
     ("post", "/{owner}/{repo}/git-upload-pack", "changes nothing"),
     ("post", "/{owner}/{repo}/git-receive-pack", "events record pushes; forced pushes: log_lines"),
     ("post", "/api/v1/repos/{owner}/{repo}/statuses/{*ref}", "the status and its event are the record"),

@@ -40,11 +40,13 @@ async fn without_password_login_only_tokens_are_accepted() {
 }
 
 /// Routes that stay open: health, version, the public keys of ID tokens, and those with credentials of their own.
-const OPEN: [&str; 7] = [
+const OPEN: [&str; 9] = [
     "/api/healthz",
     "/api/v1/version",
     "/.well-known/openid-configuration",
     "/.well-known/jwks",
+    "/_internal/register",
+    "/_internal/revoke",
     "/twirp",
     "/twirp/{*service_and_method}",
     "/_blob/{artifact}/{generation}/{file}",
