@@ -8,7 +8,7 @@ type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
     println!("cargo:rerun-if-changed=proto");
-    let files = protox::compile(["results.proto", "store.proto"], ["proto"])?;
+    let files = protox::compile(["results.proto", "cache.proto", "store.proto"], ["proto"])?;
     // pbjson-types writes the UTC offset of a timestamp as `+00:00`, which the official artifact client rejects
     // in combination with a fraction. Our type writes `Z`.
     let well_known = [

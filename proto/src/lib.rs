@@ -1,6 +1,6 @@
-//! Messages of the artifact protocol and of farrier's store.
+//! Messages of the artifact and cache protocols and of farrier's store.
 //!
-//! Contains the `.proto` files, the generated Rust code, and the JSON mapping of the artifact messages. Values
+//! Contains the `.proto` files, the generated Rust code, and the JSON mapping of the protocol messages. Values
 //! of fields are validated where the messages are used.
 
 pub mod wkt;
@@ -13,6 +13,13 @@ pub mod wkt;
 pub mod results {
     include!(concat!(env!("OUT_DIR"), "/farrier.results.api.v1.rs"));
     include!(concat!(env!("OUT_DIR"), "/farrier.results.api.v1.serde.rs"));
+}
+
+/// `CacheService` of the Actions results protocol, in protobuf and JSON form like [`results`].
+#[allow(missing_docs, unreachable_pub, unused_qualifications, clippy::all, clippy::pedantic)]
+pub mod cache {
+    include!(concat!(env!("OUT_DIR"), "/farrier.results.cache.v1.rs"));
+    include!(concat!(env!("OUT_DIR"), "/farrier.results.cache.v1.serde.rs"));
 }
 
 /// Rows of the store. `proto/store.proto` lists the key of each row.

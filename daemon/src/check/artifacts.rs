@@ -1,30 +1,61 @@
-//! Checks artifacts: rows against block lists, and block lists against files.
+//! Checks artifacts and cache entries: rows against block lists, and block lists against files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use farrier_proto::store::{Artifact, ArtifactState, Block};
+use farrier_proto::store::{Artifact, ArtifactState, Block, CacheEntry, Content, Upload};
 use futures_util::TryStreamExt as _;
 
 use super::{Check, CheckError, Class};
 use crate::{
     blob::{BlobError, BlobStore as _, BlockRef, UploadKey},
-    store::{Store, StoreError, Tx, artifacts as rows},
+    store::{Store, StoreError, Tx, artifacts as rows, caches, uploads},
 };
 
 /// Rows to read per transaction.
 const PAGE: usize = 200;
 
-/// Checks every artifact and every upload directory. Returns the highest id of a block file.
+/// What is checked of an artifact or a cache entry.
+struct Stored {
+    id: u64,
+    /// The row in findings.
+    subject: String,
+    content: Option<Content>,
+    upload: Option<Upload>,
+}
+
+impl Stored {
+    fn artifact(row: Artifact) -> Self {
+        let content = if row.state() == ArtifactState::Final { row.content } else { None };
+        Self { id: row.id, subject: format!("artifact {} ({})", row.id, row.name), content, upload: row.upload }
+    }
+
+    fn cache_entry(row: CacheEntry) -> Self {
+        let subject = format!("cache entry {} ({})", row.id, row.key);
+        Self { id: row.id, subject, content: row.content, upload: row.upload }
+    }
+}
+
+/// Checks every artifact, every cache entry and every upload directory. Returns the highest id of a block file.
 pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
     let mut after = None;
     loop {
         let (page, next) = rows::batch(&check.store.read().await?, after.as_deref(), PAGE).await?;
         for row in page {
             check.report.artifacts += 1;
-            check_artifact(check, &row).await?;
+            check_stored(check, &Stored::artifact(row)).await?;
+        }
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    loop {
+        let (page, next) = caches::batch(&check.store.read().await?, after.as_deref(), PAGE).await?;
+        for row in page {
+            check_stored(check, &Stored::cache_entry(row)).await?;
         }
         after = next;
         if after.is_none() {
@@ -37,8 +68,8 @@ pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
     Ok(highest)
 }
 
-async fn check_artifact(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
-    if let Some(content) = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final) {
+async fn check_stored(check: &mut Check, row: &Stored) -> Result<(), CheckError> {
+    if let Some(content) = &row.content {
         let key = UploadKey { artifact: row.id, generation: content.generation };
         let list = rows::list(&check.store.read().await?, key.artifact, key.generation).await?;
         let size: u64 = list.iter().map(|block| block.size).sum();
@@ -50,7 +81,7 @@ async fn check_artifact(check: &mut Check, row: &Artifact) -> Result<(), CheckEr
                 content.blocks,
                 content.size
             );
-            check.add_finding(Class::Damage, subject(row), message);
+            check.add_finding(Class::Damage, row.subject.clone(), message);
         }
         check_files(check, row, key, &list, complete).await?;
         if check.options.content && complete {
@@ -70,7 +101,7 @@ async fn check_artifact(check: &mut Check, row: &Artifact) -> Result<(), CheckEr
 }
 
 /// Compares the bytes of an artifact with its SHA-256. Missing and short blocks are reported by the check of files.
-async fn check_content(check: &mut Check, row: &Artifact, key: UploadKey, list: &[Block], sha256: &[u8]) {
+async fn check_content(check: &mut Check, row: &Stored, key: UploadKey, list: &[Block], sha256: &[u8]) {
     let blocks: Arc<[BlockRef]> = list.iter().map(|block| BlockRef { file: block.file, size: block.size }).collect();
     let size = blocks.iter().map(|block| block.size).sum();
     let mut reader = check.blobs.read(key, blocks, 0..size).verified(key, sha256.to_vec(), |_| {});
@@ -80,17 +111,13 @@ async fn check_content(check: &mut Check, row: &Artifact, key: UploadKey, list: 
             Ok(None) | Err(BlobError::Missing { .. } | BlobError::Short { .. }) => return,
             Err(BlobError::Digest { .. }) => {
                 let message = "its bytes do not have the recorded SHA-256: they were changed after the upload";
-                return check.add_finding(Class::Damage, subject(row), message);
+                return check.add_finding(Class::Damage, row.subject.clone(), message);
             }
             Err(error) => {
-                return check.add_finding(Class::Damage, subject(row), format!("it cannot be read: {error}"));
+                return check.add_finding(Class::Damage, row.subject.clone(), format!("it cannot be read: {error}"));
             }
         }
     }
-}
-
-fn subject(row: &Artifact) -> String {
-    format!("artifact {} ({})", row.id, row.name)
 }
 
 /// Checks that every listed block has a file of the right size and that there are no other files.
@@ -98,7 +125,7 @@ fn subject(row: &Artifact) -> String {
 /// Removes unlisted files only if the list is `complete`. Otherwise the bytes of a client may be among them.
 async fn check_files(
     check: &mut Check,
-    row: &Artifact,
+    row: &Stored,
     key: UploadKey,
     list: &[Block],
     complete: bool,
@@ -112,11 +139,11 @@ async fn check_files(
             Some(is) => {
                 check.add_finding(
                     Class::Damage,
-                    subject(row),
+                    row.subject.clone(),
                     format!("block {file} has {is} bytes and should have {size}"),
                 );
             }
-            None => check.add_finding(Class::Damage, subject(row), format!("block {file} is missing")),
+            None => check.add_finding(Class::Damage, row.subject.clone(), format!("block {file} is missing")),
         }
     }
     if found.is_empty() {
@@ -125,12 +152,12 @@ async fn check_files(
     let message = format!("{} files are not in its block list", found.len());
     let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == key.generation);
     if uploading || rows::is_marked_for_trim(&check.store.read().await?, key.artifact, key.generation).await? {
-        check.add_finding(Class::Unfinished, subject(row), message);
+        check.add_finding(Class::Unfinished, row.subject.clone(), message);
     } else if !complete {
-        check.add_finding(Class::Waste, subject(row), message);
+        check.add_finding(Class::Waste, row.subject.clone(), message);
     } else {
         let store = check.store.clone();
-        check.repair((Class::Waste, subject(row), message), trim(&store, key)).await;
+        check.repair((Class::Waste, row.subject.clone(), message), trim(&store, key)).await;
     }
     Ok(())
 }
@@ -213,7 +240,7 @@ async fn orphan_bytes(check: &mut Check, key: UploadKey) -> Result<(), CheckErro
 /// Returns whether an artifact refers to the upload, or the daemon is going to remove it.
 pub(super) async fn is_known(store: &Store, key: UploadKey) -> Result<bool, CheckError> {
     let snapshot = store.read().await?;
-    let row = rows::get(&snapshot, key.artifact).await?;
-    let live = row.is_some_and(|row| rows::live_generations(&row).any(|generation| generation == key.generation));
+    let target = uploads::get(&snapshot, key.artifact).await?;
+    let live = target.is_some_and(|target| target.live_generations().contains(&key.generation));
     Ok(live || rows::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }

@@ -22,7 +22,9 @@ use crate::{
         audit::{self, Action, Entry, Object},
     },
     set_aside::SetAside,
-    store::{Store, StoreError, Tx, artifacts as artifact_rows, check as store_check, owners, refs, repositories},
+    store::{
+        Store, StoreError, Tx, artifacts as artifact_rows, caches, check as store_check, owners, refs, repositories,
+    },
     tasks,
 };
 
@@ -276,6 +278,7 @@ impl Pairing {
                 break;
             }
         }
+        self.handle_reserved_cache_entries().await?;
         let keys: Vec<UploadKey> = self.blobs.uploads().try_collect().await?;
         for key in keys {
             if !artifacts::is_known(&self.store, key).await? {
@@ -283,6 +286,30 @@ impl Pairing {
             }
         }
         Ok(())
+    }
+
+    /// Like [`Self::handle_artifacts`], for reserved cache entries.
+    async fn handle_reserved_cache_entries(&mut self) -> Result<(), CheckError> {
+        let mut after = None;
+        loop {
+            let (page, next) = caches::batch(&self.store.read().await?, after.as_deref(), PAGE).await?;
+            for row in page {
+                let Some(upload) = &row.upload else { continue };
+                self.set_aside(UploadKey { artifact: row.id, generation: upload.generation }).await?;
+                let now = self.clock.now_ms();
+                let abandon = async |tx: Tx| {
+                    if let Some(row) = caches::get(&tx, row.id).await?.filter(|row| row.content.is_none()) {
+                        caches::delete(&tx, &row, now);
+                    }
+                    Ok::<_, StoreError>(())
+                };
+                self.store.write(abandon).await?;
+            }
+            after = next;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     async fn set_aside(&mut self, key: UploadKey) -> Result<(), CheckError> {

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use super::{
-    ArtifactsConfig, AuditConfig, AuthConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig, LogConfig,
+    ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig, LogConfig,
     MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, StorageConfig,
     StoreConfig, UniquePer, WebhookConfig,
 };
@@ -67,6 +67,12 @@ impl Config {
                 max_retention_days: 400,
                 abandoned: Duration::from_secs(DAY_SECS),
                 max_uploads: 256,
+            },
+            caches: CachesConfig {
+                max_bytes: 10 * 1024 * MIB,
+                quota_bytes: 10 * 1024 * MIB,
+                total_bytes: 0,
+                retention_days: 7,
             },
             git: GitConfig {
                 max_processes: 32,

@@ -61,6 +61,7 @@ const SECTIONS: &[&str] = &[
     "store",
     "storage",
     "artifacts",
+    "caches",
     "git",
     "ci",
     "webhook",
@@ -75,6 +76,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.top_level("data_dir", &mut c.data_dir, |path| absolute(PathBuf::from(path)));
     read_server(r, c);
     read_artifacts(r, c);
+    read_caches(r, c);
 
     let s = &mut c.socket;
     r.parsed("socket", "path", &mut s.path, absolute);
@@ -193,6 +195,13 @@ fn read_artifacts(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.at_least("artifacts", "max_uploads", &1, &mut a.max_uploads);
 }
 
+fn read_caches(r: &mut ConfigReader<'_>, c: &mut Config) {
+    r.value("caches", "max_bytes", &mut c.caches.max_bytes);
+    r.value("caches", "quota_bytes", &mut c.caches.quota_bytes);
+    r.value("caches", "total_bytes", &mut c.caches.total_bytes);
+    r.value("caches", "retention_days", &mut c.caches.retention_days);
+}
+
 fn read_webhook(r: &mut ConfigReader<'_>, c: &mut Config) {
     let w = &mut c.webhook;
     let hosts = |text: String| AddressPolicy::parse(&text).map(|_| text);
@@ -290,7 +299,7 @@ filter = "loud"
                 "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 24: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, git, ci, webhook, events, audit, migration, metrics, log",
+                "line 24: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, caches, git, ci, webhook, events, audit, migration, metrics, log",
             ]
         );
     }

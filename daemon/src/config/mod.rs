@@ -49,6 +49,8 @@ pub struct Config {
     pub storage: StorageConfig,
     /// `[artifacts]`
     pub artifacts: ArtifactsConfig,
+    /// `[caches]`
+    pub caches: CachesConfig,
     /// `[git]`
     pub git: GitConfig,
     /// `[ci]`
@@ -207,6 +209,27 @@ pub struct ArtifactsConfig {
     pub abandoned: Duration,
     /// `max_uploads`: blocks that are received at the same time. Further requests get 429 or 503.
     pub max_uploads: usize,
+}
+
+/// `[caches]`: the caches of workflow jobs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CachesConfig {
+    /// `max_bytes`: largest cache entry. 0: unlimited.
+    pub max_bytes: u64,
+    /// `quota_bytes`: maximum total size of the cache entries of one repository. 0: unlimited.
+    pub quota_bytes: u64,
+    /// `total_bytes`: maximum total size of all cache entries. 0: unlimited.
+    pub total_bytes: u64,
+    /// `retention_days`: time without access after which an entry is deleted. 0: never.
+    pub retention_days: u32,
+}
+
+impl CachesConfig {
+    /// Returns the size of the largest entry that all limits allow.
+    pub fn largest_entry(&self) -> u64 {
+        let limits = [self.max_bytes, self.quota_bytes, self.total_bytes];
+        limits.into_iter().filter(|limit| *limit != 0).min().unwrap_or(u64::MAX)
+    }
 }
 
 /// `[git]`: git processes.

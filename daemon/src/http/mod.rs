@@ -8,6 +8,7 @@ pub mod artifact;
 mod auth;
 mod body;
 mod browser;
+mod cache;
 mod cache_server;
 mod error;
 mod etag;

@@ -4,6 +4,7 @@ pub mod access_level;
 pub mod access_token;
 pub mod address_policy;
 pub mod branch_filter;
+pub mod cache_key;
 pub mod cache_refs;
 pub mod conditions;
 pub mod delivery_failure;

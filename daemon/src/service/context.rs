@@ -11,6 +11,7 @@ use super::{
     access_watch::AccessChanges,
     artifacts::{Receiving, VerifiedContents},
     audit::AuditLog,
+    caches::CacheState,
     disk_space::DiskSpace,
     events::SequenceTracker,
     id_tokens::IdTokenState,
@@ -45,6 +46,8 @@ pub struct ContextFields {
     pub verified: VerifiedContents,
     /// Tracks which uploads are receiving blocks.
     pub receiving: Receiving,
+    /// The part of the state of caches that is not in the store.
+    pub caches: CacheState,
     /// Limits the work that clients can start.
     pub work: WorkShares,
     /// Wakes transfers when the rights of callers may have changed.

@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{Context, Error};
+use super::{Context, Error, caches};
 
 /// The announced bytes of running writes.
 #[derive(Debug, Default)]
@@ -29,10 +29,18 @@ impl DiskSpace {
     pub async fn claim(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
         let (claim, announced) = context.disk_space.announce(length);
         // Measured after the announcement: bytes that are written in between count twice, never not at all.
-        let space = context.blobs.space().await;
-        let space = space.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
-        let needed = context.config.artifacts.reserve_bytes.saturating_add(announced);
-        if space.free_bytes < needed { Err(Error::NoSpace) } else { Ok(claim) }
+        if missing_bytes(context, announced).await? == 0 { Ok(claim) } else { Err(Error::NoSpace) }
+    }
+
+    /// Like [`DiskSpace::claim`], for an upload. Deletes cache entries if that makes enough room.
+    pub async fn claim_for_upload(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
+        let (claim, announced) = context.disk_space.announce(length);
+        let missing = missing_bytes(context, announced).await?;
+        if missing == 0 {
+            return Ok(claim);
+        }
+        let is_freed = caches::free_space(context, missing).await?;
+        if is_freed && missing_bytes(context, announced).await? == 0 { Ok(claim) } else { Err(Error::NoSpace) }
     }
 
     /// Adds a claim and returns it with the sum of all claims.
@@ -40,6 +48,14 @@ impl DiskSpace {
         let before = self.announced.fetch_add(length, Ordering::SeqCst);
         (SpaceClaim { announced: self.announced.clone(), left: length }, before.saturating_add(length))
     }
+}
+
+/// Returns how many bytes are missing for `announced` bytes and the reserve.
+async fn missing_bytes(context: &Context, announced: u64) -> Result<u64, Error> {
+    let space = context.blobs.space().await;
+    let space = space.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    let needed = context.config.artifacts.reserve_bytes.saturating_add(announced);
+    Ok(needed.saturating_sub(space.free_bytes))
 }
 
 impl SpaceClaim {

@@ -7,6 +7,7 @@ pub mod artifacts;
 pub mod audit;
 pub mod authentication;
 pub mod browse;
+pub mod caches;
 pub mod ci;
 mod commit_outcome;
 mod context;

@@ -11,7 +11,7 @@ use crate::{
     clock::Millis,
     model::identity::Identity,
     set_aside::SetAsideEntry,
-    store::{artifacts, repositories},
+    store::{artifacts, repositories, uploads},
 };
 
 /// Returns all entries of `set-aside`, by path. Requires a site administrator.
@@ -75,8 +75,8 @@ async fn bytes_without_row(context: &Context) -> Result<(), Error> {
 /// Returns whether a row refers to the files or marks them for removal.
 async fn has_row(context: &Context, key: UploadKey) -> Result<bool, Error> {
     let snapshot = context.store.read().await?;
-    let row = artifacts::get(&snapshot, key.artifact).await?;
-    let live = row.is_some_and(|row| artifacts::live_generations(&row).any(|generation| generation == key.generation));
+    let target = uploads::get(&snapshot, key.artifact).await?;
+    let live = target.is_some_and(|target| target.live_generations().contains(&key.generation));
     Ok(live || artifacts::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }
 

@@ -8,11 +8,12 @@
 mod accounts;
 mod artifacts;
 mod audit;
+mod caches;
 mod hooks;
 mod repositories;
 mod statuses;
 
-pub use self::{accounts::*, artifacts::*, audit::*, hooks::*, repositories::*, statuses::*};
+pub use self::{accounts::*, artifacts::*, audit::*, caches::*, hooks::*, repositories::*, statuses::*};
 
 use super::{
     engine::{Key, Range},

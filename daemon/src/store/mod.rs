@@ -6,6 +6,7 @@
 
 pub mod artifacts;
 pub mod audit;
+pub mod caches;
 pub mod check;
 pub mod deliveries;
 pub mod engine;
@@ -28,6 +29,7 @@ pub mod sealing;
 pub mod statuses;
 pub mod tokens;
 pub mod totals;
+pub mod uploads;
 pub mod value;
 
 mod sealed;

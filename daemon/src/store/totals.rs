@@ -1,4 +1,4 @@
-//! Number and total size of repositories and artifacts.
+//! Number and total size of repositories, artifacts and cache entries.
 //!
 //! These are sums of range counts: the first call reads every entry, later calls only the parts that were
 //! written since.
@@ -37,6 +37,12 @@ pub async fn deleted_artifacts(snapshot: &Snapshot) -> Result<Total, StoreError>
 /// Returns the total of all restorable deleted repositories. The size is that of the git data.
 pub async fn deleted_repositories(snapshot: &Snapshot) -> Result<Total, StoreError> {
     sum(snapshot, keys::repositories(), &KeyFilter::DeletedRepositories).await
+}
+
+/// Returns the total of all cache entries of `repository`, or of all repositories.
+pub async fn cache_entries(snapshot: &Snapshot, repository: Option<u64>) -> Result<Total, StoreError> {
+    let prefix = repository.map_or_else(|| keys::tag("cz"), keys::cache_sizes);
+    sum(snapshot, prefix, &KeyFilter::CacheSizes).await
 }
 
 async fn sum(snapshot: &Snapshot, prefix: Key, filter: &KeyFilter) -> Result<Total, StoreError> {

@@ -7,6 +7,7 @@ mod accounts;
 mod artifacts;
 mod audit;
 mod cache_server;
+mod caches;
 mod check_data;
 mod conditional;
 mod data_dir;

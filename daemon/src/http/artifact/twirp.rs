@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::calls;
 use crate::{
     http::{
-        AppState, auth, error,
+        AppState, auth, cache, error,
         extract::{self, BodyError},
         origin,
     },
@@ -24,10 +24,16 @@ use crate::{
     service::{Error, authentication::JobIdentity},
 };
 
-/// The part of the service name after the vendor.
-const PACKAGE_AND_SERVICE: &str = ".actions.results.api.v1.ArtifactService";
-const METHODS: [&str; 5] =
-    ["CreateArtifact", "FinalizeArtifact", "ListArtifacts", "GetSignedArtifactURL", "DeleteArtifact"];
+/// The package of all services after the vendor.
+const PACKAGE: &str = ".actions.results.api.v1.";
+/// The services and their methods.
+const SERVICES: [(&str, &[&str]); 2] = [
+    (
+        "ArtifactService",
+        &["CreateArtifact", "FinalizeArtifact", "ListArtifacts", "GetSignedArtifactURL", "DeleteArtifact"],
+    ),
+    ("CacheService", &["CreateCacheEntry", "FinalizeCacheEntryUpload", "GetCacheEntryDownloadURL"]),
+];
 /// Largest message, in bytes.
 const MESSAGE_MAX_BYTES: usize = 1 << 20;
 
@@ -116,11 +122,11 @@ impl IntoResponse for TwirpError {
 }
 
 /// A request with the runtime token of a job that is in progress.
-pub(super) struct TwirpRequest {
-    pub(super) state: AppState,
-    pub(super) job: JobIdentity,
+pub(in crate::http) struct TwirpRequest {
+    pub(in crate::http) state: AppState,
+    pub(in crate::http) job: JobIdentity,
     /// Base address for signed addresses, as the caller reaches the daemon.
-    pub(super) base: String,
+    pub(in crate::http) base: String,
     encoding: Encoding,
     body: Bytes,
 }
@@ -147,16 +153,20 @@ pub(in crate::http) async fn call(State(state): State<AppState>, request: Reques
         "FinalizeArtifact" => calls::finalize(&call).await,
         "ListArtifacts" => calls::list(&call).await,
         "GetSignedArtifactURL" => calls::signed_url(&call).await,
+        "CreateCacheEntry" => cache::calls::create(&call).await,
+        "FinalizeCacheEntryUpload" => cache::calls::finalize(&call).await,
+        "GetCacheEntryDownloadURL" => cache::calls::download_url(&call).await,
         _ => calls::delete(&call).await,
     }
 }
 
-/// Returns the method in a path, if the vendor, the service and the method are known.
+/// Returns the method in a path, if the vendor, the service and the method are known. Services share no method names.
 fn method_of(path: &str, vendors: &[String]) -> Option<&'static str> {
     let (service, method) = path.strip_prefix("/twirp/")?.split_once('/')?;
-    let vendor = service.strip_suffix(PACKAGE_AND_SERVICE)?;
+    let (vendor, service) = service.split_once(PACKAGE)?;
     vendors.iter().find(|known| *known == vendor)?;
-    METHODS.into_iter().find(|known| *known == method)
+    let (_, methods) = SERVICES.into_iter().find(|(known, _)| *known == service)?;
+    methods.iter().copied().find(|known| *known == method)
 }
 
 async fn receive(state: AppState, request: Request<Body>) -> Result<TwirpRequest, TwirpError> {
@@ -187,7 +197,7 @@ fn encoding(headers: &HeaderMap) -> Result<Encoding, TwirpError> {
 
 impl TwirpRequest {
     /// Decodes the message of the request.
-    pub(super) fn message<M: Message + Default + DeserializeOwned>(&self) -> Result<M, TwirpError> {
+    pub(in crate::http) fn message<M: Message + Default + DeserializeOwned>(&self) -> Result<M, TwirpError> {
         match self.encoding {
             Encoding::Json => read_json(&self.body).map_err(TwirpError::malformed),
             Encoding::Protobuf => {
@@ -197,7 +207,7 @@ impl TwirpRequest {
     }
 
     /// Returns a response with `message`, in the encoding of the request.
-    pub(super) fn response<M: Message + Serialize>(&self, message: &M) -> Response {
+    pub(in crate::http) fn response<M: Message + Serialize>(&self, message: &M) -> Response {
         match self.encoding {
             Encoding::Json => {
                 let body = serde_json::to_string(message).expect("messages are plain data");
@@ -233,9 +243,13 @@ mod tests {
         let path = |service: &str, method: &str| format!("/twirp/{service}/{method}");
         let service = "github.actions.results.api.v1.ArtifactService";
         assert_eq!(method_of(&path(service, "ListArtifacts"), &vendors), Some("ListArtifacts"));
+        let caches = "github.actions.results.api.v1.CacheService";
+        assert_eq!(method_of(&path(caches, "CreateCacheEntry"), &vendors), Some("CreateCacheEntry"));
         for bad in [
             path(service, "Nothing"),
-            path("github.actions.results.api.v1.CacheService", "CreateCacheEntry"),
+            path("github.actions.results.api.v1.CacheService", "ListArtifacts"),
+            path("github.actions.results.api.v1.OtherService", "ListArtifacts"),
+            path("githubx.actions.results.api.v1.CacheService", "CreateCacheEntry"),
             path("other.actions.results.api.v1.ArtifactService", "ListArtifacts"),
             format!("{}/x", path(service, "ListArtifacts")),
             "/twirp".into(),

@@ -98,7 +98,7 @@ async fn confirm(
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, &before).await?;
+            require_repository(&tx, before.repository_id).await?;
             let mut row = before.clone();
             if is_finalized(&row, key) {
                 return Ok(None); // a concurrent call finalized it

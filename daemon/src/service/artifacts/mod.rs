@@ -6,6 +6,8 @@
 //! There is one visible artifact for each (run, job, name). Each upload is a *generation*: its blocks never mix with
 //! those of another, and its signed URL is valid only as long as the upload. Rows decide what exists. Bytes without
 //! a row are waste, which the sweep removes.
+//!
+//! Uploads and downloads by signed URL also serve the entries of `caches`.
 
 pub mod across;
 mod create;
@@ -43,6 +45,7 @@ pub use self::{
     upload::{BlockInput, ExpectedChecksums, commit, put_blob, put_block, upload_repository},
     verified::VerifiedContents,
 };
+pub(in crate::service) use self::{read::sign, sweep::collect};
 
 /// The error for an artifact that does not exist, is not finalized, is deleted or has expired.
 const MISSING: Error = Error::NotFound { what: "the artifact" };
@@ -54,13 +57,13 @@ fn visible(row: &Artifact, now: Millis) -> Option<&Content> {
 }
 
 /// Returns an error for artifacts of deleted repositories, because a signed URL outlives the deletion.
-async fn require_repository(read: &impl Read, row: &Artifact) -> Result<(), Error> {
-    let repository = repositories::get(read, row.repository_id).await?;
+async fn require_repository(read: &impl Read, repository: u64) -> Result<(), Error> {
+    let repository = repositories::get(read, repository).await?;
     repository.filter(|repository| !repository.deleted).map(drop).ok_or(MISSING)
 }
 
 /// Returns the committed block list of an upload in the form of the blob store.
-async fn block_refs(read: &impl Read, key: UploadKey) -> Result<Arc<[BlockRef]>, Error> {
+pub(super) async fn block_refs(read: &impl Read, key: UploadKey) -> Result<Arc<[BlockRef]>, Error> {
     let list = rows::list(read, key.artifact, key.generation).await?;
     Ok(list.iter().map(block_ref).collect())
 }

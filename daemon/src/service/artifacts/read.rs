@@ -19,8 +19,12 @@ use crate::{
         access::Action,
         access_watch::AccessWatch,
         authentication::{self, JobIdentity},
+        caches,
     },
-    store::{Read, runs},
+    store::{
+        Read, runs,
+        uploads::{self, UploadTarget},
+    },
 };
 
 /// A finalized artifact that can be read.
@@ -33,7 +37,7 @@ pub struct VisibleArtifact {
 
 /// The target of a signed URL.
 pub struct Download {
-    /// Name of the artifact.
+    /// Name of the artifact or key of the cache entry.
     pub name: String,
     /// Its finalized content.
     pub content: Content,
@@ -94,28 +98,48 @@ fn address(
     mime_type: &str,
     issued_to: Option<IssuedTo>,
 ) -> String {
+    let file = if mime::is_zip(mime_type) { "archive.zip" } else { "artifact" };
+    sign(context, operation, key, file, issued_to)
+}
+
+/// Returns path and query of a URL for `key` whose path ends in `file`.
+pub(in crate::service) fn sign(
+    context: &Context,
+    operation: Operation,
+    key: UploadKey,
+    file: &str,
+    issued_to: Option<IssuedTo>,
+) -> String {
     let life = i64::try_from(context.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
     let expires_secs = context.now_ms().div_euclid(1_000).saturating_add(life);
     let grant = Grant { operation, artifact: key.artifact, generation: key.generation, expires_secs, issued_to };
-    let file = if mime::is_zip(mime_type) { "archive.zip" } else { "artifact" };
     grant.path_and_query(&context.keys.signed_url, file)
 }
 
-/// Opens the artifact that `grant` permits to read, if it still exists.
+/// Opens the artifact or cache entry that `grant` permits to read, if it still exists.
 pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
     let snapshot = context.store.read().await?;
-    let row = rows::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
-    require_repository(&snapshot, &row).await?;
+    let target = uploads::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
+    require_repository(&snapshot, target.repository_id()).await?;
     let access = match grant.issued_to {
-        Some(account) => Some(access(context, &snapshot, account, row.repository_id).await?),
+        Some(account) => Some(access(context, &snapshot, account, target.repository_id()).await?),
         None => None,
     };
     drop(snapshot);
-    let content = visible(&row, context.now_ms()).filter(|content| content.generation == grant.generation);
-    let content = content.ok_or(MISSING)?.clone();
-    let key = UploadKey { artifact: row.id, generation: content.generation };
-    let modified_ms = validators::modified_ms(&content, &row);
-    Ok(Download { name: row.name, content, modified_ms, key, access })
+    let (name, content) = match &target {
+        UploadTarget::Artifact(row) => (&row.name, visible(row, context.now_ms())),
+        UploadTarget::CacheEntry(row) => (&row.key, row.content.as_ref()),
+    };
+    let content = content.filter(|content| content.generation == grant.generation).ok_or(MISSING)?.clone();
+    let modified_ms = match &target {
+        UploadTarget::Artifact(row) => validators::modified_ms(&content, row),
+        UploadTarget::CacheEntry(row) => {
+            caches::note_access(context, row);
+            content.committed_ms
+        }
+    };
+    let key = UploadKey { artifact: grant.artifact, generation: content.generation };
+    Ok(Download { name: name.clone(), content, modified_ms, key, access })
 }
 
 /// Returns the access of the account that received a URL, or an error if it lost its access.

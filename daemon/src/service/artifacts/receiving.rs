@@ -45,6 +45,11 @@ impl Receiving {
         upload.map(|upload| upload.is_sweep_waiting = true).is_some()
     }
 
+    /// Returns whether blocks of `key` are being received.
+    pub(in crate::service) fn contains(&self, key: UploadKey) -> bool {
+        self.lock().contains_key(&key)
+    }
+
     /// Returns the number of uploads that are receiving blocks.
     pub(super) fn count(&self) -> usize {
         self.lock().len()

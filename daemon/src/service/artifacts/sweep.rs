@@ -132,7 +132,7 @@ fn record_summary(tx: &Tx, recorder: &AuditRecorder<'_>, name: &str, count: u64)
 }
 
 /// Removes discarded bytes, then their rows, unless more blocks are still being received.
-async fn collect(context: &Context) -> Result<bool, Error> {
+pub(in crate::service) async fn collect(context: &Context) -> Result<bool, Error> {
     let limit = BATCH + context.receiving.count();
     let due = rows::garbage(&context.store.read().await?, limit).await?;
     for (artifact, generation) in &due {

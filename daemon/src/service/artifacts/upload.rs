@@ -1,9 +1,9 @@
-//! Receives uploads: blocks in any order, then the list that orders them.
+//! Receives uploads of artifacts and cache entries: blocks in any order, then the list that orders them.
 
 use std::{collections::HashSet, pin::pin, sync::Arc};
 
 use bytes::Bytes;
-use farrier_proto::store::{Artifact, Block, Committed};
+use farrier_proto::store::{Block, Committed, Content, Upload};
 use futures_util::{Stream, StreamExt as _};
 
 use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows, validators};
@@ -19,7 +19,11 @@ use crate::{
         disk_space::{DiskSpace, SpaceClaim},
     },
     shares::Holder,
-    store::{Tx, ids::IdKind},
+    store::{
+        Tx,
+        ids::IdKind,
+        uploads::{self, UploadTarget},
+    },
 };
 
 /// Longest block id, in bytes. Azure's ids have at most 88; the limit here only keeps store keys short.
@@ -84,8 +88,8 @@ where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    let row = rows::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
-    validators::require(conditions, row.upload.as_ref(), row.content.as_ref(), key)?;
+    let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    validators::require(conditions, target.upload(), target.content(), key)?;
     receive(context, key, SINGLE_BLOCK, input).await?;
     commit(context, key, &[SINGLE_BLOCK.to_owned()], conditions).await
 }
@@ -98,11 +102,11 @@ where
     let _share = context.work.uploads.take(input.holder)?;
     let _receiver = Receiving::begin(context, key);
     let snapshot = context.store.read().await?;
-    let row = rows::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
-    require_repository(&snapshot, &row).await?;
+    let target = uploads::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
+    require_repository(&snapshot, target.repository_id()).await?;
     drop(snapshot);
-    check_open(&row, key)?;
-    let space = claim_space(context, input.length).await?;
+    open_upload(&target, key)?;
+    let space = claim_space(context, input.length, max_bytes(context, &target)).await?;
 
     let file = context.store.next_id(IdKind::BlockFile).await?;
     let written = write(context, key, file, block_id, input, space).await?;
@@ -130,20 +134,24 @@ where
     }
 }
 
-/// Returns an error unless the upload is the artifact's current one.
-fn check_open(row: &Artifact, key: UploadKey) -> Result<(), Error> {
-    match &row.upload {
-        Some(upload) if upload.generation == key.generation => Ok(()),
-        _ => Err(MISSING),
+/// Returns the upload, or an error unless it is the target's current one.
+fn open_upload(target: &UploadTarget, key: UploadKey) -> Result<&Upload, Error> {
+    target.upload().filter(|upload| upload.generation == key.generation).ok_or(MISSING)
+}
+
+/// Returns the largest size of the content.
+fn max_bytes(context: &Context, target: &UploadTarget) -> u64 {
+    match target {
+        UploadTarget::Artifact(_) => context.config.artifacts.max_bytes,
+        UploadTarget::CacheEntry(_) => context.config.caches.largest_entry(),
     }
 }
 
-async fn claim_space(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
-    let limit = context.config.artifacts.max_bytes;
+async fn claim_space(context: &Context, length: u64, limit: u64) -> Result<SpaceClaim, Error> {
     if length > limit {
         return Err(Error::TooLarge { limit });
     }
-    DiskSpace::claim(context, length).await
+    DiskSpace::claim_for_upload(context, length).await
 }
 
 async fn write<S, E>(
@@ -197,16 +205,18 @@ fn failed_write(source: BlobError) -> Error {
 
 /// Writes the row of a block and returns the block that it replaces.
 async fn record(context: &Context, key: UploadKey, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
+    let now = context.now_ms();
     context
         .store
         .write(async |tx: Tx| {
-            let row = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, &row).await?;
-            check_open(&row, key)?;
+            let target = uploads::get(&tx, key.artifact).await?.ok_or(MISSING)?;
+            require_repository(&tx, target.repository_id()).await?;
+            let upload = open_upload(&target, key)?;
             let replaced = rows::block(&tx, key.artifact, key.generation, block_id).await?;
             // A committed list may refer to the replaced file, which therefore stays until the upload ends.
-            let committed = row.upload.is_some_and(|upload| upload.committed.is_some());
+            let committed = upload.committed.is_some();
             rows::put_block(&tx, key.artifact, key.generation, block_id, &block);
+            target.put_progress(&tx, now);
             Ok(replaced.filter(|_| !committed))
         })
         .await
@@ -219,10 +229,10 @@ async fn discard_file(context: &Context, key: UploadKey, file: u64) {
     }
 }
 
-/// Returns the ID of the repository to which the artifact of an upload belongs.
+/// Returns the ID of the repository to which the artifact or cache entry of an upload belongs.
 pub async fn upload_repository(context: &Context, key: UploadKey) -> Result<u64, Error> {
-    let row = rows::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
-    Ok(row.repository_id)
+    let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    Ok(target.repository_id())
 }
 
 /// Commits the block list, which orders the uploaded blocks, if the upload meets the conditions. Unlisted blocks are
@@ -245,30 +255,28 @@ pub async fn commit(
     let (validators, blocks) = context
         .store
         .write(async |tx: Tx| {
-            let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, &before).await?;
-            if let Some(validators) = finalized_as(&before, key, list_ref) {
+            let target = uploads::get(&tx, key.artifact).await?.ok_or(MISSING)?;
+            require_repository(&tx, target.repository_id()).await?;
+            if let Some(validators) = finalized_as(target.content(), key, list_ref) {
                 return Ok((validators, None));
             }
-            check_open(&before, key)?;
+            let mut upload = open_upload(&target, key)?.clone();
             let found = rows::blocks(&tx, key.artifact, key.generation, block_ids).await?;
             let blocks: Option<Vec<Block>> = found.into_iter().collect();
             let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
-            let committed = committed(&blocks, list_ref, context.config.artifacts.max_bytes, now)?;
-            let mut row = before.clone();
-            let upload = row.upload.as_mut().ok_or(MISSING)?;
+            let committed = committed(&blocks, list_ref, max_bytes(context, &target), now)?;
             let earlier = upload.committed.as_ref();
             if let Some(earlier) =
                 earlier.filter(|&earlier| Committed { committed_ms: now, ..earlier.clone() } == committed)
             {
                 return Ok((validators::of_commit(earlier), None));
             }
-            validators::require(conditions, before.upload.as_ref(), before.content.as_ref(), key)?;
+            validators::require(conditions, target.upload(), target.content(), key)?;
             let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
             rows::put_list(&tx, key.artifact, key.generation, &blocks, stale);
             let validators = validators::of_commit(&committed);
             upload.committed = Some(committed);
-            rows::put(&tx, Some(&before), &row);
+            target.put_upload(&tx, upload);
             Ok::<_, Error>((validators, Some(blocks)))
         })
         .await?;
@@ -306,8 +314,8 @@ fn repeated_bytes(blocks: &[Block]) -> u64 {
 
 /// Returns the validators of the finalized content if its list was this one. The ids of its blocks are no longer
 /// stored then.
-fn finalized_as(row: &Artifact, key: UploadKey, list_sha256: &[u8]) -> Option<Validators> {
-    let content = row.content.as_ref().filter(|content| content.generation == key.generation);
+fn finalized_as(content: Option<&Content>, key: UploadKey, list_sha256: &[u8]) -> Option<Validators> {
+    let content = content.filter(|content| content.generation == key.generation);
     let content = content.filter(|content| content.list_sha256 == list_sha256)?;
     Some(validators::of_content(content, content.committed_ms))
 }

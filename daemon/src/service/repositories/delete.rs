@@ -14,7 +14,7 @@ use crate::{
         Context, Error,
         access::Action,
         audit::{self, AuditRecorder, Entry, Object},
-        ci, deleted,
+        caches, ci, deleted,
         events::{Actor, EventKind, EventRecorder, Subject},
         migrations,
     },
@@ -217,10 +217,11 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
     Ok(reclaimed == SWEEP_MAX)
 }
 
-/// Removes runs with their artifacts, files and row of a repository whose row says that it cannot be restored. Removes
-/// the files before the row, so that an interrupted removal is repeated.
+/// Removes runs with their artifacts, cache entries, files and row of a repository whose row says that it cannot be
+/// restored. Removes the files before the row, so that an interrupted removal is repeated.
 async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     ci::delete_of_repository(context, row.id).await?;
+    caches::delete_of_repository(context, row.id).await?;
     context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
     // The row says that the repository cannot be restored, so nothing refers to its statuses.
     while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, STATUSES_AT_ONCE).await).await? {}

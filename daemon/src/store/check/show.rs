@@ -4,12 +4,15 @@
 /// byte, `3` three characters, `t` a text, `h` the remaining bytes in hexadecimal.
 fn layout(tag: &str) -> &'static str {
     match tag {
-        "u" | "o" | "r" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" => "i",
+        "u" | "o" | "r" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce" | "ck"
+        | "cp" => "i",
         "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
-        | "qf" | "qu" => "ii",
+        | "qf" | "qu" | "cc" => "ii",
+        "ca" => "imi",
+        "cz" => "iii",
         "jr" | "ar" | "aj" | "dh" | "df" | "au" => "in",
-        "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" => "mi",
+        "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" | "cx" | "cq" => "mi",
         "ow" | "ue" | "wr" | "ac" => "t",
         "rn" | "rr" | "rf" => "it",
         "an" => "iit",

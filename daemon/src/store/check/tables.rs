@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AuditEntry, CommitStatus, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token,
+    Artifact, AuditEntry, CacheEntry, CommitStatus, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token,
     TokenReference, User,
 };
 use prost::Message;
 
 use super::{
     super::{
-        StoreError, artifacts, audit,
+        StoreError, artifacts, audit, caches,
         engine::{Key, Range},
         keys, repositories, value,
     },
@@ -150,6 +150,9 @@ pub static TABLES: &[Table] = &[
         let row: Artifact = value::decode(key, bytes)?;
         Ok(vec![keys::repository(row.repository_id), keys::run(row.run_id)])
     }),
+    rows("ce", cache_entry, |key, bytes| {
+        Ok(vec![keys::repository(value::decode::<CacheEntry>(key, bytes)?.repository_id)])
+    }),
     rows("h", hooks::hook, hooks::target),
     Table::Rows(RowTable {
         tag: "d",
@@ -200,6 +203,13 @@ pub static TABLES: &[Table] = &[
     index("az", |key, _| keys::trailing_id(key).map(keys::artifact)),
     index("aw", |key, _| keys::trailing_id(key).map(keys::artifact)),
     index("ux", |key, _| keys::trailing_id(key).map(keys::artifact)),
+    index("ck", |key, bytes| reference_id(key, bytes).map(keys::cache_entry)),
+    index("cp", |key, bytes| reference_id(key, bytes).map(keys::cache_entry)),
+    index("ca", |key, _| keys::trailing_id(key).map(keys::cache_entry)),
+    index("cc", |key, _| keys::trailing_id(key).map(keys::cache_entry)),
+    index("cz", |key, _| keys::trailing_id(key).map(keys::cache_entry)),
+    index("cx", |key, _| keys::trailing_id(key).map(keys::cache_entry)),
+    index("cq", |key, _| keys::trailing_id(key).map(keys::cache_entry)),
     index("hs", |key, _| keys::trailing_id(key).map(keys::hook)),
     index("hd", |key, _| keys::trailing_id(key).map(keys::hook)),
     index("hr", |key, _| keys::trailing_id(key).map(keys::hook)),
@@ -299,4 +309,9 @@ fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
 fn audit_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: AuditEntry = value::decode(key, bytes)?;
     Ok(references(audit::index_key(&row), row.id))
+}
+
+fn cache_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
+    let row: CacheEntry = value::decode(key, bytes)?;
+    Ok(references(caches::index_keys(&row), row.id))
 }

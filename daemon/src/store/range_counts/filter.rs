@@ -21,6 +21,8 @@ pub enum KeyFilter {
     },
     /// Statuses of a commit (`cs`) with this state, with size 0.
     Statuses(StatusState),
+    /// All entries of `cz`, with the size in the key.
+    CacheSizes,
     /// Deleted repositories (`r`) that can be restored, with the size of their git data.
     DeletedRepositories,
     /// Entries of the audit log (`al`) that pass a filter, with size 0.
@@ -46,6 +48,7 @@ impl KeyFilter {
                 let content = row.content.filter(|_| (row.deleted_ms != 0) == *deleted)?;
                 Some(content.size)
             }
+            Self::CacheSizes => Some(keys::cached_size(key).unwrap_or(0)),
             Self::DeletedRepositories => {
                 let row: Repository = value::decode(key, bytes).ok()?;
                 (row.deleted_ms != 0).then_some(row.size_bytes)

@@ -60,10 +60,10 @@ async fn uploads_are_refused_when_only_reserved_disk_space_is_left() {
 }
 
 /// A small file system. Dropping it unmounts it.
-struct SmallDisk(std::path::PathBuf);
+pub struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    fn mount(path: &std::path::Path) -> Option<Self> {
+    pub fn mount(path: &std::path::Path) -> Option<Self> {
         std::fs::create_dir_all(path).expect("a directory");
         let mut mount = process::command("mount");
         mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(path);

@@ -11,7 +11,7 @@ mod conditions;
 mod damaged;
 mod expiry;
 mod expiry_edits;
-mod limits;
+pub mod limits;
 mod program;
 mod rest;
 mod rpc;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::support::{Answer, Job, TestDaemon, send};
 
 /// Incompressible bytes, the same for each `seed`.
-fn noise(length: usize, seed: u64) -> Vec<u8> {
+pub fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {
@@ -40,14 +40,14 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
 }
 
 /// Writes `content` to the file `name` below `root` and creates its directories.
-fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
+pub fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
     let path = root.join(name);
     std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
     std::fs::write(path, content).expect("a file");
 }
 
 /// All files and empty directories below `root`, sorted. Files have their content.
-fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
+pub fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut left = vec![root.to_owned()];
     while let Some(path) = left.pop() {
@@ -113,7 +113,7 @@ async fn read(farrier: &TestDaemon, job: &Job, name: &str) -> bytes::Bytes {
 }
 
 /// Size of all stored blocks.
-fn bytes_on_disk(farrier: &TestDaemon) -> usize {
+pub fn bytes_on_disk(farrier: &TestDaemon) -> usize {
     let files = tree(&farrier.data_dir().join("artifacts"));
     let files = files.into_iter().filter(|(name, _)| name != farrierd::data_dir::FILE);
     files.filter_map(|(_, content)| content).map(|content| content.len()).sum()

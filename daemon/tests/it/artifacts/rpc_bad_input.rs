@@ -65,8 +65,8 @@ async fn unknown_routes_and_methods_are_refused_with_json() {
         &format!("{SERVICE}/Nothing"),
         &format!("{SERVICE}/MigrateArtifact"),
         "/twirp/other.actions.results.api.v1.ArtifactService/ListArtifacts",
-        "/twirp/github.actions.results.api.v1.CacheService/CreateCacheEntry",
-        "/twirp/github.actions.results.api.v1.CacheService/GetCacheEntryDownloadURL",
+        "/twirp/github.actions.results.api.v1.CacheService/DeleteCacheEntry",
+        "/twirp/github.actions.results.api.v1.CacheService/ListArtifacts",
     ] {
         let answer = send(&farrier.tcp(), Method::POST, path, &headers, "{}").await;
         assert_twirp_error(&answer, 404, "bad_route");

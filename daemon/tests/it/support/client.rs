@@ -167,17 +167,7 @@ impl Client {
 
     /// Runs `operations` one after the other.
     pub async fn run(&self, operations: &[Value]) -> ClientOutcome {
-        let script = json!({ "package": self.version.package(), "operations": operations });
-        let mut node = command("node");
-        node.arg("client.mjs").arg(script.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
-        node.envs(self.env.iter().map(|(name, value)| (name, value)));
-        let done = output(node).await.expect("node is installed");
-        let log = String::from_utf8_lossy(&done.stdout).into_owned();
-        let Some((log, result)) = log.rsplit_once("RESULT ") else {
-            panic!("the client broke: {log}\n{}", String::from_utf8_lossy(&done.stderr))
-        };
-        let results = serde_json::from_str(result).expect("JSON");
-        ClientOutcome { results, log: log.to_owned() }
+        run_script("client.mjs", self.version.package(), &self.env, operations).await
     }
 }
 
@@ -195,6 +185,50 @@ pub fn download(id: impl Into<Value>, to: &Path, options: Value) -> Value {
     let mut options = if options.is_null() { json!({}) } else { options };
     options["path"] = json!(to);
     json!({ "call": "downloadArtifact", "id": id.into(), "options": options })
+}
+
+/// An unmodified cache client with the environment of one job.
+pub struct CacheClient {
+    package: &'static str,
+    env: Vec<(String, String)>,
+}
+
+/// The cache client `package` for `job`, which works in the directory `workspace`. Uses version 2 of the protocol.
+/// Returns `None` and prints the reason if node or the packages are missing.
+pub async fn cache_client(package: &'static str, job: &Job, workspace: &Path) -> Option<CacheClient> {
+    let mut env = job.env.clone();
+    for name in ["GITHUB_WORKSPACE", "RUNNER_TEMP"] {
+        env.push((name.into(), workspace.display().to_string()));
+    }
+    env.push(("PATH".into(), std::env::var("PATH").unwrap_or_default()));
+    installed().await.then_some(CacheClient { package, env })
+}
+
+impl CacheClient {
+    /// Adds a variable to the client's environment.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Runs `operations` one after the other.
+    pub async fn run(&self, operations: &[Value]) -> ClientOutcome {
+        run_script("cache.mjs", self.package, &self.env, operations).await
+    }
+}
+
+async fn run_script(script: &str, package: &str, env: &[(String, String)], operations: &[Value]) -> ClientOutcome {
+    let input = json!({ "package": package, "operations": operations });
+    let mut node = command("node");
+    node.arg(script).arg(input.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
+    node.envs(env.iter().map(|(name, value)| (name, value)));
+    let done = output(node).await.expect("node is installed");
+    let log = String::from_utf8_lossy(&done.stdout).into_owned();
+    let Some((log, result)) = log.rsplit_once("RESULT ") else {
+        panic!("the client broke: {log}\n{}", String::from_utf8_lossy(&done.stderr))
+    };
+    let results = serde_json::from_str(result).expect("JSON");
+    ClientOutcome { results, log: log.to_owned() }
 }
 
 impl TestDaemon {

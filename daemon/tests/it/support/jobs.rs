@@ -35,7 +35,15 @@ impl Job {
 impl TestDaemon {
     /// Starts a job of `admin/REPO` in a new run, or in the existing run `run`.
     pub async fn begin(&self, repo: &str, run: Option<i64>) -> Job {
-        let body = json!({ "repo": format!("admin/{repo}"), "run_id": run });
+        self.begin_with(json!({ "repo": format!("admin/{repo}"), "run_id": run })).await
+    }
+
+    /// Starts a job of `admin/REPO` on `branch` in a new run.
+    pub async fn begin_on(&self, repo: &str, branch: &str) -> Job {
+        self.begin_with(json!({ "repo": format!("admin/{repo}"), "branch": branch })).await
+    }
+
+    async fn begin_with(&self, body: Value) -> Job {
         let started = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
         assert_eq!(started.status, 201, "{started:?}");
         Job::of(&started.json())

@@ -1,0 +1,3 @@
+//! The cache protocols of Actions clients.
+
+pub(super) mod calls;

@@ -1,0 +1,208 @@
+//! The life of an entry: reservations, limits, eviction and deletion.
+
+use farrierd::clock::Clock;
+use http::Method;
+use serde_json::Value;
+
+use super::{assert_error, content, finalize, put_blob, reserve, reserved, save};
+use crate::{
+    artifacts::{bytes_on_disk, limits::SmallDisk},
+    support::{Job, TestDaemon, eventually, send},
+};
+
+const NOW: i64 = 1_767_323_045_000;
+const MINUTE_MS: i64 = 60_000;
+
+#[tokio::test]
+async fn two_savers_get_one_reservation_until_the_first_one_ends_or_stalls() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
+    farrier.repository("r").await;
+    let first = farrier.begin_on("r", "main").await;
+    let second = farrier.begin_on("r", "main").await;
+    let address = reserved(&farrier, &first, "k").await;
+    assert_error(&reserve(&farrier, &second, "k").await, 409, "already_exists");
+    farrier.clock.jump_ms(4 * MINUTE_MS);
+    assert_eq!(put_blob(&farrier, &address, "first").await.status, 201);
+    farrier.clock.jump_ms(4 * MINUTE_MS);
+    assert_error(&reserve(&farrier, &second, "k").await, 409, "already_exists");
+    // No progress for five minutes.
+    farrier.clock.jump_ms(MINUTE_MS);
+    let replacing = reserved(&farrier, &second, "k").await;
+    assert_eq!(put_blob(&farrier, &address, "first").await.status, 404);
+    assert_error(&finalize(&farrier, &first, "k", 5).await, 409, "already_exists");
+    assert_eq!(put_blob(&farrier, &replacing, "second").await.status, 201);
+    // The job of the second reservation has ended.
+    farrier.end(&second).await;
+    save(&farrier, &first, "k", "third").await;
+    assert_eq!(content(&farrier, &first, "k").await.as_deref(), Some("third"));
+}
+
+#[tokio::test]
+async fn a_job_that_asks_again_replaces_its_own_reservation() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    let address = reserved(&farrier, &job, "k").await;
+    let again = reserved(&farrier, &job, "k").await;
+    assert_eq!(put_blob(&farrier, &address, "first").await.status, 404);
+    assert_eq!(put_blob(&farrier, &again, "second").await.status, 201);
+    assert_eq!(finalize(&farrier, &job, "k", 6).await.json()["ok"], true);
+    assert_eq!(content(&farrier, &job, "k").await.as_deref(), Some("second"));
+}
+
+#[tokio::test]
+async fn an_upload_of_an_ended_job_is_removed_by_the_sweep() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    let live = farrier.begin_on("r", "main").await;
+    let address = reserved(&farrier, &job, "k").await;
+    assert_eq!(put_blob(&farrier, &address, "content").await.status, 201);
+    let other = reserved(&farrier, &live, "other").await;
+    assert_eq!(put_blob(&farrier, &other, "live").await.status, 201);
+    farrier.end(&job).await;
+    farrier.clock.jump_ms(6 * MINUTE_MS);
+    eventually("the bytes of the ended job are removed", async || bytes_on_disk(&farrier) == "live".len()).await;
+    assert_eq!(finalize(&farrier, &live, "other", 4).await.json()["ok"], true);
+}
+
+#[tokio::test]
+async fn entries_that_no_job_used_for_seven_days_are_deleted() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        config.ci.job_timeout = std::time::Duration::from_secs(30 * 86_400);
+    })
+    .await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    for key in ["used", "missed", "unused"] {
+        save(&farrier, &job, key, "content").await;
+    }
+    farrier.clock.jump_ms(4 * 86_400_000);
+    assert_eq!(content(&farrier, &job, "used").await.as_deref(), Some("content"));
+    assert_eq!(content(&farrier, &job, "missed-not").await, None);
+    farrier.clock.jump_ms(4 * 86_400_000);
+    eventually("unused entries are gone", async || bytes_on_disk(&farrier) == "content".len()).await;
+    assert_eq!(content(&farrier, &job, "used").await.as_deref(), Some("content"));
+    assert_eq!(content(&farrier, &job, "unused").await, None);
+    save(&farrier, &job, "unused", "again").await;
+}
+
+#[tokio::test]
+async fn over_the_limit_of_the_repository_the_least_recently_used_entries_go() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| config.caches.quota_bytes = 25).await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    for key in ["a", "b"] {
+        save(&farrier, &job, key, "0123456789").await;
+        farrier.clock.jump_ms(2 * MINUTE_MS);
+    }
+    assert!(content(&farrier, &job, "a").await.is_some());
+    farrier.clock.jump_ms(2 * MINUTE_MS);
+    save(&farrier, &job, "c", "0123456789").await;
+    assert_eq!(content(&farrier, &job, "b").await, None, "used less recently than a");
+    assert!(content(&farrier, &job, "a").await.is_some() && content(&farrier, &job, "c").await.is_some());
+    eventually("the bytes are freed", async || bytes_on_disk(&farrier) == 20).await;
+    // An entry that can never fit is refused, and nothing is evicted for it.
+    let address = reserved(&farrier, &job, "d").await;
+    let refused = put_blob(&farrier, &address, "x".repeat(26)).await;
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(content(&farrier, &job, "a").await.is_some() && content(&farrier, &job, "c").await.is_some());
+    farrier.repository("other").await;
+    let other = farrier.begin_on("other", "main").await;
+    save(&farrier, &other, "a", "0123456789").await;
+    assert!(content(&farrier, &job, "a").await.is_some(), "another repository has its own limit");
+}
+
+#[tokio::test]
+async fn of_two_simultaneous_savers_one_gets_the_key() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("r").await;
+    let (first, second) = (farrier.begin_on("r", "main").await, farrier.begin_on("r", "main").await);
+    for round in 0..10 {
+        let key = format!("k{round}");
+        let both = tokio::join!(reserve(&farrier, &first, &key), reserve(&farrier, &second, &key));
+        let mut statuses = [both.0.status, both.1.status];
+        let winner = if statuses[0] == 200 { (&first, &both.0) } else { (&second, &both.1) };
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409]);
+        let address = farrier.path_of(winner.1.json()["signed_upload_url"].as_str().expect("an address"));
+        assert_eq!(put_blob(&farrier, &address, "content").await.status, 201);
+        assert_eq!(finalize(&farrier, winner.0, &key, 7).await.json()["ok"], true);
+        assert_eq!(content(&farrier, &second, &key).await.as_deref(), Some("content"));
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_takes_the_least_recently_used_entries_of_all_repositories() {
+    let mut disk = None;
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        disk = SmallDisk::mount(&config.data_dir.join("artifacts"));
+        config.artifacts.reserve_bytes = 1 << 20;
+    })
+    .await;
+    if disk.is_none() {
+        println!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    // The disk has 4 MiB, of which 1 MiB stays free: two entries of 1.2 MiB fit.
+    let bytes = vec![b'x'; 1_200 << 10];
+    let save = async |job: &Job, key: &str| {
+        let address = reserved(&farrier, job, key).await;
+        let put = put_blob(&farrier, &address, bytes.clone()).await;
+        assert_eq!(put.status, 201, "{put:?}");
+        assert_eq!(finalize(&farrier, job, key, bytes.len()).await.json()["ok"], true);
+        farrier.clock.jump_ms(2 * MINUTE_MS);
+    };
+    farrier.repository("r").await;
+    farrier.repository("other").await;
+    let (job, other) = (farrier.begin_on("r", "main").await, farrier.begin_on("other", "main").await);
+    save(&job, "a").await;
+    save(&other, "b").await;
+    assert!(content(&farrier, &job, "a").await.is_some());
+    farrier.clock.jump_ms(2 * MINUTE_MS);
+    save(&job, "c").await;
+    assert_eq!(content(&farrier, &other, "b").await, None, "used less recently than a");
+    assert!(content(&farrier, &job, "a").await.is_some() && content(&farrier, &job, "c").await.is_some());
+    // Content that cannot fit is refused, and nothing is deleted for it.
+    let address = reserved(&farrier, &job, "d").await;
+    assert_eq!(put_blob(&farrier, &address, vec![b'x'; 4 << 20]).await.status, 507);
+    assert!(content(&farrier, &job, "a").await.is_some() && content(&farrier, &job, "c").await.is_some());
+    assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 200);
+    drop(farrier);
+}
+
+#[tokio::test]
+async fn a_finalized_entry_survives_a_kill_and_an_unfinished_one_is_removed() {
+    let mut farrier =
+        TestDaemon::program("[artifacts]\nreserve_bytes = 0\nabandoned_secs = 3\n[caches]\nretention_days = 1\n").await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    save(&farrier, &job, "finalized", "content").await;
+    let address = reserved(&farrier, &job, "unfinished").await;
+    assert_eq!(put_blob(&farrier, &address, "lost").await.status, 201);
+    farrier.kill_and_start().await;
+    assert_eq!(content(&farrier, &job, "unfinished").await, None);
+    assert_eq!(content(&farrier, &job, "finalized").await.as_deref(), Some("content"));
+    eventually("the bytes of the unfinished entry are removed", async || bytes_on_disk(&farrier) == 7).await;
+    assert_eq!(put_blob(&farrier, &address, "late").await.status, 404);
+    farrier.kill_and_start().await;
+    assert_eq!(content(&farrier, &job, "finalized").await.as_deref(), Some("content"));
+    save(&farrier, &job, "unfinished", "again").await;
+    farrier.stop().await;
+    let checked = farrier.check_data(&["--content"]).await;
+    assert!(checked.status.success(), "{checked:?}");
+}
+
+#[tokio::test]
+async fn the_entries_of_a_removed_repository_are_removed() {
+    let farrier = TestDaemon::with(|config| config.storage.set_aside_days = 0).await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    save(&farrier, &job, "k", "content").await;
+    let address = reserved(&farrier, &job, "reserved").await;
+    assert_eq!(put_blob(&farrier, &address, "content").await.status, 201);
+    let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/r", Value::Null).await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    eventually("the bytes are freed", async || bytes_on_disk(&farrier) == 0).await;
+    assert_eq!(put_blob(&farrier, &address, "content").await.status, 404);
+}
