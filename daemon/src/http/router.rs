@@ -12,6 +12,7 @@ use utoipa::OpenApi as _;
 use super::{
     AppState,
     artifact::{block, download, twirp},
+    cache,
     cache_server,
     error::ApiError,
     farrier, git, metrics, oidc,
@@ -353,6 +354,15 @@ routes! {
         post "/revoke" => cache_server::revoke;
     }
 
+    /// Version 1 of the cache protocol.
+    cache_service below "/_apis/artifactcache" speaking caches {
+        get "/cache" => cache::v1::find;
+        post "/caches" => cache::v1::reserve;
+        patch "/caches/{id}" => cache::v1::put_range;
+        post "/caches/{id}" => cache::v1::commit;
+        post "/clean" => cache::v1::clean;
+    }
+
     git_over_http below "/{owner}/{repo}" speaking git {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
@@ -378,6 +388,7 @@ pub fn router(state: AppState) -> Router {
         .merge(artifact_service())
         .merge(id_tokens())
         .merge(cache_server())
+        .merge(cache_service())
         .merge(git_over_http())
         .fallback(pages::fallback)
         .method_not_allowed_fallback(async || ApiError::no_method())

@@ -243,6 +243,18 @@ pub async fn all_blocks(
     read.scan(&Scan::of(Range::prefix(keys::blocks(artifact, generation)), limit)).await
 }
 
+/// Returns the ids of the uploaded blocks of a generation, at most `limit`.
+pub async fn block_ids(
+    read: &impl Read,
+    artifact: u64,
+    generation: u64,
+    limit: usize,
+) -> Result<Vec<String>, StoreError> {
+    let prefix = keys::blocks(artifact, generation);
+    let pairs = read.scan_bytes(&Scan::of(Range::prefix(prefix.clone()), limit)).await?;
+    Ok(pairs.iter().filter_map(|(key, _)| String::from_utf8(key.get(prefix.len()..)?.to_vec()).ok()).collect())
+}
+
 /// Writes the committed block list of a generation. It replaces an earlier list of `pages_before` pages.
 pub fn put_list(tx: &Tx, artifact: u64, generation: u64, list: &[Block], pages_before: u64) {
     let mut page = 0;

@@ -32,7 +32,7 @@ use crate::{
 /// Maximum number of repositories on the page of an owner.
 const LISTED_MAX: usize = 200;
 /// First path segments of other protocols. No owner can have these names.
-const PROTOCOLS: [&str; 3] = ["api", "twirp", "_blob"];
+const PROTOCOLS: [&str; 4] = ["api", "twirp", "_blob", "_apis"];
 /// Path segments after a repository that occur in the web addresses of API responses.
 const BELOW_REPOSITORY: [&str; 4] = ["actions", "commit", "compare", "src"];
 /// Pages run no scripts and load nothing, and other sites cannot show them in a frame.

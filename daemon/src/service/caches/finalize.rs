@@ -56,7 +56,7 @@ pub async fn finalize(context: &Context, job: &JobIdentity, input: &Finalize) ->
 }
 
 /// Finalizes the entry `row` of the calling job.
-async fn finalize_entry(context: &Context, row: CacheEntry, size: i64) -> Result<Finalized, Error> {
+pub(super) async fn finalize_entry(context: &Context, row: CacheEntry, size: i64) -> Result<Finalized, Error> {
     let wrong = |uploaded| Ok(Finalized::WrongSize { expected: size, uploaded });
     let expected = u64::try_from(size).ok();
     if let Some(content) = &row.content {

@@ -8,6 +8,7 @@ mod access;
 mod evict;
 mod finalize;
 mod lookup;
+mod parts;
 mod remove;
 mod reserve;
 mod sweep;
@@ -21,6 +22,7 @@ pub use self::{
     access::note_access,
     finalize::{Finalize, Finalized, finalize},
     lookup::{Lookup, find, read_address},
+    parts::{Part, commit_parts, put_part},
     remove::delete_of_repository,
     reserve::{NewEntry, Reservation, reserve, upload_address},
     sweep::{next_due_ms, sweep},

@@ -4,6 +4,7 @@ mod client;
 mod life;
 mod lookup;
 mod rpc;
+mod v1;
 
 use http::Method;
 use serde_json::{Value, json};

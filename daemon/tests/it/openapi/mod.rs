@@ -16,8 +16,8 @@ use crate::{
 };
 
 /// Path prefixes of other protocols, which are not described.
-const OTHER_PROTOCOLS: [&str; 7] =
-    ["/twirp", "/_blob/", "/{owner}/", "/metrics", "/.well-known/", "/_internal/", "/api/actions_pipeline/"];
+const OTHER_PROTOCOLS: [&str; 8] =
+    ["/twirp", "/_blob/", "/_apis/", "/{owner}/", "/metrics", "/.well-known/", "/_internal/", "/api/actions_pipeline/"];
 
 /// This route always answers 404, so it is not described.
 const NOT_BUILT: (&str, &str) = ("post", "/api/v1/repos/{owner}/{repo}/forks");
