@@ -6,6 +6,7 @@
 mod artifact;
 mod audit;
 mod branch;
+mod cache;
 mod check;
 mod ci;
 mod commit;
@@ -39,6 +40,7 @@ pub use self::{
     },
     audit::{AuditActor, AuditEntry, AuditObject},
     branch::{Branch, CreateBranch, MoveBranch, RenameBranch},
+    cache::{CacheEntry, CacheUsage, Caches, FoundCacheEntry},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},
     ci::{BeginRun, BegunJob, Conclusion, EndJob, JobLease},
     commit::{

@@ -10,6 +10,7 @@ mod artifacts;
 mod audit;
 mod body;
 mod branches;
+mod caches;
 mod deleted;
 mod deliveries;
 mod endpoint;
@@ -39,6 +40,7 @@ pub use self::{
     artifacts::{ArtifactFilter, DELETE_MAX},
     audit::AuditFilter,
     body::{Chunks, RequestBody, empty, full, stream},
+    caches::CacheFilter,
     deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
@@ -175,6 +177,11 @@ impl Client {
     pub async fn delete(&self, target: &str) -> Result<(), ClientError> {
         let answer = self.send(Call::new(Method::DELETE, target)).await?;
         answer::drain(answer).await
+    }
+
+    /// Sends DELETE and reads a JSON object.
+    pub async fn delete_returning<T: DeserializeOwned>(&self, target: &str) -> Result<T, ClientError> {
+        answer::json(self.send(Call::new(Method::DELETE, target)).await?).await
     }
 
     /// Sends POST with a JSON object and returns the successful response.

@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, time::Duration};
 
 use super::{
-    ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig, LogConfig,
-    MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, StorageConfig,
-    StoreConfig, UniquePer, WebhookConfig,
+    ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig,
+    LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig,
+    StorageConfig, StoreConfig, UniquePer, WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
 

@@ -12,14 +12,13 @@ use utoipa::OpenApi as _;
 use super::{
     AppState,
     artifact::{block, download, twirp},
-    cache,
-    cache_server,
+    cache, cache_server,
     error::ApiError,
     farrier, git, metrics, oidc,
     openapi::{self, RouteDescription},
     pages,
     v1::{
-        admin, artifacts, browse, collaborators, deliveries,
+        admin, artifacts, browse, caches, collaborators, deliveries,
         hooks::{
             self,
             path::{Admin, Any, HookPath, Org, Own, Repo},
@@ -170,6 +169,10 @@ routes! {
         get "/artifacts/{id}" => artifacts::get;
         delete "/artifacts/{id}" => artifacts::delete;
         get "/artifacts/{id}/zip" => artifacts::download;
+        get "/caches" => caches::list;
+        delete "/caches" => caches::delete_by_key;
+        delete "/caches/{id}" => caches::delete;
+        get "/cache/usage" => caches::usage;
         get "/runs" => runs::list;
         get "/runs/{run}" => runs::get;
         get "/runs/{run}/artifacts" => artifacts::list_of_run;
@@ -309,6 +312,8 @@ routes! {
         post "/artifacts/deletions" => farrier::artifacts::delete;
         get "/artifacts/{id}" => farrier::artifacts::get;
         patch "/artifacts/{id}" => farrier::artifacts::edit;
+        get "/caches" => farrier::caches::list;
+        get "/caches/usage" => farrier::caches::usage;
         get "/deleted/repositories" => farrier::deleted::repositories;
         get "/deleted/repositories/{id}" => farrier::deleted::repository;
         delete "/deleted/repositories/{id}" => farrier::deleted::purge_repository;

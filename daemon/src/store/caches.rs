@@ -3,6 +3,8 @@
 //! There is one entry for each (repository, ref, version, key), either reserved or with content. The services keep it
 //! that way: they reserve a key in the transaction that finds it free.
 
+mod list;
+
 use farrier_proto::store::{CacheEntry, Reference};
 
 use super::{
@@ -11,6 +13,7 @@ use super::{
     first_time, keys,
 };
 
+pub use self::list::{CacheOrder, CachePosition, least_recent, most_recent, page};
 pub use keys::CacheSlot;
 
 /// Index entries to read at a time.
@@ -132,19 +135,6 @@ pub async fn of_repository(read: &impl Read, repository: u64, limit: usize) -> R
     let reserved = Scan::of(Range::prefix(keys::cache_reservations(repository)), limit);
     found.extend(read.scan::<Reference>(&reserved).await?.iter().map(|(_, reference)| reference.id));
     Ok(found)
-}
-
-/// Returns the entries with content of `repository`, or of all repositories, that were not used for the longest time,
-/// at most `limit`.
-pub async fn least_recent(
-    read: &impl Read,
-    repository: Option<u64>,
-    limit: usize,
-) -> Result<Vec<CacheEntry>, StoreError> {
-    let prefix = repository.map_or_else(|| keys::tag("cx"), keys::cache_accesses);
-    let ids = ids(read, Scan::of(Range::prefix(prefix), limit)).await?;
-    let rows: Vec<Key> = ids.into_iter().map(keys::cache_entry).collect();
-    Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
 /// Returns the ids of entries with content that were not used since `until_ms`, at most `limit`.

@@ -5,6 +5,7 @@
 mod accounts;
 mod artifact;
 mod audit;
+mod cache;
 mod ci;
 mod delivery;
 mod hook;
@@ -26,6 +27,7 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, ArtifactScopeArgs, Delete, Download, Expire, ListArtifacts, Upload},
     audit::{Audit, ListAudit},
+    cache::{Cache, DeleteCaches, ListCaches},
     ci::{Ci, Exec, Job, ListRuns, Run},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
@@ -223,6 +225,9 @@ pub(crate) enum Command {
     /// List, show and cancel workflow runs
     #[command(subcommand)]
     Run(Run),
+    /// List and delete cache entries of workflow jobs
+    #[command(subcommand)]
+    Cache(Cache),
     /// Upload, download and manage artifacts
     #[command(subcommand)]
     Artifact(Artifact),

@@ -5,6 +5,7 @@
 
 mod artifact;
 mod audit;
+mod cache;
 mod ci;
 mod config;
 mod confirm;
@@ -63,6 +64,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
         Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,
+        Command::Cache(command) => cache::run(command, &connect(global, output).await?, output).await?,
         Command::Passwd { password_stdin, revoke_tokens } => {
             passwd::run(password_stdin, revoke_tokens, &connect(global, output).await?, output).await?;
         }

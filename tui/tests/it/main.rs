@@ -5,6 +5,7 @@ mod all_artifacts;
 mod artifacts;
 mod audit;
 mod basics;
+mod caches;
 mod ci;
 mod command_line;
 mod deliveries;

@@ -18,11 +18,13 @@ macro_rules! queries {
 
 mod audit;
 mod browse;
+mod caches;
 mod repositories;
 
 pub(in crate::http) use self::{
     audit::{AuditListParams, OwnAuditListParams},
     browse::{CommitFieldParams, CommitListParams, DeleteFileParams, RevisionParams, StatusListParams, TreeParams},
+    caches::{CacheKeyParams, CacheListParams, CachesOfAllParams},
     repositories::{OwnRepositoriesParams, SearchRepositoriesParams},
 };
 

@@ -1,5 +1,6 @@
 //! Converts the results of services to the objects of the REST API. Uses [`crate::show`] for the rows in them.
 
+mod caches;
 mod deleted;
 mod deliveries;
 mod found;
@@ -10,6 +11,7 @@ mod tokens;
 use farrier_common::api;
 
 pub(super) use self::{
+    caches::{cache_entry, cache_usage, found_cache_entry},
     deleted::{restorable_artifact, restorable_repository, set_aside_item},
     deliveries::{delivery, delivery_detail, guid},
     found::{found_artifact, found_run},

@@ -3,6 +3,7 @@
 pub(super) mod admin;
 pub(super) mod artifacts;
 pub(super) mod browse;
+pub(super) mod caches;
 pub(super) mod collaborators;
 pub(super) mod deliveries;
 pub(super) mod hooks;

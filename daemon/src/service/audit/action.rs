@@ -112,6 +112,8 @@ actions! {
     ArtifactRestore => "artifact.restore";
     /// A deleted artifact was removed permanently by an administrator.
     ArtifactPurge => "artifact.purge";
+    /// Cache entries were deleted through the API.
+    CacheDelete => "cache.delete";
     /// A run was cancelled.
     RunCancel => "run.cancel";
     /// A background task was cancelled.

@@ -5,8 +5,10 @@
 //! deleted without a retention when they were not used for a long time or when others need the room.
 
 mod access;
+pub mod across;
 mod evict;
 mod finalize;
+mod list;
 mod lookup;
 mod parts;
 mod remove;
@@ -21,9 +23,10 @@ pub(super) use self::evict::free_space;
 pub use self::{
     access::note_access,
     finalize::{Finalize, Finalized, finalize},
+    list::{CacheQuery, list, usage},
     lookup::{Lookup, find, read_address},
     parts::{Part, commit_parts, put_part},
-    remove::delete_of_repository,
+    remove::{delete, delete_by_key, delete_of_repository},
     reserve::{NewEntry, Reservation, reserve, upload_address},
     sweep::{next_due_ms, sweep},
 };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{Stage, scenes::scene};
 use crate::{
     accounts::world::{PASSWORD, method},
+    caches,
     support::{Answer, send},
 };
 
@@ -178,6 +179,14 @@ impl Stage {
             ("post", "/api/farrier/v1/runs/{run}/cancel") => {
                 let begun = self.created("/api/farrier/v1/jobs", json!({ "repo": "octo/hidden" })).await;
                 (route.replace("{run}", &begun["run_id"].to_string()), Value::Null)
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/actions/caches") => {
+                caches::save(&self.world.farrier, &self.job, &name, "x").await;
+                (format!("{filled}?key={name}"), Value::Null)
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/actions/caches/{id}") => {
+                let id = caches::save(&self.world.farrier, &self.job, &name, "x").await;
+                (self.fill(&route.replace("{id}", &id.to_string())), Value::Null)
             }
             (_, route) if route.contains("artifacts/") => return self.artifact_request(word, route, &name).await,
             (_, route) if route.contains("/deleted/repositories/") => {

@@ -131,6 +131,9 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("delete", "/repos/{owner}/{repo}/actions/artifacts/{id}") => {
             scene.path = "/api/v1/repos/octo/open/actions/artifacts/999".into();
         }
+        ("delete", "/repos/{owner}/{repo}/actions/caches/{id}") => {
+            scene.path = "/api/v1/repos/octo/open/actions/caches/999".into();
+        }
         ("patch", "/api/farrier/v1/artifacts/{id}") => scene.body = json!({ "days": 5 }),
         ("post", "/api/farrier/v1/artifacts/deletions") => scene.body = json!({ "ids": [999] }),
         (_, route) if route.starts_with("/api/farrier/v1/deleted/") => scene.path = path.replace("{id}", "999"),

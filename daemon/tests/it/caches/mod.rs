@@ -3,6 +3,7 @@
 mod client;
 mod life;
 mod lookup;
+mod rest;
 mod rpc;
 mod v1;
 
@@ -50,7 +51,7 @@ async fn finalize(farrier: &TestDaemon, job: &Job, key: &str, size: usize) -> An
 }
 
 /// Saves `content` under a free key and returns the id of the entry.
-async fn save(farrier: &TestDaemon, job: &Job, key: &str, content: &'static str) -> i64 {
+pub(crate) async fn save(farrier: &TestDaemon, job: &Job, key: &str, content: &'static str) -> i64 {
     let address = reserved(farrier, job, key).await;
     let put = put_blob(farrier, &address, content).await;
     assert_eq!(put.status, 201, "{put:?}");

@@ -1,0 +1,86 @@
+//! Cache entries of workflow jobs on the command line, with a real daemon.
+
+use std::{
+    io::{Read as _, Write as _},
+    os::unix::net::UnixStream,
+};
+
+use serde_json::{Value, json};
+
+use crate::session::Daemon;
+
+/// Sends a request over the socket of the daemon and returns the body of its response, which must have status 2xx.
+fn send(daemon: &Daemon, head: &str, token: &str, body: &str) -> String {
+    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+    let length = body.len();
+    let lines = [
+        head,
+        "Host: localhost",
+        "Connection: close",
+        "Content-Type: application/json",
+        "x-ms-blob-type: BlockBlob",
+        &format!("Authorization: Bearer {token}"),
+        &format!("Content-Length: {length}"),
+    ];
+    write!(stream, "{}\r\n\r\n{body}", lines.join("\r\n")).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 2"), "{head}: {response}");
+    response.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// Saves a cache entry as a job of `branch`.
+fn save(daemon: &Daemon, repo: &str, branch: &str, key: &str, content: &str) {
+    let job = daemon.farrier(&["ci", "begin", "--repo", repo, "--branch", branch, "--json"]).json();
+    let token = job["token"].as_str().unwrap();
+    let call = |method: &str, message: Value| -> Value {
+        let head = format!("POST /twirp/github.actions.results.api.v1.CacheService/{method} HTTP/1.1");
+        serde_json::from_str(&send(daemon, &head, token, &message.to_string())).unwrap()
+    };
+    let created = call("CreateCacheEntry", json!({ "key": key, "version": "v" }));
+    let url = created["signed_upload_url"].as_str().unwrap();
+    let path = &url[url.find("/_blob/").unwrap()..];
+    send(daemon, &format!("PUT {path} HTTP/1.1"), token, content);
+    let finalized = json!({ "key": key, "version": "v", "size_bytes": content.len() });
+    assert_eq!(call("FinalizeCacheEntryUpload", finalized)["ok"], true);
+}
+
+fn keys(daemon: &Daemon, words: &[&str]) -> Vec<String> {
+    let listed = daemon.farrier(&[&["cache", "list", "--json"], words].concat()).json();
+    let mut keys: Vec<String> =
+        listed["caches"].as_array().unwrap().iter().map(|entry| entry["key"].as_str().unwrap().to_owned()).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn cache_entries_are_listed_counted_and_deleted() {
+    let daemon = Daemon::start();
+    for repo in ["admin/one", "admin/two"] {
+        daemon.farrier(&["repo", "create", repo]).ok();
+    }
+    save(&daemon, "admin/one", "main", "npm-1", "hello");
+    save(&daemon, "admin/one", "feature", "npm-1", "there");
+    save(&daemon, "admin/one", "main", "go-1", "you");
+    save(&daemon, "admin/two", "main", "npm-2", "all");
+    assert_eq!(keys(&daemon, &[]), ["go-1", "npm-1", "npm-1", "npm-2"]);
+    assert_eq!(keys(&daemon, &["--repo", "admin/one", "--key", "npm", "--ref", "refs/heads/main"]), ["npm-1"]);
+    let table = daemon.farrier(&["cache", "list"]).ok().stdout;
+    assert!(table.starts_with("ID ") && table.contains("refs/heads/feature"), "{table}");
+
+    let usage = daemon.farrier(&["cache", "usage", "--json"]).json();
+    assert_eq!(usage["total_count"], 2);
+    let one = &usage["repositories"][0];
+    let expected = json!({ "full_name": "admin/one", "active_caches_size_in_bytes": 13, "active_caches_count": 3 });
+    assert_eq!(one, &expected);
+    assert_eq!(daemon.farrier(&["cache", "usage", "-q", "--repo", "admin/two"]).ok().stdout.trim(), "admin/two");
+
+    let id = daemon.farrier(&["cache", "list", "-q", "--key", "go-1"]).ok().stdout.trim().to_owned();
+    assert_ne!(daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one"]).code, 0, "without --yes");
+    daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one", "--yes"]).ok();
+    assert_eq!(daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one", "--yes"]).code, 3);
+    let by_key = ["cache", "delete", "--repo", "admin/one", "--key", "npm-1", "--ref", "refs/heads/main", "--yes"];
+    daemon.farrier(&by_key).ok();
+    assert_eq!(keys(&daemon, &[]), ["npm-1", "npm-2"]);
+    assert_eq!(daemon.farrier(&["cache", "delete", "--repo", "admin/one", "--yes"]).code, 2);
+}
