@@ -73,4 +73,6 @@ pub struct FoundCacheEntry {
     pub created_at: String,
     /// Size, bytes.
     pub size_in_bytes: i64,
+    /// Number of lookups of jobs that found it, at most a minute old.
+    pub hits: i64,
 }

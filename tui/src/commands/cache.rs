@@ -80,11 +80,12 @@ fn report(entry: &CacheEntry, output: &Output) -> Result<(), Failure> {
 }
 
 fn table(all: &[FoundCacheEntry]) -> String {
-    let mut table = Table::new(["ID", "SIZE", "USED", "CREATED", "REF", "REPOSITORY", "KEY"]);
+    let mut table = Table::new(["ID", "SIZE", "HITS", "USED", "CREATED", "REF", "REPOSITORY", "KEY"]);
     for entry in all {
         table.row([
             entry.id.to_string(),
             human_bytes(entry.size_in_bytes),
+            entry.hits.to_string(),
             time(&entry.last_accessed_at),
             time(&entry.created_at),
             entry.git_ref.clone(),

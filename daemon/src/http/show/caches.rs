@@ -22,8 +22,17 @@ pub(in crate::http) fn cache_entry(row: &CacheEntry) -> api::CacheEntry {
 /// Converts a cache entry of the repository `path` for a list of several repositories.
 pub(in crate::http) fn found_cache_entry(row: &CacheEntry, path: &str) -> api::FoundCacheEntry {
     let api::CacheEntry { id, git_ref, key, version, last_accessed_at, created_at, size_in_bytes } = cache_entry(row);
-    let repository = path.to_owned();
-    api::FoundCacheEntry { id, repository, git_ref, key, version, last_accessed_at, created_at, size_in_bytes }
+    api::FoundCacheEntry {
+        id,
+        repository: path.to_owned(),
+        git_ref,
+        key,
+        version,
+        last_accessed_at,
+        created_at,
+        size_in_bytes,
+        hits: number(row.hits),
+    }
 }
 
 /// Converts the total of the cache entries of the repository `path`.

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::CacheEntry;
 
-use super::{note_access, refs_of, upload_key};
+use super::{access::note_hit, refs_of, upload_key};
 use crate::{
     model::{
         cache_key::{self, KeyError, KeyUse, Probe, check_version},
@@ -40,7 +40,7 @@ pub async fn find(context: &Context, job: &JobIdentity, lookup: &Lookup) -> Resu
     for git_ref in refs.readable() {
         for probe in &probes {
             if let Some(row) = find_one(&snapshot, job.repository_id, git_ref, &lookup.version, probe).await? {
-                note_access(context, &row);
+                note_hit(context, &row);
                 return Ok(Some(row));
             }
         }

@@ -231,3 +231,23 @@ async fn an_entry_that_is_deleted_during_its_download_never_ends_with_other_byte
     assert!(body.len() <= bytes.len() && *body == bytes[..body.len()], "{} bytes", body.len());
     assert_eq!(send(&farrier.tcp(), Method::GET, &path, &[], "").await.status, 404);
 }
+
+#[tokio::test]
+async fn lookups_that_find_an_entry_are_counted() {
+    let (farrier, main, feature) = daemon_with_entries().await;
+    for _ in 0..3 {
+        assert!(content(&farrier, &main, "a").await.is_some());
+    }
+    assert!(content(&farrier, &feature, "npm-1").await.is_some());
+    assert_eq!(content(&farrier, &main, "nothing").await, None);
+    farrier.clock.jump_ms(120_000);
+    let hits = async |query: &str| {
+        let list = get(&farrier, &format!("/api/farrier/v1/caches{query}")).await;
+        list[0]["hits"].as_i64().expect("a number")
+    };
+    eventually("the lookups are counted", async || {
+        (hits("?key=a&ref=refs/heads/main").await, hits("?key=npm-1").await) == (3, 1)
+    })
+    .await;
+    assert_eq!(hits("?key=b").await, 0);
+}
