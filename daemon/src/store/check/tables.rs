@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AuditEntry, CacheEntry, CommitStatus, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run, RunStatus, Token,
-    TokenReference, User,
+    Artifact, AuditEntry, CacheEntry, CommitStatus, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run,
+    RunStatus, Token, TokenReference, User,
 };
 use prost::Message;
 

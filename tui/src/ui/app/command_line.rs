@@ -64,6 +64,7 @@ impl App {
             Some(Command::Audit(args::Audit::List(list))) => {
                 self.show_audit(*list).unwrap_or_else(only_shell)?;
             }
+            Some(Command::Cache(args::Cache::List(list))) => self.show_caches(&list),
             Some(Command::Task(args::Task::Cancel { id })) => {
                 return self.question(ScreenId::Repositories, |screens, world| {
                     screens.repositories.cancel_task_question(id, world)
@@ -92,6 +93,18 @@ impl App {
         self.go(ScreenId::Audit);
         self.filter(&filter);
         Some(Ok(()))
+    }
+
+    /// Shows the cache entries with the filters of the command.
+    fn show_caches(&mut self, list: &args::ListCaches) {
+        let repo = list.repo.as_ref().map(ToString::to_string).unwrap_or_default();
+        let columns = [("repo", &repo), ("key", &list.key), ("ref", &list.git_ref)];
+        let words = columns.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| {
+            if value.contains(' ') { format!("{name}:\"{value}\"") } else { format!("{name}:{value}") }
+        });
+        let filter = words.collect::<Vec<_>>().join(" ");
+        self.go(ScreenId::Caches);
+        self.filter(&filter);
     }
 
     /// Returns an error while changes are not possible.

@@ -49,6 +49,7 @@ fn is_partial(answer: &Answer) -> bool {
         Answer::ArtifactsOf(page) => open(page),
         Answer::DeletedRepositories(page) => open(page),
         Answer::DeletedArtifacts(page) => open(page),
+        Answer::Caches(page) => open(page),
         Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
     }

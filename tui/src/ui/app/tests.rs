@@ -3,6 +3,7 @@
 mod answers;
 mod artifacts;
 mod budgets;
+mod caches;
 mod dashboard;
 mod deleted;
 mod deliveries;

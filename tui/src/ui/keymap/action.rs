@@ -106,6 +106,7 @@ pub(crate) enum Object {
     Run,
     Artifact,
     AuditEntry,
+    CacheEntry,
     DeletedRepository,
     DeletedArtifact,
 }
@@ -116,7 +117,9 @@ impl Object {
         match self {
             Self::Repository => "OWNER/NAME",
             Self::Branch => "BRANCH",
-            Self::Hook | Self::Run | Self::Artifact | Self::AuditEntry | Self::DeletedArtifact => "ID",
+            Self::Hook | Self::Run | Self::Artifact | Self::AuditEntry | Self::CacheEntry | Self::DeletedArtifact => {
+                "ID"
+            }
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
         }
@@ -131,6 +134,7 @@ impl Object {
             Self::Run => "run",
             Self::Artifact => "artifact",
             Self::AuditEntry => "audit entry",
+            Self::CacheEntry => "cache entry",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
         }

@@ -140,6 +140,13 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Artifacts, &[C('u')], A::Screen(ScreenId::DeletedArtifacts), "Show deleted artifacts", "deleted")
         .words("artifact list --deleted")
         .also("restore undelete trash"),
+    bind(S::Artifacts, &[C('c')], A::Screen(ScreenId::Caches), "Show cache entries", "caches")
+        .words("cache list")
+        .also("actions/cache usage"),
+    bind(S::Caches, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the entry", "open").of(O::CacheEntry),
+    bind(S::Caches, &[C('D')], A::Delete, "Delete cache entries", "delete").also("remove").of(O::CacheEntry).changes(),
+    bind(S::Caches, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::CacheEntry),
+    bind(S::Caches, &[C('c')], A::Screen(ScreenId::Artifacts), "Show artifacts", "artifacts"),
     bind(S::DeletedArtifacts, &[C('R'), Key::Enter], A::Restore, "Restore artifacts", "restore")
         .words("artifact restore")
         .also("undelete recover")

@@ -41,6 +41,7 @@ pub(crate) enum Scope {
     RepositoryParts,
     Artifacts,
     Audit,
+    Caches,
     Hooks,
     Deliveries,
     Inspector,

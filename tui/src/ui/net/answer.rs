@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, AuditEntry, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent,
-    MetricsSeries, Repository, RestorableArtifact, RestorableRepository, Status,
+    Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Delivery, DeliveryDetail, Event, FoundCacheEntry, Health,
+    Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact, RestorableRepository, Status,
 };
 
 use farrier_common::client::Tagged;
@@ -39,6 +39,8 @@ pub(crate) enum Answer {
     DeletedRepositories(Page<RestorableRepository>),
     DeletedArtifacts(Page<RestorableArtifact>),
     Audit(Page<AuditEntry>),
+    Caches(Page<FoundCacheEntry>),
+    CacheUsage(Vec<CacheUsage>),
     /// Newest first.
     Tasks(Vec<BackgroundTask>),
     Hooks(Vec<Hook>),

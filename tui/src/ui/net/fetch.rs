@@ -9,7 +9,8 @@ use farrier_common::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Answer, Batch, Page, Problem, Request, archive, artifacts, audit, checks, counts, deleted, deliveries, hooks,
+    Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, counts, deleted, deliveries,
+    hooks,
 };
 use crate::{
     exit::Failure,
@@ -99,6 +100,9 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::RestoreArtifact { .. }
         | Request::PurgeRepository { .. }
         | Request::PurgeArtifact { .. }) => deleted::answer(client, request, part).await.map_err(failed())?,
+        request @ (Request::Caches | Request::CacheUsage | Request::DeleteCache { .. }) => {
+            caches::answer(client, request, part).await.map_err(failed())?
+        }
         Request::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
         Request::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })

@@ -7,6 +7,7 @@ mod answer;
 mod archive;
 mod artifacts;
 mod audit;
+mod caches;
 mod checks;
 mod connection;
 mod counts;

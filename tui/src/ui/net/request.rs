@@ -171,6 +171,16 @@ pub(crate) enum Request {
     DeletedRepositories,
     /// Deleted artifacts that can be restored.
     DeletedArtifacts,
+    /// Cache entries of all repositories, most recently used first.
+    Caches,
+    /// The size and the number of the cache entries of each repository.
+    CacheUsage,
+    /// Deletes a cache entry. `name` is for messages only.
+    DeleteCache {
+        repo: RepositoryPath,
+        id: i64,
+        name: String,
+    },
     /// The newest `rows` entries of the audit log; those of the caller if it is not an administrator.
     Audit {
         rows: usize,
@@ -262,6 +272,8 @@ impl Request {
                 | Self::DeletedRepositories
                 | Self::DeletedArtifacts
                 | Self::Audit { .. }
+                | Self::Caches
+                | Self::CacheUsage
                 | Self::Runs(_)
                 | Self::Download { .. }
                 | Self::Archive { .. }
@@ -322,6 +334,9 @@ impl Request {
             Self::DeletedRepositories => "listing deleted repositories".to_owned(),
             Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
             Self::Audit { .. } => "listing the audit log".to_owned(),
+            Self::Caches => "listing cache entries".to_owned(),
+            Self::CacheUsage => "reading the cache usage".to_owned(),
+            Self::DeleteCache { name, .. } => format!("deleting {name}"),
             Self::RestoreRepository { name, .. } | Self::RestoreArtifact { name, .. } => format!("restoring {name}"),
             Self::PurgeRepository { name, .. } | Self::PurgeArtifact { name, .. } => {
                 format!("deleting {name} permanently")

@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod audit;
+mod caches;
 mod dashboard;
 mod deleted;
 mod deliveries;
@@ -16,7 +17,7 @@ mod set;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::api::{AuditEntry, Delivery, Hook};
+use farrier_common::api::{AuditEntry, Delivery, FoundCacheEntry, Hook};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
@@ -42,6 +43,7 @@ pub(crate) enum ScreenId {
     Deliveries,
     Artifacts,
     Audit,
+    Caches,
     DeletedRepositories,
     DeletedArtifacts,
 }
@@ -51,7 +53,8 @@ impl ScreenId {
     pub(crate) const TABS: &[Self] =
         &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts, Self::Audit];
 
-    /// All screens. Those of deleted objects share the digit and the tab of the objects that exist.
+    /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, and caches those
+    /// of artifacts.
     pub(crate) const ALL: &[Self] = &[
         Self::Dashboard,
         Self::Repositories,
@@ -59,6 +62,7 @@ impl ScreenId {
         Self::Deliveries,
         Self::Artifacts,
         Self::Audit,
+        Self::Caches,
         Self::DeletedRepositories,
         Self::DeletedArtifacts,
     ];
@@ -69,7 +73,7 @@ impl ScreenId {
             Self::Repositories | Self::DeletedRepositories => '2',
             Self::Hooks => '3',
             Self::Deliveries => '4',
-            Self::Artifacts | Self::DeletedArtifacts => '5',
+            Self::Artifacts | Self::Caches | Self::DeletedArtifacts => '5',
             Self::Audit => '6',
         }
     }
@@ -81,7 +85,7 @@ impl ScreenId {
             Self::Repositories | Self::DeletedRepositories => "Repos",
             Self::Hooks => "Hooks",
             Self::Deliveries => "Deliv",
-            Self::Artifacts | Self::DeletedArtifacts => "Artif",
+            Self::Artifacts | Self::Caches | Self::DeletedArtifacts => "Artif",
             Self::Audit => "Audit",
         }
     }
@@ -95,6 +99,7 @@ impl ScreenId {
             Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
             Self::Audit => "Audit",
+            Self::Caches => "Caches",
             Self::DeletedRepositories => "Deleted repositories",
             Self::DeletedArtifacts => "Deleted artifacts",
         }
@@ -108,6 +113,7 @@ impl ScreenId {
             Object::Delivery => Self::Deliveries,
             Object::Run | Object::Artifact => Self::Artifacts,
             Object::AuditEntry => Self::Audit,
+            Object::CacheEntry => Self::Caches,
             Object::DeletedRepository => Self::DeletedRepositories,
             Object::DeletedArtifact => Self::DeletedArtifacts,
         }
@@ -132,6 +138,7 @@ impl ScreenId {
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::Artifacts => Some(Self::Artifacts),
             Scope::Audit => Some(Self::Audit),
+            Scope::Caches => Some(Self::Caches),
             Scope::DeletedRepositories => Some(Self::DeletedRepositories),
             Scope::DeletedArtifacts => Some(Self::DeletedArtifacts),
         }
@@ -295,6 +302,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
         "audit" => titles::<AuditEntry>(),
+        "caches" => titles::<FoundCacheEntry>(),
         "runs" => titles::<artifacts::tree::Node>(),
         _ => Vec::new(),
     }

@@ -3,7 +3,7 @@
 use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
-    Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, dashboard::Dashboard, deleted::Deleted,
+    Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
     deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
 };
 use crate::{
@@ -22,6 +22,7 @@ pub(crate) struct Screens {
     pub(crate) deliveries: Deliveries,
     pub(crate) artifacts: Artifacts,
     pub(crate) audit: AuditLog,
+    pub(crate) caches: Caches,
     pub(crate) deleted_repositories: Deleted<RestorableRepository>,
     pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }
@@ -35,6 +36,7 @@ impl Screens {
             ScreenId::Deliveries => &self.deliveries,
             ScreenId::Artifacts => &self.artifacts,
             ScreenId::Audit => &self.audit,
+            ScreenId::Caches => &self.caches,
             ScreenId::DeletedRepositories => &self.deleted_repositories,
             ScreenId::DeletedArtifacts => &self.deleted_artifacts,
         }
@@ -48,6 +50,7 @@ impl Screens {
             ScreenId::Deliveries => &mut self.deliveries,
             ScreenId::Artifacts => &mut self.artifacts,
             ScreenId::Audit => &mut self.audit,
+            ScreenId::Caches => &mut self.caches,
             ScreenId::DeletedRepositories => &mut self.deleted_repositories,
             ScreenId::DeletedArtifacts => &mut self.deleted_artifacts,
         }
@@ -120,6 +123,10 @@ impl Screens {
             })),
             Object::AuditEntry => Box::new(self.audit.rows.list.rows().iter().map(move |one| {
                 let about = format!("{}  {}  {}", one.action, audit_text::actor(&one.actor), audit_text::object(one));
+                offer(one.id.to_string(), about)
+            })),
+            Object::CacheEntry => Box::new(self.caches.rows.list.rows().iter().map(move |one| {
+                let about = format!("{}  {}  of {}", one.key, one.git_ref, one.repository);
                 offer(one.id.to_string(), about)
             })),
             Object::Branch => Box::new(std::iter::empty()),

@@ -267,6 +267,21 @@ pub(super) fn open_deleted_artifacts(width: u16, height: u16) -> TestScreen {
     screen
 }
 
+/// Opens the list of cache entries.
+pub(super) fn open_caches(width: u16, height: u16) -> TestScreen {
+    let mut screen = TestScreen::loaded(width, height);
+    show_caches(&mut screen);
+    screen.take_requests();
+    screen
+}
+
+pub(super) fn show_caches(screen: &mut TestScreen) {
+    open_artifacts(screen);
+    screen.keys("c");
+    screen.answer(|request| *request == Request::Caches, Ok(caches()));
+    screen.answer_last_of(|request| *request == Request::CacheUsage, Ok(cache_usage()));
+}
+
 pub(super) fn open_deliveries(screen: &mut TestScreen) {
     screen.keys("4");
     screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(deliveries()));

@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod audit;
+mod caches;
 mod deleted;
 mod hooks;
 
@@ -10,7 +11,7 @@ use farrier_common::api::{
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, audit::*, deleted::*, hooks::*};
+pub(super) use self::{artifacts::*, audit::*, caches::*, deleted::*, hooks::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Page, ProblemKind, RepositoryCounts},

@@ -9,7 +9,7 @@ mod states;
 pub(super) use self::screens::REPOSITORIES;
 use self::{
     layers::LAYERS,
-    screens::{ARTIFACTS, AUDIT, DASHBOARD, DELETED, DELIVERIES, HOOKS},
+    screens::{ARTIFACTS, AUDIT, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS},
     states::STATES,
 };
 use super::prelude::*;
@@ -46,7 +46,9 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
-    [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, AUDIT, LAYERS, STATES].into_iter().flatten()
+    [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LAYERS, STATES]
+        .into_iter()
+        .flatten()
 }
 
 /// Answers the requests for the counts of repositories. A pane and a question have requests of their own, and a pane

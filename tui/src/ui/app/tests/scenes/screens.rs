@@ -84,6 +84,24 @@ pub(super) const DELETED: &[Scene] = &[
     }),
 ];
 
+pub(super) const CACHES: &[Scene] = &[
+    on("caches", |screen| {
+        show_caches(screen);
+        screen.keys("j ");
+    }),
+    on("delete-caches", |screen| {
+        show_caches(screen);
+        screen.keys("  D");
+    }),
+    on("no-caches", |screen| {
+        open_artifacts(screen);
+        screen.keys("c");
+        let none = Page { items: Vec::new(), total: Some(0), last: true };
+        screen.answer(|request| *request == Request::Caches, Ok(Answer::Caches(none)));
+        screen.answer_last_of(|request| *request == Request::CacheUsage, Ok(Answer::CacheUsage(Vec::new())));
+    }),
+];
+
 pub(super) const AUDIT: &[Scene] = &[
     on("audit", |screen| {
         on_audit(screen);

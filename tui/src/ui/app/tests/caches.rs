@@ -1,0 +1,78 @@
+//! The screen of cache entries: list, usage, deletion.
+
+use super::prelude::*;
+use crate::ui::net::ProblemKind;
+
+#[test]
+fn the_screen_shows_entries_with_hits_and_the_usage_of_each_repository() {
+    for way in ["5c", ":cache list\n"] {
+        let mut screen = TestScreen::loaded(120, 40);
+        screen.take_requests();
+        screen.keys(way);
+        let requests = screen.take_requests();
+        assert!(requests.contains(&Request::Caches) && requests.contains(&Request::CacheUsage), "{way}: {requests:?}");
+        assert_eq!(screen.app.current, ScreenId::Caches);
+        screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
+        screen.answer_last_of(|request| *request == Request::CacheUsage, Ok(cache_usage()));
+        let text = screen.text();
+        for part in ["[5 Artif]", "linux-cargo-5f2a", "3.0 GiB", "1 204", "5m", "8c1f0b2e", "in all"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let (large, small) = (text.find("5.0 GiB       2  infra/gateway"), text.find("180.0 MiB       2  web/site"));
+        assert!(large.is_some() && large < small, "the largest repository comes first: {text}");
+        screen.press(Key::Esc);
+        assert_eq!(screen.app.current, ScreenId::Artifacts);
+    }
+}
+
+#[test]
+fn the_command_filters_by_repository_key_and_ref() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys(":cache list --repo web/site --key npm\n");
+    screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
+    let text = screen.text();
+    assert!(text.contains("npm-日本語") && !text.contains("linux-cargo"), "{text}");
+}
+
+#[test]
+fn marked_entries_are_deleted_together_and_those_that_failed_stay_marked() {
+    let mut screen = open_caches(120, 40);
+    screen.keys("D");
+    assert!(screen.text().contains("Delete 1 cache entry (3.0 GiB)"), "{}", screen.text());
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
+    screen.keys("y");
+    let name = "linux-cargo-5f2a of infra/gateway".to_owned();
+    let repo = "infra/gateway".parse().unwrap();
+    assert_eq!(screen.take_requests(), [Request::DeleteCache { repo, id: 41, name }]);
+    screen.answer_last(Ok(Answer::Done));
+    assert!(screen.text().contains("Deleted linux-cargo-5f2a of infra/gateway"), "{}", screen.text());
+    assert!(screen.take_requests().contains(&Request::Caches), "the list is loaded again");
+    screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
+
+    screen.keys("g  D");
+    assert!(screen.text().contains("Jobs that do not find them save them again."), "{}", screen.text());
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
+    screen.keys("2\n");
+    let requests = screen.take_requests();
+    assert!(matches!(requests.as_slice(), [Request::Batch(batch)] if batch.items.len() == 2), "{requests:?} {}", screen.text());
+    screen.answer_last(Ok(Answer::Batch(vec![None, Some("it is gone (404)".into())])));
+    let text = screen.text();
+    assert!(text.contains("1 cache entry deleted, 1 failed and stay marked"), "{text}");
+    screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
+    screen.press(Key::Esc);
+    assert!(screen.text().contains("marked 1"), "{}", screen.text());
+}
+
+#[test]
+fn a_refused_deletion_is_reported_and_the_list_is_loaded_again() {
+    let mut screen = open_caches(80, 24);
+    screen.keys("D");
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
+    screen.keys("y");
+    screen.answer_last(Err(Problem::new(ProblemKind::Forbidden, "deleting it: you may only read (403)")));
+    assert!(screen.text().contains("you may only read"), "{}", screen.text());
+    assert!(screen.take_requests().contains(&Request::Caches));
+}

@@ -1,0 +1,188 @@
+//! Cache entries of workflow jobs, most recently used first, and the usage of each repository.
+//!
+//! The screen shares the digit and the tab of the artifacts.
+
+mod actions;
+mod rows;
+
+use std::time::Duration;
+
+use farrier_common::api::{CacheUsage, FoundCacheEntry};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Screen, ScreenId, Selection, panes};
+use crate::{
+    output::human_bytes,
+    ui::{
+        keymap::{Action, Object, Scope},
+        list::{self, Feed, List, ListView, TableOptions},
+        net::{Answer, Problem, Request},
+        times::Clock,
+        view::{self, Role, below, rule, wrapped},
+        words,
+        world::{Cmd, Env, World},
+    },
+};
+
+/// How often the list is refreshed while it is visible.
+const PACE: Duration = Duration::from_secs(15);
+/// Rows of the pane below the list, with its rule.
+const PANE: u16 = 8;
+/// With fewer rows there is no pane below the list.
+const ROOMY: u16 = 16;
+
+#[derive(Debug)]
+pub(crate) struct Caches {
+    pub(super) rows: Feed<FoundCacheEntry>,
+    /// The usage of each repository, the largest first.
+    usage: Vec<CacheUsage>,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self { rows: Feed::new(List::default()), usage: Vec::new() }
+    }
+}
+
+/// Returns the fields of an entry.
+fn facts(entry: &FoundCacheEntry, clock: &Clock) -> Vec<(Role, String)> {
+    let fact = |name: &str, value: String| (Role::Text, format!("{name:<10} {value}"));
+    vec![
+        (Role::Title, entry.key.clone()),
+        fact("ID", format!("{} in {}", entry.id, entry.repository)),
+        fact("ref", entry.git_ref.clone()),
+        fact("size", human_bytes(entry.size_in_bytes)),
+        fact("hits", words::count(entry.hits)),
+        fact("last used", clock.stamp(&entry.last_accessed_at)),
+        fact("created", clock.stamp(&entry.created_at)),
+        fact("version", entry.version.clone()),
+    ]
+}
+
+impl Caches {
+    /// Returns one line for each repository with its entries.
+    fn usage_lines(&self) -> Vec<(Role, String)> {
+        let mut lines = vec![(Role::Title, "Usage".to_owned())];
+        lines.extend(self.usage.iter().map(|one| {
+            let size = human_bytes(one.active_caches_size_in_bytes);
+            (Role::Text, format!("{size:>9}  {:>6}  {}", words::count(one.active_caches_count), one.full_name))
+        }));
+        lines
+    }
+
+    /// Loads the list again, also when an earlier request for it still runs.
+    fn refresh_anew(&mut self, env: &mut Env) {
+        if self.rows.was_requested() {
+            self.rows.stop(env);
+            self.refresh(env);
+        }
+    }
+
+    /// Returns the lines of the pane: the current entry, and the usage.
+    fn pane(&self, world: &World, width: u16) -> Vec<(Role, String)> {
+        let mut lines = self.rows.list.current().map(|entry| facts(entry, &world.clock)).unwrap_or_default();
+        lines.push((Role::Text, String::new()));
+        lines.extend(self.usage_lines());
+        let wrap = |(role, line): (Role, String)| {
+            wrapped(&line, width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
+        };
+        lines.into_iter().flat_map(wrap).collect()
+    }
+}
+
+impl Screen for Caches {
+    fn id(&self) -> ScreenId {
+        ScreenId::Caches
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        vec![Scope::Caches, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn list(&self) -> Option<&dyn ListView> {
+        Some(&self.rows)
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        Some(&mut self.rows)
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.rows.request(Request::Caches, env);
+        env.send(Request::CacheUsage);
+    }
+
+    fn refresh_interval(&self) -> Option<Duration> {
+        Some(PACE)
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.open(env),
+            Action::Copy => self.copy(env),
+            Action::Delete => self.delete(env),
+            Action::Back => {
+                if !self.rows.clear_one(env) {
+                    env.push(Cmd::Screen(ScreenId::Artifacts));
+                }
+            }
+            action => return self.rows.act(action),
+        }
+        true
+    }
+
+    fn unavailable(&self, action: Action) -> Option<String> {
+        match action {
+            Action::Open | Action::Copy | Action::Delete if self.rows.list.targets().is_empty() => {
+                Some(self.rows.list.hidden_note().unwrap_or_else(|| "no cache entry selected".to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
+    }
+
+    fn subject(&self) -> Option<String> {
+        self.rows.list.subject(|entry| entry.key.clone(), "cache entries")
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        self.rows.list.selection(Object::CacheEntry, self.subject()?)
+    }
+
+    fn missing_target(&self, request: &Request) -> Option<String> {
+        match request {
+            Request::Batch(batch) => batch.items.iter().find_map(|(_, request)| self.missing_target(request)),
+            Request::DeleteCache { id, name, .. } => {
+                let is_gone = self.rows.has_all() && !self.rows.list.rows().iter().any(|row| row.id == *id);
+                is_gone.then(|| name.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn status(&self, _: &World) -> String {
+        let bytes = self.usage.iter().map(|one| one.active_caches_size_in_bytes).sum();
+        let total = if self.usage.is_empty() { String::new() } else { format!("  {} in all", human_bytes(bytes)) };
+        format!("cache entries  {}{total}", self.rows.status_text())
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let empty: &[&str] = &["No cache entries.", "", "Jobs save them with actions/cache and other cache clients."];
+        let options = TableOptions { what: "cache entries", empty, focused: true };
+        if world.split() {
+            let (left, right) = panes::side_by_side(area, 62, buf);
+            list::draw(&self.rows, options, world, left, buf);
+            view::lines(buf, right, self.pane(world, right.width));
+        } else if area.height >= ROOMY && !self.usage.is_empty() {
+            let top = Rect { height: area.height - PANE, ..area };
+            list::draw(&self.rows, options, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
+            view::lines(buf, below(area, top.height + 1), self.usage_lines());
+        } else {
+            list::draw(&self.rows, options, world, area, buf);
+        }
+    }
+}
