@@ -11,7 +11,7 @@ use utoipa::OpenApi as _;
 
 use super::{
     AppState,
-    artifact::{block, download, twirp},
+    artifact::{block, download, files, twirp},
     cache, cache_server,
     error::ApiError,
     farrier, git, metrics, oidc,
@@ -348,6 +348,16 @@ routes! {
         put "/_blob/{artifact}/{generation}/{file}" => block::put;
     }
 
+    /// Version 3 of the artifact protocol.
+    artifact_files below "/api/actions_pipeline/_apis/pipelines/workflows/{run}" speaking actions {
+        get "/artifacts" => files::list;
+        post "/artifacts" => files::create;
+        patch "/artifacts" => files::finalize;
+        put "/artifacts/{artifact}/uploads/{generation}" => files::put_chunk;
+        get "/artifacts/{artifact}/files" => files::list_files;
+        get "/artifacts/{artifact}/files/{position}" => files::file;
+    }
+
     id_tokens below "" speaking openid_connect {
         get "/.well-known/openid-configuration" => oidc::configuration;
         get "/.well-known/jwks" => oidc::keys;
@@ -391,6 +401,7 @@ pub fn router(state: AppState) -> Router {
         .merge(metrics_text())
         .merge(not_supported())
         .merge(artifact_service())
+        .merge(artifact_files())
         .merge(id_tokens())
         .merge(cache_server())
         .merge(cache_service())

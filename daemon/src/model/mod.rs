@@ -25,3 +25,4 @@ pub mod secret;
 pub mod signed_url;
 pub mod throttle;
 pub mod words;
+pub mod zip_records;

@@ -27,7 +27,22 @@ async function failure(request) {
   }
 }
 
+// The client of version 3 of the protocol, which names artifacts and has no ids.
+async function filesClient() {
+  const module = await import(`./node_modules/${name}/lib/artifact-client.js`);
+  return (module.default ?? module).create();
+}
+
 const calls = {
+  async uploadFiles({ name, files, root, options }) {
+    return (await filesClient()).uploadArtifact(name, files, root, options);
+  },
+  async downloadFiles({ name, path }) {
+    return (await filesClient()).downloadArtifact(name, path, { createArtifactFolder: false });
+  },
+  async downloadAllFiles({ path }) {
+    return (await filesClient()).downloadAllArtifacts(path);
+  },
   async uploadArtifact({ name, files, root, options }) {
     return (await artifactClient()).uploadArtifact(name, files, root, options);
   },

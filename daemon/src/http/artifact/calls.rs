@@ -44,7 +44,8 @@ pub(super) async fn finalize(call: &TwirpRequest) -> Result<Response, TwirpError
 pub(super) async fn list(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: ListArtifactsRequest = call.message()?;
     require_own_run(call, &request.workflow_run_backend_id)?;
-    let filter = RunArtifactFilter { name: request.name_filter, id: request.id_filter.map(|id| id.value) };
+    let filter =
+        RunArtifactFilter { name: request.name_filter, id: request.id_filter.map(|id| id.value), has_files: false };
     let rows = artifacts::list_run(&call.state, &call.job, &filter).await?;
     let artifacts = rows.iter().map(|row| {
         let content = row.content.clone().unwrap_or_default();

@@ -6,6 +6,7 @@ mod calls;
 mod conditions;
 pub mod disposition;
 pub(super) mod download;
+pub(super) mod files;
 pub mod range;
 mod stream;
 pub mod twirp;

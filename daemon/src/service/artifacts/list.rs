@@ -1,8 +1,8 @@
 //! Lists artifacts: of a run for its jobs, of a repository or run for the REST API.
 
-use farrier_proto::store::{Artifact, Run};
+use farrier_proto::store::{Artifact, Content, Run};
 
-use super::{rows, visible};
+use super::{files, rows, visible};
 use crate::{
     service::{Context, Error, authentication::JobIdentity},
     store::{Read, artifacts::ArtifactList, runs},
@@ -20,6 +20,9 @@ pub struct RunArtifactFilter {
     pub name: Option<String>,
     /// Only this id.
     pub id: Option<i64>,
+    /// Artifacts of version 3 of the protocol, which consist of files. Clients of other versions do not see them, and
+    /// the reverse.
+    pub has_files: bool,
 }
 
 /// Returns the visible artifacts of the job's run, including those of other jobs, oldest first.
@@ -33,7 +36,8 @@ pub async fn list_run(
     found.retain(|row| {
         let name_matches = filter.name.as_ref().is_none_or(|name| *name == row.name);
         let id_matches = filter.id.is_none_or(|id| u64::try_from(id).ok() == Some(row.id));
-        name_matches && id_matches && visible(row, now).is_some()
+        let kind_matches = |content: &Content| (content.version == files::VERSION) == filter.has_files;
+        name_matches && id_matches && visible(row, now).is_some_and(kind_matches)
     });
     found.sort_by_key(|row| row.id);
     Ok(found)

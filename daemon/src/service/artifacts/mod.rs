@@ -11,6 +11,7 @@
 
 pub mod across;
 mod create;
+pub mod files;
 mod finalize;
 mod keep;
 mod list;

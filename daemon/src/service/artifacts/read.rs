@@ -55,7 +55,7 @@ pub async fn find_in_run(
     job_id: &str,
     name: &str,
 ) -> Result<VisibleArtifact, Error> {
-    let filter = super::RunArtifactFilter { name: Some(name.to_owned()), id: None };
+    let filter = super::RunArtifactFilter { name: Some(name.to_owned()), ..super::RunArtifactFilter::default() };
     let found = super::list_run(context, job, &filter).await?;
     let own = job_id.parse().ok().and_then(|id: u64| found.iter().find(|row| row.job_id == id));
     let row = own.or(found.last()).cloned().ok_or(MISSING)?;

@@ -203,6 +203,7 @@ fn environment(context: &Context, repository: &str, run: u64, token: &str) -> BT
         ("ACTIONS_ID_TOKEN_REQUEST_URL", format!("{root}{ACTIONS_PATH}/{run}/idtoken?api-version=2.0")),
         ("ACTIONS_RESULTS_URL", format!("{root}/")),
         ("ACTIONS_RUNTIME_TOKEN", token.to_owned()),
+        ("ACTIONS_RUNTIME_URL", format!("{root}/api/actions_pipeline/")),
         ("GITHUB_API_URL", format!("{root}/api/v1")),
         ("GITHUB_REPOSITORY", repository.to_owned()),
         ("GITHUB_RUN_ID", run.to_string()),

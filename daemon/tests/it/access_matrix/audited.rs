@@ -24,6 +24,13 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("any", "/twirp", "no method"),
     ("any", "/twirp/{*service_and_method}", "the artifact is the record; deletions: audit::deleted_artifacts"),
     ("put", "/_blob/{artifact}/{generation}/{file}", "the artifact is the record"),
+    ("post", "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts", "the artifact is the record"),
+    ("patch", "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts", "the artifact is the record"),
+    (
+        "put",
+        "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts/{artifact}/uploads/{generation}",
+        "the artifact is the record",
+    ),
     ("post", "/_apis/artifactcache/caches", "the cache entry is the record"),
     ("patch", "/_apis/artifactcache/caches/{id}", "the cache entry is the record"),
     ("post", "/_apis/artifactcache/caches/{id}", "the cache entry is the record"),

@@ -11,6 +11,8 @@ mod conditions;
 mod damaged;
 mod expiry;
 mod expiry_edits;
+mod files;
+mod files_bad_input;
 pub mod limits;
 mod program;
 mod rest;

@@ -20,6 +20,8 @@ pub enum Version {
     V6,
     V2_3,
     V2_1,
+    /// Version 3 of the protocol.
+    V1,
 }
 
 impl Version {
@@ -28,6 +30,7 @@ impl Version {
             Self::V6 => "artifact-6",
             Self::V2_3 => "artifact-2.3",
             Self::V2_1 => "artifact-2.1",
+            Self::V1 => "artifact-1",
         }
     }
 }

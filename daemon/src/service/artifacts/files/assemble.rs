@@ -1,0 +1,264 @@
+//! Writes the files of an upload into the zip archive that becomes the content of the artifact.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use bytes::Bytes;
+use farrier_proto::store::Artifact;
+use futures_util::{Stream, StreamExt as _, stream};
+
+use super::trailer::{self, Trailer};
+use crate::{
+    blob::{BlobError, BlockRef, UploadKey},
+    model::{
+        conditions::Conditions,
+        zip_records::{self, Method, ZipFile},
+    },
+    service::{
+        Context, Error,
+        artifacts::{BlockInput, ExpectedChecksums, Finalize, MISSING, finalize as artifact, rows, upload},
+        authentication::JobIdentity,
+    },
+    shares::Holder,
+};
+
+/// Longest header of a gzip stream, in bytes. Those of clients have 10.
+const GZIP_HEADER_MAX: u64 = 4 << 10;
+/// CRC-32 and size at the end of a gzip stream, in bytes.
+const GZIP_TRAILER: u64 = 8;
+
+/// Finalizes the upload `name` of `job` and returns the id of the artifact. Repeated calls return the same result.
+pub async fn finalize(context: &Context, job: &JobIdentity, name: &str, holder: Holder) -> Result<u64, Error> {
+    let snapshot = context.store.read().await?;
+    let row = rows::by_name(&snapshot, job.run_id, job.job_id, name).await?.ok_or(MISSING)?;
+    drop(snapshot);
+    let size = match (&row.upload, &row.content) {
+        (Some(upload), _) if upload.version == super::VERSION => {
+            write(context, &row, upload.generation, holder).await?
+        }
+        (None, Some(content)) if content.version == super::VERSION => content.size,
+        _ => return Err(MISSING),
+    };
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    artifact::finalize(context, job, Finalize { name: name.to_owned(), size, hash: None }).await
+}
+
+/// Writes the archive and commits it. Returns its size.
+async fn write(context: &Context, row: &Artifact, generation: u64, holder: Holder) -> Result<u64, Error> {
+    let key = UploadKey { artifact: row.id, generation };
+    let files = staged_files(context, key).await?;
+    let mut parts = Vec::with_capacity(files.len() * 2 + 1);
+    let (mut offset, mut directory) = (0, Vec::new());
+    for staged in &files {
+        let (file, bytes) = zip_file(context, key, staged, offset).await?;
+        let header = file.local_header();
+        offset += header.len() as u64 + file.stored;
+        parts.push(Part::Bytes(header.into()));
+        parts.extend(staged.parts(bytes));
+        directory.extend(file.directory_record());
+    }
+    let end = zip_records::end(files.len() as u64, offset, directory.len() as u64);
+    let length = offset + (directory.len() + end.len()) as u64;
+    parts.extend([Part::Bytes(directory.into()), Part::Bytes(end.into())]);
+    let checks = ExpectedChecksums::default();
+    let input = BlockInput { length, checks, holder, body: stream_of(context.clone(), key, parts) };
+    upload::put_blob(context, key, input, &Conditions::default()).await?;
+    Ok(length)
+}
+
+/// A chunk in its block.
+#[derive(Clone, Copy, Debug)]
+struct StagedChunk {
+    block: BlockRef,
+    start: u64,
+    length: u64,
+    crc32: u32,
+}
+
+/// A file whose chunks were received.
+#[derive(Clone, Debug)]
+struct StagedFile {
+    path: String,
+    is_gzip: bool,
+    total: u64,
+    size: u64,
+    chunks: Vec<StagedChunk>,
+}
+
+/// Bytes of the archive.
+enum Part {
+    Bytes(Bytes),
+    /// A range of a block.
+    Block(BlockRef, Range<u64>),
+}
+
+impl StagedFile {
+    /// Returns the bytes `range` of the file.
+    fn parts(&self, range: Range<u64>) -> impl Iterator<Item = Part> {
+        self.chunks.iter().filter_map(move |chunk| {
+            let start = range.start.max(chunk.start);
+            let end = range.end.min(chunk.start + chunk.length);
+            (start < end).then(|| Part::Block(chunk.block, start - chunk.start..end - chunk.start))
+        })
+    }
+
+    /// Returns an error unless the chunks are the whole file.
+    fn check(&self) -> Result<(), Error> {
+        let mut end = 0;
+        for chunk in &self.chunks {
+            if chunk.start != end {
+                break;
+            }
+            end += chunk.length;
+        }
+        if end == self.total && self.chunks.last().is_none_or(|last| last.start + last.length == end) {
+            return Ok(());
+        }
+        Err(Error::invalid("artifact", format!("the file {} was not uploaded completely", self.path)))
+    }
+
+    /// Returns the CRC-32 of the file as it was sent.
+    fn crc32(&self) -> u32 {
+        let mut all = crc32fast::Hasher::new();
+        for chunk in &self.chunks {
+            all.combine(&crc32fast::Hasher::new_with_initial_len(chunk.crc32, chunk.length));
+        }
+        all.finalize()
+    }
+}
+
+/// Returns the uploaded files in the order of their paths.
+async fn staged_files(context: &Context, key: UploadKey) -> Result<Vec<StagedFile>, Error> {
+    let snapshot = context.store.read().await?;
+    let ids = rows::block_ids(&snapshot, key.artifact, key.generation, rows::BLOCKS_MAX + 1).await?;
+    if ids.len() > rows::BLOCKS_MAX {
+        return Err(Error::invalid("artifact", format!("has more than {} chunks", rows::BLOCKS_MAX)));
+    }
+    let blocks = rows::blocks(&snapshot, key.artifact, key.generation, &ids).await?;
+    drop(snapshot);
+    let mut files: BTreeMap<String, StagedFile> = BTreeMap::new();
+    // The block without an id is the archive of an earlier call.
+    for (_, block) in ids.iter().zip(blocks).filter(|(id, _)| !id.is_empty()) {
+        let Some(block) = block.map(|block| BlockRef { file: block.file, size: block.size }) else { continue };
+        let last = read(context, key, [Part::Block(block, block.size.saturating_sub(trailer::MAX_BYTES)..block.size)]);
+        let Some(trailer) = Trailer::decode(&last.await?) else { continue };
+        let Trailer { path, crc32, is_gzip, start, total, size } = trailer;
+        let length = block.size - Trailer::length(&path);
+        let file = files.entry(path.clone());
+        let file = file.or_insert_with(|| StagedFile { path, is_gzip, total, size, chunks: Vec::new() });
+        if (file.is_gzip, file.total) != (is_gzip, total) {
+            let reason = format!("the chunks of {} belong to different files", file.path);
+            return Err(Error::invalid("artifact", reason));
+        }
+        file.chunks.push(StagedChunk { block, start, length, crc32 });
+    }
+    let mut files: Vec<StagedFile> = files.into_values().collect();
+    for file in &mut files {
+        file.chunks.sort_unstable_by_key(|chunk| chunk.start);
+        file.check()?;
+    }
+    Ok(files)
+}
+
+/// Returns the file for the archive, and which bytes of the upload it stores.
+async fn zip_file(
+    context: &Context,
+    key: UploadKey,
+    staged: &StagedFile,
+    offset: u64,
+) -> Result<(ZipFile, Range<u64>), Error> {
+    let path = staged.path.clone();
+    if !staged.is_gzip {
+        let (crc32, size) = (staged.crc32(), staged.total);
+        return Ok((ZipFile { path, method: Method::Stored, crc32, stored: size, size, offset }, 0..size));
+    }
+    let damaged = || Error::invalid("artifact", format!("the file {} is not in the format of gzip", staged.path));
+    let trailer_start = staged.total.checked_sub(GZIP_TRAILER).ok_or_else(damaged)?;
+    let head = read(context, key, staged.parts(0..staged.total.min(GZIP_HEADER_MAX))).await?;
+    let header = gzip_header(&head).map(|length| length as u64);
+    let header = header.filter(|header| *header <= trailer_start).ok_or_else(damaged)?;
+    let last = read(context, key, staged.parts(trailer_start..staged.total)).await?;
+    let last: [u8; 8] = last.as_slice().try_into().map_err(|_| damaged())?;
+    let [a, b, c, d, e, f, g, h] = last;
+    let (crc32, low_size) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+    if staged.size & 0xffff_ffff != u64::from(low_size) {
+        return Err(damaged());
+    }
+    let stored = trailer_start - header;
+    let file = ZipFile { path, method: Method::Deflated, crc32, stored, size: staged.size, offset };
+    Ok((file, header..trailer_start))
+}
+
+/// Returns the length of the header of a gzip stream (RFC 1952).
+fn gzip_header(bytes: &[u8]) -> Option<usize> {
+    const EXTRA: u8 = 4;
+    const TEXTS: [u8; 2] = [8, 16];
+    const CHECKSUM: u8 = 2;
+    let [0x1f, 0x8b, 8, flags, ..] = bytes else { return None };
+    let mut length = 10;
+    if flags & EXTRA != 0 {
+        let extra = bytes.get(length..length + 2)?;
+        length += 2 + usize::from(u16::from_le_bytes([extra[0], extra[1]]));
+    }
+    for _ in TEXTS.iter().filter(|text| flags & **text != 0) {
+        length += bytes.get(length..)?.iter().position(|byte| *byte == 0)? + 1;
+    }
+    if flags & CHECKSUM != 0 {
+        length += 2;
+    }
+    (length <= bytes.len()).then_some(length)
+}
+
+fn stream_of(
+    context: Context,
+    key: UploadKey,
+    parts: Vec<Part>,
+) -> impl Stream<Item = Result<Bytes, BlobError>> + Send {
+    stream::iter(parts).flat_map(move |part| match part {
+        Part::Bytes(bytes) => stream::once(std::future::ready(Ok(bytes))).boxed(),
+        Part::Block(block, range) => context.blobs.read(key, Arc::from([block]), range).boxed(),
+    })
+}
+
+/// Reads a few bytes.
+async fn read(context: &Context, key: UploadKey, parts: impl IntoIterator<Item = Part>) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let mut stream = std::pin::pin!(stream_of(context.clone(), key, parts.into_iter().collect()));
+    while let Some(next) = stream.next().await {
+        bytes.extend_from_slice(&next.map_err(|source| Error::Blob { doing: "reading a chunk", source })?);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_gzip_streams_have_optional_fields() {
+        let header = |flags: u8, rest: &[u8]| gzip_header(&[&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3], rest].concat());
+        assert_eq!(header(0, b"data"), Some(10));
+        assert_eq!(header(8, b"name\0data"), Some(15));
+        assert_eq!(header(4 | 8 | 16 | 2, b"\x02\0xxn\0c\0\x01\x02data"), Some(20));
+        assert_eq!(header(8, b"name without end"), None);
+        assert_eq!(gzip_header(b"PK\x03\x04"), None);
+        assert_eq!(gzip_header(b""), None);
+    }
+
+    #[test]
+    fn all_chunks_of_a_file_are_required() {
+        let file = |chunks: &[(u64, u64)]| StagedFile {
+            path: "x".into(),
+            is_gzip: false,
+            total: 10,
+            size: 10,
+            chunks: chunks
+                .iter()
+                .map(|&(start, length)| StagedChunk { block: BlockRef { file: 1, size: 0 }, start, length, crc32: 0 })
+                .collect(),
+        };
+        assert!(file(&[(0, 10)]).check().is_ok() && file(&[(0, 4), (4, 6)]).check().is_ok());
+        for wrong in [&[(0, 4)][..], &[(4, 6)], &[(0, 4), (5, 5)], &[(0, 6), (4, 6)], &[(0, 10), (10, 1)]] {
+            assert!(file(wrong).check().is_err(), "{wrong:?}");
+        }
+    }
+}
