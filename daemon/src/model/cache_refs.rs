@@ -5,6 +5,8 @@
 pub struct CacheRefs {
     own: String,
     default: String,
+    /// The scope of an isolated job.
+    isolated: Option<String>,
 }
 
 impl CacheRefs {
@@ -16,18 +18,26 @@ impl CacheRefs {
     pub fn of_job(branch: &str, default_branch: &str) -> Self {
         let default = full_name(default_branch);
         let own = if branch.is_empty() { default.clone() } else { full_name(branch) };
-        Self { own, default }
+        Self { own, default, isolated: None }
+    }
+
+    /// Returns the same refs for a job that its runner isolates, as that of Forgejo does with pull requests. The job
+    /// reads the same entries and those of the scope `key`, and writes only to that scope. Names of scopes differ from
+    /// those of all refs, so a job gains nothing by choosing one.
+    #[must_use]
+    pub fn isolated(self, key: Option<&str>) -> Self {
+        Self { isolated: key.map(|key| format!("isolated/{key}")), ..self }
     }
 
     /// Returns the ref whose entries the job writes.
     pub fn own(&self) -> &str {
-        &self.own
+        self.isolated.as_ref().unwrap_or(&self.own)
     }
 
     /// Returns the refs whose entries the job reads, in the order of lookups.
     pub fn readable(&self) -> impl Iterator<Item = &str> {
         let default = Some(self.default.as_str()).filter(|default| *default != self.own);
-        std::iter::once(self.own.as_str()).chain(default)
+        self.isolated.as_deref().into_iter().chain([self.own.as_str()]).chain(default)
     }
 }
 
@@ -54,5 +64,14 @@ mod tests {
             assert_eq!(refs.own(), own, "{branch}");
             assert_eq!(refs.readable().collect::<Vec<_>>(), readable, "{branch}");
         }
+    }
+
+    #[test]
+    fn an_isolated_job_writes_to_a_scope_that_is_not_a_ref() {
+        let refs = CacheRefs::of_job("feature", "main").isolated(Some("refs/heads/main"));
+        assert_eq!(refs.own(), "isolated/refs/heads/main");
+        let readable = ["isolated/refs/heads/main", "refs/heads/feature", "refs/heads/main"];
+        assert_eq!(refs.readable().collect::<Vec<_>>(), readable);
+        assert_eq!(CacheRefs::of_job("isolated/x", "main").own(), "refs/heads/isolated/x");
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 /// `CreateCacheEntry`
 pub(in crate::http) async fn create(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: CreateCacheEntryRequest = call.message()?;
-    let entry = NewEntry { key: request.key, version: request.version, size: None };
+    let entry = NewEntry { key: request.key, version: request.version, size: None, isolation: None };
     match caches::reserve(&call.state, &call.job, &entry).await? {
         Reservation::Reserved(id) => {
             let address = caches::upload_address(&call.state, id);
@@ -57,6 +57,7 @@ pub(in crate::http) async fn download_url(call: &TwirpRequest) -> Result<Respons
         restore_keys: request.restore_keys,
         version: request.version,
         key_use: KeyUse::PrefixWithRestoreKeys,
+        isolation: None,
     };
     let found = caches::find(&call.state, &call.job, &lookup).await?;
     // Clients take an error for a miss only after several attempts, so a miss is a response.

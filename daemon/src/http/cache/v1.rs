@@ -33,6 +33,11 @@ use crate::{
 /// Largest JSON body, in bytes.
 const JSON_MAX_BYTES: usize = 64 << 10;
 
+/// The header with which the cache proxy of Forgejo's runner restricts a job.
+const WRITE_ISOLATION: &str = "forgejo-cache-writeisolationkey";
+/// Longest value of this header.
+const ISOLATION_MAX_BYTES: usize = 512;
+
 /// `GET /_apis/artifactcache/cache?keys=…&version=…`
 pub(in crate::http) async fn find(
     State(state): State<AppState>,
@@ -53,6 +58,7 @@ pub(in crate::http) async fn find(
         restore_keys: keys.collect(),
         version: parameter("version"),
         key_use: KeyUse::Prefix,
+        isolation: isolation(&headers)?,
     };
     // Clients show a warning for every other status.
     let Some(row) = caches::find(&state, &job, &lookup).await? else {
@@ -85,8 +91,9 @@ pub(in crate::http) async fn reserve(
     RunningJob(job): RunningJob,
     request: Request,
 ) -> Result<Response, CacheApiError> {
+    let isolation = isolation(request.headers())?;
     let NewCache { key, version, cache_size } = read_json(request).await?;
-    let entry = NewEntry { key, version, size: cache_size };
+    let entry = NewEntry { key, version, size: cache_size, isolation };
     match caches::reserve(&state, &job, &entry).await? {
         Reservation::Reserved(id) => Ok(extract::created(json!({ "cacheId": id })).into_response()),
         Reservation::InUse { git_ref } => Err(CacheApiError::in_use(&git_ref, &entry.key, &entry.version)),
@@ -137,6 +144,15 @@ pub(in crate::http) async fn commit(
 /// `POST /_apis/artifactcache/clean`. Old clients send it; the daemon cleans up by itself.
 pub(in crate::http) async fn clean(_: RunningJob) -> JsonResponse<Value> {
     extract::ok(json!({}))
+}
+
+/// Returns the scope to which the cache proxy of Forgejo's runner restricts the job. The other headers of the proxy are
+/// not needed: the token of the job passes through it.
+fn isolation(headers: &HeaderMap) -> Result<Option<String>, CacheApiError> {
+    let Some(value) = headers.get(WRITE_ISOLATION) else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| key.len() <= ISOLATION_MAX_BYTES);
+    let key = key.ok_or_else(|| CacheApiError::invalid(format!("{WRITE_ISOLATION} is not valid")))?;
+    Ok(Some(key.to_owned()).filter(|key| !key.is_empty()))
 }
 
 async fn read_json<T: for<'de> Deserialize<'de>>(request: Request) -> Result<T, CacheApiError> {

@@ -26,6 +26,8 @@ pub struct Lookup {
     pub version: String,
     /// Whether `key` can also be a prefix.
     pub key_use: KeyUse,
+    /// The scope to which the runner restricts the job.
+    pub isolation: Option<String>,
 }
 
 /// Returns the entry that `job` restores: the first one that the keys find in the refs of the job. Records that it was
@@ -36,7 +38,7 @@ pub async fn find(context: &Context, job: &JobIdentity, lookup: &Lookup) -> Resu
     })?;
     check_version(&lookup.version).map_err(|error| Error::invalid("version", error.to_string()))?;
     let snapshot = context.store.read().await?;
-    let refs = refs_of(&snapshot, job).await?;
+    let refs = refs_of(&snapshot, job).await?.isolated(lookup.isolation.as_deref());
     for git_ref in refs.readable() {
         for probe in &probes {
             if let Some(row) = find_one(&snapshot, job.repository_id, git_ref, &lookup.version, probe).await? {

@@ -31,6 +31,8 @@ pub struct NewEntry {
     pub version: String,
     /// The size in bytes, if the client knows it.
     pub size: Option<u64>,
+    /// The scope to which the runner restricts the job.
+    pub isolation: Option<String>,
 }
 
 /// The result of a reservation.
@@ -56,7 +58,7 @@ pub async fn reserve(context: &Context, job: &JobIdentity, input: &NewEntry) -> 
         check_size(context, size)?;
     }
     let snapshot = context.store.read().await?;
-    let refs = &refs_of(&snapshot, job).await?;
+    let refs = &refs_of(&snapshot, job).await?.isolated(input.isolation.as_deref());
     let slot = CacheSlot { git_ref: refs.own(), version: &input.version, key: &input.key };
     let in_use = || Reservation::InUse { git_ref: refs.own().to_owned() };
     // Most reservations of clients that save many entries end here, without a write.

@@ -263,3 +263,57 @@ async fn the_client_uploads_140_megabytes_in_chunks() {
     assert_eq!(outcome.ok(2), "large", "{}", outcome.log);
     assert!(tree(&workspace.join("data")) == before);
 }
+
+#[tokio::test]
+async fn a_job_behind_the_cache_proxy_of_forgejo_saves_and_restores_and_may_be_isolated() {
+    let (farrier, job) = daemon_with_job().await;
+    // What the proxy adds to the request of a job. The token of the job passes through it.
+    let proxied = async |method: Method, path: &str, isolation: Option<&str>, body: Value| {
+        let authorization = format!("Bearer {}", job.token);
+        let mut headers = vec![
+            ("authorization", authorization.as_str()),
+            ("content-type", "application/json"),
+            ("forgejo-cache-repo", "admin/r"),
+            ("forgejo-cache-runnumber", "1"),
+            ("forgejo-cache-runid", "1"),
+            ("forgejo-cache-timestamp", "1764000000"),
+            ("forgejo-cache-mac", "00ff"),
+            ("forgejo-cache-host", "http://runner:1234"),
+        ];
+        headers.extend(isolation.map(|key| ("forgejo-cache-writeisolationkey", key)));
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        send(&farrier.tcp(), method, &format!("/_apis/artifactcache/{path}"), &headers, body).await
+    };
+    let save = async |isolation: Option<&str>, content: &'static str| {
+        let body = json!({ "key": "k", "version": VERSION });
+        let reserved = proxied(Method::POST, "caches", isolation, body).await;
+        assert_eq!(reserved.status, 201, "{reserved:?}");
+        let id = reserved.json()["cacheId"].as_i64().expect("a number");
+        let range = format!("0-{}", content.len() - 1);
+        assert_eq!(put_range(&farrier, &job, id, &range, content).await.status, 204);
+        assert_eq!(commit(&farrier, &job, id, content.len()).await.status, 204);
+    };
+    let find = async |isolation: Option<&str>| {
+        let path = format!("cache?keys=k&version={VERSION}");
+        let found = proxied(Method::GET, &path, isolation, Value::Null).await;
+        if found.status == 204 {
+            return None;
+        }
+        let (scope, address) = (found.json()["scope"].clone(), found.json()["archiveLocation"].clone());
+        let path = farrier.path_of(address.as_str().expect("an address"));
+        let content = send(&farrier.tcp(), Method::GET, &path, &[], "").await.text();
+        Some((scope.as_str().expect("a text").to_owned(), content))
+    };
+    let text = |scope: &str, content: &str| Some((scope.to_owned(), content.to_owned()));
+    save(Some("refs/heads/main"), "of a pull request").await;
+    assert_eq!(find(None).await, None, "isolated jobs write no entry of a branch");
+    assert_eq!(find(Some("other")).await, None);
+    let isolated = text("isolated/refs/heads/main", "of a pull request");
+    assert_eq!(find(Some("refs/heads/main")).await, isolated);
+    save(None, "of the branch").await;
+    assert_eq!(find(None).await, text("refs/heads/feature", "of the branch"));
+    assert_eq!(find(Some("other")).await, text("refs/heads/feature", "of the branch"), "isolated jobs read as usual");
+    assert_eq!(find(Some("refs/heads/main")).await, isolated);
+    let long = "x".repeat(600);
+    assert_eq!(proxied(Method::GET, "cache?keys=k&version=v", Some(&long), Value::Null).await.status, 400);
+}
