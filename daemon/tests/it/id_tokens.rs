@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     Answer, Job, TestDaemon,
-    client::{home, installed, python},
+    client::{go, home, installed, python},
     process::{command, output},
     send,
 };
@@ -96,6 +96,24 @@ async fn stock_libraries_verify_id_tokens_of_both_algorithms() {
         let seen = results(script).await;
         assert_eq!(seen["claims"]["sub"], "repo:admin/r:ref:refs/heads/main");
         assert_eq!(seen["refused"], json!(["InvalidAudienceError", "InvalidIssuerError"]));
+    }
+}
+
+#[tokio::test]
+async fn the_library_of_go_verifies_id_tokens_of_both_algorithms() {
+    let Some(go) = go().await else { return };
+    for algorithm in Algorithm::ALL {
+        let farrier = TestDaemon::with(|config: &mut Config| config.ci.id_token_algorithm = algorithm).await;
+        farrier.repository("r").await;
+        let job = farrier.begin("r", None).await;
+        let token = id_token(&farrier, &job).await;
+        let verify = |audience: &str, token: &str| json!({ "call": "verify", "issuer": farrier.url, "audience": audience, "token": token });
+        let operations = json!([verify("a", &token), verify("b", &token), verify("a", &format!("{token}x"))]);
+        let mut client = command(&go);
+        client.arg(operations.to_string());
+        let seen = results(client).await;
+        assert_eq!(seen[0]["ok"], "repo:admin/r:ref:refs/heads/main", "{seen}");
+        assert!(seen[1]["error"].is_object() && seen[2]["error"].is_object(), "{seen}");
     }
 }
 

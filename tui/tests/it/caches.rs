@@ -3,6 +3,7 @@
 use std::{
     io::{Read as _, Write as _},
     os::unix::net::UnixStream,
+    path::Path,
 };
 
 use serde_json::{Value, json};
@@ -83,4 +84,39 @@ fn cache_entries_are_listed_counted_and_deleted() {
     daemon.farrier(&by_key).ok();
     assert_eq!(keys(&daemon, &[]), ["npm-1", "npm-2"]);
     assert_eq!(daemon.farrier(&["cache", "delete", "--repo", "admin/one", "--yes"]).code, 2);
+}
+
+#[test]
+fn a_command_of_ci_exec_uses_the_cache_with_nothing_but_its_environment() {
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../daemon/tests/clients");
+    if !clients.join("node_modules/cache-6").exists() {
+        assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "the clients are not installed");
+        println!("skipped: the clients are not installed");
+        return;
+    }
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/one"]).ok();
+    let work = daemon.work("job");
+    std::fs::create_dir_all(work.join("data")).unwrap();
+    std::fs::write(work.join("data/a.txt"), "content").unwrap();
+    // The two variables are set by runners, not by the server of the cache.
+    let script = format!(
+        "GITHUB_WORKSPACE={0} RUNNER_TEMP={0} exec node {1} \"$1\"",
+        work.display(),
+        clients.join("cache.mjs").display()
+    );
+    let exec = |operations: Value| -> Value {
+        let input = json!({ "package": "cache-6", "operations": operations }).to_string();
+        let words = ["ci", "exec", "--repo", "admin/one", "--branch", "main", "--", "sh", "-c", &script, "sh", &input];
+        let output = daemon.farrier(&words).ok().stdout;
+        serde_json::from_str(output.rsplit_once("RESULT ").expect(&output).1.lines().next().unwrap()).unwrap()
+    };
+    let of = |call: &str| json!({ "call": call, "paths": ["data"], "key": "npm-1", "restoreKeys": [] });
+    let saved = exec(json!([of("available"), of("save"), of("remove")]));
+    assert_eq!(saved[0]["ok"], true, "{saved}");
+    assert!(saved[1]["ok"].as_i64().is_some_and(|id| id > 0), "{saved}");
+    // A later job restores it.
+    let restored = exec(json!([of("restore")]));
+    assert_eq!(restored[0]["ok"], "npm-1", "{restored}");
+    assert_eq!(std::fs::read_to_string(work.join("data/a.txt")).unwrap(), "content");
 }

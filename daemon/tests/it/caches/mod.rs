@@ -3,6 +3,8 @@
 mod client;
 mod life;
 mod lookup;
+mod other_clients;
+mod program;
 mod rest;
 mod rpc;
 mod v1;

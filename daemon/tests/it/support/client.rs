@@ -148,6 +148,27 @@ async fn make_python() -> Result<PathBuf, String> {
     Ok(directory.join("bin"))
 }
 
+/// The program of the Go clients in `tests/clients/go`. Returns `None` and prints the reason if it cannot be built.
+pub async fn go() -> Option<PathBuf> {
+    static BUILT: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
+    match BUILT.get_or_init(build_go).await {
+        Ok(program) => Some(program.clone()),
+        Err(reason) => {
+            assert!(!required(reason), "{REQUIRED} is set and {reason}");
+            None
+        }
+    }
+}
+
+/// Builds the program, unless an earlier run did.
+async fn build_go() -> Result<PathBuf, String> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-clients");
+    let mut go = command("go");
+    go.args(["build", "-o"]).arg(&program).arg(".").current_dir(home().join("go"));
+    run_step(go, "the Go clients cannot be built").await?;
+    Ok(program)
+}
+
 async fn run_step(command: Command, failed: &str) -> Result<(), String> {
     match output_within(LONG, command).await {
         Some(done) if done.status.success() => Ok(()),
