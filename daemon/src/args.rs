@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::config::{Config, ConfigProblem, DefaultPaths, KeyLocations, file, forms, machine};
+use crate::config::{Config, ConfigProblem, DefaultPaths, KeyLocations, StoreEngine, file, forms, machine};
 
 /// The farrier daemon: git hosting, CI artifacts and webhooks
 ///
@@ -77,6 +77,12 @@ pub enum Command {
         #[arg(long)]
         discard_secrets: bool,
     },
+    /// Manage the store of a stopped daemon
+    Store {
+        /// What to do.
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// Replace the store of a stopped daemon with a backup
     ///
     /// The backup must be complete, belong to the data directory and not be older than its files. The replaced store is
@@ -88,6 +94,29 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+/// Commands for the store.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum StoreCommand {
+    /// Copy the store from the file in the data directory to PostgreSQL, or back
+    ///
+    /// The target must be empty. The source is not changed. All rows are compared after copying. If the command is
+    /// interrupted, the target cannot be used; run the command again to continue.
+    Copy {
+        /// Engine to copy to; the other one is the source. store.url names the PostgreSQL server
+        #[arg(long, value_name = "ENGINE")]
+        to: EngineName,
+    },
+}
+
+/// The name of an engine, as in `store.engine`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// A file in the data directory
+    Redb,
+    /// A PostgreSQL server
+    Postgres,
 }
 
 /// Why the configuration cannot be used.
@@ -150,6 +179,10 @@ fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
     // daemon reads them itself.
     if !matches!(args.command, Some(Command::Reload { .. })) {
         problems.extend(proxy_credentials(&mut config, &paths, &locations).err());
+        problems.extend(store_password(&mut config, &paths, &locations).err());
+    }
+    if config.store.engine == StoreEngine::Postgres && config.store.url.is_none() {
+        problems.push(locations.problem("store.engine", "\"postgres\"", "needs store.url"));
     }
     if args.data_dir.is_some() {
         config.data_dir = data_dir;
@@ -188,6 +221,20 @@ fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, locations: &KeyL
     let (user, password) = text.trim_end().split_once(':').ok_or_else(|| problem("must hold user:password".into()))?;
     let set = url.set_username(&escaped(user)).and_then(|()| url.set_password(Some(&escaped(password))));
     set.map_err(|()| problem("cannot be used with webhook.proxy_url".to_owned()))
+}
+
+/// Finds the file of `store.password_file`, which the engine reads for each connection.
+fn store_password(config: &mut Config, paths: &DefaultPaths, locations: &KeyLocations) -> Result<(), ConfigProblem> {
+    let Some(file) = &config.store.password_file else { return Ok(()) };
+    // Without the value: a user may have entered the password itself by mistake.
+    let problem =
+        |reason: String| ConfigProblem { value: String::new(), ..locations.problem("store.password_file", "", reason) };
+    let none = "is the name of a credential, but the service manager provides none; use the absolute path of a file";
+    let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
+    let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
+    std::fs::File::open(&path).map_err(unreadable)?;
+    config.store.password_file = Some(path);
+    Ok(())
 }
 
 /// Percent-encodes credentials for a URL.

@@ -5,11 +5,11 @@ use std::{error::Error as StdError, fmt::Display, io::Write as _, path::Path, pr
 use clap::Parser as _;
 use farrierd::{
     RunError, Started,
-    args::{self, Args, ArgsError, Command},
+    args::{self, Args, ArgsError, Command, EngineName, StoreCommand},
     check::{self, CheckError, Decision, Options},
     clock::Clock,
-    config::{Config, DefaultPaths},
-    data_dir::{self, DataDirError},
+    config::{Config, DefaultPaths, StoreEngine},
+    data_dir::{self, CopyStoreError, DataDirError},
     git, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
@@ -53,6 +53,7 @@ fn main() -> ExitCode {
             return check_data(&config, Options { repair: *repair, git: *git, content: *content }, *json);
         }
         Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
+        Some(Command::Store { command: StoreCommand::Copy { to } }) => return copy_store(&config, *to),
         Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),
         Some(Command::Reload { pid }) => return reload_daemon(*pid, &config),
         Some(Command::CheckConfig { .. }) | None => {}
@@ -151,6 +152,37 @@ fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
     }
     // A closed standard output is not an error.
     drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));
+    ExitCode::SUCCESS
+}
+
+/// Copies the store to another engine, and prints the result.
+fn copy_store(config: &Config, to: EngineName) -> ExitCode {
+    let (engine, name) = match to {
+        EngineName::Redb => (StoreEngine::Redb, "redb"),
+        EngineName::Postgres => (StoreEngine::Postgres, "postgres"),
+    };
+    let copied = match block_on(data_dir::copy_store(config, engine)) {
+        Ok(copied) => copied,
+        Err(error) => {
+            print_error(&error);
+            return ExitCode::from(if let CopyStoreError::DataDir(error) = &error {
+                data_exit_code(error)
+            } else {
+                FAILED
+            });
+        }
+    };
+    let (from, to, copied) = (copied.from.display(), copied.to.display(), &copied.copied);
+    // A closed standard output is not an error.
+    drop(writeln!(
+        std::io::stdout().lock(),
+        "{to} is now a copy of {from}: {} rows, {} bytes, SHA-256 {}; {} rows were written\n\
+         Set store.engine to \"{name}\", then start the daemon",
+        copied.rows,
+        copied.bytes,
+        copied.sha256,
+        copied.changed,
+    ));
     ExitCode::SUCCESS
 }
 

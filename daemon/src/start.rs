@@ -16,7 +16,7 @@ use crate::{
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
     control::Control,
-    data_dir::{self, DataDirError, KeySources, STORE_FILE},
+    data_dir::{self, DataDirError, KeySources},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
     http::{self, AppState, HttpService, PeerRules},
@@ -164,10 +164,10 @@ async fn build(
     let pair_failed = |error| DataDirError::from_pair(&config, error);
     // Before anything is created or changed in the data directory. A store of other data usually has another key, so
     // the data is compared first.
-    data_dir::check(&store, &config.data_dir).await.map_err(pair_failed)?;
+    data_dir::check(&store, &config).await.map_err(pair_failed)?;
     let keys = KeySources::read(&config).await?;
-    keys.check(&store, &config.data_dir.join(STORE_FILE)).await?;
-    data_dir::pair(&store, &config.data_dir, &clock).await.map_err(pair_failed)?;
+    keys.check(&store, &data_dir::store_location(&config)).await?;
+    data_dir::pair(&store, &config, &clock).await.map_err(pair_failed)?;
     let now = clock.now_ms();
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);
     let keyring = keys.keyring_or_create(&config).await?;

@@ -14,7 +14,7 @@ use super::{CheckError, artifacts, free_ids::FreeIds};
 use crate::{
     blob::{BlobStore as _, LocalBlobs, UploadKey},
     clock::Clock,
-    config::Config,
+    config::{Config, StoreEngine},
     data_dir::{self, DataDirError},
     git::Git,
     service::{
@@ -61,13 +61,13 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     let io_failed = |source| DataDirError::from_io(config, source);
     let dir_to_inspect = dir.clone();
     let disk = tasks::blocking(move || data_dir::inspect_disk(&dir_to_inspect)).await.map_err(io_failed)?;
-    let file = dir.join(data_dir::STORE_FILE);
-    if !file.exists() && disk.is_empty() {
+    let may_exist = data_dir::store_may_exist(config);
+    if !may_exist && disk.is_empty() {
         return Err(CheckError::NoStore { path: dir.clone() });
     }
     let in_use = || DataDirError::InUse { path: dir.clone() };
     let _lock = data_dir::lock(dir).map_err(io_failed)?.ok_or_else(in_use)?;
-    if file.exists() {
+    if may_exist && config.store.engine == StoreEngine::Redb {
         drop(data_dir::open_unchanged(config).await?);
     }
     let store = data_dir::open_or_create_store(config).await?;

@@ -75,7 +75,7 @@ pub enum CheckError {
 /// belong together, the report says so and `repair` is refused, since an operator has to decide.
 pub async fn run(config: &Config, options: Options) -> Result<CheckReport, CheckError> {
     let pair_failed = |error| DataDirError::from_pair(config, error);
-    if !config.data_dir.join(data_dir::STORE_FILE).is_file() {
+    if !data_dir::store_may_exist(config) {
         data_dir::check_missing_store(&config.data_dir).map_err(pair_failed)?;
         return Err(CheckError::NoStore { path: config.data_dir.clone() });
     }
@@ -84,7 +84,7 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
         Err(DataDirError::Damaged { path, source }) => return Ok(CheckReport::of_damaged_store(&path, &source)),
         Err(error) => return Err(error.into()),
     };
-    let mismatch = match data_dir::check(&store, &config.data_dir).await {
+    let mismatch = match data_dir::check(&store, config).await {
         Ok(_) => None,
         // The check of sequences reports these.
         Err(PairError::Mismatch(mismatch)) if mismatch.is_repairable => None,

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use super::{
     ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig,
     LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig,
-    StorageConfig, StoreConfig, UniquePer, WebhookConfig,
+    StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
 
@@ -46,7 +46,11 @@ impl Config {
             auth: AuthConfig { query_tokens: false, token_max_days: 0, password_login: true, require_sign_in: false },
             repositories: RepositoriesConfig { default_private: false },
             store: StoreConfig {
-                engine: "redb".into(),
+                engine: StoreEngine::Redb,
+                url: None,
+                password_file: None,
+                ca_file: None,
+                max_connections: 24,
                 cache_mib: 32,
                 quick_repair: false,
                 verify_mib: 64,

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    Config, ConfigProblem, OnDuplicate, UniquePer,
+    Config, ConfigProblem, OnDuplicate, StoreEngine, StoreUrl, UniquePer,
     forms::{absolute, base_url, listen_address, log_filter},
     problem::KeyLocations,
     reader::{ConfigReader, SECS_MAX},
@@ -95,14 +95,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("auth", "require_sign_in", &mut c.auth.require_sign_in);
     r.value("repositories", "default_private", &mut c.repositories.default_private);
 
-    r.parsed("store", "engine", &mut c.store.engine, |name: String| match name.as_str() {
-        "redb" => Ok(name),
-        _ => Err("expected \"redb\"".into()),
-    });
-    r.at_least("store", "cache_mib", &1, &mut c.store.cache_mib);
-    r.value("store", "quick_repair", &mut c.store.quick_repair);
-    r.value("store", "verify_mib", &mut c.store.verify_mib);
-    r.parsed("store", "key_file", &mut c.store.key_file, |path: PathBuf| absolute(path).map(Some));
+    read_store(r, c);
 
     r.value("storage", "set_aside_days", &mut c.storage.set_aside_days);
 
@@ -143,6 +136,23 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("log", "json", &mut c.log.json);
     r.parsed("log", "directory", &mut c.log.directory, |path| absolute(path).map(Some));
     r.at_least("log", "keep_files", &1, &mut c.log.keep_files);
+}
+
+fn read_store(r: &mut ConfigReader<'_>, c: &mut Config) {
+    let s = &mut c.store;
+    r.parsed("store", "engine", &mut s.engine, |name: String| match name.as_str() {
+        "redb" => Ok(StoreEngine::Redb),
+        "postgres" => Ok(StoreEngine::Postgres),
+        _ => Err("expected \"redb\" or \"postgres\"".into()),
+    });
+    r.parsed("store", "url", &mut s.url, |text: String| StoreUrl::parse(&text).map(Some));
+    r.parsed("store", "password_file", &mut s.password_file, |path: PathBuf| Ok(Some(path)));
+    r.parsed("store", "ca_file", &mut s.ca_file, |path: PathBuf| absolute(path).map(Some));
+    r.at_least("store", "max_connections", &2, &mut s.max_connections);
+    r.at_least("store", "cache_mib", &1, &mut s.cache_mib);
+    r.value("store", "quick_repair", &mut s.quick_repair);
+    r.value("store", "verify_mib", &mut s.verify_mib);
+    r.parsed("store", "key_file", &mut s.key_file, |path: PathBuf| absolute(path).map(Some));
 }
 
 fn read_server(r: &mut ConfigReader<'_>, c: &mut Config) {

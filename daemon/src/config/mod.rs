@@ -15,6 +15,7 @@ pub mod machine;
 mod problem;
 mod reader;
 mod reload;
+mod store_url;
 mod toml_value;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
@@ -27,6 +28,7 @@ pub use self::{
     live::LiveConfig,
     problem::{ConfigProblem, KeyLocations},
     reload::{changed_sections, keep_fixed},
+    store_url::StoreUrl,
 };
 use crate::model::{id_token::Algorithm, secret::SharedSecret};
 
@@ -140,11 +142,29 @@ pub struct RepositoriesConfig {
     pub default_private: bool,
 }
 
+/// Where the store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreEngine {
+    /// A file in the data directory.
+    Redb,
+    /// A PostgreSQL server.
+    Postgres,
+}
+
 /// `[store]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoreConfig {
-    /// `engine`: always `redb`.
-    pub engine: String,
+    /// `engine`
+    pub engine: StoreEngine,
+    /// `url`: the PostgreSQL server. Set if the engine is `postgres`, and for `farrierd store copy`.
+    pub url: Option<StoreUrl>,
+    /// `password_file`: file with the password for the PostgreSQL server, or the name of a credential. `None`: the
+    /// server needs no password.
+    pub password_file: Option<PathBuf>,
+    /// `ca_file`: certificate authorities of the PostgreSQL server, in PEM. `None`: those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// `max_connections`: connections to the PostgreSQL server.
+    pub max_connections: usize,
     /// `cache_mib`: memory for the page cache of the store.
     pub cache_mib: usize,
     /// `quick_repair`: opens the store quickly after a crash, at half the write rate.

@@ -77,6 +77,10 @@ pub(super) fn displayed_value(value: &str) -> String {
         }
         None => line.to_owned(),
     };
+    let line = match line.split_once("password=") {
+        Some((before, _)) => format!("{before}password=***"),
+        None => line,
+    };
     if line.chars().count() <= VALUE_MAX_CHARS {
         return line;
     }
@@ -92,6 +96,7 @@ mod tests {
         for (value, expected) in [
             ("\"http://u:s3cret@h:1\"", "\"http://***@h:1\""),
             ("\"u:s3c@ret@h\"", "\"***@h\""),
+            ("\"postgresql://u@h/d?password=s3cret\"", "\"postgresql://***@h/d?password=***"),
             ("\"plain\"", "\"plain\""),
             ("[\n1]", "["),
         ] {

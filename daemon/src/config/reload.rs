@@ -37,6 +37,10 @@ fixed! {
     "socket.ci_group" => socket.ci_group;
     "socket.trust_peers" => socket.trust_peers;
     "store.engine" => store.engine;
+    "store.url" => store.url;
+    "store.password_file" => store.password_file;
+    "store.ca_file" => store.ca_file;
+    "store.max_connections" => store.max_connections;
     "store.cache_mib" => store.cache_mib;
     "store.quick_repair" => store.quick_repair;
     "store.verify_mib" => store.verify_mib;

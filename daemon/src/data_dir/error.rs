@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Mismatch, PairError, STORE_FILE};
+use super::{Mismatch, PairError, store_location};
 use crate::{
-    config::Config,
+    config::{Config, StoreEngine},
     store::{StoreError, engine::EngineError, keyring::KeyId},
 };
 
@@ -76,6 +76,12 @@ pub enum DataDirError {
         /// The credential.
         path: PathBuf,
     },
+    /// The store is not a file, so no file can replace it.
+    #[error("the store is {store}, which the programs of PostgreSQL restore; nothing was changed")]
+    NotAFile {
+        /// The store.
+        store: PathBuf,
+    },
     /// The file to restore from is the store itself.
     #[error("{path} is the store itself; name a backup")]
     SameFile {
@@ -117,7 +123,7 @@ pub enum DataDirError {
 impl DataDirError {
     /// Creates the error for the store of `config`.
     pub(crate) fn from_store(config: &Config, source: StoreError) -> Self {
-        Self::from_store_file(&config.data_dir.join(STORE_FILE), &config.data_dir, source)
+        Self::from_store_file(&store_location(config), &config.data_dir, source)
     }
 
     /// Creates the error for the store in `file`.
@@ -148,6 +154,10 @@ impl DataDirError {
 
     /// Replaces the error if its cause is a full or read-only file system, or a missing permission.
     pub(crate) fn refined(self, config: &Config) -> Self {
+        if config.store.engine == StoreEngine::Postgres && matches!(self, Self::Store { .. }) {
+            // The cause is the server or the network, not the file system.
+            return self;
+        }
         let path = config.data_dir.clone();
         match io_kind(&self) {
             Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => Self::Full { path, source: self.into() },
@@ -160,7 +170,14 @@ impl DataDirError {
 
     /// Returns whether an operator must decide what to do with the data: a restart does not help.
     pub fn is_bad_data(&self) -> bool {
-        matches!(self, Self::Mismatch(_) | Self::Damaged { .. } | Self::KeyMissing { .. } | Self::KeyUnusable { .. })
+        matches!(
+            self,
+            Self::Mismatch(_)
+                | Self::Damaged { .. }
+                | Self::KeyMissing { .. }
+                | Self::KeyUnusable { .. }
+                | Self::Store { source: StoreError::Incomplete, .. }
+        )
     }
 }
 

@@ -84,18 +84,22 @@ fn sentence(problem: &PairingProblem, store: &Path, disk: &DiskState) -> String 
 
 fn store_fact(path: &Path, store: Option<&StoreState>) -> String {
     let Some(store) = store else { return format!("store {}: does not exist", path.display()) };
-    let (bytes, changed) = match path.metadata() {
-        Ok(about) => (about.len(), about.modified().ok().and_then(|at| jiff::Timestamp::try_from(at).ok())),
-        Err(_) => (0, None),
-    };
-    let changed = changed.map_or_else(|| "unknown".to_owned(), second);
+    // A store on a server has no file.
+    let file = path.metadata().map_or_else(
+        |_| String::new(),
+        |about| {
+            let changed = about.modified().ok().and_then(|at| jiff::Timestamp::try_from(at).ok());
+            let changed = changed.map_or_else(|| "unknown".to_owned(), second);
+            format!("{} bytes, changed {changed}, ", about.len())
+        },
+    );
     let identity = store.identity.as_ref().map_or_else(
         || "no identity".to_owned(),
         |identity| format!("identity {}, mark {}", hex::encode(&identity.id), identity.pending),
     );
     let (repository, artifact) = (store.next_id(IdKind::Repository), store.next_id(IdKind::Artifact));
     format!(
-        "store {}: {bytes} bytes, changed {changed}, {identity}, repository ids below {repository}, artifact ids below {artifact}",
+        "store {}: {file}{identity}, repository ids below {repository}, artifact ids below {artifact}",
         path.display()
     )
 }

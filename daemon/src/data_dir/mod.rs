@@ -6,6 +6,7 @@
 //! anything is created or changed. The store's half is in `store::identity`.
 
 mod compare;
+mod copy;
 mod disk;
 mod error;
 mod file;
@@ -25,6 +26,7 @@ use async_trait::async_trait;
 
 pub use self::{
     compare::{PairingProblem, StoreState, compare},
+    copy::{CopiedStore, CopyStoreError, copy_store},
     disk::{DirectoryKind, DirectoryState, DiskState, inspect_disk},
     error::DataDirError,
     file::{FILE, MarkFile},
@@ -34,12 +36,13 @@ pub use self::{
     store_key::{KEY_FILE, Rotated, rotate_key},
 };
 pub(crate) use self::{
-    open::{create_dir, open_or_create_store, open_store, open_unchanged},
+    open::{create_dir, open_or_create_store, open_store, open_unchanged, store_location, store_may_exist},
     store_key::{KeySources, keyring_for_reading},
 };
 pub use crate::store::STORE_FILE;
 use crate::{
     clock::Clock,
+    config::Config,
     model::secret,
     store::{
         Store, StoreError, Tx,
@@ -81,11 +84,11 @@ pub fn check_missing_store(data_dir: &Path) -> Result<(), PairError> {
 }
 
 /// Compares `store` with the data directories. Writes nothing.
-pub async fn check(store: &Store, data_dir: &Path) -> Result<StoreState, PairError> {
-    check_as(store, &data_dir.join(STORE_FILE), data_dir).await
+pub async fn check(store: &Store, config: &Config) -> Result<StoreState, PairError> {
+    check_as(store, &store_location(config), &config.data_dir).await
 }
 
-/// Like [`check`], for a store in another file.
+/// Like [`check`], for a store in another place.
 async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreState, PairError> {
     let dir = data_dir.to_owned();
     let disk = tasks::blocking(move || inspect_disk(&dir)).await.map_err(failed(data_dir))?;
@@ -101,8 +104,9 @@ async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreSt
 /// start, so that an older copy of either state is recognized.
 ///
 /// Assigns an identity to the data of releases without identities. Creates missing directories after the comparison.
-pub async fn pair(store: &Store, data_dir: &Path, clock: &Clock) -> Result<(), PairError> {
-    let state = check(store, data_dir).await?;
+pub async fn pair(store: &Store, config: &Config, clock: &Clock) -> Result<(), PairError> {
+    let data_dir = config.data_dir.as_path();
+    let state = check(store, config).await?;
     store.write_format().await?;
     if state.identity.is_none() {
         return pair_anew(store, data_dir, clock).await;

@@ -1,22 +1,44 @@
 //! Opens the data directory and its store.
 
-use std::{fs, io, os::unix::fs::DirBuilderExt as _, path::Path, sync::Arc};
+use std::{
+    fs, io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{DataDirError, STORE_FILE, check_missing_store};
 use crate::{
-    config::Config,
+    config::{Config, StoreEngine},
     store::{
-        Store, StoreError,
-        engine::{RedbEngine, RedbOptions},
+        Store,
+        engine::{Engine, EngineError, PostgresEngine, PostgresOptions, RedbEngine, RedbOptions},
     },
     tasks,
 };
 
+/// Returns the file of the store, or the URL of its database.
+pub(crate) fn store_location(config: &Config) -> PathBuf {
+    match (config.store.engine, &config.store.url) {
+        (StoreEngine::Postgres, Some(url)) => PathBuf::from(url.to_string()),
+        _ => config.data_dir.join(STORE_FILE),
+    }
+}
+
+/// Returns whether the store has a file, and the file exists. A database is opened to find out.
+pub(crate) fn store_may_exist(config: &Config) -> bool {
+    config.store.engine == StoreEngine::Postgres || config.data_dir.join(STORE_FILE).exists()
+}
+
 /// Opens the store and locks it for this process. Creates a missing store, unless the data directory has data. Does not
 /// write to an existing store.
 ///
-/// Verifies all pages of a store that is not larger than `store.verify_mib`.
+/// Verifies all pages of a file that is not larger than `store.verify_mib`.
 pub(crate) async fn open_store(config: &Config) -> Result<Store, DataDirError> {
+    if config.store.engine == StoreEngine::Postgres {
+        // A new store has no identity. The comparison finds that the data belongs to another one.
+        return open_or_create_store(config).await;
+    }
     let file = config.data_dir.join(STORE_FILE);
     let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if missing {
@@ -31,23 +53,51 @@ pub(crate) async fn open_store(config: &Config) -> Result<Store, DataDirError> {
 /// Opens or creates the store, without checking the data directory.
 pub(crate) async fn open_or_create_store(config: &Config) -> Result<Store, DataDirError> {
     create_dir(&config.data_dir).map_err(|error| error.refined(config))?;
-    open_engine(config).await.map_err(|source| DataDirError::from_store(config, source).refined(config))
+    open_as_is(config, open_engine_of(config, false).await?).await
 }
 
-/// Checks all pages of the store and opens it read-only.
+/// Opens the store read-only. Checks all pages of a file.
 pub(crate) async fn open_unchanged(config: &Config) -> Result<Store, DataDirError> {
-    let file = config.data_dir.join(STORE_FILE);
-    let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: false };
-    let opened = tasks::blocking(move || RedbEngine::open_unchanged(&file, options)).await;
-    let failed = |source| DataDirError::from_store(config, source).refined(config);
-    let engine = opened.map_err(|source| failed(source.into()))?;
-    Store::open_as_is(Arc::new(engine)).await.map_err(failed)
+    open_as_is(config, open_engine_of(config, true).await?).await
 }
 
-async fn open_engine(config: &Config) -> Result<Store, StoreError> {
+async fn open_as_is(config: &Config, engine: Arc<dyn Engine>) -> Result<Store, DataDirError> {
+    let opened = Store::open_as_is(engine).await;
+    opened.map_err(|source| DataDirError::from_store(config, source).refined(config))
+}
+
+/// Opens the engine of the store. `unchanged`: the store must exist and is only read; all pages of a file are checked.
+pub(super) async fn open_engine_of(config: &Config, unchanged: bool) -> Result<Arc<dyn Engine>, DataDirError> {
+    let opened: Result<Arc<dyn Engine>, EngineError> = match (config.store.engine, postgres_options(config)) {
+        (StoreEngine::Postgres, Some(options)) if unchanged => {
+            PostgresEngine::open_existing(options).await.map(|engine| Arc::new(engine) as _)
+        }
+        (StoreEngine::Postgres, Some(options)) => {
+            PostgresEngine::open(options).await.map(|engine| Arc::new(engine) as _)
+        }
+        _ => open_redb(config, unchanged).await.map(|engine| Arc::new(engine) as _),
+    };
+    opened.map_err(|source| DataDirError::from_store(config, source.into()).refined(config))
+}
+
+async fn open_redb(config: &Config, unchanged: bool) -> Result<RedbEngine, EngineError> {
+    let file = config.data_dir.join(STORE_FILE);
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
-    let engine = RedbEngine::open(&config.data_dir.join(STORE_FILE), options)?;
-    Store::open_as_is(Arc::new(engine)).await
+    if unchanged {
+        let options = RedbOptions { quick_repair: false, ..options };
+        return tasks::blocking(move || RedbEngine::open_unchanged(&file, options)).await;
+    }
+    RedbEngine::open(&file, options)
+}
+
+fn postgres_options(config: &Config) -> Option<PostgresOptions> {
+    let store = &config.store;
+    Some(PostgresOptions {
+        url: store.url.clone()?,
+        password_file: store.password_file.clone(),
+        ca_file: store.ca_file.clone(),
+        max_connections: store.max_connections,
+    })
 }
 
 /// Creates a directory that only the daemon's user can access.

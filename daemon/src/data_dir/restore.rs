@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use super::{DataDirError, KeySources, STORE_FILE, check_as, lock::lock};
+use super::{DataDirError, KeySources, STORE_FILE, check_as, lock::lock, store_location};
 use crate::{
     clock::Clock,
-    config::Config,
+    config::{Config, StoreEngine},
     set_aside::SetAside,
     store::{
         Store,
@@ -33,6 +33,9 @@ pub struct Restored {
 /// is set aside. `dry_run` makes all checks and changes nothing.
 pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) -> Result<Restored, DataDirError> {
     let data_dir = &config.data_dir;
+    if config.store.engine == StoreEngine::Postgres {
+        return Err(DataDirError::NotAFile { store: store_location(config) });
+    }
     let store = data_dir.join(STORE_FILE);
     let io_failed = |source| DataDirError::from_io(config, source);
     let in_use = || DataDirError::InUse { path: data_dir.clone() };

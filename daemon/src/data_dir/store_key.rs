@@ -9,7 +9,7 @@ use std::{
 
 use zeroize::Zeroizing;
 
-use super::{DataDirError, STORE_FILE};
+use super::{DataDirError, store_location, store_may_exist};
 use crate::{
     config::Config,
     store::{
@@ -112,7 +112,7 @@ impl KeySources {
 /// Returns the keyring for commands that only read. `None`: no key is available.
 pub(crate) async fn keyring_for_reading(config: &Config, store: &Store) -> Result<Option<Keyring>, DataDirError> {
     let sources = KeySources::read(config).await?;
-    sources.check(store, &config.data_dir.join(STORE_FILE)).await?;
+    sources.check(store, &store_location(config)).await?;
     Ok(sources.keyring())
 }
 
@@ -185,9 +185,9 @@ pub async fn rotate_key(
     now_ms: i64,
     record: impl AsyncFnOnce(&Store, KeyId) -> Result<(), StoreError>,
 ) -> Result<Rotated, DataDirError> {
-    let store_file = config.data_dir.join(STORE_FILE);
+    let store_file = store_location(config);
     let io_failed = |source| DataDirError::from_io(config, source);
-    if !store_file.exists() {
+    if !store_may_exist(config) {
         return Err(DataDirError::Unusable { path: store_file, source: io::ErrorKind::NotFound.into() });
     }
     let in_use = || DataDirError::InUse { path: config.data_dir.clone() };

@@ -169,7 +169,9 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
             StoreError::Unknown(_)
             | StoreError::Contended { .. }
             | StoreError::Marks(_)
-            | StoreError::Engine(EngineError::Unavailable) => StatusCode::SERVICE_UNAVAILABLE,
+            | StoreError::Engine(EngineError::Unavailable | EngineError::OwnedBy { .. }) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         },
         Error::Blob { .. } | Error::Git { .. } => StatusCode::INTERNAL_SERVER_ERROR,

@@ -114,6 +114,11 @@ pub fn format() -> Key {
     Builder::new("m").raw(b"format").build()
 }
 
+/// `m/copying`: exists while the store is an incomplete copy of another one.
+pub fn copying() -> Key {
+    Builder::new("m").raw(b"copying").build()
+}
+
 /// `m/identity`
 pub fn identity() -> Key {
     Builder::new("m").raw(b"identity").build()

@@ -8,6 +8,7 @@ pub mod artifacts;
 pub mod audit;
 pub mod caches;
 pub mod check;
+pub mod copy;
 pub mod deliveries;
 pub mod engine;
 pub mod events;
@@ -81,6 +82,9 @@ pub enum StoreError {
     /// The identity files beside the data cannot be written. Ids that they do not cover cannot be used.
     #[error("the identity files in the data directory cannot be written")]
     Marks(#[source] std::io::Error),
+    /// The store is the target of a copy that was not completed.
+    #[error("the store is an incomplete copy; run farrierd store copy again")]
+    Incomplete,
     /// The data was written by a newer farrierd.
     #[error("the data has format level {found}, this farrierd supports levels up to {known}")]
     Newer {
@@ -189,7 +193,11 @@ impl Store {
             commits: Arc::default(),
             keyring: Arc::default(),
         };
-        match store.read().await?.get::<Format>(&keys::format()).await? {
+        let snapshot = store.read().await?;
+        if snapshot.get_bytes(&keys::copying()).await?.is_some() {
+            return Err(StoreError::Incomplete);
+        }
+        match snapshot.get::<Format>(&keys::format()).await? {
             Some(format) if format.level > value::FORMAT_LEVEL => {
                 Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL })
             }

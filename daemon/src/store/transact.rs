@@ -3,7 +3,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,6 +24,8 @@ use crate::tasks;
 
 /// Most attempts of a transaction that conflicts.
 const TRIES_MAX: u32 = 20;
+/// Attempts after which the engine may make a transaction wait for others that have conflicted as often.
+const FREE_TRIES: u32 = 3;
 /// Limits of the pause between two attempts. The pause is random below a doubling bound.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(64);
@@ -47,6 +52,8 @@ impl Snapshot {
     /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
     pub(super) async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
         let Self { view, range_counts, ended_before, .. } = self;
+        // The kept counts are read before the rows, and must not be older.
+        view.fix().await?;
         let counter = RangeCounter { view: view.as_ref(), range_counts, ended_before: *ended_before };
         Ok(counter.count(range, filter).await?)
     }
@@ -83,12 +90,15 @@ pub struct Tx {
 struct Inner {
     transaction: Box<dyn Transaction>,
     writes: Mutex<WriteSet>,
+    /// Whether a read has failed because of a conflict. The result of the closure is meaningless then.
+    conflicted: AtomicBool,
     keyring: Option<Arc<Keyring>>,
 }
 
 impl Tx {
     fn new(transaction: Box<dyn Transaction>, keyring: Option<Arc<Keyring>>) -> Self {
-        Self { inner: Arc::new(Inner { transaction, writes: Mutex::default(), keyring }) }
+        let (writes, conflicted) = (Mutex::default(), AtomicBool::new(false));
+        Self { inner: Arc::new(Inner { transaction, writes, conflicted, keyring }) }
     }
 
     /// Writes `row` to `key` when the transaction commits. Its secrets are encrypted.
@@ -126,6 +136,14 @@ impl Tx {
 }
 
 impl Inner {
+    /// Converts the result of a read, and remembers a conflict.
+    fn read<T>(&self, result: Result<T, EngineError>) -> Result<T, StoreError> {
+        if matches!(result, Err(EngineError::Conflict)) {
+            self.conflicted.store(true, Ordering::SeqCst);
+        }
+        Ok(result?)
+    }
+
     fn writes(&self) -> std::sync::MutexGuard<'_, WriteSet> {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -141,12 +159,12 @@ impl Read for Tx {
         let own = self.inner.writes().get(key).cloned();
         match own {
             Some(written) => Ok(written),
-            None => Ok(self.inner.transaction.get(key).await?),
+            None => self.inner.read(self.inner.transaction.get(key).await),
         }
     }
 
     async fn get_many_bytes(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let mut values = self.inner.transaction.get_many(keys).await?;
+        let mut values = self.inner.read(self.inner.transaction.get_many(keys).await)?;
         let writes = self.inner.writes();
         for (key, value) in keys.iter().zip(&mut values) {
             if let Some(written) = writes.get(key) {
@@ -159,13 +177,14 @@ impl Read for Tx {
     async fn scan_bytes(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, StoreError> {
         let own = self.inner.written(&scan.range);
         if own.is_empty() {
-            return Ok(self.inner.transaction.scan(scan).await?);
+            return self.inner.read(self.inner.transaction.scan(scan).await);
         }
         // Own deletions hide stored keys, so that many more keys are read. `skip` applies to the merged keys.
         let skip = usize::try_from(scan.skip).unwrap_or(usize::MAX);
         let needed = scan.limit.saturating_add(skip);
         let wide = Scan { skip: 0, limit: needed.saturating_add(own.len()), ..scan.clone() };
-        let mut merged: BTreeMap<Key, Bytes> = self.inner.transaction.scan(&wide).await?.into_iter().collect();
+        let stored = self.inner.read(self.inner.transaction.scan(&wide).await)?;
+        let mut merged: BTreeMap<Key, Bytes> = stored.into_iter().collect();
         for (key, written) in own {
             match written {
                 Some(bytes) => merged.insert(key, bytes),
@@ -179,7 +198,7 @@ impl Read for Tx {
 
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, StoreError> {
         if self.inner.written(range).is_empty() {
-            return Ok(self.inner.transaction.count(range, cap).await?);
+            return self.inner.read(self.inner.transaction.count(range, cap).await);
         }
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.scan_bytes(&Scan::of(range.clone(), limit)).await?.len() as u64)
@@ -203,8 +222,15 @@ where
     E: From<StoreError>,
 {
     for attempt in 0..TRIES_MAX {
-        let tx = Tx::new(engine.begin().await.map_err(StoreError::from)?, keyring.clone());
-        let result = work(tx.clone()).await?;
+        let begun = if attempt < FREE_TRIES { engine.begin().await } else { engine.begin_after_conflicts().await };
+        let tx = Tx::new(begun.map_err(StoreError::from)?, keyring.clone());
+        let result = work(tx.clone()).await;
+        if tx.inner.conflicted.load(Ordering::SeqCst) {
+            drop((tx, result));
+            tokio::time::sleep(pause(attempt)).await;
+            continue;
+        }
+        let result = result?;
         match tx.commit(range_counts).await {
             Ok(()) => return Ok(result),
             Err(CommitError::Conflict) => tokio::time::sleep(pause(attempt)).await,
@@ -227,7 +253,7 @@ fn pause(attempt: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
 
     use farrier_proto::store::Sequence;
 

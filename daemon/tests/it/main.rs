@@ -31,4 +31,5 @@ mod runs;
 mod security_page;
 mod service;
 mod serving;
+mod store_postgres;
 mod support;

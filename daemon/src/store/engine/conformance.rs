@@ -2,33 +2,48 @@
 //!
 //! The tests use the [`Engine`] trait or a [`Store`] on top of it, never a concrete engine.
 
+mod histories;
 mod isolation;
 mod model;
 mod reads;
 mod writes;
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use bytes::Bytes;
 
-use super::{CommitError, Engine, Key, MemoryEngine, Range, RedbEngine, RedbOptions, Scan, View, WriteSet};
+use super::{
+    CommitError, Engine, Key, MemoryEngine, PostgresEngine, Range, RedbEngine, RedbOptions, Scan, View, WriteSet,
+    postgres::{options, server::PostgresServer},
+};
 use crate::store::{Store, StoreError, Tx};
 
 /// An empty engine and the directory of its file.
 struct TestEngine {
     engine: Arc<dyn Engine>,
+    /// Whether a transaction conflicts if, and only if, the result of one of its reads has changed. Other engines
+    /// conflict only if there is no serial order, and sometimes without a reason.
+    is_exact: bool,
     _dir: Option<tempfile::TempDir>,
 }
 
 impl TestEngine {
-    fn memory() -> Self {
-        Self { engine: Arc::new(MemoryEngine::new()), _dir: None }
+    fn memory() -> impl Future<Output = Option<Self>> {
+        ready(Some(Self { engine: Arc::new(MemoryEngine::new()), is_exact: true, _dir: None }))
     }
 
-    fn redb() -> Self {
+    /// Returns `None` if PostgreSQL is not installed.
+    async fn postgres() -> Option<Self> {
+        let server = PostgresServer::shared()?;
+        let options = options(&server.socket_url(&server.database().await), server);
+        let engine = PostgresEngine::open(options).await.expect("an empty database");
+        Some(Self { engine: Arc::new(engine), is_exact: false, _dir: None })
+    }
+
+    fn redb() -> impl Future<Output = Option<Self>> {
         let dir = tempfile::tempdir().expect("a directory");
         let engine = RedbEngine::open(&dir.path().join("store.redb"), RedbOptions::default()).expect("a new file");
-        Self { engine: Arc::new(engine), _dir: Some(dir) }
+        ready(Some(Self { engine: Arc::new(engine), is_exact: true, _dir: Some(dir) }))
     }
 
     async fn store(&self) -> Store {
@@ -76,11 +91,14 @@ macro_rules! conformance {
     ($($module:ident: $($property:ident),+;)+) => {
         mod memory { $($(conformance!(@one $module, $property, memory);)+)+ }
         mod redb { $($(conformance!(@one $module, $property, redb);)+)+ }
+        mod postgres { $($(conformance!(@one $module, $property, postgres);)+)+ }
     };
     (@one $module:ident, $property:ident, $engine:ident) => {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $property() {
-            super::$module::$property(super::TestEngine::$engine()).await;
+            if let Some(engine) = super::TestEngine::$engine().await {
+                super::$module::$property(engine).await;
+            }
         }
     };
 }
@@ -109,8 +127,11 @@ conformance! {
         write_skew_is_impossible,
         phantoms_are_impossible,
         a_missing_key_is_part_of_the_read_set,
+        a_changed_read_conflicts_on_an_exact_engine,
         keys_that_a_scan_did_not_reach_may_change,
         blind_writes_do_not_conflict;
+    histories:
+        every_history_has_a_serial_order;
     model:
         any_sequence_of_operations_matches_a_map;
 }

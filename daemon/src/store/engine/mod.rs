@@ -6,6 +6,7 @@
 
 mod memory;
 mod optimistic;
+mod postgres;
 mod redb;
 
 #[cfg(test)]
@@ -18,6 +19,7 @@ use bytes::Bytes;
 
 pub use self::{
     memory::{Faults, LostCommit, MemoryEngine},
+    postgres::{PostgresEngine, PostgresOptions},
     redb::{RedbEngine, RedbOptions, hide_guarded_panics},
 };
 
@@ -35,7 +37,23 @@ pub enum EngineError {
     /// Another process has the data open.
     #[error("the data is in use by another farrierd")]
     InUse,
-    /// The engine is reopening the database after a failed commit. The same request may succeed later.
+    /// Another process uses the store on a server.
+    #[error("the store is in use by {owner}")]
+    OwnedBy {
+        /// The process and its machine.
+        owner: String,
+    },
+    /// The server of the store cannot be reached.
+    #[error("the server of the store cannot be used")]
+    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database on the server has no store.
+    #[error("the database has no store")]
+    NoStore,
+    /// A read conflicts with another transaction. Nothing was written. The transaction can be retried.
+    #[error("the transaction conflicts with another")]
+    Conflict,
+    /// The engine is reopening the database after a failed commit, or its server is overloaded or restarting. The same
+    /// request may succeed later.
     #[error("the store is not available at the moment")]
     Unavailable,
     /// A key or value exceeds the size limit.
@@ -141,9 +159,15 @@ impl Scan {
     }
 }
 
-/// A consistent state of the store. It does not change after the view was created.
+/// A consistent state of the store. The state is fixed when the view is created or by its first read, and does not
+/// change afterwards.
 #[async_trait]
 pub trait View: Send + Sync {
+    /// Fixes the state now, if there was no read. Needed only if the state is compared with other data that is read
+    /// before the first read of the view.
+    async fn fix(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
     /// Returns the value of `key`.
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError>;
     /// Returns the values of `keys`, in the same order. One round trip on a network engine.
@@ -157,11 +181,11 @@ pub trait View: Send + Sync {
 /// The writes of a transaction: `None` deletes the key.
 pub type WriteSet = std::collections::BTreeMap<Key, Option<Bytes>>;
 
-/// A view whose reads are part of a serializable transaction.
+/// A view whose reads are part of a serializable transaction. A read can fail with [`EngineError::Conflict`].
 #[async_trait]
 pub trait Transaction: View {
-    /// Commits `writes` atomically and durably. Fails with [`CommitError::Conflict`] if data that was read has
-    /// changed.
+    /// Commits `writes` atomically and durably. Fails with [`CommitError::Conflict`] if the result would not be that of
+    /// some serial order of the committed transactions. Some engines also refuse every commit whose reads have changed.
     ///
     /// The effect is decided when this returns, also with [`CommitError::Unknown`]: either all views that are
     /// created later contain the writes, or none does. If the returned future is dropped, the commit may still
@@ -186,6 +210,11 @@ pub trait Engine: Send + Sync + 'static {
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError>;
     /// Begins a transaction. It must be short and must not be kept over other I/O.
     async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError>;
+    /// Begins a transaction again that has conflicted several times. The engine may run such transactions one after the
+    /// other, so that they succeed.
+    async fn begin_after_conflicts(&self) -> Result<Box<dyn Transaction>, EngineError> {
+        self.begin().await
+    }
     /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;
 }

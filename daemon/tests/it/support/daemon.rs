@@ -238,6 +238,15 @@ impl TestDaemon {
         process::output(command).await.expect("the program")
     }
 
+    /// Runs a `farrierd` command with the configuration file `toml`, also while the daemon runs.
+    pub async fn command_with(&self, toml: &str, args: &[&str]) -> std::process::Output {
+        let file = self.scratch().join("command.toml");
+        std::fs::write(&file, toml).expect("a file");
+        let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(file).arg("--data-dir").arg(self.data_dir()).args(args);
+        process::output(command).await.expect("the program")
+    }
+
     /// Kills the child process with SIGKILL and starts it again with the same data and addresses.
     pub async fn kill_and_start(&mut self) {
         let Running::Child(program, toml) = std::mem::replace(&mut self.running, Running::Not) else {

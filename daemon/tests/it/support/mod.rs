@@ -12,6 +12,8 @@ mod http;
 mod jobs;
 mod loopback;
 mod manager;
+#[allow(dead_code, reason = "the unit tests of the engine use this module, too")]
+pub mod postgres;
 pub mod process;
 mod proxy;
 mod random;

@@ -89,6 +89,8 @@ pub(super) async fn long_scans_find_all_keys(engine: TestEngine) {
 pub(super) async fn a_view_does_not_change(engine: TestEngine) {
     engine.put(&["a", "b"]).await;
     let (old, transaction) = (engine.view().await, engine.engine.begin().await.expect("begun"));
+    old.fix().await.expect("a read");
+    transaction.fix().await.expect("a read");
     engine.commit(&[("a", None), ("c", Some("c"))]).await.expect("no conflict");
     let all = Scan::of(range("", ""), 9);
     assert_eq!(keys_of(old.as_ref(), &all).await, ["a", "b"]);

@@ -121,6 +121,7 @@ pub(super) async fn retries_of_a_transaction_are_bounded(engine: TestEngine) {
         .write(async |tx: Tx| {
             tx.get::<Sequence>(b"k").await?;
             write_concurrently(&store).await?;
+            tx.put(key("k"), &row(1));
             tx.put(key("mine"), &row(1));
             runs.fetch_add(1, Ordering::SeqCst);
             Ok::<_, StoreError>(())

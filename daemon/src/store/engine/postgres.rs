@@ -1,0 +1,103 @@
+//! The engine for a PostgreSQL server: one table of keys and values, read and written by serializable transactions.
+//!
+//! Only this module contains SQL. Views and transactions each use one connection of a pool from their first read until
+//! they are dropped. Only one daemon may use a store: [`owner`] locks it.
+
+mod connect;
+mod failure;
+mod owner;
+mod pool;
+mod session;
+mod view;
+
+#[cfg(test)]
+mod cuts;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+#[path = "../../../tests/it/support/postgres.rs"]
+pub(super) mod server;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+
+use self::{
+    connect::Connector,
+    owner::{Access, StoreOwner},
+    pool::Pool,
+    session::Query,
+    view::{Isolation, PostgresView},
+};
+use super::{Engine, EngineError, EngineInfo, Transaction, View};
+use crate::config::StoreUrl;
+
+/// Time in which the server must accept the first connection. It may still be starting.
+const START_WAIT: Duration = Duration::from_secs(30);
+
+/// Options of a [`PostgresEngine`].
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// The address of the server, the database and the user.
+    pub url: StoreUrl,
+    /// File with the password of the user. It is read for each connection. `None`: the user needs no password.
+    pub password_file: Option<PathBuf>,
+    /// File with the certificate authorities of the server, in PEM. `None`: those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// Maximum number of connections for transactions and views. One more is used for the lock.
+    pub max_connections: usize,
+}
+
+/// An engine with one PostgreSQL database.
+pub struct PostgresEngine {
+    pool: Arc<Pool>,
+}
+
+impl PostgresEngine {
+    /// Connects to the server, locks the store and creates missing tables. Returns [`EngineError::OwnedBy`] if another
+    /// daemon uses the store.
+    pub async fn open(options: PostgresOptions) -> Result<Self, EngineError> {
+        Self::open_with(options, Access::Write).await
+    }
+
+    /// Like [`PostgresEngine::open`], but creates no tables: a database without a store is an error.
+    pub async fn open_existing(options: PostgresOptions) -> Result<Self, EngineError> {
+        Self::open_with(options, Access::Existing).await
+    }
+
+    async fn open_with(options: PostgresOptions, access: Access) -> Result<Self, EngineError> {
+        let max_connections = options.max_connections;
+        let connector = Connector::new(options)?;
+        let owner = StoreOwner::acquire(&connector, access, START_WAIT).await?;
+        Ok(Self { pool: Pool::new(connector, owner, max_connections) })
+    }
+}
+
+#[async_trait]
+impl Engine for PostgresEngine {
+    async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
+        Ok(Box::new(PostgresView::new(&self.pool, Isolation::Snapshot)))
+    }
+
+    async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError> {
+        Ok(Box::new(PostgresView::new(&self.pool, Isolation::Serializable)))
+    }
+
+    async fn begin_after_conflicts(&self) -> Result<Box<dyn Transaction>, EngineError> {
+        Ok(Box::new(PostgresView::new(&self.pool, Isolation::SerializableAlone)))
+    }
+
+    async fn health(&self) -> Result<EngineInfo, EngineError> {
+        let view = PostgresView::new(&self.pool, Isolation::Snapshot);
+        let rows = view.read(Query::Size, &[]).await?;
+        let size_bytes = rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs());
+        Ok(EngineInfo { name: "postgres", size_bytes })
+    }
+}
+
+/// Returns the options for tests.
+#[cfg(test)]
+pub(super) fn options(url: &str, server: &server::PostgresServer) -> PostgresOptions {
+    let url = StoreUrl::parse(url).expect("a URL");
+    PostgresOptions { url, password_file: Some(server.password_file()), ca_file: None, max_connections: 12 }
+}

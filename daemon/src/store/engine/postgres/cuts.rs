@@ -1,0 +1,122 @@
+//! Connections that are cut around a commit: a transaction is never acknowledged in error, and never applied twice.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
+
+use bytes::Bytes;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+use super::{options, server::PostgresServer, *};
+use crate::store::engine::{CommitError, WriteSet};
+
+/// What the proxy does with the next commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// Forwards it and the response.
+    Nothing,
+    /// Closes the connections instead of forwarding it.
+    Before,
+    /// Forwards it, and closes the connection to the client instead of forwarding the response.
+    After,
+}
+
+/// A proxy in front of the server. It ends when it is dropped.
+struct Proxy {
+    port: u16,
+    cut: Arc<AtomicU8>,
+    _tasks: JoinSet<()>,
+}
+
+impl Proxy {
+    async fn start(to: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let cut = Arc::new(AtomicU8::new(Cut::Nothing as u8));
+        let mut tasks = JoinSet::new();
+        let armed = Arc::clone(&cut);
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (client, _) = listener.accept().await.expect("a connection");
+                connections.spawn(forward(client, to, Arc::clone(&armed)));
+            }
+        });
+        Self { port, cut, _tasks: tasks }
+    }
+
+    fn arm(&self, cut: Cut) {
+        self.cut.store(cut as u8, Ordering::SeqCst);
+    }
+}
+
+async fn forward(mut client: TcpStream, to: u16, cut: Arc<AtomicU8>) {
+    let mut server = TcpStream::connect(("127.0.0.1", to)).await.expect("the server");
+    let (mut request, mut response) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        tokio::select! {
+            read = client.read(&mut request) => {
+                let Ok(length @ 1..) = read else { return };
+                let part = &request[..length];
+                let armed = cut.load(Ordering::SeqCst);
+                if armed != Cut::Nothing as u8 && part.windows(7).any(|text| text == b"COMMIT\0") {
+                    cut.store(Cut::Nothing as u8, Ordering::SeqCst);
+                    if armed == Cut::After as u8 {
+                        server.write_all(part).await.expect("the server reads");
+                        // The server has executed the commit when it confirms it.
+                        let mut confirmed = Vec::new();
+                        while !confirmed.windows(7).any(|text| text == b"COMMIT\0") {
+                            let length = server.read(&mut response).await.expect("a response");
+                            confirmed.extend_from_slice(&response[..length]);
+                        }
+                    }
+                    return;
+                }
+                if server.write_all(part).await.is_err() { return }
+            }
+            read = server.read(&mut response) => {
+                let Ok(length @ 1..) = read else { return };
+                if client.write_all(&response[..length]).await.is_err() { return }
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_on_a_cut_connection_is_unknown_and_decided_before_the_next_view() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let url = format!("postgresql://farrier@127.0.0.1:{}/{}", proxy.port, server.database().await);
+    let engine = PostgresEngine::open(options(&url, server)).await.expect("an empty database");
+    for round in 0..10_u8 {
+        for (cut, applied) in [(Cut::Before, false), (Cut::After, true)] {
+            let key = vec![round, cut as u8];
+            let transaction = engine.begin().await.expect("begun");
+            assert_eq!(transaction.get(&key).await.expect("a read"), None);
+            proxy.arm(cut);
+            let result = transaction.commit(WriteSet::from([(key.clone(), Some(Bytes::from_static(b"1")))])).await;
+            assert!(matches!(result, Err(CommitError::Unknown(_))), "{cut:?}: {result:?}");
+            let found = engine.snapshot().await.expect("a view").get(&key).await.expect("a read");
+            assert_eq!(found.is_some(), applied, "{cut:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_without_reads_is_not_repeated_after_an_unknown_outcome() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let url = format!("postgresql://farrier@127.0.0.1:{}/{}", proxy.port, server.database().await);
+    let engine = PostgresEngine::open(options(&url, server)).await.expect("an empty database");
+    let put = |value: &'static [u8]| WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(value)))]);
+    proxy.arm(Cut::Before);
+    let result = engine.begin().await.expect("begun").commit(put(b"1")).await;
+    assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
+    assert_eq!(engine.snapshot().await.expect("a view").get(b"k").await.expect("a read"), None);
+    engine.begin().await.expect("begun").commit(put(b"2")).await.expect("a new connection");
+}

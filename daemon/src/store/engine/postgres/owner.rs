@@ -1,0 +1,196 @@
+//! The lock of a store: only one daemon uses it.
+//!
+//! The lock is an advisory lock of the server, held by a connection of its own, and a row that names the owner. The
+//! server releases the advisory lock when the owner's process, machine or network fails. Another daemon that takes the
+//! lock first replaces the row, then ends all other connections. A connection that the previous owner opens later finds
+//! the new row and is not used. So nothing that the previous owner sends takes effect after the new owner has started.
+
+use std::{sync::OnceLock, time::Duration};
+
+use tokio::{sync::Mutex, time::Instant};
+use tokio_postgres::{Client, Error};
+
+use super::{
+    connect::{ConnectError, Connector},
+    failure::{failure, is_connection_lost},
+    session::settings,
+};
+use crate::{model::secret, store::engine::EngineError};
+
+/// Names of the connections in `pg_stat_activity`.
+pub(super) const POOL_NAME: &str = "farrierd";
+const LOCK_NAME: &str = "farrierd lock";
+
+/// The advisory lock of the owner, and the one of a transaction that runs after conflicts. The numbers are arbitrary,
+/// but the same in every release.
+const OWNER_LOCK: i64 = 0x6661_7272_6965_7201;
+pub(super) const CONFLICTS_LOCK: i64 = 0x6661_7272_6965_7202;
+
+/// Time in which a lock must become free. The server notices at once that a killed process has closed its connections.
+const LOCK_WAIT: Duration = Duration::from_secs(3);
+/// Time in which the connections of a previous owner must end.
+const END_WAIT: Duration = Duration::from_secs(20);
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Creates the tables. Two daemons may do it at the same time, so it needs the owner's lock.
+const CREATE: &str = "
+    CREATE TABLE IF NOT EXISTS farrier_kv (k bytea PRIMARY KEY, v bytea NOT NULL)
+        WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
+    CREATE TABLE IF NOT EXISTS farrier_owner
+        (single boolean PRIMARY KEY CHECK (single), id bytea NOT NULL, holder text NOT NULL,
+         since timestamptz NOT NULL);";
+
+/// What a new owner does with missing tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Creates them.
+    Write,
+    /// Fails.
+    Existing,
+}
+
+/// The lock of this process.
+pub(super) struct StoreOwner {
+    id: [u8; 16],
+    /// The connection that holds the lock.
+    lock: Mutex<Client>,
+    /// The process that has taken the store from this one.
+    lost_to: OnceLock<String>,
+}
+
+impl StoreOwner {
+    /// Locks the store. Waits at most `wait` for the server to accept connections.
+    pub(super) async fn acquire(connector: &Connector, access: Access, wait: Duration) -> Result<Self, EngineError> {
+        let deadline = Instant::now() + wait;
+        let client = connect(connector, LOCK_NAME, deadline).await?;
+        let id = secret::random_bytes::<16>();
+        take(&client, access, &id).await?;
+        Ok(Self { id, lock: Mutex::new(client), lost_to: OnceLock::new() })
+    }
+
+    /// Returns whether the row of the owner names this process.
+    pub(super) fn is(&self, id: &[u8]) -> bool {
+        self.id == id
+    }
+
+    /// Checks that the lock is still held, and takes it again if its connection was lost.
+    pub(super) async fn check(&self, connector: &Connector, deadline: Instant) -> Result<(), EngineError> {
+        if let Some(owner) = self.lost_to.get() {
+            return Err(EngineError::OwnedBy { owner: owner.clone() });
+        }
+        let mut lock = self.lock.lock().await;
+        if !lock.is_closed() {
+            return Ok(());
+        }
+        let client = connect(connector, LOCK_NAME, deadline).await?;
+        let again = self.take_again(&client, deadline).await;
+        if let Err(EngineError::OwnedBy { owner }) = &again {
+            tracing::error!(owner, "another daemon has taken the store; this one cannot use it any more");
+            // The first one is kept.
+            _ = self.lost_to.set(owner.clone());
+        }
+        again?;
+        *lock = client;
+        Ok(())
+    }
+
+    /// Takes the lock again with a new connection, unless another process has become the owner.
+    async fn take_again(&self, client: &Client, deadline: Instant) -> Result<(), EngineError> {
+        while !try_lock(client).await.map_err(failure)? {
+            self.check_row(client).await?;
+            // The lock is held by the lost connection, whose end the server has not noticed yet.
+            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 \
+                       AND datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()";
+            client.execute(end, &[&LOCK_NAME]).await.map_err(failure)?;
+            if Instant::now() > deadline {
+                return Err(EngineError::Unavailable);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        // Only the holder of the lock changes the row.
+        self.check_row(client).await
+    }
+
+    async fn check_row(&self, client: &Client) -> Result<(), EngineError> {
+        match client.query_opt("SELECT id, holder FROM farrier_owner", &[]).await.map_err(failure)? {
+            Some(row) if !self.is(row.get(0)) => Err(EngineError::OwnedBy { owner: row.get(1) }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Opens a connection. Repeats it until `deadline` if the server does not accept connections.
+pub(super) async fn connect(connector: &Connector, name: &str, deadline: Instant) -> Result<Client, EngineError> {
+    loop {
+        let error = match connector.connect(name).await {
+            Ok(client) => match settings(&client).await {
+                Ok(()) => return Ok(client),
+                Err(error) => ConnectError::Server(error),
+            },
+            Err(error) => error,
+        };
+        let may_succeed = match &error {
+            ConnectError::Slow => true,
+            ConnectError::Password(_) => false,
+            ConnectError::Server(error) => is_connection_lost(error),
+        };
+        if !may_succeed || Instant::now() + PAUSE > deadline {
+            return Err(EngineError::Unreachable(Box::new(error)));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Takes the lock, creates the tables and becomes the owner.
+async fn take(client: &Client, access: Access, id: &[u8]) -> Result<(), EngineError> {
+    let deadline = Instant::now() + LOCK_WAIT;
+    while !try_lock(client).await.map_err(failure)? {
+        if Instant::now() > deadline {
+            return Err(EngineError::OwnedBy { owner: holder(client).await });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    match access {
+        Access::Write => client.batch_execute(CREATE).await.map_err(failure)?,
+        Access::Existing if !has_tables(client).await.map_err(failure)? => return Err(EngineError::NoStore),
+        Access::Existing => {}
+    }
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    let holder = format!("farrierd on {} (process {})", host.to_string_lossy(), std::process::id());
+    let own = "INSERT INTO farrier_owner VALUES (true, $1, $2, now()) \
+               ON CONFLICT (single) DO UPDATE SET id = excluded.id, holder = excluded.holder, since = excluded.since";
+    client.execute(own, &[&id, &holder]).await.map_err(failure)?;
+    end_others(client).await
+}
+
+async fn try_lock(client: &Client) -> Result<bool, Error> {
+    Ok(client.query_one("SELECT pg_try_advisory_lock($1)", &[&OWNER_LOCK]).await?.get(0))
+}
+
+async fn has_tables(client: &Client) -> Result<bool, Error> {
+    let both = "SELECT to_regclass('farrier_kv') IS NOT NULL AND to_regclass('farrier_owner') IS NOT NULL";
+    Ok(client.query_one(both, &[]).await?.get(0))
+}
+
+/// Returns the owner as the row names it.
+async fn holder(client: &Client) -> String {
+    let row = "SELECT holder || ', since ' || to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC' \
+               FROM farrier_owner";
+    let found = client.query_opt(row, &[]).await.ok().flatten();
+    found.map_or_else(|| "another farrierd".to_owned(), |row| row.get(0))
+}
+
+/// Ends the connections of the previous owner and waits until they have ended, because one of them may be committing.
+async fn end_others(client: &Client) -> Result<(), EngineError> {
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 \
+               AND datname = current_database() AND usename = current_user";
+    let deadline = Instant::now() + END_WAIT;
+    while client.execute(end, &[&POOL_NAME]).await.map_err(failure)? > 0 {
+        if Instant::now() > deadline {
+            return Err(EngineError::Unavailable);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! A connection that is ready for use: its settings, its prepared statements and how the server identifies it.
+
+use futures_util::future::try_join_all;
+use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
+
+/// Settings of every connection. The planner must not choose a sequential scan, not even of a small table: it would
+/// lock the whole table for reading, so that all transactions conflict.
+const SETTINGS: &str = "
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
+    SET plan_cache_mode = force_generic_plan;
+    SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s';
+    SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');";
+
+/// A prepared statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Query {
+    /// The value of a key.
+    Get,
+    /// The keys and values of a list of keys, in any order.
+    GetMany,
+    /// The entries from a key up to another, with a limit and an offset.
+    Scan,
+    /// The same from the last entry to the first.
+    ScanReverse,
+    /// The number of entries from a key up to another, up to a limit.
+    Count,
+    /// Writes a list of keys and a list of values.
+    Put,
+    /// Deletes a list of keys.
+    Delete,
+    /// Reads nothing, but fixes the state that the transaction reads.
+    Fix,
+    /// The size of the table and its index, in bytes.
+    Size,
+    /// The owner of the store.
+    Owner,
+    /// Ends another connection, given its process and start. Returns no row if the connection has ended.
+    End,
+}
+
+/// The SQL of each [`Query`], in the same order.
+const SQL: [(Query, &str); 11] = [
+    (Query::Get, "SELECT v FROM farrier_kv WHERE k = $1"),
+    (Query::GetMany, "SELECT k, v FROM farrier_kv WHERE k = ANY($1::bytea[])"),
+    (Query::Scan, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3 OFFSET $4"),
+    (Query::ScanReverse, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k DESC LIMIT $3 OFFSET $4"),
+    (Query::Count, "SELECT count(*) FROM (SELECT 1 FROM farrier_kv WHERE k >= $1 AND k < $2 LIMIT $3) AS entries"),
+    (
+        Query::Put,
+        "INSERT INTO farrier_kv (k, v) SELECT k, v FROM unnest($1::bytea[], $2::bytea[]) AS put (k, v) \
+         ON CONFLICT (k) DO UPDATE SET v = excluded.v",
+    ),
+    (Query::Delete, "DELETE FROM farrier_kv WHERE k = ANY($1::bytea[])"),
+    (Query::Fix, "SELECT 1"),
+    (Query::Size, "SELECT pg_total_relation_size('farrier_kv')"),
+    (Query::Owner, "SELECT id, holder FROM farrier_owner"),
+    (
+        Query::End,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2",
+    ),
+];
+
+/// A process of the server that serves a connection. The numbers of ended processes are used again, so their start
+/// belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Backend {
+    /// The number of the process.
+    pub(super) pid: i32,
+    /// Its start, microseconds since the Unix epoch.
+    pub(super) started_us: i64,
+}
+
+/// A connection with settings and prepared statements.
+pub(super) struct Session {
+    client: Client,
+    statements: Vec<Statement>,
+    /// The process that serves the connection.
+    pub(super) backend: Backend,
+}
+
+impl Session {
+    /// Prepares a new connection. The tables must exist.
+    pub(super) async fn new(client: Client) -> Result<Self, Error> {
+        settings(&client).await?;
+        let statements = try_join_all(SQL.map(|(_, sql)| client.prepare(sql))).await?;
+        let own = "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity \
+                   WHERE pid = pg_backend_pid()";
+        let row = client.query_one(own, &[]).await?;
+        Ok(Self { client, statements, backend: Backend { pid: row.get(0), started_us: row.get(1) } })
+    }
+
+    /// Runs a prepared statement.
+    pub(super) async fn query(&self, query: Query, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Error> {
+        self.client.query(&self.statements[query as usize], params).await
+    }
+
+    /// Runs a statement without parameters and results.
+    pub(super) async fn execute(&self, sql: &str) -> Result<(), Error> {
+        self.client.batch_execute(sql).await
+    }
+
+    /// Returns whether the connection was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+}
+
+/// Applies the settings of every connection.
+pub(super) async fn settings(client: &Client) -> Result<(), Error> {
+    client.batch_execute(SETTINGS).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_position_of_each_statement_is_that_of_its_query() {
+        for (index, (query, _)) in SQL.iter().enumerate() {
+            assert_eq!(*query as usize, index);
+        }
+    }
+}

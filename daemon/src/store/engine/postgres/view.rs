@@ -1,0 +1,241 @@
+//! Views and transactions.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::future::{join, join3};
+use tokio::sync::OnceCell;
+use tokio_postgres::{Error, Row, types::ToSql};
+
+use super::{
+    failure::{failure, is_conflict, is_connection_lost},
+    owner::CONFLICTS_LOCK,
+    pool::{Lease, Pool},
+    session::{Query, Session},
+};
+use crate::store::engine::{
+    CommitError, EngineError, KEY_MAX_BYTES, Key, Range, Scan, Transaction, View, WriteSet, optimistic::check_sizes,
+};
+
+/// Time limit of a read. The server ends a statement earlier; this is for a server that does not answer.
+const READ_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time limit of a commit. It includes the wait for a synchronous standby, which the server does not limit.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a transaction without reads is repeated, and a first read on a connection that was closed.
+const TRIES_MAX: u32 = 20;
+
+/// What other transactions change while a view or transaction is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isolation {
+    /// The view does not change, and writes nothing.
+    Snapshot,
+    /// The transaction conflicts with others.
+    Serializable,
+    /// The same, and it waits for other transactions of this kind before it begins.
+    SerializableAlone,
+}
+
+impl Isolation {
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+            Self::Serializable | Self::SerializableAlone => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+        }
+    }
+
+    /// Returns what ends the transaction and releases its locks.
+    fn reset(self) -> &'static str {
+        match self {
+            Self::Snapshot | Self::Serializable => "ROLLBACK",
+            Self::SerializableAlone => "ROLLBACK; SELECT pg_advisory_unlock_all()",
+        }
+    }
+}
+
+/// A view or a transaction. It begins with its first read.
+pub(super) struct PostgresView {
+    pool: Arc<Pool>,
+    isolation: Isolation,
+    lease: OnceCell<Lease>,
+}
+
+impl PostgresView {
+    pub(super) fn new(pool: &Arc<Pool>, isolation: Isolation) -> Self {
+        Self { pool: Arc::clone(pool), isolation, lease: OnceCell::new() }
+    }
+
+    /// Runs a query. The first one begins the transaction, in the same round trip.
+    pub(super) async fn read(&self, query: Query, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, EngineError> {
+        let mut first = None;
+        let begin = async || {
+            let (lease, rows) = self.begin(query, params).await?;
+            first = Some(rows);
+            Ok::<_, EngineError>(lease)
+        };
+        let lease = self.lease.get_or_try_init(begin).await?;
+        match first {
+            Some(rows) => Ok(rows),
+            None => in_time(lease, lease.session().query(query, params)).await?.map_err(failure),
+        }
+    }
+
+    /// Begins the transaction and runs its first query. Repeats it if the connection was closed while it was idle.
+    async fn begin(&self, query: Query, params: &[&(dyn ToSql + Sync)]) -> Result<(Lease, Vec<Row>), EngineError> {
+        let mut tries = 0;
+        loop {
+            let mut lease = self.pool.take().await?;
+            lease.reset_with(self.isolation.reset());
+            if self.isolation == Isolation::SerializableAlone {
+                // Before the transaction begins, because its state would be old when the lock is granted.
+                let lock = format!("SELECT pg_advisory_lock({CONFLICTS_LOCK})");
+                in_time(&lease, lease.session().execute(&lock)).await?.map_err(failure)?;
+            }
+            let session = lease.session();
+            // The order of the futures is the order in which the statements are sent.
+            let both = join(session.execute(self.isolation.begin()), session.query(query, params));
+            let (begun, rows) = in_time(&lease, both).await?;
+            match begun.and(rows) {
+                Ok(rows) => return Ok((lease, rows)),
+                Err(error) if is_connection_lost(&error) && tries < TRIES_MAX => {
+                    tries += 1;
+                    lease.discard();
+                    self.pool.close_idle();
+                }
+                Err(error) => return Err(failure(error)),
+            }
+        }
+    }
+}
+
+/// Waits for the server. If it does not answer, the connection is closed.
+async fn in_time<T>(lease: &Lease, work: impl Future<Output = T>) -> Result<T, EngineError> {
+    let result = tokio::time::timeout(READ_TIMEOUT, work).await;
+    result.map_err(|_| {
+        lease.discard();
+        EngineError::Unavailable
+    })
+}
+
+/// A key above all keys of the store.
+const END: [u8; KEY_MAX_BYTES + 1] = [0xff; KEY_MAX_BYTES + 1];
+
+/// Returns the end of a range as a key.
+fn high(range: &Range) -> &[u8] {
+    range.high.as_deref().unwrap_or(&END)
+}
+
+/// Converts a limit, which is at most the largest number of the server.
+fn limit(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+fn bytes(row: &Row, column: usize) -> Bytes {
+    Bytes::copy_from_slice(row.get(column))
+}
+
+#[async_trait]
+impl View for PostgresView {
+    async fn fix(&self) -> Result<(), EngineError> {
+        if self.lease.initialized() {
+            return Ok(());
+        }
+        self.read(Query::Fix, &[]).await.map(drop)
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
+        Ok(self.read(Query::Get, &[&key]).await?.first().map(|row| bytes(row, 0)))
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
+        let rows = self.read(Query::GetMany, &[&keys]).await?;
+        let found: HashMap<&[u8], Bytes> = rows.iter().map(|row| (row.get(0), bytes(row, 1))).collect();
+        Ok(keys.iter().map(|key| found.get(key.as_slice()).cloned()).collect())
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
+        let query = if scan.reverse { Query::ScanReverse } else { Query::Scan };
+        let low = scan.range.low.as_slice();
+        let rows = self.read(query, &[&low, &high(&scan.range), &limit(scan.limit), &limit(scan.skip)]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), bytes(row, 1))).collect())
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
+        let rows = self.read(Query::Count, &[&range.low.as_slice(), &high(range), &limit(cap)]).await?;
+        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
+    }
+}
+
+#[async_trait]
+impl Transaction for PostgresView {
+    async fn commit(mut self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
+        check_sizes(&writes)?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        if let Some(lease) = self.lease.take() {
+            return commit(&self.pool, lease, &writes).await;
+        }
+        // A transaction that has read nothing cannot be wrong, so its conflicts are of no interest to the caller.
+        for _ in 1..TRIES_MAX {
+            let (lease, _) = self.begin(Query::Fix, &[]).await?;
+            match commit(&self.pool, lease, &writes).await {
+                Err(CommitError::Conflict) => self.isolation = Isolation::SerializableAlone,
+                result => return result,
+            }
+        }
+        Err(CommitError::Conflict)
+    }
+}
+
+/// Writes and commits in one round trip.
+async fn commit(pool: &Pool, lease: Lease, writes: &WriteSet) -> Result<(), CommitError> {
+    let session = lease.session();
+    let result = tokio::time::timeout(COMMIT_TIMEOUT, send(session, writes)).await;
+    let error = match result {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(Failed::Before(error))) if !is_connection_lost(&error) => {
+            return Err(match failure(error) {
+                EngineError::Conflict => CommitError::Conflict,
+                error => CommitError::Engine(error),
+            });
+        }
+        Ok(Err(Failed::AtCommit(error))) if is_conflict(&error) => return Err(CommitError::Conflict),
+        Ok(Err(Failed::Before(error) | Failed::AtCommit(error))) => failure(error),
+        Err(_) => EngineError::Unavailable,
+    };
+    // The server may have got the statements. It must have ended the commit before another view is created.
+    lease.discard();
+    pool.undecided(session.backend).await;
+    Err(CommitError::Unknown(error))
+}
+
+/// The statement of a commit that failed.
+enum Failed {
+    /// A write. If the server refused it, nothing was written.
+    Before(Error),
+    /// The commit itself.
+    AtCommit(Error),
+}
+
+/// Sends the writes and the commit. After a failed write, the server ends the transaction without it.
+async fn send(session: &Session, writes: &WriteSet) -> Result<(), Failed> {
+    let (mut put, mut values, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, value) in writes {
+        match value {
+            Some(value) => {
+                put.push(key.as_slice());
+                values.push(value.as_ref());
+            }
+            None => deleted.push(key.as_slice()),
+        }
+    }
+    // The order of the futures is the order in which the statements are sent.
+    let put =
+        async { if put.is_empty() { Ok(()) } else { session.query(Query::Put, &[&put, &values]).await.map(drop) } };
+    let delete =
+        async { if deleted.is_empty() { Ok(()) } else { session.query(Query::Delete, &[&deleted]).await.map(drop) } };
+    let (put, deleted, committed) = join3(put, delete, session.execute("COMMIT")).await;
+    put.and(deleted).map_err(Failed::Before)?;
+    committed.map_err(Failed::AtCommit)
+}

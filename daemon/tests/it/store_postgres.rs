@@ -1,0 +1,177 @@
+//! A daemon whose store is a PostgreSQL database.
+
+use std::process::Output;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Job, ReceivedRequest, Receiver, TestDaemon, eventually,
+    git::Client,
+    postgres::{PASSWORD, PostgresServer},
+};
+
+/// Allows deliveries to receivers on this machine.
+const HOOKS: &str = "[webhook]\nallowed_hosts = \"loopback\"\n";
+
+/// Returns a configuration file with the engine `engine` and the address of `database`.
+fn config(server: &PostgresServer, database: &str, engine: &str) -> String {
+    let (url, password) = (server.socket_url(database), server.password_file());
+    let store = format!("url = \"{url}\"\npassword_file = \"{}\"\nmax_connections = 2\n", password.display());
+    format!("{HOOKS}[artifacts]\nreserve_bytes = 0\n[store]\nengine = \"{engine}\"\n{store}")
+}
+
+/// A daemon with the repository `admin/demo`, one push, a hook and one artifact.
+struct World {
+    farrier: TestDaemon,
+    receiver: Receiver,
+    work: Client,
+    token: String,
+    job: Job,
+}
+
+impl World {
+    async fn start(config: &str) -> Self {
+        let farrier = TestDaemon::program(config).await;
+        let receiver = Receiver::start().await;
+        farrier.repository("demo").await;
+        let hook = json!({ "type": "gitea", "active": true, "events": ["push"],
+            "config": { "url": receiver.url, "content_type": "json" } });
+        let created = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", hook).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        let token = farrier.token("admin", &["all"]).await;
+        let work = Client::init(farrier.scratch().join("work"));
+        let job = farrier.begin("demo", None).await;
+        farrier.upload(&job, "log", b"some bytes").await;
+        let world = Self { farrier, receiver, work, token, job };
+        world.push("first");
+        world.receiver.wait(1).await;
+        world
+    }
+
+    fn push(&self, content: &str) {
+        self.work.commit("a", content);
+        self.work.done(&["push", "-q", &self.farrier.remote("admin/demo", &self.token), "main"]);
+    }
+
+    /// Checks that everything that was acknowledged is there.
+    async fn check(&self) {
+        let tip = self.work.done(&["rev-parse", "main"]);
+        let listed = self.work.done(&["ls-remote", &self.farrier.remote("admin/demo", &self.token), "refs/heads/main"]);
+        assert!(listed.starts_with(tip.trim()), "{listed}");
+        let branch = self.farrier.admin(Method::GET, "/api/v1/repos/admin/demo/branches/main", Value::Null).await;
+        assert_eq!(branch.json()["commit"]["id"], tip.trim(), "{branch:?}");
+        let artifacts = self.farrier.call(&self.job, "ListArtifacts", json!({})).await;
+        assert_eq!(artifacts.json()["artifacts"].as_array().map(Vec::len), Some(1), "{artifacts:?}");
+    }
+
+    async fn engine(&self) -> String {
+        let status = self.farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await;
+        status.json()["store"]["engine"].as_str().expect("text").to_owned()
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acknowledged_changes_survive_kills_of_the_daemon_and_of_the_server() {
+    let Some(server) = PostgresServer::start() else { return };
+    let config = config(&server, &server.database().await, "postgres");
+    let mut world = World::start(&config).await;
+    assert_eq!(world.engine().await, "postgres");
+    for round in 0..3 {
+        world.push(&format!("before the kill of the daemon {round}"));
+        world.farrier.kill_and_start().await;
+        world.check().await;
+        world.push(&format!("before the kill of the server {round}"));
+        tokio::task::block_in_place(|| server.command("kill"));
+        let away = world.farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await;
+        assert_eq!(away.status, 503, "{away:?}");
+        tokio::task::block_in_place(|| server.command("start"));
+        eventually("the daemon uses the server again", || async {
+            world.farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.status == 200
+        })
+        .await;
+        world.check().await;
+    }
+    eventually("every push was delivered", || async { world.receiver.requests().len() >= 7 }).await;
+    let mut delivered: Vec<String> = world.receiver.requests().iter().map(ReceivedRequest::id).collect();
+    delivered.sort();
+    delivered.dedup();
+    assert_eq!(delivered.len(), 7, "one delivery for each push");
+    world.farrier.stop().await;
+    assert!(!world.farrier.log().contains(PASSWORD));
+    let checked = world.farrier.command_with(&config, &["check-data"]).await;
+    assert!(checked.status.success(), "{}", text(&checked));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_daemon_on_the_same_database_is_refused() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let config = config(server, &server.database().await, "postgres");
+    let first = TestDaemon::program(&config).await;
+    let second = TestDaemon::program("").await;
+    let other = second.command_with(&config, &["check-data"]).await;
+    let message = text(&other);
+    assert!(!other.status.success() && message.contains("the store is in use by farrierd on "), "{message}");
+    assert!(message.contains(&format!("(process {})", first.child().id())), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_store_is_copied_to_postgresql_and_back() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let database = server.database().await;
+    let (redb, postgres) = (config(server, &database, "redb"), config(server, &database, "postgres"));
+    let mut world = World::start(&redb).await;
+    let to_postgres = ["store", "copy", "--to", "postgres"];
+    let running = world.farrier.command_with(&redb, &to_postgres).await;
+    assert!(text(&running).contains("another farrierd uses the data directory"), "{}", text(&running));
+    world.farrier.stop().await;
+    let file = world.farrier.data_dir().join("farrier.redb");
+    let before = std::fs::read(&file).expect("the store");
+    let copied = world.farrier.command_with(&redb, &to_postgres).await;
+    assert!(copied.status.success() && text(&copied).contains("is now a copy of"), "{}", text(&copied));
+    assert!(before == std::fs::read(&file).expect("the store"), "the source is not changed");
+    let again = world.farrier.command_with(&redb, &to_postgres).await;
+    assert!(text(&again).contains("the target is not empty; nothing was changed"), "{}", text(&again));
+
+    world.farrier.start_as_program(&postgres).await;
+    assert_eq!(world.engine().await, "postgres");
+    world.check().await;
+    world.push("second");
+    world.receiver.wait(2).await;
+    world.farrier.stop().await;
+    let old = world.farrier.refused_start(&redb).await;
+    assert!(old.status.code() == Some(4) && text(&old).contains("is older than"), "{}", text(&old));
+
+    std::fs::rename(&file, file.with_extension("old")).expect("moved away");
+    let back = world.farrier.command_with(&postgres, &["store", "copy", "--to", "redb"]).await;
+    assert!(back.status.success(), "{}", text(&back));
+    world.farrier.start_as_program(&redb).await;
+    assert_eq!(world.engine().await, "redb");
+    world.check().await;
+    world.push("third");
+    world.receiver.wait(3).await;
+    world.farrier.stop().await;
+    let copied = world.farrier.command_with(&redb, &to_postgres).await;
+    assert!(text(&copied).contains("the target is not empty; nothing was changed"), "{}", text(&copied));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invalid_settings_of_the_database_are_reported_without_secrets() {
+    let farrier = TestDaemon::program("").await;
+    for (store, problem) in [
+        ("engine = \"postgres\"", "needs store.url"),
+        ("engine = \"mysql\"", "expected \"redb\" or \"postgres\""),
+        ("url = \"postgresql://u:s3cret@db/f\"", "must not have a password; use store.password_file"),
+        ("url = \"postgresql://u@db/f\"\npassword_file = \"/absent/s3cret\"", "cannot be read"),
+        ("password_file = \"s3cret\"", "the service manager provides none"),
+    ] {
+        let checked = farrier.command_with(&format!("[store]\n{store}\n"), &["check-config"]).await;
+        let message = text(&checked);
+        assert!(checked.status.code() == Some(78) && message.contains(problem), "{store}: {message}");
+        assert!(!message.replace("/absent/s3cret", "").contains("s3cret"), "{message}");
+    }
+}
