@@ -184,7 +184,7 @@ pub static TABLES: &[Table] = &[
     index("rl", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rg", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("tp", |key, _| keys::trailing_id(key).map(keys::repository)),
-    index("cc", |key, _| {
+    index("ct", |key, _| {
         let (repository, commit) = keys::commit_of_status(key)?;
         Some(keys::status(repository, commit, keys::trailing_id(key)?))
     }),

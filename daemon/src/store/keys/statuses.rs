@@ -13,14 +13,14 @@ pub fn statuses(repository: u64, commit: &str) -> Key {
     Builder::new("cs").id(repository).exact(commit).build()
 }
 
-/// `cc/<rid>/<commit>/<context>/<sid>`: the statuses of one context.
+/// `ct/<rid>/<commit>/<context>/<sid>`: the statuses of one context.
 pub fn status_of_context(repository: u64, commit: &str, context: &str, id: u64) -> Key {
-    Builder::new("cc").id(repository).exact(commit).exact(context).id(id).build()
+    Builder::new("ct").id(repository).exact(commit).exact(context).id(id).build()
 }
 
-/// Prefix of `cc/<rid>/<commit>/<context>/`.
+/// Prefix of `ct/<rid>/<commit>/<context>/`.
 pub fn statuses_of_context(repository: u64, commit: &str, context: &str) -> Key {
-    Builder::new("cc").id(repository).exact(commit).exact(context).build()
+    Builder::new("ct").id(repository).exact(commit).exact(context).build()
 }
 
 /// `cl/<rid>/<commit>/<context>`: the last status of a context.
@@ -35,10 +35,10 @@ pub fn status_contexts(repository: u64, commit: &str) -> Key {
 
 /// Returns the prefixes of all keys of a repository's statuses.
 pub fn statuses_of_repository(repository: u64) -> [Key; 3] {
-    ["cs", "cc", "cl"].map(|tag| Builder::new(tag).id(repository).build())
+    ["cs", "ct", "cl"].map(|tag| Builder::new(tag).id(repository).build())
 }
 
-/// Returns repository and commit of a key of `cs`, `cc` or `cl`.
+/// Returns repository and commit of a key of `cs`, `ct` or `cl`.
 pub fn commit_of_status(key: &[u8]) -> Option<(u64, &str)> {
     let rest = key.get(3..)?;
     let (id, rest) = rest.split_first_chunk::<8>()?;
