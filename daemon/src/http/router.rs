@@ -1,7 +1,9 @@
 //! The route table: one line per route.
 //!
-//! The router and [`ROUTES`] are generated from the same lines. The access matrix test reads [`ROUTES`], so no
-//! route can be missing there.
+//! The router and [`ROUTES`] are generated from the same lines (`macros`). The access matrix test reads [`ROUTES`], so
+//! no route can be missing there.
+
+mod macros;
 
 use axum::{
     Router,
@@ -9,6 +11,7 @@ use axum::{
 };
 use utoipa::OpenApi as _;
 
+use self::macros::routes;
 use super::{
     AppState,
     artifact::{block, download, files, twirp},
@@ -26,44 +29,6 @@ use super::{
         members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, topics, users,
     },
 };
-
-/// Generates a function per group of routes, [`ROUTES`], and [`operations`].
-///
-/// `as "…"` gives the operation another id than that of its handler, for routes that share a handler. `#[deprecated]`
-/// marks an operation as deprecated. A group marked `speaking PROTOCOL` is not part of the REST API and has no OpenAPI
-/// description.
-macro_rules! routes {
-    ($($(#[$doc:meta])* $group:ident below $prefix:literal $(speaking $other:ident)? {
-        $($(#[$mark:ident])? $method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)? $(as $id:literal)?;)*
-    })*) => {
-        $($(#[$doc])* fn $group() -> Router<AppState> {
-            Router::new()$(.route(concat!($prefix, $path), $method($($handler)::+ $(::<$of>)?)))*
-        })*
-
-        /// Every route: the method in lower case (`any` for all methods) and the path with its captures in braces.
-        /// `get` also handles HEAD.
-        pub const ROUTES: &[(&str, &str)] = &[$($((stringify!($method), concat!($prefix, $path)),)*)*];
-
-        /// Calls `each` with the OpenAPI description of every route of the REST API.
-        pub(super) fn operations(mut each: impl FnMut(RouteDescription)) {
-            $(routes!(@describe each [$($other)?] $prefix {
-                $($(#[$mark])? $method $path => $($handler)::+ $(::<$of>)? $(as $id)?;)*
-            });)*
-        }
-    };
-    (@describe $each:ident [$other:ident] $($group:tt)*) => {};
-    (@describe $each:ident [] $prefix:literal {
-        $($(#[$mark:ident])? $method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)? $(as $id:literal)?;)*
-    }) => {
-        $({
-            #[derive(utoipa::OpenApi)]
-            #[openapi(paths($($handler)::+))]
-            struct Handler;
-            let description = RouteDescription::new(stringify!($method), concat!($prefix, $path), Handler::openapi());
-            $each(description $(.with_id($id))? $(.of_owner(<$of as HookPath>::TEXT))? $(.$mark())?);
-        })*
-    };
-}
 
 routes! {
     service_info below "/api" {

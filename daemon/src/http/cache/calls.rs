@@ -13,7 +13,7 @@ use crate::{
         show::number,
     },
     model::cache_key::KeyUse,
-    service::caches::{self, Finalize, Finalized, Lookup, NewEntry, Reservation},
+    service::caches::{self, FinalizeEntry, Finalized, Lookup, NewEntry, Reservation},
 };
 
 /// `CreateCacheEntry`
@@ -33,7 +33,7 @@ pub(in crate::http) async fn create(call: &TwirpRequest) -> Result<Response, Twi
 /// `FinalizeCacheEntryUpload`
 pub(in crate::http) async fn finalize(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: FinalizeCacheEntryUploadRequest = call.message()?;
-    let input = Finalize { key: request.key, version: request.version, size: request.size_bytes };
+    let input = FinalizeEntry { key: request.key, version: request.version, size: request.size_bytes };
     let response = match caches::finalize(&call.state, &call.job, &input).await? {
         Finalized::Ready(id) => {
             FinalizeCacheEntryUploadResponse { ok: true, entry_id: Some(number(id)), message: None }

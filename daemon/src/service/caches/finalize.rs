@@ -13,7 +13,7 @@ use crate::{
 
 /// What a job claims about its upload.
 #[derive(Clone, Debug)]
-pub struct Finalize {
+pub struct FinalizeEntry {
     /// The key.
     pub key: String,
     /// The version.
@@ -39,7 +39,7 @@ pub enum Finalized {
 }
 
 /// Finalizes the upload of `job` for a key. Repeated calls return the same result.
-pub async fn finalize(context: &Context, job: &JobIdentity, input: &Finalize) -> Result<Finalized, Error> {
+pub async fn finalize(context: &Context, job: &JobIdentity, input: &FinalizeEntry) -> Result<Finalized, Error> {
     let snapshot = context.store.read().await?;
     let refs = refs_of(&snapshot, job).await?;
     let slot = CacheSlot { git_ref: refs.own(), version: &input.version, key: &input.key };

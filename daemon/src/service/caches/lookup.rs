@@ -30,8 +30,8 @@ pub struct Lookup {
     pub isolation: Option<String>,
 }
 
-/// Returns the entry that `job` restores: the first one that the keys find in the refs of the job. Records that it was
-/// used.
+/// Returns the entry that `job` restores: the first entry that the keys find in the refs of the job. Records that the
+/// entry was used.
 pub async fn find(context: &Context, job: &JobIdentity, lookup: &Lookup) -> Result<Option<CacheEntry>, Error> {
     let probes = cache_key::probes(&lookup.key, &lookup.restore_keys, lookup.key_use).map_err(|error| {
         Error::invalid(if error == KeyError::RestoreKeys { "restore_keys" } else { "key" }, error.to_string())

@@ -22,7 +22,7 @@ use self::access::Accesses;
 pub(super) use self::evict::free_space;
 pub use self::{
     access::note_access,
-    finalize::{Finalize, Finalized, finalize},
+    finalize::{FinalizeEntry, Finalized, finalize},
     list::{CacheQuery, list, usage},
     lookup::{Lookup, find, read_address},
     parts::{Part, commit_parts, put_part},
