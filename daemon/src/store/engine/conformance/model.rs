@@ -125,7 +125,7 @@ async fn commit(engine: &TestEngine, slot: Slot, model: &mut Model) -> Result<()
             }
         }
         Err(CommitError::Conflict) => {
-            prop_assert!(!only_reads && (!slot.reads.is_empty() || !engine.is_exact), "nothing to conflict with")
+            prop_assert!(!only_reads && (!slot.reads.is_empty() || !engine.is_exact), "nothing to conflict with");
         }
         Err(error) => panic!("{error:?}"),
     }

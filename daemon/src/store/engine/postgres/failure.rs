@@ -19,16 +19,14 @@ pub(super) fn is_conflict(error: &Error) -> bool {
 /// Returns whether a new connection may succeed where this one failed: the server is starting, stopping or was not
 /// reached, or the connection was cut.
 pub(super) fn is_connection_lost(error: &Error) -> bool {
-    match error.code() {
+    if let Some(code) = error.code() {
         // Class 57P: the server ends or does not accept sessions. Class 08: connection exceptions.
-        Some(code) => {
-            code.code().starts_with("57P") || code.code().starts_with("08") || *code == SqlState::TOO_MANY_CONNECTIONS
-        }
-        None => {
-            let cause = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
-            error.is_closed() || cause.is_some_and(|cause| !is_tls_failure(cause))
-        }
+        return code.code().starts_with("57P")
+            || code.code().starts_with("08")
+            || *code == SqlState::TOO_MANY_CONNECTIONS;
     }
+    let cause = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    error.is_closed() || cause.is_some_and(|cause| !is_tls_failure(cause))
 }
 
 /// Returns whether a TLS handshake failed for a reason that a repetition does not change, such as the certificate.
