@@ -20,8 +20,8 @@ const MAX_32: u64 = 0xffff_ffff;
 const FLAGS: u16 = 1 << 11;
 /// 1980-01-01, the earliest date of the format.
 const DATE: u16 = 0x21;
-/// Unix, so that readers use the permissions.
-const MADE_BY: u16 = 3 << 8 | 45;
+/// Unix, so that readers use the permissions, and version 4.5 of the format.
+const MADE_BY: u16 = 0x032d;
 const PERMISSIONS: u32 = 0o100_644 << 16;
 /// The id of the extra field of zip64.
 const EXTRA_64: u16 = 1;

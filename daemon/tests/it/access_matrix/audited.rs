@@ -173,12 +173,7 @@ impl Stage {
                 let sha = self.created(&file, json!({})).await["content"]["sha"].clone();
                 (file, json!({ "sha": sha }))
             }
-            ("post", "/api/v1/repos/{owner}/{repo}/diffpatch") => {
-                let patch = format!(
-                    "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
-                );
-                (filled, json!({ "content": patch }))
-            }
+            ("post", "/api/v1/repos/{owner}/{repo}/diffpatch") => (filled, json!({ "content": new_file(&name) })),
             ("delete", "/api/v1/repos/{owner}/{repo}/tags/{*tag}") => {
                 self.created("/api/v1/repos/octo/open/tags", json!({ "tag_name": name })).await;
                 (format!("/api/v1/repos/octo/open/tags/{name}"), Value::Null)
@@ -264,4 +259,9 @@ impl Stage {
 
 fn hook() -> Value {
     json!({ "type": "gitea", "active": true, "config": { "url": "http://203.0.113.9/", "content_type": "json" } })
+}
+
+/// Returns a patch that adds the file `name`.
+fn new_file(name: &str) -> String {
+    format!("diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n")
 }

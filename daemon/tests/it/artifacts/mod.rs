@@ -55,11 +55,12 @@ pub fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     while let Some(path) = left.pop() {
         let name = path.strip_prefix(root).expect("below").display().to_string();
         if path.is_file() {
-            found.push((name, Some(std::fs::read(&path).expect("a file"))));
+            // The daemon may have removed it meanwhile.
+            found.extend(std::fs::read(&path).ok().map(|content| (name, Some(content))));
             continue;
         }
-        let entries: Vec<_> =
-            std::fs::read_dir(&path).expect("a directory").map(|e| e.expect("a name").path()).collect();
+        let Ok(entries) = std::fs::read_dir(&path) else { continue };
+        let entries: Vec<_> = entries.map(|e| e.expect("a name").path()).collect();
         if entries.is_empty() && path != root {
             found.push((name, None));
         }

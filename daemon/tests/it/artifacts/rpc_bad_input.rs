@@ -81,15 +81,14 @@ async fn unknown_routes_and_methods_are_refused_with_json() {
     assert_twirp_error(&answer, 404, "bad_route");
 }
 
-/// The artifact protocol before Twirp is not offered.
+/// Version 3 of the artifact protocol and version 1 of the cache protocol are offered below other paths.
 #[tokio::test]
-async fn the_older_artifact_protocol_answers_404_with_json() {
+async fn unknown_paths_of_older_protocols_answer_404_with_json() {
     let (farrier, job) = daemon_with_job().await;
     let authorization = format!("Bearer {}", job.token);
     let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
     for (method, path) in [
         (Method::POST, format!("/_apis/pipelines/workflows/{}/artifacts?api-version=6.0-preview", job.run_id)),
-        (Method::POST, format!("/api/actions_pipeline/_apis/pipelines/workflows/{}/artifacts", job.run_id)),
         (Method::GET, "/_apis/artifactcache/nothing".to_owned()),
     ] {
         let answer = send(&farrier.tcp(), method, &path, &headers, "{}").await;

@@ -1,4 +1,4 @@
-//! Unmodified clients of the cache protocol other than the official one: that of BuildKit, OpenDAL and sccache.
+//! Unmodified clients of the cache protocol other than the official one: that of `BuildKit`, `OpenDAL` and sccache.
 
 use std::path::Path;
 

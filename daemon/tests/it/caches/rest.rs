@@ -201,13 +201,13 @@ async fn an_entry_that_is_deleted_during_its_download_never_ends_with_other_byte
     let job = farrier.begin_on("r", "main").await;
     let bytes = noise(64 << 20, 5);
     let address = reserved(&farrier, &job, "large").await;
-    let mut list = String::new();
+    let mut list = Vec::new();
     for (number, block) in bytes.chunks(8 << 20).enumerate() {
         let path = format!("{address}&comp=block&blockid=b{number}");
         assert_eq!(send(&farrier.tcp(), Method::PUT, &path, &[], block.to_vec()).await.status, 201);
-        list += &format!("<Latest>b{number}</Latest>");
+        list.push(format!("<Latest>b{number}</Latest>"));
     }
-    let list = format!("<BlockList>{list}</BlockList>");
+    let list = format!("<BlockList>{}</BlockList>", list.concat());
     let committed = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], list).await;
     assert_eq!(committed.status, 201, "{committed:?}");
     assert_eq!(finalize(&farrier, &job, "large", bytes.len()).await.json()["ok"], true);

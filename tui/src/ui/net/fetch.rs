@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use farrier_common::{
     api::{Artifact, Artifacts, Branch, RepositorySearch},
-    client::{Client, ClientError, EventFilter, Followed, Pages},
+    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
 };
 use serde::de::DeserializeOwned;
 
@@ -46,12 +46,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::SaveRepository(_)
         | Request::LoadRepository(_)) => repository(client, request).await.map_err(failed())?,
         Request::DeleteRepository(path) => done(client.delete_repository(&path).await.map_err(failed())?),
-        Request::Branches(path) => {
-            let open = |found: Vec<Branch>| found;
-            pages(client.branches(&path), open, |branch: &Branch| branch.name.clone(), part, Answer::Branches)
-                .await
-                .map_err(failed())?
-        }
+        Request::Branches(path) => branches(client, &path, part).await.map_err(failed())?,
         Request::RepositoryCounts(path) => {
             Answer::RepositoryCounts(Box::new(counts::count(client, &path).await.map_err(failed())?))
         }
@@ -113,6 +108,12 @@ async fn repositories(client: &Client, part: &impl Fn(Answer)) -> Result<Answer,
     let mut compactor = RepositoryCompactor::default();
     let open = |found: RepositorySearch| found.data.into_iter().map(|repo| compactor.compact(repo)).collect();
     pages(client.repositories(None), open, |repo: &RepositorySummary| repo.id, part, Answer::Repositories).await
+}
+
+/// Lists the branches of a repository, page by page.
+async fn branches(client: &Client, path: &RepositoryPath, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    let open = |found: Vec<Branch>| found;
+    pages(client.branches(path), open, |branch: &Branch| branch.name.clone(), part, Answer::Branches).await
 }
 
 /// Loads, creates, imports or changes one repository and returns it.

@@ -92,15 +92,13 @@ fn inflated(file: &ZipFile, stored: FileStream) -> impl Stream<Item = Result<Byt
                 return Ok(None);
             }
             if state.compressed.is_empty() {
-                match state.stored.next().await {
-                    Some(bytes) => state.compressed = bytes?,
-                    None => {
-                        state.decoder.try_finish().map_err(|_| FileError::Damaged)?;
-                        let last = std::mem::take(state.decoder.get_mut());
-                        state.left = state.left.checked_sub(last.len() as u64).ok_or(FileError::Damaged)?;
-                        return if state.left == 0 { Ok(Some((last.into(), state))) } else { Err(FileError::Damaged) };
-                    }
-                }
+                let Some(bytes) = state.stored.next().await else {
+                    state.decoder.try_finish().map_err(|_| FileError::Damaged)?;
+                    let last = std::mem::take(state.decoder.get_mut());
+                    state.left = state.left.checked_sub(last.len() as u64).ok_or(FileError::Damaged)?;
+                    return if state.left == 0 { Ok(Some((last.into(), state))) } else { Err(FileError::Damaged) };
+                };
+                state.compressed = bytes?;
             }
             let step = state.compressed.split_to(state.compressed.len().min(STEP_BYTES));
             state.decoder.write_all(&step).map_err(|_| FileError::Damaged)?;

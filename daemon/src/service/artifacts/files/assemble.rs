@@ -177,9 +177,9 @@ async fn zip_file(
     let header = gzip_header(&head).map(|length| length as u64);
     let header = header.filter(|header| *header <= trailer_start).ok_or_else(damaged)?;
     let last = read(context, key, staged.parts(trailer_start..staged.total)).await?;
-    let last: [u8; 8] = last.as_slice().try_into().map_err(|_| damaged())?;
-    let [a, b, c, d, e, f, g, h] = last;
-    let (crc32, low_size) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+    let (crc32, low_size) = last.split_at_checked(4).ok_or_else(damaged)?;
+    let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).map_err(|_| damaged());
+    let (crc32, low_size) = (number(crc32)?, number(low_size)?);
     if staged.size & 0xffff_ffff != u64::from(low_size) {
         return Err(damaged());
     }

@@ -54,9 +54,13 @@ fn marked_entries_are_deleted_together_and_those_that_failed_stay_marked() {
     assert!(screen.text().contains("Jobs that do not find them save them again."), "{}", screen.text());
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
-    screen.keys("2\n");
+    screen.keys("2\t\n");
     let requests = screen.take_requests();
-    assert!(matches!(requests.as_slice(), [Request::Batch(batch)] if batch.items.len() == 2), "{requests:?} {}", screen.text());
+    assert!(
+        matches!(requests.as_slice(), [Request::Batch(batch)] if batch.items.len() == 2),
+        "{requests:?} {}",
+        screen.text()
+    );
     screen.answer_last(Ok(Answer::Batch(vec![None, Some("it is gone (404)".into())])));
     let text = screen.text();
     assert!(text.contains("1 cache entry deleted, 1 failed and stay marked"), "{text}");

@@ -38,7 +38,7 @@ impl Artifacts {
                 self.refresh(env);
             }
             (Request::Runs(_), Ok(Answer::Runs(part))) if self.rows.awaits(request) => {
-                self.take_part((**part).clone(), env)
+                self.take_part((**part).clone(), env);
             }
             (request, Err(problem)) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             _ => {}
