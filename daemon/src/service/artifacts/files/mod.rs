@@ -1,8 +1,8 @@
 //! Artifacts of version 3 of the protocol, which consist of separately uploaded files.
 //!
-//! Chunks of files become blocks of the upload, each with a [`Trailer`]. When the client sets the size of the artifact,
-//! the daemon writes the files into one zip archive, which becomes the content. Downloads of a file read a part of the
-//! archive.
+//! Chunks of files become blocks of the upload, each with a trailer (`trailer`). When the client sets the size of
+//! the artifact, the daemon writes the files into one zip archive, which becomes the content. Downloads of a file
+//! read a part of the archive.
 
 mod assemble;
 mod chunk;

@@ -22,7 +22,7 @@ const RECORD_MAX: u64 = 8 << 10;
 pub struct StoredFiles {
     /// The artifact.
     pub artifact: Artifact,
-    /// The path of each file, and the position by which [`file`] finds it.
+    /// The path of each file, and the position by which [`file()`] finds it.
     pub files: Vec<(String, u64)>,
 }
 
