@@ -25,8 +25,9 @@ pub(super) async fn make_room(context: &Context, repository: u64, written: u64) 
 /// Deletes entries of `repository`, or of all repositories, until they have at most `limit` bytes. Never deletes the
 /// entry `keep`.
 ///
-/// This deletes data whose upload was acknowledged, because a job can create it again. Only entries in the index of uses
-/// are candidates, each transaction reads their rows again, and an entry that was used since it was chosen stays.
+/// This deletes data whose upload was acknowledged, because a job can create it again. Only entries in the index of
+/// uses are candidates, each transaction reads their rows again, and an entry that was used since it was chosen
+/// stays.
 async fn shrink(context: &Context, repository: Option<u64>, limit: u64, keep: u64) -> Result<(), Error> {
     let excess = excess_bytes(context, repository, limit).await?;
     if excess == 0 {
