@@ -1,6 +1,6 @@
 //! The daemon's command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -215,8 +215,7 @@ fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, locations: &KeyL
     };
     let none = "is the name of a credential, but the service manager provides none; use the absolute path of a file";
     let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
-    let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    let text = std::fs::read_to_string(&path).map_err(|error| problem(unreadable_secret(file, &error)))?;
     let url = config.webhook.proxy_url.as_mut().ok_or_else(|| problem("needs webhook.proxy_url".to_owned()))?;
     let (user, password) = text.trim_end().split_once(':').ok_or_else(|| problem("must hold user:password".into()))?;
     let set = url.set_username(&escaped(user)).and_then(|()| url.set_password(Some(&escaped(password))));
@@ -231,10 +230,19 @@ fn store_password(config: &mut Config, paths: &DefaultPaths, locations: &KeyLoca
         |reason: String| ConfigProblem { value: String::new(), ..locations.problem("store.password_file", "", reason) };
     let none = "is the name of a credential, but the service manager provides none; use the absolute path of a file";
     let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
-    let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
-    std::fs::File::open(&path).map_err(unreadable)?;
+    std::fs::File::open(&path).map_err(|error| problem(unreadable_secret(file, &error)))?;
     config.store.password_file = Some(path);
     Ok(())
+}
+
+/// Returns the reason of a problem with the file of a secret. Without the name of a credential, because a user may have
+/// entered the password itself by mistake.
+fn unreadable_secret(file: &Path, error: &std::io::Error) -> String {
+    if file.is_absolute() {
+        format!("{} cannot be read: {error}", file.display())
+    } else {
+        format!("the credential with this name cannot be read: {error}")
+    }
 }
 
 /// Percent-encodes credentials for a URL.
@@ -293,7 +301,7 @@ mod tests {
         };
         let (url, name) = ("proxy_url = \"http://h:1\"", "proxy_auth_file = \"proxy\"");
         let absent = with(true, &format!("{url}\n{name}")).expect_err("no such file");
-        assert!(absent.contains("proxy cannot be read"), "{absent}");
+        assert!(absent.contains("the credential with this name cannot be read"), "{absent}");
         write("proxy", "user:s3:cr@t/\n");
         assert_eq!(with(true, &format!("{url}\n{name}")).expect("read"), "http://user:s3%3Acr%40t%2F@h:1/");
         let path = format!("proxy_auth_file = \"{}/proxy\"", dir.path().display());

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    config::{self, Config},
+    config::{self, Config, StoreEngine},
     serve::{self, AdmissionLimits, FdGuard},
     service::{
         Context, Error, WeakContext,
@@ -35,11 +35,13 @@ impl Control {
         Self(context.downgrade())
     }
 
-    /// Returns whether the daemon handles requests: a listener responds and the store can be read. Logs the reason if
-    /// not. A full disk is not a failure here, because a restart would not help.
+    /// Returns whether the daemon handles requests: a listener responds and the file of the store can be read. Logs the
+    /// reason if not. A full disk or a server of the store that is away is not a failure here, because a restart would
+    /// not help.
     pub async fn is_healthy(&self) -> bool {
         let Some(context) = self.0.upgrade() else { return false };
-        if let Err(error) = context.store.health().await {
+        let has_server = context.config.store.engine == StoreEngine::Postgres;
+        if !has_server && let Err(error) = context.store.health().await {
             tracing::error!(%error, "the store failed its health check");
             return false;
         }

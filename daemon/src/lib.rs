@@ -15,6 +15,7 @@ pub mod delivery;
 pub mod fuzzing;
 pub mod git;
 pub mod http;
+pub mod id_locks;
 mod inherited;
 pub mod manager;
 pub mod metrics;

@@ -29,7 +29,8 @@ use tokio_util::sync::CancellationToken;
 const FAILED: u8 = 1;
 /// Exit code: the data is damaged.
 const DAMAGED: u8 = 3;
-/// Exit code: the store is damaged or does not belong to the data directory. A restart does not help.
+/// Exit code: the store is damaged, does not belong to the data directory, or was taken by another daemon. A restart
+/// does not help.
 const BAD_DATA: u8 = 4;
 /// Exit code: the configuration is not valid. A restart does not help.
 const BAD_CONFIG: u8 = 78;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
 fn exit_code(error: &RunError) -> u8 {
     match error {
         RunError::DataDir(error) => data_exit_code(error),
+        RunError::StoreLost { .. } => BAD_DATA,
         RunError::Git(_) => BAD_CONFIG,
         _ => FAILED,
     }

@@ -7,6 +7,7 @@ mod audit;
 mod event;
 mod hooks;
 mod owners;
+mod releases;
 
 use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
@@ -16,6 +17,7 @@ pub(crate) use self::{
     event::event,
     hooks::{hook, unsent_warning, warning},
     owners::{organization, team},
+    releases::{attachment, release},
 };
 use crate::{
     clock::Millis,
@@ -57,7 +59,8 @@ pub(crate) fn number(id: u64) -> i64 {
 pub(crate) fn user(root_url: &str, viewer: &Identity, row: &User) -> api::User {
     let sees_private_fields = viewer.is_admin() || viewer.user_id() == row.id;
     let hidden = || format!("{}@noreply.{}", row.name.to_lowercase(), host(root_url));
-    let address = if viewer.account().is_some() && !row.email.is_empty() { row.email.clone() } else { hidden() };
+    let sees_email = viewer.account().is_some() && (sees_private_fields || !row.hide_email);
+    let address = if sees_email && !row.email.is_empty() { row.email.clone() } else { hidden() };
     api::User {
         id: number(row.id),
         login: row.name.clone(),
@@ -165,6 +168,10 @@ pub(crate) fn repository(
             pull: may(Action::Read),
         },
         has_code: true,
+        has_releases: true,
+        release_counter: number(row.releases),
+        stars_count: number(row.stars),
+        watchers_count: number(row.watchers),
         projects_mode: "all".into(),
         has_actions: true,
         default_merge_style: "merge".into(),

@@ -20,6 +20,7 @@ use crate::{
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
     http::{self, AppState, HttpService, PeerRules},
+    id_locks::IdLocks,
     metrics::Metrics,
     metrics_listener,
     model::secret::{self, SigningKey},
@@ -36,7 +37,9 @@ use crate::{
         events::SequenceTracker,
         id_tokens::IdTokenState,
         migrations::{self, Migrations},
-        pushes, repositories,
+        pushes,
+        releases::{self, downloads::DownloadCounts},
+        repositories,
         sign_in::SignIn,
         work::WorkShares,
     },
@@ -105,6 +108,7 @@ pub async fn run_with_store(
     // The open store locks the data directory, so no other process holds the mark.
     let _mark = running::mark(&data_dir).map_err(|source| DataDirError::Unusable { path: data_dir, source })?;
     migrations::recover(&context).await.map_err(RunError::Recover)?;
+    releases::assets::recover(&context).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&context).await.map_err(RunError::Recover)?;
     let state = AppState::new(context.clone(), peers);
     let router = http::router(state.clone());
@@ -146,11 +150,28 @@ pub async fn run_with_store(
     // Checked before the daemon reports that it is ready: the start has read only parts of the store.
     context.store.health().await.map_err(|source| DataDirError::from_store(&context.config, source))?;
     let git = context.git.clone();
+    let store = context.store.clone();
     drop((context, state));
     let _ = started.send(ready);
-    let ended = tasks.supervise(grace).await;
+    let ended = supervise(tasks, store, grace).await;
     tasks::blocking(move || git.end_processes()).await;
-    Ok(ended?)
+    ended
+}
+
+/// Waits until the daemon stops. Stops it with an error if another daemon has taken the store.
+async fn supervise(tasks: Tasks, store: Store, grace: Duration) -> Result<(), RunError> {
+    let stop = tasks.stop().clone();
+    let supervising = tasks.supervise(grace);
+    tokio::pin!(supervising);
+    tokio::select! {
+        ended = &mut supervising => Ok(ended?),
+        owner = store.lost() => {
+            stop.cancel();
+            // The reason is more important than how the tasks end.
+            _ = supervising.await;
+            Err(RunError::StoreLost { owner })
+        }
+    }
 }
 
 async fn build(
@@ -217,7 +238,9 @@ async fn build(
         digests,
         verified: VerifiedContents::default(),
         receiving: Receiving::default(),
+        finalizing: IdLocks::default(),
         caches: CacheState::default(),
+        asset_downloads: DownloadCounts::default(),
         work,
         disk_space: DiskSpace::default(),
         access_changes: AccessChanges::default(),

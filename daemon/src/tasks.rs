@@ -10,6 +10,9 @@ use std::{
 };
 
 use futures_util::future::Either;
+use thread_priority::{
+    NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
+};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinError,
@@ -192,6 +195,27 @@ pub fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> im
 pub fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<std::thread::JoinHandle<()>> {
     #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
     std::thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+/// Runs `work` on a thread of its own, which the kernel runs only while a core is idle. It continues if the future is
+/// dropped, and the shutdown does not wait for it. Returns `None` if the thread did not start or `work` panicked.
+///
+/// An unprivileged thread cannot get its normal priority back, so threads of the runtime cannot be used.
+pub fn thread_when_idle<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> impl Future<Output = Option<T>> + Send + 'static {
+    let (sender, receiver) = oneshot::channel();
+    let started = thread(name, move || {
+        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+        // Without the permission to change it, the thread has normal priority.
+        _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
+        _ = sender.send(work());
+    });
+    async move {
+        started.ok()?;
+        receiver.await.ok()
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct CacheEntry {
     pub key: String,
     /// The version: a hash of what the client caches and how.
     pub version: String,
-    /// When a job last used it, at most a minute old.
+    /// Time of the last use by a job. Updated with a delay of up to one minute.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub last_accessed_at: String,
     /// When its upload started.
@@ -65,7 +65,7 @@ pub struct FoundCacheEntry {
     pub key: String,
     /// The version: a hash of what the client caches and how.
     pub version: String,
-    /// When a job last used it, at most a minute old.
+    /// Time of the last use by a job. Updated with a delay of up to one minute.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub last_accessed_at: String,
     /// When its upload started.
@@ -73,6 +73,6 @@ pub struct FoundCacheEntry {
     pub created_at: String,
     /// Size, bytes.
     pub size_in_bytes: i64,
-    /// Number of lookups of jobs that found it, at most a minute old.
+    /// Number of lookups of jobs that found the entry. Updated with a delay of up to one minute.
     pub hits: i64,
 }

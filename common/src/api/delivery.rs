@@ -55,6 +55,9 @@ pub struct Delivery {
     /// When the delivery was created.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
+    /// Id of the event; absent for a delivery without an event, such as a test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_id: Option<i64>,
 }
 
 /// A delivery with its last request and response.

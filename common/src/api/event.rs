@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Event {
     /// Number of the event. Later events have higher numbers.
     pub id: i64,
-    /// `push`, `create`, `delete`, `repository`, `status`, `workflow_run`, `workflow_job` or `member`.
+    /// `push`, `create`, `delete`, `release`, `repository`, `status`, `workflow_run`, `workflow_job` or `member`.
     pub kind: String,
     /// The action; absent if the kind has no actions.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -21,15 +21,18 @@ mod git_objects;
 mod hook;
 mod org;
 mod owner;
+mod release;
 mod repository;
 mod repository_input;
 mod run;
 mod settings;
 mod status;
+mod subscription;
 mod tag;
 mod task;
 mod token;
 mod topic;
+mod user_settings;
 
 use serde::{Deserialize, Deserializer};
 
@@ -67,6 +70,7 @@ pub use self::{
     },
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
+    release::{Attachment, CreateRelease, EditAttachment, EditRelease, Release},
     repository::{
         AddCollaborator, CollaboratorPermission, InternalTracker, MigrationProgress, Permissions, Repository,
         RepositorySearch,
@@ -81,10 +85,12 @@ pub use self::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
         SetLogFilter, Status, StoreStatus, Version, WorkLimit,
     },
+    subscription::WatchInfo,
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
     topic::{InvalidTopics, ReplaceTopics, Topics},
+    user_settings::{EditUserSettings, Email, Emails, UserSettings},
 };
 
 /// Deserializes `null` as the default value. Gitea-family clients send `null` for unset fields.

@@ -196,13 +196,20 @@ pub struct DiskStatus {
     pub total_bytes: i64,
 }
 
-/// `GET /metrics/series`: metrics of the last minute, one value per second, oldest first.
+/// `GET /metrics/series`: metrics of the last minute, hour or day. One value per step, oldest first; the current step
+/// is not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct MetricsSeries {
+    /// Length of a step, seconds.
+    pub step_secs: i64,
     /// Number of responses.
     pub requests: Vec<i64>,
+    /// Number of responses to git clients.
+    pub git: Vec<i64>,
+    /// Number of uploads of parts of artifacts.
+    pub uploaded: Vec<i64>,
     /// Number of successful delivery attempts.
     pub delivered: Vec<i64>,
     /// Number of failed delivery attempts.

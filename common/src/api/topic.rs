@@ -33,7 +33,7 @@ pub struct InvalidTopics {
     pub message: String,
     /// Absolute URL of the description of the API.
     pub url: String,
-    /// The topics that are not valid; absent if there are too many, or if the body is malformed.
+    /// The topics that are not valid; `null` if there are too many, absent if the body is malformed.
     #[serde(rename = "invalidTopics", skip_serializing_if = "Option::is_none")]
     pub invalid_topics: Option<Vec<String>>,
 }

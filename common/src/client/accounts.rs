@@ -19,9 +19,9 @@ impl Client {
         self.get("/api/farrier/v1/status").await
     }
 
-    /// Returns the metrics of the last minute, one value per second.
-    pub async fn metrics_series(&self) -> Result<MetricsSeries, ClientError> {
-        self.get("/api/farrier/v1/metrics/series").await
+    /// Returns the metrics of the last `minute`, `hour` or `day`.
+    pub async fn metrics_series(&self, span: &str) -> Result<MetricsSeries, ClientError> {
+        self.get(&format!("/api/farrier/v1/metrics/series?span={span}")).await
     }
 
     /// Returns the health of the daemon. An unhealthy daemon also responds, with a description of its problems.

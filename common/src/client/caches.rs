@@ -46,9 +46,9 @@ impl Client {
         key: &str,
         git_ref: Option<&str>,
     ) -> Result<Caches, ClientError> {
-        let (key, git_ref) = (key.to_owned(), git_ref.unwrap_or_default().to_owned());
-        let query = query(&[("key", &key), ("ref", &git_ref)]);
-        self.delete_returning(&format!("{}/actions/caches{query}", repo.api())).await
+        // An empty ref is sent, so that the daemon refuses it: without it, the entries of all refs would be deleted.
+        let git_ref = git_ref.map(|git_ref| format!("&ref={}", segment(git_ref))).unwrap_or_default();
+        self.delete_returning(&format!("{}/actions/caches?key={}{git_ref}", repo.api(), segment(key))).await
     }
 }
 

@@ -58,7 +58,8 @@ impl Sockets {
 pub(crate) struct Job {
     run_id: i64,
     id: i64,
-    bearer: String,
+    /// The header with its runtime token.
+    pub(crate) bearer: String,
 }
 
 /// Durations of an upload and its last steps.

@@ -1,5 +1,5 @@
-//! The sweep: cancels overdue jobs, expires artifacts, and removes abandoned uploads, unneeded files, and data
-//! whose retention is over.
+//! The sweep: cancels overdue jobs, expires artifacts and summaries, and removes abandoned uploads, unneeded files, and
+//! data whose retention is over.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -42,12 +42,14 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
     // Before artifacts, which also removes the bytes of deleted cache entries.
     while caches::sweep(context).await? {}
     while artifacts::sweep(context).await? {}
+    while ci::sweep_summaries(context).await? {}
     while hooks::sweep(context).await? {}
     while events::sweep(context).await? {}
     while audit::sweep(context).await? {}
     set_aside::sweep(context).await;
     let due = [
         ci::next_due_ms(context).await?,
+        ci::next_summary_due_ms(context).await?,
         repositories::next_due_ms(context).await?,
         set_aside::next_due_ms(context),
         artifacts::next_due_ms(context).await?,

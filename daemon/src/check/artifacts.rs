@@ -11,7 +11,7 @@ use futures_util::TryStreamExt as _;
 use super::{Check, CheckError, Class};
 use crate::{
     blob::{BlobError, BlobStore as _, BlockRef, UploadKey},
-    store::{Store, StoreError, Tx, artifacts as rows, caches, uploads},
+    store::{Store, StoreError, Tx, artifacts as rows, caches, releases::assets, uploads},
 };
 
 /// Rows to read per transaction.
@@ -62,10 +62,41 @@ pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
             break;
         }
     }
+    release_assets(check).await?;
     // Bytes before rows: repairing the rows of an upload also removes its files.
     let highest = check_uploads(check).await?;
     check_lists(check).await?;
     Ok(highest)
+}
+
+/// Checks that the bytes of every file of a release exist.
+async fn release_assets(check: &mut Check) -> Result<(), CheckError> {
+    let mut after = None;
+    loop {
+        let (page, next) = assets::batch(&check.store.read().await?, after.as_deref(), PAGE).await?;
+        for row in page {
+            let key = UploadKey { artifact: row.id, generation: assets::GENERATION };
+            let subject = format!("file {} of a release ({})", row.id, row.name);
+            let found: BTreeMap<u64, u64> =
+                check.blobs.files(key).map_ok(|block| (block.file, block.size)).try_collect().await?;
+            let block = Block { file: row.file, size: row.size };
+            match found.get(&row.file) {
+                Some(size) if *size == row.size => {}
+                Some(size) => {
+                    let message = format!("it has {size} bytes and should have {}", row.size);
+                    check.add_finding(Class::Damage, subject.clone(), message);
+                }
+                None => check.add_finding(Class::Damage, subject.clone(), "its bytes are missing".to_owned()),
+            }
+            if check.options.content {
+                check_content(check, subject, key, &[block], &row.sha256).await;
+            }
+        }
+        after = next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
 }
 
 async fn check_stored(check: &mut Check, row: &Stored) -> Result<(), CheckError> {
@@ -85,7 +116,7 @@ async fn check_stored(check: &mut Check, row: &Stored) -> Result<(), CheckError>
         }
         check_files(check, row, key, &list, complete).await?;
         if check.options.content && complete {
-            check_content(check, row, key, &list, &content.sha256).await;
+            check_content(check, row.subject.clone(), key, &list, &content.sha256).await;
         }
     }
     if let Some(upload) = &row.upload {
@@ -100,8 +131,9 @@ async fn check_stored(check: &mut Check, row: &Stored) -> Result<(), CheckError>
     Ok(())
 }
 
-/// Compares the bytes of an artifact with its SHA-256. Missing and short blocks are reported by the check of files.
-async fn check_content(check: &mut Check, row: &Stored, key: UploadKey, list: &[Block], sha256: &[u8]) {
+/// Compares the bytes of an artifact or a file of a release with their SHA-256. Missing and short blocks are reported
+/// by the check of files.
+async fn check_content(check: &mut Check, subject: String, key: UploadKey, list: &[Block], sha256: &[u8]) {
     let blocks: Arc<[BlockRef]> = list.iter().map(|block| BlockRef { file: block.file, size: block.size }).collect();
     let size = blocks.iter().map(|block| block.size).sum();
     let mut reader = check.blobs.read(key, blocks, 0..size).verified(key, sha256.to_vec(), |_| {});
@@ -111,10 +143,10 @@ async fn check_content(check: &mut Check, row: &Stored, key: UploadKey, list: &[
             Ok(None) | Err(BlobError::Missing { .. } | BlobError::Short { .. }) => return,
             Err(BlobError::Digest { .. }) => {
                 let message = "its bytes do not have the recorded SHA-256: they were changed after the upload";
-                return check.add_finding(Class::Damage, row.subject.clone(), message);
+                return check.add_finding(Class::Damage, subject, message);
             }
             Err(error) => {
-                return check.add_finding(Class::Damage, row.subject.clone(), format!("it cannot be read: {error}"));
+                return check.add_finding(Class::Damage, subject, format!("it cannot be read: {error}"));
             }
         }
     }
@@ -242,5 +274,6 @@ pub(super) async fn is_known(store: &Store, key: UploadKey) -> Result<bool, Chec
     let snapshot = store.read().await?;
     let target = uploads::get(&snapshot, key.artifact).await?;
     let live = target.is_some_and(|target| target.live_generations().contains(&key.generation));
-    Ok(live || rows::is_garbage(&snapshot, key.artifact, key.generation).await?)
+    let is_garbage = rows::is_garbage(&snapshot, key.artifact, key.generation).await?;
+    Ok(live || is_garbage || assets::is_known(&snapshot, key.artifact, key.generation).await?)
 }

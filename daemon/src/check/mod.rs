@@ -75,12 +75,16 @@ pub enum CheckError {
 /// belong together, the report says so and `repair` is refused, since an operator has to decide.
 pub async fn run(config: &Config, options: Options) -> Result<CheckReport, CheckError> {
     let pair_failed = |error| DataDirError::from_pair(config, error);
+    let no_store = || match data_dir::check_missing_store(config).map_err(pair_failed) {
+        Ok(()) => CheckError::NoStore { path: config.data_dir.clone() },
+        Err(error) => error.into(),
+    };
     if !data_dir::store_may_exist(config) {
-        data_dir::check_missing_store(&config.data_dir).map_err(pair_failed)?;
-        return Err(CheckError::NoStore { path: config.data_dir.clone() });
+        return Err(no_store());
     }
     let mut store = match data_dir::open_unchanged(config).await {
         Ok(store) => store,
+        Err(error) if error.is_missing_store() => return Err(no_store()),
         Err(DataDirError::Damaged { path, source }) => return Ok(CheckReport::of_damaged_store(&path, &source)),
         Err(error) => return Err(error.into()),
     };

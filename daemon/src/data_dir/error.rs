@@ -168,6 +168,11 @@ impl DataDirError {
         }
     }
 
+    /// Returns whether the database has no store.
+    pub(crate) fn is_missing_store(&self) -> bool {
+        matches!(self, Self::Store { source: StoreError::Engine(EngineError::NoStore), .. })
+    }
+
     /// Returns whether an operator must decide what to do with the data: a restart does not help.
     pub fn is_bad_data(&self) -> bool {
         matches!(

@@ -72,13 +72,14 @@ pub enum PairError {
 }
 
 /// Returns an error if there is data but no store. Creates nothing.
-pub fn check_missing_store(data_dir: &Path) -> Result<(), PairError> {
+pub fn check_missing_store(config: &Config) -> Result<(), PairError> {
+    let data_dir = config.data_dir.as_path();
     let disk = inspect_disk(data_dir).map_err(failed(data_dir))?;
     match compare(&StoreState::default(), &disk) {
         problems if problems.is_empty() => Ok(()),
         _ => {
-            Err(Box::new(Mismatch::new(data_dir, &data_dir.join(STORE_FILE), None, &disk, &[PairingProblem::NoStore]))
-                .into())
+            let store = store_location(config);
+            Err(Box::new(Mismatch::new(data_dir, &store, None, &disk, &[PairingProblem::NoStore])).into())
         }
     }
 }

@@ -36,13 +36,18 @@ pub(crate) fn store_may_exist(config: &Config) -> bool {
 /// Verifies all pages of a file that is not larger than `store.verify_mib`.
 pub(crate) async fn open_store(config: &Config) -> Result<Store, DataDirError> {
     if config.store.engine == StoreEngine::Postgres {
-        // A new store has no identity. The comparison finds that the data belongs to another one.
-        return open_or_create_store(config).await;
+        return match open_unchanged(config).await {
+            Err(error) if error.is_missing_store() => {
+                check_missing_store(config).map_err(|error| DataDirError::from_pair(config, error))?;
+                open_or_create_store(config).await
+            }
+            opened => opened,
+        };
     }
     let file = config.data_dir.join(STORE_FILE);
     let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if missing {
-        check_missing_store(&config.data_dir).map_err(|error| DataDirError::from_pair(config, error))?;
+        check_missing_store(config).map_err(|error| DataDirError::from_pair(config, error))?;
     } else if file.metadata().is_ok_and(|about| about.len() <= config.store.verify_mib << 20) {
         // The engine itself checks the pages only of a store that was not closed properly.
         drop(open_unchanged(config).await?);
@@ -56,7 +61,7 @@ pub(crate) async fn open_or_create_store(config: &Config) -> Result<Store, DataD
     open_as_is(config, open_engine_of(config, false).await?).await
 }
 
-/// Opens the store read-only. Checks all pages of a file.
+/// Opens an existing store without changing its rows. Checks all pages of a file, which is opened read-only.
 pub(crate) async fn open_unchanged(config: &Config) -> Result<Store, DataDirError> {
     open_as_is(config, open_engine_of(config, true).await?).await
 }

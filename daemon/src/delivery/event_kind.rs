@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farrier_proto::store::{CommitStatus, Conclusion, Job, RefChange, Repository, Run, User};
+use farrier_proto::store::{CommitStatus, Conclusion, Job, RefChange, Release, ReleaseAsset, Repository, Run, User};
 
 use crate::{
     git::{
@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// The kinds of events, with the names that Gitea-family clients use.
-pub const KINDS: [&str; 8] =
-    ["create", "delete", "member", "push", "repository", "status", "workflow_job", "workflow_run"];
+pub const KINDS: [&str; 9] =
+    ["create", "delete", "member", "push", "release", "repository", "status", "workflow_job", "workflow_run"];
 
 /// The kind of an event, with the data that its payload needs.
 #[derive(Clone, Debug)]
@@ -53,6 +53,17 @@ pub enum EventKind<'a> {
         /// The accounts of the commit's author and committer, by email address in lower case.
         people: &'a BTreeMap<String, User>,
     },
+    /// A release was published, changed or deleted.
+    Release {
+        /// `published`, `updated` or `deleted`.
+        action: &'static str,
+        /// The release.
+        release: &'a Release,
+        /// The account that created it.
+        author: Option<&'a User>,
+        /// Its files.
+        files: &'a [ReleaseAsset],
+    },
     /// A run was requested, started or completed.
     Run {
         /// `requested`, `in_progress` or `completed`.
@@ -83,6 +94,7 @@ impl EventKind<'_> {
             Self::Collaborator { .. } => "member",
             Self::Ref { kind, .. } => kind,
             Self::Status { .. } => "status",
+            Self::Release { .. } => "release",
             Self::Run { .. } => "workflow_run",
             Self::Job { .. } => "workflow_job",
         }
@@ -93,6 +105,7 @@ impl EventKind<'_> {
         match self {
             Self::Repository { action, .. }
             | Self::Collaborator { action }
+            | Self::Release { action, .. }
             | Self::Run { action, .. }
             | Self::Job { action, .. } => action,
             Self::Ref { .. } | Self::Status { .. } => "",

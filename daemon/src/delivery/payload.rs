@@ -4,6 +4,7 @@
 //! changes and deletions do not affect it.
 
 mod refs;
+mod releases;
 mod statuses;
 
 use farrier_common::api;
@@ -92,6 +93,7 @@ pub fn build(root_url: &str, subject: Subject<'_>, live: LiveMigration, kind: &E
             RefPayloadBuilder::new(root_url, subject, builder.live, known).payload(root_url, kind, change)
         }
         EventKind::Status { commit, status, people } => builder.about_status(commit, status, people),
+        EventKind::Release { action, release, author, files } => builder.about_release(action, release, *author, files),
         EventKind::Run { action, run } => builder.about_run(action, run),
         EventKind::Job { action, job, run } => builder.about_job(action, job, run),
     }

@@ -11,10 +11,8 @@ mod environment;
 mod error;
 pub mod import;
 mod inspect;
-mod locks;
 mod orphans;
 pub mod pkt;
-mod private_index;
 mod process;
 mod prune;
 pub mod read;
@@ -28,6 +26,7 @@ pub mod survey;
 pub mod tree_edit;
 mod upkeep;
 mod version;
+mod workspace;
 
 use std::{
     env, io,
@@ -46,16 +45,18 @@ pub use self::{
     call::{GitCommand, GitOutput},
     error::GitError,
     import::{Imported, Staged},
-    locks::RepositoryLock,
-    private_index::PrivateIndex,
     process::GitProcess,
     source::{ImportSource, SourceError},
     survey::SourceSummary,
     version::{GitVersion, VersionError, check_installed},
+    workspace::{PublishError, Workspace},
 };
+/// The lock of a repository. Its holder may update refs, record ref updates and pack objects.
+pub use crate::id_locks::IdLock as RepositoryLock;
 pub use crate::model::ref_name;
 use crate::{
     config,
+    id_locks::IdLocks,
     shares::{Holder, Share, ShareLimits, Shares, WorkKind},
 };
 
@@ -98,7 +99,7 @@ struct Shared {
     /// Shares of queries for callers. There are fewer than processes, so that callers cannot block the commands of the
     /// daemon itself.
     reads: Shares,
-    locks: locks::Locks,
+    locks: IdLocks,
     stale_locks: StaleLocks,
     capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that existed when the daemon started.
@@ -134,7 +135,7 @@ impl Git {
         if ended > 0 {
             tracing::warn!(processes = ended, "git processes of an earlier daemon were ended");
         }
-        private_index::clear(&home)?;
+        workspace::clear(&home)?;
         let empty = home.join(EMPTY_REPOSITORY_DIR);
         repository::create_without_commits(&empty)?;
         // This file is written at each start.
@@ -173,7 +174,7 @@ impl Git {
             started: AtomicU64::new(0),
             streams: Shares::new(STREAMS, ShareLimits::of(streams_of(config.max_processes))),
             reads: Shares::new(READS, ShareLimits::of((config.max_processes / 2).max(1))),
-            locks: locks::Locks::default(),
+            locks: IdLocks::default(),
             stale_locks,
             capabilities: capabilities::Capabilities::default(),
             found,

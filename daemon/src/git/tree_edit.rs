@@ -6,7 +6,7 @@ use std::{
     fmt::Write as _,
 };
 
-use super::{Git, GitError, read::RepositoryReader};
+use super::{GitError, Workspace, read::RepositoryReader};
 
 /// Output limit for the trees that are read, bytes.
 const TREES_MAX_BYTES: usize = 64 << 20;
@@ -14,6 +14,8 @@ const TREES_MAX_BYTES: usize = 64 << 20;
 const DIRECTORY: &str = "040000";
 /// The mode of a submodule.
 const SUBMODULE: &str = "160000";
+/// The mode of a symbolic link.
+const LINK: &str = "120000";
 
 /// An entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,11 @@ impl EditEntry {
     /// Returns whether it is a submodule.
     pub fn is_submodule(&self) -> bool {
         self.mode == SUBMODULE
+    }
+
+    /// Returns whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode == LINK
     }
 
     fn kind(&self) -> &'static str {
@@ -120,9 +127,13 @@ impl TreeEdit {
         }
     }
 
-    /// Returns whether `path` is a directory that this edit has created.
+    /// Returns whether `path` is a directory that this edit has created, because a file is in it or below it.
     fn has_new_directory(&self, path: &str) -> bool {
-        self.get(path).is_none() && self.directories.get(path).is_some_and(|entries| !entries.is_empty())
+        let below = format!("{path}/");
+        let in_it = self.directories.get(path).into_iter();
+        let below_it =
+            self.directories.range(below.clone()..).take_while(|(directory, _)| directory.starts_with(&below));
+        self.get(path).is_none() && in_it.chain(below_it.map(|(_, entries)| entries)).any(|entries| !entries.is_empty())
     }
 
     fn mark(&mut self, path: &str) {
@@ -133,15 +144,16 @@ impl TreeEdit {
     }
 
     /// Writes the changed trees and returns the id of the root. Starts one process for each level of directories.
-    pub async fn write(mut self, git: &Git, repository: u64) -> Result<String, GitError> {
-        let deepest = self.changed.iter().map(|directory| depth(directory)).max().unwrap_or(0);
-        for level in (1..=deepest).rev() {
-            let level: Vec<String> =
-                self.changed.iter().filter(|directory| depth(directory) == level).cloned().collect();
+    pub async fn write(mut self, workspace: &Workspace) -> Result<String, GitError> {
+        let mut levels = BTreeMap::<usize, Vec<String>>::new();
+        for directory in std::mem::take(&mut self.changed).into_iter().filter(|directory| !directory.is_empty()) {
+            levels.entry(depth(&directory)).or_default().push(directory);
+        }
+        while let Some((_, level)) = levels.pop_last() {
             let (full, empty): (Vec<String>, Vec<String>) =
                 level.into_iter().partition(|directory| !self.directories[directory].is_empty());
             let trees: Vec<&Entries> = full.iter().map(|directory| &self.directories[directory]).collect();
-            let ids = write_trees(git, repository, &trees).await?;
+            let ids = workspace.write_trees(&trees).await?;
             for (directory, id) in full.iter().zip(ids) {
                 let (parent, name) = split(directory);
                 let entry = EditEntry { mode: DIRECTORY.to_owned(), id };
@@ -157,14 +169,14 @@ impl TreeEdit {
             }
         }
         let root = self.directories.remove("").unwrap_or_default();
-        let mut ids = write_trees(git, repository, &[&root]).await?;
+        let mut ids = workspace.write_trees(&[&root]).await?;
         ids.pop().ok_or_else(|| missing_output("mktree"))
     }
 }
 
-/// Returns the number of parts of the path of a directory.
+/// Returns the number of slashes in the path of a directory.
 fn depth(directory: &str) -> usize {
-    if directory.is_empty() { 0 } else { directory.matches('/').count() + 1 }
+    directory.matches('/').count()
 }
 
 fn missing_output(command: &str) -> GitError {
@@ -172,38 +184,40 @@ fn missing_output(command: &str) -> GitError {
     GitError::Io { doing: "reading ids", source }
 }
 
-/// Writes trees and returns their ids, in the same order.
-async fn write_trees(git: &Git, repository: u64, trees: &[&Entries]) -> Result<Vec<String>, GitError> {
-    if trees.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut input = Vec::new();
-    for entries in trees {
-        for (name, entry) in *entries {
-            input.extend_from_slice(format!("{} {} {}\t", entry.mode, entry.kind(), entry.id).as_bytes());
-            input.extend_from_slice(name);
-            input.push(0);
-        }
-        input.push(0);
-    }
-    // Entries of the old trees exist, and the caller verifies new ones.
-    let output = git.run(repository, ["mktree", "-z", "--batch", "--missing"], input).await?;
-    ids(&output.stdout, trees.len(), "mktree")
-}
-
 fn ids(output: &[u8], expected: usize, command: &str) -> Result<Vec<String>, GitError> {
     let ids: Vec<String> = String::from_utf8_lossy(output).lines().map(str::to_owned).collect();
     if ids.len() == expected { Ok(ids) } else { Err(missing_output(command)) }
 }
 
-impl Git {
-    /// Writes blobs and returns their ids, in the same order. An existing blob is not written again, so the caller
-    /// verifies under the repository's lock that all of them exist before a ref reaches them.
-    pub async fn write_blobs(&self, repository: u64, contents: &[&[u8]]) -> Result<Vec<String>, GitError> {
+impl Workspace {
+    /// Writes trees and returns their ids, in the same order.
+    async fn write_trees(&self, trees: &[&Entries]) -> Result<Vec<String>, GitError> {
+        if trees.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut input = Vec::new();
+        for entries in trees {
+            for (name, entry) in *entries {
+                input.extend_from_slice(format!("{} {} {}\t", entry.mode, entry.kind(), entry.id).as_bytes());
+                input.extend_from_slice(name);
+                input.push(0);
+            }
+            input.push(0);
+        }
+        self.count(input.len())?;
+        // The objects of the entries are checked when the commit is published.
+        let output = self.run(["mktree", "-z", "--batch", "--missing"], input).await?;
+        ids(&output.stdout, trees.len(), "mktree")
+    }
+
+    /// Writes blobs and returns their ids, in the same order.
+    pub async fn write_blobs(&self, contents: &[&[u8]]) -> Result<Vec<String>, GitError> {
         if contents.is_empty() {
             return Ok(Vec::new());
         }
-        let mut input = Vec::with_capacity(contents.iter().map(|content| content.len() + 64).sum());
+        let bytes = contents.iter().map(|content| content.len() + 64).sum();
+        self.count(bytes)?;
+        let mut input = Vec::with_capacity(bytes);
         for (number, content) in contents.iter().enumerate() {
             let mark = number + 1;
             let mut head = String::new();
@@ -213,15 +227,8 @@ impl Git {
             input.extend_from_slice(format!("\nget-mark :{mark}\n").as_bytes());
         }
         input.extend_from_slice(b"done\n");
-        let output = self.run(repository, ["fast-import", "--quiet", "--done"], input).await?;
+        let output = self.run(["fast-import", "--quiet", "--done"], input).await?;
         ids(&output.stdout, contents.len(), "fast-import")
-    }
-
-    /// Writes an object of the type `kind` with this text and returns its id. git checks the format.
-    pub async fn write_object(&self, repository: u64, kind: &str, text: String) -> Result<String, GitError> {
-        let args = ["hash-object", "-t", kind, "-w", "--stdin"];
-        let output = self.run(repository, args, text).await?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 }
 
@@ -267,6 +274,9 @@ mod tests {
         both.set("new/file", file("9")).expect("free");
         assert_eq!(both.set("new", file("9")), Err(PathConflict("new".into())));
         assert_eq!(both.set("new/file/x", file("9")), Err(PathConflict("new/file".into())));
+        both.set("deep/er/file", file("9")).expect("free");
+        assert_eq!(both.set("deep", file("9")), Err(PathConflict("deep".into())));
+        both.set("deepest", file("9")).expect("another name");
         both.remove("new/file");
         both.set("new", file("9")).expect("the directory is empty now");
     }

@@ -55,7 +55,7 @@ pub(super) async fn revoke(
 async fn read(state: &AppState, source: Holder, request: Request) -> Result<Registration, ApiError> {
     let (parts, body) = request.into_parts();
     let Some(secret) = &state.config.ci.cache_secret else { return Err(ApiError::no_route()) };
-    ci::require_runner(state, secret, secret_of(&parts.headers), source)?;
+    ci::require_runner(state, secret, secret_of(&parts.headers), source).await?;
     let body = extract::collect(&parts.extensions, body, BODY_MAX_BYTES).await?;
     serde_json::from_slice(&body).map_err(|error| ApiError::new(http::StatusCode::BAD_REQUEST, error.to_string()))
 }

@@ -163,7 +163,7 @@ impl HttpService {
         if !method.is_safe() && response.status().is_success() && path.starts_with("/api/") {
             state.access_changes.notify();
         }
-        state.metrics.count_request(path, status, started);
+        state.metrics.count_request(&method, path, status, started);
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "a request failed");
         }

@@ -12,6 +12,17 @@ pub(super) fn value(query: Option<&str>, name: &str) -> Option<String> {
     pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
 }
 
+/// Returns the value of `name`, or `None` if it is absent. Refuses an empty value: the request would apply to more
+/// objects than its sender may expect.
+pub(super) fn filled(query: Option<&str>, name: &str) -> Result<Option<String>, ApiError> {
+    let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let value = pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    if value.as_ref().is_some_and(String::is_empty) {
+        return Err(ApiError::unprocessable(name, format!("[{name}]: must not be empty; leave the parameter out")));
+    }
+    Ok(value)
+}
+
 /// Returns the boolean `name`. Unknown words are `false`.
 pub(super) fn flag(query: Option<&str>, name: &str) -> Option<bool> {
     match value(query, name)?.as_str() {
@@ -76,6 +87,9 @@ mod tests {
         let query = Some("q=a%20b&x=&yes=true&no=0&sort=up");
         assert_eq!(value(query, "q").as_deref(), Some("a b"));
         assert_eq!((value(query, "x"), flag(query, "none")), (None, None));
+        assert_eq!(filled(query, "q").expect("filled").as_deref(), Some("a b"));
+        assert_eq!(filled(query, "none").expect("absent"), None);
+        assert!(filled(query, "x").is_err());
         assert_eq!((flag(query, "yes"), flag(query, "no")), (Some(true), Some(false)));
         assert_eq!(one_of(query, "sort", &[("up", 1)]).expect("known"), Some(1));
         assert_eq!(

@@ -14,7 +14,7 @@ use utoipa::OpenApi as _;
 use self::macros::routes;
 use super::{
     AppState,
-    artifact::{block, download, files, twirp},
+    artifact::{block, download, files, summaries, twirp},
     cache, cache_server,
     error::ApiError,
     farrier, git, metrics, oidc,
@@ -26,7 +26,8 @@ use super::{
             self,
             path::{Admin, Any, HookPath, Org, Own, Repo},
         },
-        members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, topics, users,
+        interests, members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, topics,
+        users,
     },
 };
 
@@ -54,7 +55,19 @@ routes! {
 
     accounts below "/api/v1" {
         get "/user" => users::current;
+        get "/user/starred" => interests::own_starred;
+        get "/user/starred/{owner}/{repo}" => interests::is_starred;
+        put "/user/starred/{owner}/{repo}" => interests::star;
+        delete "/user/starred/{owner}/{repo}" => interests::unstar;
+        get "/user/subscriptions" => interests::own_subscriptions;
+        get "/user/settings" => users::settings;
+        patch "/user/settings" => users::edit_settings;
+        get "/user/emails" => users::emails;
+        post "/user/emails" => users::add_emails;
+        delete "/user/emails" => users::delete_emails;
         get "/users/search" => users::search;
+        get "/users/{name}/starred" => interests::starred;
+        get "/users/{name}/subscriptions" => interests::subscriptions;
         get "/users/{name}" => users::get;
         get "/token" => tokens::current;
         delete "/token" => tokens::delete_current;
@@ -186,10 +199,30 @@ routes! {
         get "/zipball/{*ref}" => browse::archives::zipball;
         get "/tarball/{*ref}" => browse::archives::tarball;
         get "/bundle/{*ref}" => browse::archives::bundle;
-        get "/releases" => browse::empty::list;
-        get "/stargazers" => browse::empty::list as "repoListStargazers";
-        get "/subscribers" => browse::empty::list as "repoListSubscribers";
+        get "/releases" => browse::releases::list;
+        post "/releases" => browse::releases::create;
+        get "/releases/latest" => browse::releases::latest;
+        get "/releases/tags/{*tag}" => browse::releases::get_by_tag;
+        delete "/releases/tags/{*tag}" => browse::releases::delete_by_tag;
+        get "/releases/{id}" => browse::releases::get;
+        patch "/releases/{id}" => browse::releases::edit;
+        delete "/releases/{id}" => browse::releases::delete;
+        get "/releases/{id}/assets" => browse::release_files::list;
+        post "/releases/{id}/assets" => browse::release_files::create;
+        get "/releases/{id}/assets/{asset}" => browse::release_files::get;
+        patch "/releases/{id}/assets/{asset}" => browse::release_files::edit;
+        delete "/releases/{id}/assets/{asset}" => browse::release_files::delete;
+        get "/stargazers" => interests::stargazers;
+        get "/subscribers" => interests::subscribers;
+        get "/subscription" => interests::subscription;
+        put "/subscription" => interests::subscribe;
+        delete "/subscription" => interests::unsubscribe;
         get "/languages" => browse::empty::languages;
+    }
+
+    release_downloads below "" {
+        get "/attachments/{uuid}" => browse::release_files::download_by_uuid;
+        get "/{owner}/{repo}/releases/download/{*file}" => browse::release_files::download_by_name;
     }
 
     webhooks below "/api/v1" {
@@ -293,6 +326,7 @@ routes! {
         get "/tasks/{task}" => farrier::tasks::get;
         post "/tasks/{task}/cancel" => farrier::tasks::cancel;
         post "/jobs" => farrier::ci::begin;
+        get "/jobs/{job}/summary" => farrier::ci::summary;
         post "/jobs/{job}/end" => farrier::ci::end;
         post "/jobs/{job}/renew" => farrier::ci::renew;
         post "/runs/{run}/cancel" => farrier::runs::cancel;
@@ -313,7 +347,7 @@ routes! {
         put "/_blob/{artifact}/{generation}/{file}" => block::put;
     }
 
-    /// Version 3 of the artifact protocol.
+    /// Version 3 of the artifact protocol, and summaries.
     artifact_files below "/api/actions_pipeline/_apis/pipelines/workflows/{run}" speaking actions {
         get "/artifacts" => files::list;
         post "/artifacts" => files::create;
@@ -321,6 +355,7 @@ routes! {
         put "/artifacts/{artifact}/uploads/{generation}" => files::put_chunk;
         get "/artifacts/{artifact}/files" => files::list_files;
         get "/artifacts/{artifact}/files/{position}" => files::file;
+        put "/jobs/{job}/steps/{step}/summary" => summaries::put;
     }
 
     id_tokens below "" speaking openid_connect {
@@ -352,26 +387,5 @@ routes! {
 
 /// Builds the router with every route of the daemon.
 pub fn router(state: AppState) -> Router {
-    service_info()
-        .merge(api_description())
-        .merge(accounts())
-        .merge(administration())
-        .merge(organizations())
-        .merge(repositories())
-        .merge(actions())
-        .merge(repository_contents())
-        .merge(webhooks())
-        .merge(hook_deliveries())
-        .merge(farrier_api())
-        .merge(metrics_text())
-        .merge(not_supported())
-        .merge(artifact_service())
-        .merge(artifact_files())
-        .merge(id_tokens())
-        .merge(cache_server())
-        .merge(cache_service())
-        .merge(git_over_http())
-        .fallback(pages::fallback)
-        .method_not_allowed_fallback(async || ApiError::no_method())
-        .with_state(state)
+    all_groups().fallback(pages::fallback).method_not_allowed_fallback(async || ApiError::no_method()).with_state(state)
 }

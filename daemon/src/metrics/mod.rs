@@ -8,6 +8,7 @@ mod exposition;
 mod requests;
 mod series;
 
+use http::Method;
 use prometheus::{IntCounter, IntCounterVec, Opts, Registry, core::Collector};
 use tokio::time::Instant;
 
@@ -15,7 +16,7 @@ pub use self::{
     deliveries::DeliveryMetrics,
     exposition::{CONTENT_TYPE, Exposition},
     requests::RequestMetrics,
-    series::{Minute, Series},
+    series::{Counts, RequestKind, Series, Span},
 };
 use crate::store::deliveries::{NextStep, Outcome};
 
@@ -31,7 +32,7 @@ pub struct Metrics {
     pub deliveries: DeliveryMetrics,
     /// Counts downloads that were broken off because the bytes did not have the recorded SHA-256.
     pub damaged_artifacts: IntCounter,
-    /// Counts requests and delivery attempts per second, for the last minute.
+    /// Counts requests and delivery attempts for charts.
     pub series: Series,
 }
 
@@ -48,9 +49,9 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts a request for `path` that started at `started` and got the response status `status`.
-    pub fn count_request(&self, path: &str, status: u16, started: Instant) {
-        self.series.count_request(started);
+    /// Counts a request with `method` for `path` that started at `started` and got the response status `status`.
+    pub fn count_request(&self, method: &Method, path: &str, status: u16, started: Instant) {
+        self.series.count_request(started, requests::kind(method, path));
         self.requests.count(path, status);
     }
 

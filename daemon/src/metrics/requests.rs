@@ -1,8 +1,9 @@
 //! Counters of handled requests, by protocol and status.
 
+use http::Method;
 use prometheus::{IntCounter, Registry};
 
-use super::counters;
+use super::{RequestKind, counters};
 
 /// Protocols and APIs, by the path of a request.
 const CLASSES: [&str; 6] = ["api", "farrier", "twirp", "blob", "git", "other"];
@@ -47,6 +48,15 @@ fn class(path: &str) -> usize {
     }
 }
 
+/// Returns what a request does, as far as charts show it.
+pub(super) fn kind(method: &Method, path: &str) -> RequestKind {
+    match CLASSES[class(path)] {
+        "git" => RequestKind::Git,
+        "blob" if *method == Method::PUT => RequestKind::Upload,
+        _ => RequestKind::Other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,5 +75,12 @@ mod tests {
         ] {
             assert_eq!(CLASSES[class(path)], expected, "{path}");
         }
+    }
+
+    #[test]
+    fn uploads_are_the_put_requests_for_artifacts() {
+        assert_eq!(kind(&Method::PUT, "/_blob/1/1/x"), RequestKind::Upload);
+        assert_eq!(kind(&Method::GET, "/_blob/1/1/x"), RequestKind::Other);
+        assert_eq!(kind(&Method::GET, "/a/b.git/info/refs"), RequestKind::Git);
     }
 }

@@ -22,11 +22,13 @@ impl CacheRefs {
     }
 
     /// Returns the same refs for a job that its runner isolates, as that of Forgejo does with pull requests. The job
-    /// reads the same entries and those of the scope `key`, and writes only to that scope. Names of scopes differ from
-    /// those of all refs, so a job gains nothing by choosing one.
+    /// reads the same entries and those of its scope, and writes only to that scope.
+    ///
+    /// A job can send any `key`. The name of the scope therefore contains the own ref of the job: it is the name of no
+    /// ref, and jobs of other refs cannot use it. The name of a ref has no `:`.
     #[must_use]
     pub fn isolated(self, key: Option<&str>) -> Self {
-        Self { isolated: key.map(|key| format!("isolated/{key}")), ..self }
+        Self { isolated: key.map(|key| format!("isolated/{}:{key}", self.own)), ..self }
     }
 
     /// Returns the ref whose entries the job writes.
@@ -69,9 +71,12 @@ mod tests {
     #[test]
     fn an_isolated_job_writes_to_a_scope_that_is_not_a_ref() {
         let refs = CacheRefs::of_job("feature", "main").isolated(Some("refs/heads/main"));
-        assert_eq!(refs.own(), "isolated/refs/heads/main");
-        let readable = ["isolated/refs/heads/main", "refs/heads/feature", "refs/heads/main"];
+        let scope = "isolated/refs/heads/feature:refs/heads/main";
+        assert_eq!(refs.own(), scope);
+        let readable = [scope, "refs/heads/feature", "refs/heads/main"];
         assert_eq!(refs.readable().collect::<Vec<_>>(), readable);
         assert_eq!(CacheRefs::of_job("isolated/x", "main").own(), "refs/heads/isolated/x");
+        let other = CacheRefs::of_job("other", "main").isolated(Some("refs/heads/main"));
+        assert!(!other.readable().any(|name| name == scope), "the scope belongs to one ref");
     }
 }

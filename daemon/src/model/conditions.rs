@@ -5,8 +5,17 @@
 pub struct Validators {
     /// The entity tag, with its quotes.
     pub etag: String,
+    /// The entity tag that the content had before it was finalized. Clients may still send it.
+    pub upload_etag: Option<String>,
     /// When the content was written, in seconds since the epoch.
     pub modified_secs: i64,
+}
+
+impl Validators {
+    /// Returns the entity tags of the content.
+    pub fn etags(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.etag), self.upload_etag.as_ref()].into_iter().flatten().map(String::as_str)
+    }
 }
 
 /// The entity tags in `If-Match` or `If-None-Match`.
@@ -34,7 +43,7 @@ pub struct Conditions {
 /// The condition that is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmet {
-    /// `If-Match` or `If-Unmodified-Since`: there is other content, or none.
+    /// `If-Match` or `If-Unmodified-Since`: the content differs or does not exist.
     Changed,
     /// `If-None-Match: *`: there is content.
     Exists,
@@ -56,7 +65,7 @@ impl Tags {
 impl Conditions {
     /// Checks the conditions in the order of RFC 9110, section 13.2.2. `current`: `None` if there is no content yet.
     pub fn check(&self, current: Option<&Validators>) -> Result<(), Unmet> {
-        let has_tag = |tags: &Tags| current.is_some_and(|current| tags.contain(&current.etag));
+        let has_tag = |tags: &Tags| current.is_some_and(|current| current.etags().any(|etag| tags.contain(etag)));
         // A time is ignored beside a tag, which is more exact.
         match (&self.if_match, self.if_unmodified_since, current) {
             (Some(tags), ..) if !has_tag(tags) => return Err(Unmet::Changed),
@@ -83,12 +92,14 @@ mod tests {
     #[test]
     fn conditions_are_checked_against_the_current_content() {
         use Unmet::{Changed, Exists, Unchanged};
-        let current = Validators { etag: "\"a\"".into(), modified_secs: 100 };
+        let current = Validators { etag: "\"a\"".into(), upload_etag: Some("\"u\"".into()), modified_secs: 100 };
         let none = Conditions::default();
         for (conditions, expected) in [
             (none.clone(), Ok(())),
             (Conditions { if_match: Some(listed(&["\"b\"", "W/\"a\""])), ..none.clone() }, Ok(())),
             (Conditions { if_match: Some(Tags::Any), ..none.clone() }, Ok(())),
+            (Conditions { if_match: Some(listed(&["\"u\""])), ..none.clone() }, Ok(())),
+            (Conditions { if_none_match: Some(listed(&["\"u\""])), ..none.clone() }, Err(Unchanged)),
             (Conditions { if_match: Some(listed(&["\"b\""])), ..none.clone() }, Err(Changed)),
             (Conditions { if_match: Some(listed(&[])), ..none.clone() }, Err(Changed)),
             (Conditions { if_unmodified_since: Some(100), ..none.clone() }, Ok(())),

@@ -55,7 +55,7 @@ events! {
     "pull_request_sync" as [("pull_request_sync", "pull_request")], false, "commits of a pull request changed";
     "wiki" as [("wiki", "wiki")], false, "a page of a wiki changed";
     "repository" as [("repository", "repository")], true, "a repository was created, changed, renamed or removed";
-    "release" as [("release", "release")], false, "a release changed";
+    "release" as [("release", "release")], true, "a release was published, changed or deleted";
     "package" as [("package", "package")], false, "a package was published or removed";
     "pull_request_review_request" as [("pull_request_review_request", "pull_request")], false, "a review was requested";
     "status" as [("status", "status")], true, "a status was added to a commit";

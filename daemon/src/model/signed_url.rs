@@ -1,7 +1,6 @@
 //! Signed URLs of artifact bytes: what they grant and how they are encoded.
 //!
-//! The parameters have the names of Azure's shared access signatures, because the Python client of the family drops
-//! all others:
+//! The parameters have the names of Azure's shared access signatures, because Azure's Python client drops all others:
 //!
 //! | name | value |
 //! |---|---|

@@ -10,6 +10,8 @@ const END_64: u32 = 0x0606_4b50;
 const LOCATOR_64: u32 = 0x0706_4b50;
 /// Bytes of a record of the directory before the name.
 const CENTRAL_BYTES: usize = 46;
+/// Most bytes of a record of the directory without the name.
+pub const CENTRAL_MAX_BYTES: u64 = CENTRAL_BYTES as u64 + 4 + 3 * 8;
 /// Bytes of the record at the end.
 pub const END_BYTES: u64 = 22;
 /// Bytes of the two zip64 records before it.

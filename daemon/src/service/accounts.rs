@@ -2,6 +2,7 @@
 
 mod change;
 mod list;
+mod own;
 mod password;
 mod remove;
 
@@ -11,13 +12,14 @@ use farrier_proto::store::{User, Visibility};
 pub use self::{
     change::{edit, rename},
     list::{AccountFilter, AccountOrder, list},
+    own::{add_emails, delete_emails, edit_own},
     password::change_password,
     remove::delete,
 };
 use super::{
     Context, Error, access,
     audit::{self, AuditRecorder},
-    sign_in, viewer,
+    password_hash, viewer,
 };
 use crate::{
     clock::Millis,
@@ -64,7 +66,7 @@ pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -
     let password_hash = match input.password.filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password("password", &password)?;
-            sign_in::hash_password(context, identity, password).await?
+            password_hash::hash(context, identity, password).await?
         }
         None => String::new(),
     };
@@ -160,8 +162,8 @@ fn check_password(field: &'static str, password: &str) -> Result<(), Error> {
     if password.chars().count() < PASSWORD_MIN_CHARS {
         return Err(Error::invalid(field, format!("is shorter than {PASSWORD_MIN_CHARS} characters")));
     }
-    if password.len() > sign_in::PASSWORD_MAX_BYTES {
-        let max = sign_in::PASSWORD_MAX_BYTES;
+    if password.len() > password_hash::PASSWORD_MAX_BYTES {
+        let max = password_hash::PASSWORD_MAX_BYTES;
         return Err(Error::invalid(field, format!("is longer than {max} bytes")));
     }
     // Such a password would be refused as a token.

@@ -93,7 +93,7 @@ pub async fn authenticate(
         }
     };
     let Some(account) = account else {
-        sign_in::refuse(context, source, reason)?;
+        sign_in::refuse(context, source, reason).await?;
         return Err(refusal);
     };
     // Without password sign-in, the initial password cannot be used, so it need not be changed.

@@ -16,6 +16,7 @@ use super::{
     events::SequenceTracker,
     id_tokens::IdTokenState,
     migrations::Migrations,
+    releases::downloads::DownloadCounts,
     sign_in::SignIn,
     work::WorkShares,
 };
@@ -23,6 +24,7 @@ use crate::{
     blob::{BlobStore, digest::Digests},
     clock::Millis,
     delivery::DeliveryContext,
+    id_locks::IdLocks,
     model::secret::SigningKey,
     serve::{Admission, FdReserve},
     set_aside::SetAside,
@@ -46,8 +48,12 @@ pub struct ContextFields {
     pub verified: VerifiedContents,
     /// Tracks which uploads are receiving blocks.
     pub receiving: Receiving,
+    /// Artifacts of version 3 that are being finalized, by ID.
+    pub finalizing: IdLocks,
     /// The part of the state of caches that is not in the store.
     pub caches: CacheState,
+    /// Decides which downloads of files of releases are counted.
+    pub asset_downloads: DownloadCounts,
     /// Limits the work that clients can start.
     pub work: WorkShares,
     /// Wakes transfers when the rights of callers may have changed.

@@ -2,6 +2,9 @@
 //!
 //! Bytes that were announced and not written yet count as used. Otherwise uploads that run at the same time would each
 //! see the same free space and together use up the reserve.
+//!
+//! An upload may need space that cache entries use. Its bytes are then granted in steps while they arrive, and only a
+//! step deletes entries: a client that announces bytes and sends none deletes nothing.
 
 use std::sync::{
     Arc,
@@ -10,66 +13,122 @@ use std::sync::{
 
 use super::{Context, Error, caches};
 
+/// Bytes that are granted at a time if space must be made for them.
+const STEP_BYTES: u64 = 16 << 20;
+
 /// The announced bytes of running writes.
 #[derive(Debug, Default)]
 pub struct DiskSpace {
-    announced: Arc<AtomicU64>,
+    sums: Arc<Sums>,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    /// Bytes that were announced and not written yet.
+    announced: AtomicU64,
+    /// The part of them that may be written without measuring again.
+    granted: AtomicU64,
 }
 
 /// The announced bytes of one write that were not written yet. Dropping it gives the rest back.
 #[derive(Debug)]
 pub struct SpaceClaim {
-    announced: Arc<AtomicU64>,
+    sums: Arc<Sums>,
     left: u64,
+    /// The part of `left` that may be written without measuring again.
+    granted: u64,
 }
 
 impl DiskSpace {
     /// Claims `length` bytes for one write. Fails if less than `artifacts.reserve_bytes` would stay free after all
     /// running writes.
     pub async fn claim(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
-        let (claim, announced) = context.disk_space.announce(length);
-        // Measured after the announcement: bytes that are written in between count twice, never not at all.
-        if missing_bytes(context, announced).await? == 0 { Ok(claim) } else { Err(Error::NoSpace) }
+        let (mut claim, _) = context.disk_space.announce(length);
+        // Measured after the grant: bytes that are written in between count twice, never not at all.
+        let granted = claim.grant(length);
+        if missing_bytes(context, granted).await? == 0 { Ok(claim) } else { Err(Error::NoSpace) }
     }
 
-    /// Like [`DiskSpace::claim`], for an upload. Deletes cache entries if that makes enough room.
+    /// Like [`DiskSpace::claim`], for an upload. Also succeeds if there is enough space after cache entries are
+    /// deleted; [`SpaceClaim::prepare`] then deletes them.
     pub async fn claim_for_upload(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
-        let (claim, announced) = context.disk_space.announce(length);
-        let missing = missing_bytes(context, announced).await?;
-        if missing == 0 {
+        let (mut claim, announced) = context.disk_space.announce(length);
+        let granted = claim.grant(length);
+        if missing_bytes(context, granted).await? == 0 {
             return Ok(claim);
         }
-        let is_freed = caches::free_space(context, missing).await?;
-        if is_freed && missing_bytes(context, announced).await? == 0 { Ok(claim) } else { Err(Error::NoSpace) }
+        caches::free_unneeded(context).await?;
+        if missing_bytes(context, granted).await? == 0 {
+            return Ok(claim);
+        }
+        claim.withdraw(length);
+        let missing = missing_bytes(context, announced).await?;
+        if caches::can_free(context, missing).await? { Ok(claim) } else { Err(Error::NoSpace) }
+    }
+
+    /// Returns how many bytes are missing for the granted bytes and the reserve. `granted`: the sum of granted bytes
+    /// when the bytes of the caller were granted. Later grants do not count.
+    pub(super) async fn missing(context: &Context, granted: u64) -> Result<u64, Error> {
+        let current = context.disk_space.sums.granted.load(Ordering::SeqCst);
+        missing_bytes(context, granted.min(current)).await
     }
 
     /// Adds a claim and returns it with the sum of all claims.
     fn announce(&self, length: u64) -> (SpaceClaim, u64) {
-        let before = self.announced.fetch_add(length, Ordering::SeqCst);
-        (SpaceClaim { announced: self.announced.clone(), left: length }, before.saturating_add(length))
+        let before = self.sums.announced.fetch_add(length, Ordering::SeqCst);
+        (SpaceClaim { sums: self.sums.clone(), left: length, granted: 0 }, before.saturating_add(length))
     }
 }
 
-/// Returns how many bytes are missing for `announced` bytes and the reserve.
-async fn missing_bytes(context: &Context, announced: u64) -> Result<u64, Error> {
+/// Returns how many bytes are missing for `claimed` bytes and the reserve.
+async fn missing_bytes(context: &Context, claimed: u64) -> Result<u64, Error> {
     let space = context.blobs.space().await;
     let space = space.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
-    let needed = context.config.artifacts.reserve_bytes.saturating_add(announced);
+    let needed = context.config.artifacts.reserve_bytes.saturating_add(claimed);
     Ok(needed.saturating_sub(space.free_bytes))
 }
 
 impl SpaceClaim {
+    /// Makes sure that there is space for the next `bytes` bytes of an upload, which have arrived. Deletes cache
+    /// entries if necessary.
+    pub async fn prepare(&mut self, context: &Context, bytes: u64) -> Result<(), Error> {
+        if bytes <= self.granted {
+            return Ok(());
+        }
+        let step = bytes.max(STEP_BYTES).min(self.left).saturating_sub(self.granted);
+        let granted = self.grant(step);
+        if DiskSpace::missing(context, granted).await? == 0 || caches::free_space(context, granted).await? {
+            return Ok(());
+        }
+        self.withdraw(step);
+        Err(Error::NoSpace)
+    }
+
     /// Records that `bytes` were written.
     pub fn written(&mut self, bytes: u64) {
         let bytes = bytes.min(self.left);
         self.left -= bytes;
-        self.announced.fetch_sub(bytes, Ordering::SeqCst);
+        self.sums.announced.fetch_sub(bytes, Ordering::SeqCst);
+        self.withdraw(bytes);
+    }
+
+    /// Grants `bytes` more and returns the sum of all granted bytes.
+    fn grant(&mut self, bytes: u64) -> u64 {
+        self.granted += bytes;
+        self.sums.granted.fetch_add(bytes, Ordering::SeqCst).saturating_add(bytes)
+    }
+
+    fn withdraw(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.granted);
+        self.granted -= bytes;
+        self.sums.granted.fetch_sub(bytes, Ordering::SeqCst);
     }
 }
 
 impl Drop for SpaceClaim {
     fn drop(&mut self) {
-        self.announced.fetch_sub(self.left, Ordering::SeqCst);
+        self.sums.announced.fetch_sub(self.left, Ordering::SeqCst);
+        self.sums.granted.fetch_sub(self.granted, Ordering::SeqCst);
     }
 }
 
@@ -91,5 +150,20 @@ mod tests {
         assert_eq!(space.announce(0).1, 0, "no more than announced");
         drop(first);
         assert_eq!(space.announce(0).1, 0);
+    }
+
+    #[test]
+    fn granted_bytes_count_until_they_are_written_or_withdrawn() {
+        let space = DiskSpace::default();
+        let (mut first, _) = space.announce(100);
+        assert_eq!(first.grant(60), 60);
+        let (mut second, _) = space.announce(50);
+        assert_eq!(second.grant(50), 110);
+        first.written(40);
+        assert_eq!(first.grant(0), 70);
+        second.withdraw(50);
+        assert_eq!(first.grant(0), 20);
+        drop(first);
+        assert_eq!(second.grant(0), 0);
     }
 }

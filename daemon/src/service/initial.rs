@@ -116,7 +116,7 @@ pub(super) fn identity(context: &Context, account: &Account) -> CommitIdentity {
     let user = &account.user;
     let plain = |text: &str| text.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect::<String>();
     let name = if user.full_name.trim().is_empty() { &user.name } else { &user.full_name };
-    let address = if user.email.is_empty() {
+    let address = if user.email.is_empty() || user.hide_email {
         let host = url::Url::parse(&context.root_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         format!("{}@noreply.{}", user.name.to_lowercase(), host.as_deref().unwrap_or("localhost"))
     } else {

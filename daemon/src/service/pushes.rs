@@ -20,6 +20,7 @@ use super::{
     Context, Error,
     audit::{AuditRecorder, Entry},
     events::{Actor, EventKind, EventRecorder, Subject},
+    releases,
     repositories::{head, prune},
 };
 use crate::{
@@ -274,6 +275,7 @@ async fn write(
                     Some(number) => changes::branches_after(number, batch),
                     None => refs::count_branches(&tx, repository).await?,
                 });
+                releases::tags_deleted(&tx, &mut row, &changes::deleted_tags(batch)).await?;
                 row.prune_due_ms = prune::due_after_push(context, &before, batch.iter().any(Change::loses_objects));
                 if batch.is_empty() {
                     // A push of notes, or a push that git refused: only the size and the time of pruning may change.

@@ -22,7 +22,7 @@ use crate::{
         ref_name::{HEADS, TAGS, is_valid_short},
     },
     model::identity::Account,
-    store::{Tx, repositories},
+    store::{Tx, releases, repositories},
 };
 
 /// Creates the branch `name` at `from`. Empty: at the tip of the default branch.
@@ -54,17 +54,17 @@ pub async fn delete_branch(context: &Context, browse: &Browse, actor: u64, name:
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
-/// Moves the branch `name` from `old` to the commit `new`. `None`: the branch must not exist. Before, verifies that all
-/// of `objects`, which the commit needs, exist.
+/// Moves the branch `name` from `old` to the commit `new`. `None`: the branch must not exist. `written_bytes`: the size
+/// of the new objects.
 pub(super) async fn move_branch(
     context: &Context,
     browse: &Browse,
     actor: u64,
     (name, old): (&str, Option<String>),
-    (new, objects): (String, Vec<String>),
+    (new, written_bytes): (String, u64),
 ) -> Result<(), Error> {
     let action = if old.is_none() { Action::RefCreate } else { Action::RefUpdate };
-    let change = RefMove { objects, ..RefMove::new(HEADS, name, old, Some(new)) };
+    let change = RefMove { written_bytes, ..RefMove::new(HEADS, name, old, Some(new)) };
     let entry = entry(action, browse, &change);
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
@@ -135,6 +135,39 @@ pub async fn create_tag(
     message: &str,
     target: &str,
 ) -> Result<(), Error> {
+    let change = new_tag(context, browse, account, name, message, target).await?;
+    let entry = entry(Action::RefCreate, browse, &change);
+    apply(context, &browse.found.repository, account.user.id, vec![change], Some(entry)).await
+}
+
+/// Like [`create_tag`], without an audit entry: that of the release is the record.
+pub(super) async fn create_tag_of_release(
+    context: &Context,
+    browse: &Browse,
+    account: &Account,
+    name: &str,
+    message: &str,
+    target: &str,
+) -> Result<(), Error> {
+    let change = new_tag(context, browse, account, name, message, target).await?;
+    apply(context, &browse.found.repository, account.user.id, vec![change], None).await
+}
+
+/// Returns whether the tag `name` exists.
+pub(super) async fn tag_exists(context: &Context, browse: &Browse, name: &str) -> Result<bool, Error> {
+    let [tag] = tips(context, browse, [TAGS], name).await?;
+    Ok(tag.is_some())
+}
+
+/// Returns the change that creates a tag.
+async fn new_tag(
+    context: &Context,
+    browse: &Browse,
+    account: &Account,
+    name: &str,
+    message: &str,
+    target: &str,
+) -> Result<RefMove, Error> {
     rules::branch("tag_name", name)?;
     let commit = browse.resolve(target).await?;
     let [tag] = tips(context, browse, [TAGS], name).await?;
@@ -144,15 +177,17 @@ pub async fn create_tag(
     let message = message.trim_end();
     let at =
         if message.is_empty() { commit } else { annotate(context, browse, account, name, message, &commit).await? };
-    let change = RefMove::new(TAGS, name, None, Some(at));
-    let entry = entry(Action::RefCreate, browse, &change);
-    apply(context, &browse.found.repository, account.user.id, vec![change], Some(entry)).await
+    Ok(RefMove { written_bytes: message.len() as u64, ..RefMove::new(TAGS, name, None, Some(at)) })
 }
 
-/// Deletes the tag `name`.
+/// Deletes the tag `name`. The tag of a published release cannot be deleted.
 pub async fn delete_tag(context: &Context, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
     let [tip] = tips(context, browse, [TAGS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the tag" })?;
+    let release = releases::by_tag(&context.store.read().await?, browse.found.repository.id, name).await?;
+    if release.is_some_and(|release| !release.draft) {
+        return Err(Error::Conflict { reason: "the tag has a release; delete the release first".into() });
+    }
     let change = RefMove::new(TAGS, name, Some(tip), None);
     let entry = entry(Action::RefDelete, browse, &change);
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
@@ -204,13 +239,13 @@ struct RefMove {
     old: Option<String>,
     /// The new id. `None`: delete the ref.
     new: Option<String>,
-    /// Ids of other objects that must exist.
-    objects: Vec<String>,
+    /// Size of the objects that were written for this change, in bytes.
+    written_bytes: u64,
 }
 
 impl RefMove {
     fn new(prefix: &str, name: &str, old: Option<String>, new: Option<String>) -> Self {
-        Self { name: format!("{prefix}{name}"), old, new, objects: Vec::new() }
+        Self { name: format!("{prefix}{name}"), old, new, written_bytes: 0 }
     }
 
     /// Returns the change as the update of a push.
@@ -267,6 +302,9 @@ async fn apply(
     let (task_context, id) = (context.clone(), repository.id);
     context.tasks.short(RequestScope::inherit(async move {
         let _ = sender.send(run(&task_context, id, actor, &commands, &moves, entry).await);
+        if moves.iter().any(|change| change.written_bytes > 0) {
+            pushes::tidy(&task_context, id).await;
+        }
     }));
     result.await.unwrap_or(Err(Error::Busy))
 }
@@ -282,36 +320,42 @@ async fn run(
 ) -> Result<(), Error> {
     let push = pushes::begin(context, repository, actor, commands).await?.with_entry(entry);
     let lock = context.git.lock(repository).await;
+    let moved = move_refs(context, repository, moves).await;
+    let written_bytes = moves.iter().map(|change| change.written_bytes).sum();
+    pushes::record(context, &push, written_bytes, &lock).await?;
+    moved
+}
+
+/// Moves the refs on disk, all or none.
+async fn move_refs(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), Error> {
+    check_targets(context, repository, moves).await?;
     let input = moves.iter().map(RefMove::line).collect::<String>();
-    let moved = match check_targets(context, repository, moves).await {
-        Ok(()) => context.git.run(repository, ["update-ref", "--stdin", "-z"], input).await,
-        Err(error) => Err(error),
-    };
-    pushes::record(context, &push, 0, &lock).await?;
-    match moved {
+    match context.git.run(repository, ["update-ref", "--stdin", "-z"], input).await {
         Ok(_) => Ok(()),
-        Err(GitError::Failed { .. }) => Err(Error::Conflict {
+        Err(GitError::Failed { stderr, .. }) if is_conflict(&stderr) => Err(Error::Conflict {
             reason: "it conflicts with another branch or tag, or a ref was moved meanwhile".into(),
         }),
         Err(error) => Err(Error::git("moving refs")(error)),
     }
 }
 
-/// Checks under the repository's lock that the commits of new tags and the objects of new commits exist. `update-ref`
-/// checks only the object of the ref, and unreachable objects may have been pruned since that object was written.
-async fn check_targets(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), GitError> {
+/// Returns whether `update-ref` failed because refs do not have the expected values, or because of their names.
+fn is_conflict(stderr: &str) -> bool {
+    let is_refused = stderr.contains("cannot lock ref") || stderr.contains("cannot process");
+    is_refused && !stderr.contains("Unable to create")
+}
+
+/// Checks under the repository's lock that the commits of new tags exist. `update-ref` checks only the object of the
+/// ref, and an unreachable commit may have been pruned since the tag was requested.
+async fn check_targets(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), Error> {
     let of_tags = moves.iter().filter(|change| change.name.starts_with(TAGS)).filter_map(|change| change.new.as_ref());
-    let objects = moves.iter().flat_map(|change| change.objects.iter().cloned());
-    let names: Vec<String> = of_tags.map(|new| format!("{new}^{{}}")).chain(objects).collect();
+    let names: Vec<String> = of_tags.map(|new| format!("{new}^{{}}")).collect();
     if names.is_empty() {
         return Ok(());
     }
     let found = context.git.reader(repository).infos(&names).await?;
-    if found.len() == names.len() && found.iter().all(Option::is_some) {
-        return Ok(());
-    }
-    let stderr = "an object does not exist any more".to_owned();
-    Err(GitError::Failed { command: "cat-file".to_owned(), status: None, stderr })
+    let all_exist = found.len() == names.len() && found.iter().all(Option::is_some);
+    if all_exist { Ok(()) } else { Err(Error::NotFound { what: "the commit" }) }
 }
 
 /// Sets the default branch of the repository.

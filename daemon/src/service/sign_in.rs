@@ -1,4 +1,4 @@
-//! Limits failed sign-ins per account and address, and hashes and verifies passwords.
+//! Limits failed sign-ins per account and address.
 //!
 //! The first limit is for an account together with an address, so clients at other addresses cannot lock a user out.
 //! A higher limit for the account slows down guessing from many addresses; it does not apply to an address from which
@@ -9,30 +9,26 @@ use std::{
     time::Duration,
 };
 
-use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
-
 use super::{
     Context, Error,
     audit::{log_locked_out, log_refused},
     authentication::wrong_credentials,
+    password_hash::{self, IdleHashing},
 };
 use crate::{
     clock::Millis,
     model::{
-        identity::{Account, Identity, Proof},
+        identity::{Account, Proof},
         known_sources::KnownSources,
-        secret,
         throttle::{Allowance, Throttle},
     },
     shares::Holder,
     store::owners,
-    tasks,
 };
 
-/// Longest password, in bytes.
-pub const PASSWORD_MAX_BYTES: usize = 255;
-/// How long a password check waits for a free core.
-const QUEUE: Duration = Duration::from_secs(10);
+/// How long the response to a sign-in is delayed after too many failed ones. Clients that repeat the request without
+/// a pause use no more than this.
+const REFUSAL_DELAY: Duration = Duration::from_secs(1);
 /// Limit per address: 300 wrong tokens or 30 wrong passwords at once, then one token per second
 /// or password per 10 s.
 const SOURCE_LIMIT: Allowance = Allowance { limit: 300, expire_point_ms: 1_000 };
@@ -54,6 +50,7 @@ pub struct SignIn {
     failures: Mutex<Throttle>,
     /// The addresses from which accounts have signed in.
     known: Mutex<KnownSources<Holder>>,
+    hashing: IdleHashing,
 }
 
 /// The account of a password, as the limits use it.
@@ -129,16 +126,24 @@ fn account_key(name: &str) -> String {
     format!("account {}", name.chars().take(NAME_MAX_CHARS).collect::<String>().to_lowercase())
 }
 
-/// Counts a wrong credential without an account from `source`, such as an unknown token. Returns an error if `source`
-/// has sent too many of them. `reason`: for the audit log.
-pub(super) fn refuse(context: &Context, source: Holder, reason: &'static str) -> Result<(), Error> {
+/// Counts a wrong credential without an account from `source`, such as an unknown token. Returns an error, delayed, if
+/// `source` has sent too many of them. `reason`: for the audit log.
+pub(super) async fn refuse(context: &Context, source: Holder, reason: &'static str) -> Result<(), Error> {
     let now = context.clock.monotonic_ms();
     let checked = context.sign_in.check(source, None, now);
     let reason = if checked.is_err() { TOO_MANY } else { reason };
     context.audit.sign_ins.refused(None, &source.label(), reason, context.now_ms());
-    checked?;
+    delay_refusal(checked).await?;
     context.sign_in.note(source, None, now);
     Ok(())
+}
+
+/// Waits if `checked` is an error, so that clients that try passwords without a pause cause little work.
+async fn delay_refusal<T>(checked: Result<T, Error>) -> Result<T, Error> {
+    if checked.is_err() {
+        tokio::time::sleep(REFUSAL_DELAY).await;
+    }
+    checked
 }
 
 /// Returns the account `name` if `password` is correct. The time does not depend on whether the account exists and has
@@ -162,12 +167,17 @@ pub(super) async fn by_password(
         let checked = sign_in.check(source, account, context.clock.monotonic_ms());
         checked.inspect_err(|_| record(TOO_MANY))
     };
-    check()?;
-    let share = context.work.password_checks.wait(source, QUEUE).await?;
+    delay_refusal(check()).await?;
+    let share =
+        delay_refusal(context.work.password_checks.wait(source, password_hash::QUEUE).await.map_err(Error::from))
+            .await?;
     // Again, because other attempts may have failed while this one waited.
-    check()?;
+    if let Err(error) = check() {
+        drop(share);
+        return delay_refusal(Err(error)).await;
+    }
     let hash = user.as_ref().map(|user| user.password_hash.clone());
-    let is_correct = tasks::blocking(move || is_correct(&password, hash.as_deref())).await;
+    let is_correct = sign_in.hashing.verify(password, hash).await;
     // Recorded while the share is held, so that parallel attempts cannot exceed the limits by more than the capacity.
     match user {
         Some(user) if is_correct => {
@@ -181,30 +191,6 @@ pub(super) async fn by_password(
             Err(wrong_credentials())
         }
     }
-}
-
-/// Verifies a password. Without a hash, or with an invalid password, it does the same amount of work and returns
-/// `false`.
-fn is_correct(password: &str, hash: Option<&str>) -> bool {
-    let valid_length = (1..=PASSWORD_MAX_BYTES).contains(&password.len());
-    let password = if valid_length { password } else { "none" };
-    if let Some(Ok(hash)) = hash.map(PasswordHash::new) {
-        return Argon2::default().verify_password(password.as_bytes(), &hash).is_ok() && valid_length;
-    }
-    let _ = Argon2::default().hash_password_with_salt(password.as_bytes(), &[0; 16]);
-    false
-}
-
-/// Returns the hash to store for a password. It is slow on purpose, so it runs on a blocking thread.
-pub async fn hash_password(context: &Context, identity: &Identity, password: String) -> Result<String, Error> {
-    let share = context.work.password_checks.wait(Holder::caller(identity, None), QUEUE).await?;
-    let hashed = tasks::blocking(move || {
-        let salt = secret::random_bytes::<16>();
-        Argon2::default().hash_password_with_salt(password.as_bytes(), &salt).map(|hash| hash.to_string())
-    })
-    .await;
-    drop(share);
-    hashed.map_err(|error| Error::invalid("password", error.to_string()))
 }
 
 #[cfg(test)]

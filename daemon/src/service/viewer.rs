@@ -41,6 +41,18 @@ impl Viewer {
         !self.public_only && (self.admin || self.orgs.contains(&org))
     }
 
+    /// Returns the visibilities of users that the caller sees all. The caller may also see single other users.
+    pub fn user_classes(&self) -> &'static [Visibility] {
+        match self {
+            Self { public_only: false, admin: true, .. } => {
+                &[Visibility::Public, Visibility::Limited, Visibility::Private]
+            }
+            Self { restricted: true, .. } => &[],
+            Self { public_only: false, id: 1.., .. } => &[Visibility::Public, Visibility::Limited],
+            _ => &[Visibility::Public],
+        }
+    }
+
     /// Returns whether the caller sees `owner`.
     pub fn sees(&self, owner: &Owner) -> bool {
         let public = owner.visibility() == Visibility::Public;

@@ -18,7 +18,7 @@ const GIT_SPOOL_MAX: usize = 64;
 /// Maximum number of open event streams.
 const EVENT_STREAMS_MAX: usize = 64;
 /// Maximum number of passwords that are hashed at the same time. Each one uses a core and 19 MiB for a moment.
-const PASSWORD_CHECKS_MAX: usize = 2;
+pub(super) const PASSWORD_CHECKS_MAX: usize = 2;
 /// Password checks that wait for a free core. They take less than a tenth of a second each.
 const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
 

@@ -121,6 +121,7 @@ impl SetAside {
         Total {
             count: last_listing.items.load(Ordering::Relaxed),
             size_bytes: last_listing.bytes.load(Ordering::Relaxed),
+            ..Total::default()
         }
     }
 
@@ -321,7 +322,7 @@ mod tests {
         }
         let items = aside.items(30).await.expect("listed");
         assert_eq!(items.len(), ours.len() + others.len(), "{items:?}");
-        assert_eq!(aside.total(), Total { count: 12, size_bytes: 48 });
+        assert_eq!(aside.total(), Total { count: 12, size_bytes: 48, ..Total::default() });
         assert_eq!(aside.next_removal_ms(30), Some(BEGIN_MS + 31 * DAY_MS));
 
         clock.advance_ms(31 * DAY_MS - 1);

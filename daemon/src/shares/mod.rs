@@ -171,6 +171,11 @@ impl Shares {
         }
     }
 
+    /// Returns whether a waiting caller could start if an item of `holder` ended.
+    pub fn is_waited_for(&self, holder: Holder) -> bool {
+        self.state().is_waited_for(holder)
+    }
+
     fn enqueue(&self, holder: Holder) -> Result<Admission, Refused> {
         let mut state = self.state();
         if state.admit(holder).is_ok() {

@@ -173,6 +173,17 @@ impl State {
         granted
     }
 
+    /// Returns whether the end of an item of `holder` would start a waiting item.
+    pub(super) fn is_waited_for(&mut self, holder: Holder) -> bool {
+        if self.waiting == 0 {
+            return false;
+        }
+        self.count_end(holder);
+        let next = self.next_holder();
+        self.count_start(holder);
+        next.is_some()
+    }
+
     /// Replaces the limits, and starts waiting items that they allow.
     pub(super) fn set_limits(&mut self, limits: ShareLimits) -> Vec<Granted> {
         self.limits = limits;

@@ -45,6 +45,21 @@ fn one_holder_gets_its_share_and_no_more() {
 }
 
 #[tokio::test]
+async fn an_item_is_waited_for_only_if_its_end_starts_another() {
+    let limits = ShareLimits { capacity: 3, per_holder: 2, for_operators: 0, for_signed_in: 0, waiting: 64 };
+    let shares = Shares::new(KIND, limits);
+    let (busy, other) = (address(1), address(2));
+    let held = [busy, busy, other].map(|holder| shares.take(holder).expect("free"));
+    assert!(!shares.is_waited_for(busy) && !shares.is_waited_for(other));
+    let mut of_busy = std::pin::pin!(shares.wait(busy, LONG));
+    assert!(of_busy.as_mut().now_or_never().is_none());
+    assert!(shares.is_waited_for(busy));
+    assert!(!shares.is_waited_for(other), "its end frees nothing that the waiting holder may use");
+    assert_eq!((shares.usage().running, shares.usage().waiting), (3, 1), "asking changes nothing");
+    drop(held);
+}
+
+#[tokio::test]
 async fn a_holder_with_fewer_running_items_goes_first() {
     let limits = ShareLimits { capacity: 2, per_holder: 2, for_operators: 0, for_signed_in: 0, waiting: 64 };
     let shares = Shares::new(KIND, limits);

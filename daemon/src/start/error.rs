@@ -36,6 +36,12 @@ pub enum RunError {
     /// Recovery of work that the previous daemon did not finish failed.
     #[error("recovering unfinished work of the previous daemon failed")]
     Recover(#[source] service::Error),
+    /// Another daemon has taken the store on a server.
+    #[error("the store was taken by {owner}; this daemon must not run any longer")]
+    StoreLost {
+        /// The daemon and its machine.
+        owner: String,
+    },
     /// A task ended unexpectedly.
     #[error(transparent)]
     Tasks(#[from] TasksError),

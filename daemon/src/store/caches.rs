@@ -4,6 +4,8 @@
 //! that way: they reserve a key in the transaction that finds it free.
 
 mod list;
+mod newest;
+mod reservations;
 
 use farrier_proto::store::{CacheEntry, Reference};
 
@@ -13,11 +15,12 @@ use super::{
     first_time, keys,
 };
 
-pub use self::list::{CacheOrder, CachePosition, least_recent, most_recent, page};
+pub use self::{
+    list::{CacheOrder, CachePosition, created_after, least_recent, most_recent, page},
+    newest::newest_with_prefix,
+    reservations::{reservations, reserved_bytes},
+};
 pub use keys::CacheSlot;
-
-/// Index entries to read at a time.
-const PAGE: usize = 1_000;
 
 /// Returns the entry with id `id`, reserved or with content.
 pub async fn get(read: &impl Read, id: u64) -> Result<Option<CacheEntry>, StoreError> {
@@ -45,38 +48,14 @@ async fn by_index(read: &impl Read, key: &[u8]) -> Result<Option<CacheEntry>, St
     }
 }
 
-/// Returns the newest entry with content whose key begins with `slot.key`.
-pub async fn newest_with_prefix(
-    read: &impl Read,
-    repository: u64,
-    slot: CacheSlot<'_>,
-) -> Result<Option<CacheEntry>, StoreError> {
-    let mut range = keys::cache_keys(repository, slot);
-    let mut ids = Vec::new();
-    loop {
-        let page = read.scan::<Reference>(&Scan::of(range.clone(), PAGE)).await?;
-        ids.extend(page.iter().map(|(_, reference)| reference.id));
-        match page.last() {
-            Some((key, _)) if page.len() == PAGE => range = range.after(key),
-            _ => break,
-        }
-    }
-    ids.sort_unstable();
-    for id in ids.into_iter().rev() {
-        // The range has only the first part of long keys.
-        if let Some(row) = get(read, id).await?.filter(|row| row.key.starts_with(slot.key)) {
-            return Ok(Some(row));
-        }
-    }
-    Ok(None)
-}
-
-/// Writes `row` and updates its index entries. `before` is the stored row, if there is one.
+/// Writes `row` and updates the index entries that change. `before` is the stored row with the same id, if there is
+/// one.
 pub fn put(tx: &Tx, before: Option<&CacheEntry>, row: &CacheEntry) {
-    for key in before.map(index_keys).unwrap_or_default() {
-        tx.delete(key);
+    let (stored, needed) = (before.map(index_keys).unwrap_or_default(), index_keys(row));
+    for key in stored.iter().filter(|key| !needed.contains(key)) {
+        tx.delete(key.clone());
     }
-    for key in index_keys(row) {
+    for key in needed.into_iter().filter(|key| !stored.contains(key)) {
         tx.put(key, &Reference { id: row.id });
     }
     tx.put(keys::cache_entry(row.id), row);

@@ -19,6 +19,8 @@ use super::{
 const BATCH_ROWS: usize = 128;
 /// Size of a commit, bytes. One row may exceed it.
 const COMMIT_BYTES: usize = 4 << 20;
+/// Maximum number of rows in a commit, including deleted ones.
+const COMMIT_KEYS: usize = 5_000;
 
 /// Why rows could not be copied.
 #[derive(Debug, thiserror::Error)]
@@ -101,31 +103,53 @@ async fn rows(view: &dyn View, range: &Range, limit: usize) -> Result<Vec<(Key, 
     view.scan(&Scan::of(range.clone(), limit)).await
 }
 
+/// The next rows of both stores.
+struct Batches {
+    source: Vec<(Key, Bytes)>,
+    target: Vec<(Key, Bytes)>,
+    /// The last key up to which both batches are complete. `None`: there are no further rows.
+    end: Option<Key>,
+}
+
+/// Reads the next rows of both stores, without those of the last commit.
+async fn batches(source: &dyn View, target: &dyn View, rest: &Range) -> Result<Batches, EngineError> {
+    let (mut ours, mut theirs) = (rows(source, rest, BATCH_ROWS).await?, rows(target, rest, BATCH_ROWS).await?);
+    let ends = [&ours, &theirs].map(|batch| if batch.len() < BATCH_ROWS { None } else { batch.last() });
+    let end = ends.into_iter().flatten().map(|(key, _)| key.clone()).min();
+    for batch in [&mut ours, &mut theirs] {
+        batch.retain(|(key, _)| !is_excluded(key) && end.as_ref().is_none_or(|end| key <= end));
+    }
+    Ok(Batches { source: ours, target: theirs, end })
+}
+
 /// Writes the rows of `source` to `to`, and deletes its other rows: they come from a copy that was interrupted, before
 /// the source was changed. `target` is the state of `to` before. Returns the number of changed rows.
 async fn write_differences(source: &dyn View, target: &dyn View, to: &dyn Engine) -> Result<u64, CopyError> {
     let (mut changed, mut pending, mut pending_bytes) = (0, WriteSet::new(), 0);
     let mut rest = everything();
     loop {
-        let batch = rows(source, &rest, BATCH_ROWS).await?;
-        let next =
-            if batch.len() == BATCH_ROWS { batch.last().map(|(last, _)| rest.clone().after(last)) } else { None };
-        let part = Range { low: rest.low.clone(), high: next.as_ref().map(|next| next.low.clone()) };
-        let mut existing: BTreeMap<Key, Bytes> = rows(target, &part, usize::MAX).await?.into_iter().collect();
-        for (key, value) in batch.into_iter().filter(|(key, _)| !is_excluded(key)) {
-            if existing.remove(&key).as_ref() != Some(&value) {
-                pending_bytes += key.len() + value.len();
-                pending.insert(key, Some(value));
+        let Batches { source: ours, target: theirs, end } = batches(source, target, &rest).await?;
+        let mut theirs: BTreeMap<Key, Bytes> = theirs.into_iter().collect();
+        let mut writes: Vec<(Key, Option<Bytes>)> = Vec::new();
+        for (key, value) in ours {
+            if theirs.remove(&key).as_ref() != Some(&value) {
+                writes.push((key, Some(value)));
             }
-            if pending_bytes >= COMMIT_BYTES {
+        }
+        // Rows that the source does not have. The target holds only what an interrupted copy wrote, because `copy`
+        // refuses other targets.
+        writes.extend(theirs.into_keys().map(|key| (key, None)));
+        for (key, value) in writes {
+            pending_bytes += key.len() + value.as_ref().map_or(0, Bytes::len);
+            pending.insert(key, value);
+            if pending_bytes >= COMMIT_BYTES || pending.len() >= COMMIT_KEYS {
                 changed += pending.len() as u64;
                 commit(to, std::mem::take(&mut pending)).await?;
                 pending_bytes = 0;
             }
         }
-        pending.extend(existing.into_keys().filter(|key| !is_excluded(key)).map(|key| (key, None)));
-        match next {
-            Some(next) => rest = next,
+        match end {
+            Some(end) => rest = rest.after(&end),
             None => break,
         }
     }
@@ -140,15 +164,7 @@ async fn compare(source: &dyn View, target: &dyn View) -> Result<Copied, CopyErr
     let mut copied = Copied { rows: 0, bytes: 0, changed: 0, sha256: String::new() };
     let mut rest = everything();
     loop {
-        let (mut ours, mut theirs) = (rows(source, &rest, BATCH_ROWS).await?, rows(target, &rest, BATCH_ROWS).await?);
-        let (is_last, theirs_is_last) = (ours.len() < BATCH_ROWS, theirs.len() < BATCH_ROWS);
-        // The last key up to which both batches are complete.
-        let ends = [(is_last, ours.last()), (theirs_is_last, theirs.last())];
-        let end = ends.iter().filter(|(is_last, _)| !is_last).filter_map(|(_, row)| row.map(|(key, _)| key.clone()));
-        let end = end.min();
-        for batch in [&mut ours, &mut theirs] {
-            batch.retain(|(key, _)| !is_excluded(key) && end.as_ref().is_none_or(|end| key <= end));
-        }
+        let Batches { source: ours, target: theirs, end } = batches(source, target, &rest).await?;
         if ours != theirs {
             return Err(CopyError::Different);
         }
@@ -175,6 +191,8 @@ async fn commit(to: &dyn Engine, writes: WriteSet) -> Result<(), CopyError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::store::{
         Store, StoreError,
@@ -212,7 +230,7 @@ mod tests {
     async fn an_interrupted_copy_is_not_opened_and_continues_with_the_current_rows() {
         for interrupted_after in 0..4 {
             let from = source().await;
-            let to = std::sync::Arc::new(MemoryEngine::new());
+            let to = Arc::new(MemoryEngine::new());
             let failing = Interrupted { inner: to.clone(), commits: interrupted_after.into() };
             let result = copy(&from, &failing).await;
             assert!(matches!(result, Err(CopyError::Write(_))), "{result:?}");
@@ -231,9 +249,24 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_continued_copy_deletes_rows_in_several_commits() {
+        let (from, to) = (source().await, Arc::new(MemoryEngine::new()));
+        let surplus = |n: u32| (n.to_be_bytes().to_vec(), Some(Bytes::from_static(b"x")));
+        let old: WriteSet = (0..12_000).map(surplus).chain([row(keys::copying(), "")]).collect();
+        commit(to.as_ref(), old).await.expect("no conflict");
+        let failing = Interrupted { inner: to.clone(), commits: 3.into() };
+        let result = copy(&from, &failing).await;
+        assert!(matches!(result, Err(CopyError::Write(_))), "{result:?}");
+        let left = to.snapshot().await.expect("a view").count(&everything(), u64::MAX).await.expect("a count");
+        assert!(left < 12_000, "the first commits have deleted rows: {left}");
+        copy(&from, to.as_ref()).await.expect("copied");
+        assert_eq!(all(&from).await, all(&to).await);
+    }
+
     /// An engine that fails after a number of commits.
     struct Interrupted {
-        inner: std::sync::Arc<MemoryEngine>,
+        inner: Arc<MemoryEngine>,
         commits: std::sync::atomic::AtomicU32,
     }
 

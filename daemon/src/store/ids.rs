@@ -48,11 +48,13 @@ pub enum IdKind {
     Audit,
     /// Statuses of commits.
     Status,
+    /// Releases.
+    Release,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -64,6 +66,7 @@ impl IdKind {
         Self::BlockFile,
         Self::Audit,
         Self::Status,
+        Self::Release,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -93,6 +96,7 @@ impl IdKind {
             Self::BlockFile => "block-file",
             Self::Audit => "audit",
             Self::Status => "status",
+            Self::Release => "release",
         }
     }
 }

@@ -10,10 +10,16 @@ mod artifacts;
 mod audit;
 mod caches;
 mod hooks;
+mod interests;
+mod releases;
 mod repositories;
 mod statuses;
+mod summaries;
 
-pub use self::{accounts::*, artifacts::*, audit::*, caches::*, hooks::*, repositories::*, statuses::*};
+pub use self::{
+    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, releases::*, repositories::*, statuses::*,
+    summaries::*,
+};
 
 use super::{
     engine::{Key, Range},

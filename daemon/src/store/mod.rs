@@ -17,6 +17,7 @@ pub mod hooks;
 pub mod id_token_keys;
 pub mod identity;
 pub mod ids;
+pub mod interests;
 pub mod keyring;
 pub mod keys;
 pub mod listings;
@@ -24,10 +25,12 @@ pub mod orgs;
 pub mod owners;
 pub mod range_counts;
 pub mod refs;
+pub mod releases;
 pub mod repositories;
 pub mod runs;
 pub mod sealing;
 pub mod statuses;
+pub mod summaries;
 pub mod tokens;
 pub mod totals;
 pub mod uploads;
@@ -272,6 +275,11 @@ impl Store {
     /// repositories, artifacts or block files are reserved.
     pub async fn keep_marks(&self, files: Arc<dyn identity::MarkFiles>, written: u64) {
         self.ids.keep_marks(files, written).await;
+    }
+
+    /// Waits until another process has taken the store from this one, and returns its name.
+    pub async fn lost(&self) -> String {
+        self.engine.lost().await
     }
 
     /// Returns information about the engine. An error means that the store cannot be used.

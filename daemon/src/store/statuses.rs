@@ -13,16 +13,35 @@ use super::{
 pub const CONTEXTS_MAX: usize = 1_000;
 /// Most statuses of a context of a commit. The oldest are deleted.
 pub const STATUSES_MAX: u32 = 1_000;
+/// Most statuses of a commit. The oldest are deleted; the last status of each context is kept.
+const COMMIT_STATUSES_MAX: u64 = 5_000;
 
-/// Adds a status to the commit `commit`. Deletes the oldest of its context above [`STATUSES_MAX`]. Returns `false` if
-/// the commit has [`CONTEXTS_MAX`] other contexts.
+/// Adds a status to the commit `commit`. Deletes the oldest of its context above [`STATUSES_MAX`], and the oldest of
+/// the commit above `COMMIT_STATUSES_MAX`. Returns `false` if the commit has `CONTEXTS_MAX` other contexts.
 pub async fn insert(tx: &Tx, repository: u64, commit: &str, row: &CommitStatus) -> Result<bool, StoreError> {
     let key = keys::status_context(repository, commit, &row.context);
-    let mut statuses = tx.get::<StatusContext>(&key).await?.map_or(0, |context| context.statuses);
-    if statuses == 0 {
+    let known = tx.get::<StatusContext>(&key).await?;
+    if known.is_none() {
         let contexts = Range::prefix(keys::status_contexts(repository, commit));
         if tx.count(&contexts, CONTEXTS_MAX as u64).await? >= CONTEXTS_MAX as u64 {
             return Ok(false);
+        }
+    }
+    let all = Range::prefix(keys::statuses(repository, commit));
+    let mut statuses = known.map_or(0, |context| context.statuses);
+    if statuses < STATUSES_MAX && tx.count(&all, COMMIT_STATUSES_MAX).await? >= COMMIT_STATUSES_MAX {
+        for (oldest_key, oldest) in tx.scan::<CommitStatus>(&Scan::of(all, 1)).await? {
+            tx.delete(oldest_key);
+            tx.delete(keys::status_of_context(repository, commit, &oldest.context, oldest.id));
+            if oldest.context == row.context {
+                statuses = statuses.saturating_sub(1);
+            } else {
+                let context_key = keys::status_context(repository, commit, &oldest.context);
+                if let Some(context) = tx.get::<StatusContext>(&context_key).await? {
+                    let statuses = context.statuses.saturating_sub(1);
+                    tx.put(context_key, &StatusContext { statuses, ..context });
+                }
+            }
         }
     }
     if statuses >= STATUSES_MAX {
@@ -126,6 +145,24 @@ mod tests {
         assert_eq!((rows.len(), rows[0].context.as_str(), total), (1, "lint", 1));
         let last: Vec<u64> = last_of_contexts(&read, 7, COMMIT).await.expect("rows").iter().map(|row| row.id).collect();
         assert_eq!(last, [most + 6, most + 5]);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_statuses_of_a_commit_are_deleted_but_the_last_of_each_context_is_kept() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store").with_bucket_entries(64);
+        assert!(add(&store, &[row(1, "first", StatusState::Success)]).await);
+        let contexts = ["a", "b", "c", "d", "e", "f"];
+        let all: Vec<_> = (2..=COMMIT_STATUSES_MAX + 3)
+            .map(|id| row(id, contexts[usize::try_from(id).expect("small") % 6], StatusState::Pending))
+            .collect();
+        assert!(add(&store, &all).await);
+        let read = store.read().await.expect("a snapshot");
+        let (rows, total) = page(&read, (7, COMMIT), None, false, (0, 1)).await.expect("a page");
+        assert_eq!((rows[0].id, total), (4, COMMIT_STATUSES_MAX));
+        let last = last_of_contexts(&read, 7, COMMIT).await.expect("rows");
+        assert_eq!((last.len(), last.last().map(|row| row.id)), (7, Some(1)));
+        drop(read);
+        assert!(add(&store, &[row(9_000, "first", StatusState::Failure)]).await, "a known context");
     }
 
     #[tokio::test]

@@ -87,7 +87,7 @@ mod tests {
         };
         store.write(fill).await.expect("rows");
         let snapshot = store.read().await.expect("a snapshot");
-        assert_eq!(repositories(&snapshot).await.expect("a sum"), Total { count: 4, size_bytes: 3_210 });
-        assert_eq!(artifacts(&snapshot).await.expect("a sum"), Total { count: 2, size_bytes: 7 });
+        assert_eq!(repositories(&snapshot).await.expect("a sum"), Total { count: 4, size_bytes: 3_210, newest_id: 0 });
+        assert_eq!(artifacts(&snapshot).await.expect("a sum"), Total { count: 2, size_bytes: 7, newest_id: 0 });
     }
 }

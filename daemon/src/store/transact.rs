@@ -12,10 +12,11 @@ use std::{
 
 use bytes::Bytes;
 use prost::Message;
+use tokio::time::Instant;
 
 use super::{
     Read, StoreError,
-    engine::{CommitError, Engine, EngineError, Key, Range, Scan, Transaction, View, WriteSet},
+    engine::{CommitError, Engine, EngineError, Key, RETRY_TIME, Range, Scan, Transaction, View, WriteSet},
     keyring::Keyring,
     range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
     sealed,
@@ -209,7 +210,7 @@ impl Read for Tx {
     }
 }
 
-/// Runs `work` until it commits or fails, at most [`TRIES_MAX`] times.
+/// Runs `work` until it commits or fails, at most [`TRIES_MAX`] times. It is not repeated after [`RETRY_TIME`].
 pub(super) async fn run<T, E, F, Fut>(
     engine: &dyn Engine,
     range_counts: &Arc<RangeCounts>,
@@ -221,7 +222,11 @@ where
     Fut: Future<Output = Result<T, E>> + Send,
     E: From<StoreError>,
 {
-    for attempt in 0..TRIES_MAX {
+    let deadline = Instant::now() + RETRY_TIME;
+    let mut tries = 0;
+    while tries < TRIES_MAX && (tries == 0 || Instant::now() < deadline) {
+        let attempt = tries;
+        tries += 1;
         let begun = if attempt < FREE_TRIES { engine.begin().await } else { engine.begin_after_conflicts().await };
         let tx = Tx::new(begun.map_err(StoreError::from)?, keyring.clone());
         let result = work(tx.clone()).await;
@@ -238,7 +243,7 @@ where
             Err(CommitError::Engine(source)) => return Err(StoreError::Engine(source).into()),
         }
     }
-    Err(StoreError::Contended { tries: TRIES_MAX }.into())
+    Err(StoreError::Contended { tries }.into())
 }
 
 /// Returns a random pause below a bound that doubles, so that conflicting transactions do not conflict again.
@@ -303,6 +308,24 @@ mod tests {
                 assert_eq!((runs, counter(&store).await), (TRIES_MAX, before));
             }
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_transaction_is_not_repeated_after_the_retry_time() {
+        let (store, _) = store().await;
+        let runs = AtomicU32::new(0);
+        let result = store
+            .write(async |tx: Tx| {
+                runs.fetch_add(1, Ordering::SeqCst);
+                tx.get::<Sequence>(b"counter").await?;
+                tokio::time::sleep(RETRY_TIME / 2).await;
+                increment(&store).await.0?;
+                tx.put(b"counter".to_vec(), &Sequence { next: 9 });
+                Ok::<_, StoreError>(())
+            })
+            .await;
+        assert!(matches!(result, Err(StoreError::Contended { tries: 2 })), "{result:?}");
+        assert_eq!(runs.into_inner(), 2);
     }
 
     #[tokio::test]

@@ -5,8 +5,8 @@ use farrier_proto::store::{Artifact, CacheEntry, Content, Upload};
 
 use super::{Read, StoreError, Tx, artifacts, caches};
 
-/// The least time between two updates of [`CacheEntry::moved_ms`].
-const MOVED_EVERY_MS: i64 = 10_000;
+/// The minimum time between two updates of [`CacheEntry::progress_ms`].
+const PROGRESS_EVERY_MS: i64 = 10_000;
 
 /// The row to which an upload belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,8 +71,8 @@ impl UploadTarget {
     /// Records that the upload received a block at `now_ms`, if the row of its kind has that time and it is due.
     pub fn put_progress(&self, tx: &Tx, now_ms: i64) {
         match self {
-            Self::CacheEntry(row) if now_ms >= row.moved_ms.saturating_add(MOVED_EVERY_MS) => {
-                caches::put(tx, Some(row), &CacheEntry { moved_ms: now_ms, ..row.clone() });
+            Self::CacheEntry(row) if now_ms >= row.progress_ms.saturating_add(PROGRESS_EVERY_MS) => {
+                caches::put(tx, Some(row), &CacheEntry { progress_ms: now_ms, ..row.clone() });
             }
             _ => {}
         }

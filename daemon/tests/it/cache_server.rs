@@ -4,7 +4,10 @@ use farrierd::{config::Config, model::secret::SharedSecret};
 use http::Method;
 use serde_json::json;
 
-use crate::support::{Answer, TestDaemon, send};
+use crate::{
+    caches::{content, save},
+    support::{Answer, TestDaemon, send},
+};
 
 const SECRET: &str = "secret of the runners";
 
@@ -47,6 +50,21 @@ async fn a_runner_with_the_secret_registers_its_running_jobs() {
     assert_eq!(post(&farrier, "/_internal/register", SECRET, registration(&job.token)).await.status, 403);
     let revoked = post(&farrier, "/_internal/revoke", SECRET, json!({ "token": job.token }).to_string()).await;
     assert_eq!(revoked.status, 200);
+}
+
+#[tokio::test]
+async fn a_job_of_a_second_runner_restores_what_a_job_of_the_first_saved() {
+    let farrier = farrier().await;
+    let first = farrier.begin_on("r", "main").await;
+    assert_eq!(post(&farrier, "/_internal/register", SECRET, registration(&first.token)).await.status, 200);
+    save(&farrier, &first, "npm-1", "content").await;
+    farrier.end(&first).await;
+    let revoked = post(&farrier, "/_internal/revoke", SECRET, json!({ "token": first.token }).to_string()).await;
+    assert_eq!(revoked.status, 200);
+    let second = farrier.begin_on("r", "main").await;
+    let registered = post(&farrier, "/_internal/register", SECRET, registration(&second.token)).await;
+    assert_eq!(registered.json()["results_url"], farrier.url);
+    assert_eq!(content(&farrier, &second, "npm-1").await.as_deref(), Some("content"));
 }
 
 #[tokio::test]

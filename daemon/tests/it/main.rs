@@ -32,4 +32,5 @@ mod security_page;
 mod service;
 mod serving;
 mod store_postgres;
+mod summaries;
 mod support;

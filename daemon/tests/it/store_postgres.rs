@@ -6,9 +6,10 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Job, ReceivedRequest, Receiver, TestDaemon, eventually,
+    Binary, Job, ReceivedRequest, Receiver, TestDaemon, eventually,
     git::Client,
     postgres::{PASSWORD, PostgresServer},
+    process::{command, output},
 };
 
 /// Allows deliveries to receivers on this machine.
@@ -120,6 +121,41 @@ async fn a_second_daemon_on_the_same_database_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_database_without_a_store_is_not_changed_if_there_is_data() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let mut farrier = TestDaemon::program(&config(server, &server.database().await, "postgres")).await;
+    farrier.repository("demo").await;
+    farrier.stop().await;
+    let empty = server.database().await;
+    let other = config(server, &empty, "postgres");
+    let checked = farrier.command_with(&other, &["check-data"]).await;
+    for refused in [farrier.refused_start(&other).await, checked] {
+        let message = text(&refused);
+        assert!(refused.status.code() == Some(4) && message.contains("does not exist"), "{message}");
+        assert!(message.contains(&empty) && !message.contains("farrier.redb"), "{message}");
+    }
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    let tables = server.admin(&empty).await.query_one(tables, &[]).await.expect("a count");
+    assert_eq!(tables.get::<_, i64>(0), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_whose_store_was_taken_ends_and_is_not_restarted() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let database = server.database().await;
+    let mut farrier = Binary::new(&config(server, &database, "postgres"));
+    farrier.start().await;
+    // As another daemon does after a failure of the network that only the server has noticed.
+    let take = "UPDATE farrier_owner SET id = 'x', holder = 'farrierd on other (process 1)';
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE application_name = 'farrierd lock' AND datname = current_database()";
+    server.admin(&database).await.batch_execute(take).await.expect("taken");
+    assert_eq!(farrier.ended().await.code(), Some(4));
+    let unit = include_str!("../../../systemd/farrierd.service");
+    assert!(unit.contains("RestartPreventExitStatus=4 78"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_store_is_copied_to_postgresql_and_back() {
     let Some(server) = PostgresServer::shared() else { return };
     let database = server.database().await;
@@ -173,5 +209,26 @@ async fn invalid_settings_of_the_database_are_reported_without_secrets() {
         let message = text(&checked);
         assert!(checked.status.code() == Some(78) && message.contains(problem), "{store}: {message}");
         assert!(!message.replace("/absent/s3cret", "").contains("s3cret"), "{message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_in_place_of_a_credential_name_is_not_printed() {
+    let farrier = TestDaemon::program("").await;
+    let credentials = farrier.scratch().join("credentials");
+    std::fs::create_dir_all(&credentials).expect("a directory");
+    let file = farrier.scratch().join("farrierd.toml");
+    for (config, key) in [
+        ("[store]\nurl = \"postgresql://u@db/f\"\npassword_file = \"s3cret\"\n", "store.password_file"),
+        ("[webhook]\nproxy_url = \"http://proxy:3128\"\nproxy_auth_file = \"s3cret\"\n", "webhook.proxy_auth_file"),
+    ] {
+        std::fs::write(&file, config).expect("a file");
+        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
+        command.env("CREDENTIALS_DIRECTORY", &credentials).arg("--config").arg(&file).arg("check-config");
+        let checked = output(command).await.expect("the program");
+        let message = text(&checked);
+        assert!(checked.status.code() == Some(78) && message.contains(key), "{message}");
+        assert!(message.contains("the credential with this name cannot be read"), "{message}");
+        assert!(!message.contains("s3cret"), "{message}");
     }
 }

@@ -1,5 +1,6 @@
 //! The measurements: one module per row of the table, or for a few rows with the same set-up.
 
+mod caches;
 mod crowd;
 mod download;
 mod durable;
@@ -24,16 +25,18 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 13] = [
+pub(crate) const ALL: [(&str, Row); 15] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
+    ("caches", |plan, table| caches::measure(plan, table).boxed()),
     ("memory", |plan, table| memory::measure(plan, table).boxed()),
     ("held", |plan, table| held::measure(plan, table).boxed()),
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
     ("git", |plan, table| git::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
     ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
+    ("fan-out", |plan, table| hooks::measure_fan_out(plan, table).boxed()),
     ("idle", |plan, table| idle::measure(plan, table).boxed()),
     ("restart", |plan, table| restart::measure(plan, table).boxed()),
     ("crowd", |plan, table| crowd::measure(plan, table).boxed()),

@@ -24,7 +24,7 @@ use self::{
     refs::Reference,
     tree::TreeEntry,
 };
-use super::{Git, GitCommand, GitError, GitProcess};
+use super::{Git, GitCommand, GitError, GitProcess, Workspace};
 use crate::shares::{Holder, RequestMemory};
 
 /// Output limit for lists of refs and trees, bytes.
@@ -71,6 +71,11 @@ impl RepositoryReader {
     #[must_use]
     pub fn with_memory(self, memory: Option<Arc<RequestMemory>>) -> Self {
         Self { memory, ..self }
+    }
+
+    /// Creates a workspace for a change of the repository, with the same limits for the caller.
+    pub async fn workspace(&self) -> Result<Workspace, GitError> {
+        Workspace::create(self.git.clone(), self.repository, self.caller, self.memory.clone()).await
     }
 
     /// Returns a git command with the time limit of queries.

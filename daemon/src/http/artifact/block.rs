@@ -42,14 +42,29 @@ pub(in crate::http) async fn put(
     let key = &state.keys.signed_url;
     let grant = Grant::verify(key, Operation::Write, &artifact, &generation, &query, state.now_ms())?;
     let key = UploadKey { artifact: grant.artifact, generation: grant.generation };
+    let throttled = match receive(&state, key, &query, holder, request).await {
+        Err(error) if error.is_throttled() => error,
+        response => return response,
+    };
+    Err(if artifacts::is_cache_upload(&state, key).await? { throttled.for_caches() } else { throttled })
+}
+
+/// Handles the request of a verified address.
+async fn receive(
+    state: &AppState,
+    key: UploadKey,
+    query: &str,
+    holder: Holder,
+    request: Request,
+) -> Result<Response, BlobApiError> {
     let (parts, body) = request.into_parts();
     let headers = &parts.headers;
     let conditions = conditions::read(headers);
     let mut response = (StatusCode::CREATED, [(header::CONTENT_LENGTH, "0")]).into_response();
-    match (parameter(&query, "comp").as_deref(), parameter(&query, "blockid")) {
+    match (parameter(query, "comp").as_deref(), parameter(query, "blockid")) {
         (Some("block"), Some(id)) => {
             let input = input(headers, body, BLOCK_MAX_BYTES, holder)?;
-            artifacts::put_block(&state, key, &id, input).await?;
+            artifacts::put_block(state, key, &id, input).await?;
         }
         (Some("block"), None) => {
             return Err(BlobApiError::new(
@@ -59,16 +74,16 @@ pub(in crate::http) async fn put(
             ));
         }
         (Some("blocklist"), _) => {
-            let repository = artifacts::upload_repository(&state, key).await?;
+            let repository = artifacts::upload_repository(state, key).await?;
             auth::count_memory_to(&parts.extensions, Holder::Jobs(repository));
             let ids = read_block_list(&parts.extensions, body).await?;
-            let validators = artifacts::commit(&state, key, &ids, &conditions).await?;
+            let validators = artifacts::commit(state, key, &ids, &conditions).await?;
             conditions::set_validators(response.headers_mut(), &validators);
         }
         (None, _) => {
             require_block_blob(headers)?;
             let input = input(headers, body, u64::MAX, holder)?;
-            let validators = artifacts::put_blob(&state, key, input, &conditions).await?;
+            let validators = artifacts::put_blob(state, key, input, &conditions).await?;
             conditions::set_validators(response.headers_mut(), &validators);
         }
         (Some(_), _) => {

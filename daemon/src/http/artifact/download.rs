@@ -19,7 +19,7 @@ use super::{
 use crate::{
     http::{AppState, etag},
     model::{
-        conditions::Unmet,
+        conditions::{Unmet, Validators},
         signed_url::{Grant, Operation},
     },
     service::artifacts::{self, Download},
@@ -61,7 +61,7 @@ pub(in crate::http) async fn get(
             return Ok(etag::not_modified(headers));
         }
     }
-    let range = match requested_range(&headers, &validators.etag, size) {
+    let range = match requested_range(&headers, &validators, size) {
         RequestedRange::Whole => 0..size,
         RequestedRange::Part(range) => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -90,11 +90,11 @@ pub(in crate::http) async fn get(
 }
 
 /// Returns the requested range. If `If-Range` names other content, that is the complete artifact.
-fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
+fn requested_range(headers: &HeaderMap, validators: &Validators, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(range) = text(MS_RANGE).or_else(|| text(header::RANGE)) else { return RequestedRange::Whole };
     match text(header::IF_RANGE) {
-        Some(known) if known != etag => RequestedRange::Whole,
+        Some(known) if validators.etags().all(|etag| etag != known) => RequestedRange::Whole,
         _ => range::parse(range, size),
     }
 }

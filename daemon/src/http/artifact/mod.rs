@@ -9,7 +9,8 @@ pub(super) mod download;
 pub(super) mod files;
 pub mod range;
 mod stream;
+pub(super) mod summaries;
 pub mod twirp;
 mod xml;
 
-pub(super) use self::{twirp::TwirpError, xml::BlobApiError};
+pub(super) use self::{stream::BlockBody, twirp::TwirpError, xml::BlobApiError};

@@ -16,7 +16,7 @@ use crate::{
 
 /// A body that reads blocks. If a read fails or the caller loses its access, the connection is closed before the end of
 /// the body, so that the client notices missing bytes.
-pub(super) struct BlockBody {
+pub(in crate::http) struct BlockBody {
     reader: BlockReader,
     /// Ready when the caller has lost its access.
     revoked: Option<BoxFuture<'static, ()>>,
@@ -24,7 +24,7 @@ pub(super) struct BlockBody {
 
 /// Why a download ended early.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DownloadError {
+pub(in crate::http) enum DownloadError {
     /// The blocks cannot be read.
     #[error(transparent)]
     Blob(#[from] BlobError),
@@ -34,7 +34,7 @@ pub(super) enum DownloadError {
 }
 
 impl BlockBody {
-    pub(super) fn new(reader: BlockReader, access: Option<AccessWatch>) -> Self {
+    pub(in crate::http) fn new(reader: BlockReader, access: Option<AccessWatch>) -> Self {
         let revoked = access.map(|mut access| async move { access.lost().await }.boxed());
         Self { reader, revoked }
     }

@@ -32,8 +32,10 @@ const SERVICES: [(&str, &[&str]); 2] = [
         "ArtifactService",
         &["CreateArtifact", "FinalizeArtifact", "ListArtifacts", "GetSignedArtifactURL", "DeleteArtifact"],
     ),
-    ("CacheService", &["CreateCacheEntry", "FinalizeCacheEntryUpload", "GetCacheEntryDownloadURL"]),
+    ("CacheService", CACHE_METHODS),
 ];
+/// The methods of the cache service.
+const CACHE_METHODS: &[&str] = &["CreateCacheEntry", "FinalizeCacheEntryUpload", "GetCacheEntryDownloadURL"];
 /// Largest message, in bytes.
 const MESSAGE_MAX_BYTES: usize = 1 << 20;
 
@@ -65,6 +67,14 @@ impl TwirpError {
 
     pub(super) fn permission_denied(msg: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "permission_denied", msg)
+    }
+
+    /// Returns the error for clients of caches, which do not try again after 429: 503 instead.
+    fn for_caches(self) -> Self {
+        if self.status != StatusCode::TOO_MANY_REQUESTS {
+            return self;
+        }
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, code: "unavailable", ..self }
     }
 }
 
@@ -147,6 +157,11 @@ pub(in crate::http) async fn call(State(state): State<AppState>, request: Reques
         return Ok(response);
     }
     let method = method_of(&path, &state.config.artifacts.vendors).ok_or_else(|| TwirpError::bad_route(&path))?;
+    let response = dispatch(state, method, request).await;
+    if CACHE_METHODS.contains(&method) { response.map_err(TwirpError::for_caches) } else { response }
+}
+
+async fn dispatch(state: AppState, method: &str, request: Request) -> Result<Response, TwirpError> {
     let call = receive(state, request).await?;
     match method {
         "CreateArtifact" => calls::create(&call).await,
@@ -257,6 +272,16 @@ mod tests {
         ] {
             assert_eq!(method_of(&bad, &vendors), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn clients_of_caches_get_503_instead_of_429() {
+        let throttled = || TwirpError::from(Error::Throttled { retry_after_secs: 7 });
+        assert_eq!(throttled().status, StatusCode::TOO_MANY_REQUESTS);
+        let error = throttled().for_caches();
+        assert_eq!((error.status, error.code), (StatusCode::SERVICE_UNAVAILABLE, "unavailable"));
+        assert_eq!(error.retry_after_secs, Some(7));
+        assert_eq!(TwirpError::invalid("x").for_caches().status, StatusCode::BAD_REQUEST);
     }
 
     #[test]

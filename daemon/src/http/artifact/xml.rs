@@ -31,6 +31,20 @@ impl BlobApiError {
     }
 }
 
+impl BlobApiError {
+    /// Returns the error for an upload of a cache entry. Clients of caches do not try again after 429: 503 instead.
+    pub(super) fn for_caches(self) -> Self {
+        if self.status != StatusCode::TOO_MANY_REQUESTS {
+            return self;
+        }
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, code: "ServerBusy", ..self }
+    }
+
+    pub(super) fn is_throttled(&self) -> bool {
+        self.status == StatusCode::TOO_MANY_REQUESTS
+    }
+}
+
 impl From<UrlRefused> for BlobApiError {
     fn from(refused: UrlRefused) -> Self {
         Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", refused.to_string())
@@ -46,7 +60,7 @@ impl From<Error> for BlobApiError {
         let bad = StatusCode::BAD_REQUEST;
         let retry_after_secs = error::retry_after_secs(&error);
         let response = match &error {
-            Error::NotFound { .. } => Self::new(status, "BlobNotFound", "the artifact or its upload does not exist"),
+            Error::NotFound { .. } => Self::new(status, "BlobNotFound", error.to_string()),
             Error::Invalid { field: "blocklist", reason } => {
                 Self::new(bad, "InvalidBlockList", format!("the block list {reason}"))
             }
@@ -64,7 +78,9 @@ impl From<Error> for BlobApiError {
             Error::Body { reason } => Self::new(bad, "IncompleteBody", reason),
             Error::TooLarge { .. } => Self::new(status, "RequestBodyTooLarge", error.to_string()),
             Error::NoSpace => Self::new(status, "InsufficientStorage", error.to_string()),
-            Error::Busy | Error::Refused(_) => Self::new(status, "ServerBusy", error.to_string()),
+            Error::Busy | Error::Refused(_) | Error::Throttled { .. } => {
+                Self::new(status, "ServerBusy", error.to_string())
+            }
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {
                 Self::new(status, "ServerBusy", "the store is not available, try again")
             }
@@ -102,5 +118,11 @@ mod tests {
         assert_eq!(response.headers()["x-ms-error-code"], "X");
         let missing = BlobApiError::from(Error::NotFound { what: "x" });
         assert_eq!((missing.status, missing.code), (StatusCode::NOT_FOUND, "BlobNotFound"));
+        assert_eq!(missing.message, "x does not exist");
+        let throttled = BlobApiError::from(Error::Throttled { retry_after_secs: 7 });
+        assert!(throttled.is_throttled());
+        let error = throttled.for_caches();
+        let expected = (StatusCode::SERVICE_UNAVAILABLE, "ServerBusy", Some(7));
+        assert_eq!((error.status, error.code, error.retry_after_secs), expected);
     }
 }

@@ -49,4 +49,12 @@ impl RunningJob {
         }
         Err(Error::Forbidden { reason: "the runtime token is for another workflow run".into() })
     }
+
+    /// Checks that `job` is the job of the token. The error is the same whether `job` exists or not.
+    pub(in crate::http) fn require_job(&self, job: &str) -> Result<(), Error> {
+        if job == self.0.job_id.to_string() {
+            return Ok(());
+        }
+        Err(Error::Forbidden { reason: "the runtime token is for another job".into() })
+    }
 }

@@ -44,7 +44,8 @@ pub(in crate::http) async fn finalize(call: &TwirpRequest) -> Result<Response, T
             entry_id: None,
             message: Some(format!("cache entry finalize failed: expected {expected} bytes, have {uploaded}")),
         },
-        Finalized::InUse => return Err(in_use()),
+        // A client that finds the key in use continues without an error, as it does without the entry.
+        Finalized::InUse | Finalized::Replaced => return Err(in_use()),
     };
     Ok(call.response(&response))
 }

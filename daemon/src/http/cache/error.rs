@@ -47,7 +47,6 @@ impl From<Error> for CacheApiError {
         }
         let retry_after_secs = error::retry_after_secs(&error);
         let response = match &error {
-            Error::NotFound { .. } => Self::missing(),
             // Clients show the message of 400 only.
             Error::Invalid { .. } | Error::Body { .. } | Error::Quota { .. } | Error::Precondition { .. } => {
                 Self::invalid(error.to_string())

@@ -134,7 +134,7 @@ pub(in crate::http) async fn commit(
     let Commit { size } = read_json(request).await?;
     match caches::commit_parts(&state, &job, entry_id(&id)?, size).await? {
         Finalized::Ready(_) => Ok(StatusCode::NO_CONTENT),
-        Finalized::InUse => Err(CacheApiError::missing()),
+        Finalized::InUse | Finalized::Replaced => Err(CacheApiError::missing()),
         Finalized::WrongSize { expected, uploaded } => {
             Err(CacheApiError::invalid(format!("expected {expected} bytes, have {uploaded}")))
         }

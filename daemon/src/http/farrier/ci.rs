@@ -1,17 +1,25 @@
 //! Jobs: CI agents start, renew and end them.
 
-use axum::extract::{Path, State};
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::{Path, State},
+    response::{IntoResponse as _, Response},
+};
 use farrier_common::api;
+use http::header;
 
 use crate::{
     http::{
         AppState,
-        auth::{Caller, RepositoryScope},
+        auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::{JsonBody, JsonResponse, created, ok},
         show,
     },
     service::{Error, ci},
+    shares::RequestMemory,
     store::{owners, repositories, runs},
 };
 
@@ -76,4 +84,38 @@ pub(in crate::http) async fn end(
     let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await.map_err(Error::from)?;
     let owner = owner.as_ref().map_or("", |owner| owner.name());
     Ok(ok(show::job(&state.root_url, &format!("{owner}/{}", repository.name), &run, &job)))
+}
+
+/// Returns what the steps of a job wrote as its summary, in the order of the steps.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "farrierGetJobSummary", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = String, content_type = "text/markdown")),
+)]
+pub(in crate::http) async fn summary(
+    State(state): State<AppState>,
+    caller: Caller<SignedIn<RepositoryScope>>,
+    Path(id): Path<String>,
+    memory: Option<Extension<Arc<RequestMemory>>>,
+) -> Result<Response, ApiError> {
+    let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let found = ci::summary(&snapshot, &caller.identity, id).await?;
+    if let Some(memory) = memory {
+        let needed = usize::try_from(found.size()).unwrap_or(usize::MAX).saturating_mul(2);
+        memory.grow(needed).map_err(Error::from)?;
+    }
+    let texts = found.texts(&snapshot).await?;
+    let mut text = Vec::new();
+    for part in texts.iter().flat_map(|parts| parts.iter().map(AsRef::as_ref).chain([b"\n".as_slice()])) {
+        text.extend_from_slice(part);
+    }
+    let headers = [
+        (header::CONTENT_TYPE, "text/markdown; charset=utf-8"),
+        // A browser must not run scripts of a job with the origin of this host.
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+        (header::CACHE_CONTROL, "private, no-cache"),
+    ];
+    Ok((headers, text).into_response())
 }

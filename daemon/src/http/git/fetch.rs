@@ -115,7 +115,7 @@ async fn transfer(
     let forwarding = output::forward_or_spool(state, holder, &mut process, out, stall_timer);
     let (fed, forwarded) = tokio::select! {
         both = async { tokio::join!(feeding, forwarding) } => both,
-        () = stall_timer.blocks_waiting_callers(&state.work.git) => {
+        () = stall_timer.blocks_waiting_callers(&state.work.git, holder) => {
             tracing::info!(command = process.command(), "a fetch without progress was aborted for a waiting caller");
             let text = "the transfer made no progress while other clients waited";
             return Some(GitFailure::new(StatusCode::SERVICE_UNAVAILABLE, text));

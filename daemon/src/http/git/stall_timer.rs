@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::shares::Shares;
+use crate::shares::{Holder, Shares};
 
 /// A transfer without progress for this time ends if callers wait for its share.
 const YIELD_AFTER: Duration = Duration::from_secs(10);
@@ -41,12 +41,13 @@ impl StallTimer {
         }
     }
 
-    /// Waits until no bytes were transferred for [`YIELD_AFTER`] while callers wait for one of `shares`.
-    pub(super) async fn blocks_waiting_callers(&self, shares: &Shares) {
+    /// Waits until no bytes were transferred for [`YIELD_AFTER`] while a caller waits that could start if this transfer
+    /// of `holder` ended.
+    pub(super) async fn blocks_waiting_callers(&self, shares: &Shares, holder: Holder) {
         loop {
             let due = *self.last.lock().unwrap_or_else(PoisonError::into_inner) + YIELD_AFTER;
             let now = Instant::now();
-            if due <= now && shares.usage().waiting > 0 {
+            if due <= now && shares.is_waited_for(holder) {
                 return;
             }
             tokio::time::sleep_until(due.max(now + YIELD_CHECK)).await;

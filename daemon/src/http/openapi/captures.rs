@@ -39,6 +39,9 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("*prefix", "Prefix of the names, without `refs/`.", Text),
     ("*both", "Two revisions, separated by three dots.", Form("^.+\\.\\.\\..+$")),
     ("*path", "Path of the file or directory.", Text),
+    ("asset", "Number of the file.", Number),
+    ("uuid", "Identifier of the file.", Text),
+    ("*file", "Name of the tag, a slash, and the name of the file.", Form("^.+/.+$")),
     ("*name", "A revision, followed by `.zip`, `.tar.gz` or `.bundle`.", Form("^.+\\.(zip|tar\\.gz|bundle)$")),
     ("*ref", "Branch, tag, id, or another git revision such as `main~1`.", Text),
 ];

@@ -23,7 +23,10 @@ mod repositories;
 
 pub(in crate::http) use self::{
     audit::{AuditListParams, OwnAuditListParams},
-    browse::{CommitFieldParams, CommitListParams, DeleteFileParams, RevisionParams, StatusListParams, TreeParams},
+    browse::{
+        AssetNameParams, CommitFieldParams, CommitListParams, DeleteFileParams, ReleaseListParams, RevisionParams,
+        StatusListParams, TreeParams,
+    },
     caches::{CacheKeyParams, CacheListParams, CachesOfAllParams},
     repositories::{OwnRepositoriesParams, SearchRepositoriesParams},
 };
@@ -50,6 +53,14 @@ queries! {
         /// The same as `limit`.
         #[param(minimum = 1, maximum = 100)]
         per_page: u64,
+    }
+
+    /// The period of a series of metrics.
+    MetricsSeriesParams {
+        /// The last minute in steps of a second, the last hour in steps of a minute, or the last day in steps of five
+        /// minutes.
+        #[param(pattern = "^(minute|hour|day)$", default = "minute")]
+        span: String,
     }
 
     /// Filters of deliveries. This list has cursors instead of page numbers, because totals are not always counted.

@@ -21,18 +21,19 @@ macro_rules! responses {
 pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
     let responses = responses![
         AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits
-        ArtifactRun Artifacts AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask BackgroundTasks
-        BegunJob Blob Branch CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult CheckedBranch
-        CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails CommitFile
-        CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks CurrentToken DeletedArtifact DeletedArtifacts
-        Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DiskStatus ErrorBody Event Events
-        FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundUsers GitObject GitReference GitignoreTemplate
-        Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType InternalTracker InvalidTopics Job
-        JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter MetricsSeries MigrationProgress
-        Note OrgPermissions Organization PayloadCommit PayloadUser Permissions RecoveredDeliveries Repository
-        RepositorySearch RepositorySettings RestorableArtifact RestorableRepository Run Runs SetAside SetAsideItem
-        SettingAdvice Signature Status Step StoreStatus Tag Task TaskList TaskPhase Team TokenRepository TokenUser
-        Topics Tree TreeEntry UiSettings User Verification WorkLimit
+        ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask
+        BackgroundTasks BegunJob Blob Branch CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
+        CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails
+        CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks CurrentToken DeletedArtifact
+        DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DiskStatus Email
+        ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundUsers GitObject
+        GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
+        InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
+        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions
+        RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
+        RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature Status Step StoreStatus Tag Task
+        TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User UserSettings
+        Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

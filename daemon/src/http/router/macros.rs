@@ -1,6 +1,6 @@
 //! Generates the router and the list of routes from the route table.
 
-/// Generates a function per group of routes, [`ROUTES`], and [`operations`].
+/// Generates a function per group of routes, `all_groups`, [`ROUTES`], and [`operations`].
 ///
 /// `as "…"` gives the operation another id than that of its handler, for routes that share a handler. `#[deprecated]`
 /// marks an operation as deprecated. A group marked `speaking PROTOCOL` is not part of the REST API and has no OpenAPI
@@ -12,6 +12,11 @@ macro_rules! routes {
         $($(#[$doc])* fn $group() -> Router<AppState> {
             Router::new()$(.route(concat!($prefix, $path), $method($($handler)::+ $(::<$of>)?)))*
         })*
+
+        /// Returns a router with the routes of all groups.
+        fn all_groups() -> Router<AppState> {
+            Router::new()$(.merge($group()))*
+        }
 
         /// Every route: the method in lower case (`any` for all methods) and the path with its captures in braces.
         /// `get` also handles HEAD.

@@ -46,6 +46,7 @@ pub(in crate::http) fn delivery(state: &AppState, listed: &ListedDelivery) -> ap
         max_attempts: u32::try_from(max_attempts).unwrap_or(u32::MAX),
         next_attempt_at: optional_time(listed.due_ms),
         created_at: time(row.created_ms),
+        event_id: (row.event_id != 0).then(|| number(row.event_id)),
         ..api::Delivery::default()
     }
 }

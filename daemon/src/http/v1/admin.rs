@@ -53,6 +53,7 @@ pub(in crate::http) async fn list_users(
     let filter = AccountFilter {
         text: query::value(query, "q"),
         in_email: true,
+        in_hidden_email: true,
         id: None,
         active: query::flag(query, "is_active"),
         admin: query::flag(query, "is_admin"),

@@ -68,7 +68,10 @@ pub(in crate::http) async fn list(
     delete, path = "",
     operation_id = "deleteCachesByKey", tag = "actions",
     params(CacheKeyParams),
-    responses((status = 200, body = api::Caches), (status = 422, description = "The parameter `key` is missing.")),
+    responses(
+        (status = 200, body = api::Caches),
+        (status = 422, description = "`key` is missing, or a parameter is empty."),
+    ),
 )]
 pub(in crate::http) async fn delete_by_key(
     State(state): State<AppState>,
@@ -78,9 +81,9 @@ pub(in crate::http) async fn delete_by_key(
 ) -> Result<JsonResponse<api::Caches>, ApiError> {
     let query = query.as_deref();
     let repository = writable(&state, &caller, &owner, &name).await?;
-    let key = query::value(query, "key").filter(|key| !key.is_empty());
+    let (key, git_ref) = (query::filled(query, "key")?, query::filled(query, "ref")?);
     let key = key.ok_or_else(|| ApiError::unprocessable("key", "[key]: must be given"))?;
-    let rows = caches::delete_by_key(&state, repository, &key, query::value(query, "ref")).await?;
+    let rows = caches::delete_by_key(&state, repository, &key, git_ref).await?;
     Ok(ok(api::Caches {
         total_count: show::number(rows.len() as u64),
         actions_caches: rows.iter().map(show::cache_entry).collect(),

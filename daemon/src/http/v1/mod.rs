@@ -8,6 +8,7 @@ pub(super) mod collaborators;
 pub(super) mod deliveries;
 pub(super) mod hooks;
 mod ignored;
+pub(super) mod interests;
 pub(super) mod members;
 pub(super) mod migrations;
 pub(super) mod orgs;

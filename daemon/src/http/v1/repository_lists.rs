@@ -155,7 +155,7 @@ fn number(query: Option<&str>, name: &str) -> u64 {
     text(query, name).parse().unwrap_or(0)
 }
 
-/// Reads the parameters of a search. Topics, teams and stars are not supported, so filters by them match nothing.
+/// Reads the parameters of a search. Filters by teams and stars are not supported and match nothing.
 fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
     let matches_none = number(query, "team_id") != 0 || number(query, "starredBy") != 0;
     let mode = match text(query, "mode").as_str() {

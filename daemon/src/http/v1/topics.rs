@@ -6,6 +6,7 @@ use axum::{
 };
 use farrier_common::api;
 use http::StatusCode;
+use serde_json::json;
 
 use crate::{
     http::{
@@ -102,6 +103,7 @@ async fn change(
             Err(TopicProblem::TooMany) => (format!("a repository has at most {TOPICS_MAX} topics"), None),
         };
     let url = format!("{}/api/swagger", state.root_url);
-    let body = api::InvalidTopics { message, url, invalid_topics };
+    // `null` if there are too many: clients of the family expect the field.
+    let body = json!({ "message": message, "url": url, "invalidTopics": invalid_topics });
     Ok(JsonResponse(StatusCode::UNPROCESSABLE_ENTITY, body).into_response())
 }

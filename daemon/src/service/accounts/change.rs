@@ -12,9 +12,9 @@ use crate::{
     service::{
         Context, Error, access,
         audit::{Action, AuditRecorder, Entry, Object},
-        sign_in,
+        password_hash,
     },
-    store::{Tx, owners, repositories},
+    store::{Tx, interests, owners, repositories},
 };
 
 /// Changes an account. Requires a site administrator.
@@ -24,7 +24,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
     let password_hash = match input.password.clone().filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password("password", &password)?;
-            Some(sign_in::hash_password(context, identity, password).await?)
+            Some(password_hash::hash(context, identity, password).await?)
         }
         None => None,
     };
@@ -46,6 +46,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
             }
             if row.visibility != old.visibility {
                 repositories::relist(&tx, row.id, row.visibility()).await?;
+                interests::set_class(&tx, row.id, row.visibility()).await?;
             }
             match owners::update_user(&tx, &old, &row).await? {
                 None => {

@@ -22,6 +22,8 @@ pub struct AccountFilter {
     pub text: Option<String>,
     /// Whether to search e-mail addresses. Only for callers who may see them.
     pub in_email: bool,
+    /// Whether the text is also searched in hidden e-mail addresses.
+    pub in_hidden_email: bool,
     /// The id.
     pub id: Option<u64>,
     /// Whether the account is active.
@@ -65,7 +67,9 @@ impl AccountFilter {
     fn contains_text(&self, text: &str, user: &User) -> bool {
         let text = text.to_lowercase();
         let within = |field: &str| field.to_lowercase().contains(&text);
-        within(&user.name) || within(&user.full_name) || (self.in_email && within(&user.email))
+        within(&user.name)
+            || within(&user.full_name)
+            || (self.in_email && (self.in_hidden_email || !user.hide_email) && within(&user.email))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     service::{
         Context, Error, access,
         audit::{Action, AuditRecorder},
-        sign_in,
+        password_hash, sign_in,
         tokens::deletion_entry,
     },
     shares::Holder,
@@ -44,7 +44,7 @@ pub async fn change_password(
         Proof::Peer => account.user.password_hash.clone(),
         Proof::Password | Proof::Token(_) => verified(context, &account.user, &input, source).await?,
     };
-    let hash = &sign_in::hash_password(context, identity, input.new_password).await?;
+    let hash = &password_hash::hash(context, identity, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());
     let current_token = identity.token().map(|token| token.id);
     // One for the password, and one for each token.

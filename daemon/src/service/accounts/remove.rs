@@ -10,10 +10,10 @@ use crate::{
         audit::{Action, AuditRecorder, Entry, Object},
         hooks,
     },
-    store::{Tx, orgs, owners, repositories, tokens},
+    store::{Tx, interests, orgs, owners, repositories, tokens},
 };
 
-/// Collaborations to remove per transaction.
+/// Collaborations or stars to remove per transaction.
 const BATCH: usize = 1_000;
 
 /// Deletes an account with its tokens. With `purge` it also removes its memberships, and the organizations without
@@ -28,6 +28,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
         .write(async |tx: Tx| Ok::<_, Error>(repositories::end_collaborations(&tx, id, BATCH).await?))
         .await?
     {}
+    while !context.store.write(async |tx: Tx| Ok::<_, Error>(interests::end(&tx, id, BATCH).await?)).await? {}
     let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
@@ -44,6 +45,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
                 tokens::delete(&tx, user.id, token.id).await?;
             }
             repositories::end_collaborations(&tx, user.id, BATCH).await?;
+            interests::end(&tx, user.id, BATCH).await?;
             hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
             let mut entry = Entry::new(Action::UserDelete, Object::user(&user)).had("admin", user.admin);

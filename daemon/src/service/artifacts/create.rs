@@ -74,6 +74,7 @@ pub async fn create(context: &Context, job: &JobIdentity, input: Create) -> Resu
                 mime_type: mime.clone(),
                 committed: None,
                 version: input.version,
+                ..Upload::default()
             };
             if let Some(dropped) = row.upload.replace(upload) {
                 rows::discard(&tx, row.id, dropped.generation, now);

@@ -146,6 +146,7 @@ fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
         list_sha256: committed.list_sha256.clone(),
         version: upload.version,
         committed_ms: committed.committed_ms,
+        files_sha256: committed.files_sha256.clone(),
     }
 }
 

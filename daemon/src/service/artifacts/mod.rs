@@ -10,6 +10,7 @@
 //! Uploads and downloads by signed URL also serve the entries of `caches`.
 
 pub mod across;
+mod commit;
 mod create;
 pub mod files;
 mod finalize;
@@ -35,6 +36,7 @@ use crate::{
 };
 
 pub use self::{
+    commit::commit,
     create::{Create, create},
     finalize::{Finalize, finalize},
     keep::{NewExpiry, keep},
@@ -43,7 +45,7 @@ pub use self::{
     receiving::Receiving,
     remove::{delete, delete_in_run, delete_many, delete_of_run},
     sweep::{next_due_ms, sweep},
-    upload::{BlockInput, ExpectedChecksums, commit, put_blob, put_block, upload_repository},
+    upload::{BlockInput, ExpectedChecksums, is_cache_upload, put_blob, put_block, upload_repository},
     verified::VerifiedContents,
 };
 pub(in crate::service) use self::{read::sign, sweep::collect};

@@ -1,21 +1,17 @@
-//! Receives uploads of artifacts and cache entries: blocks in any order, then the list that orders them.
+//! Receives the bytes of uploads of artifacts and cache entries: blocks in any order, or the content in one request.
 
-use std::{collections::HashSet, pin::pin, sync::Arc};
+use std::pin::pin;
 
 use bytes::Bytes;
-use farrier_proto::store::{Block, Committed, Content, Upload};
+use farrier_proto::store::{Block, Upload};
 use futures_util::{Stream, StreamExt as _};
 
-use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows, validators};
+use super::{MISSING, commit::commit, files, receiving::Receiving, require_repository, rows, validators};
 use crate::{
     blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
-    clock::Millis,
-    model::{
-        conditions::{Conditions, Validators},
-        secret,
-    },
+    model::conditions::{Conditions, Validators},
     service::{
-        Context, Error,
+        Context, Error, caches,
         disk_space::{DiskSpace, SpaceClaim},
     },
     shares::Holder,
@@ -29,12 +25,7 @@ use crate::{
 /// Longest block id, in bytes. Azure's ids have at most 88; the limit here only keeps store keys short.
 const BLOCK_ID_MAX_BYTES: usize = 256;
 /// Block id of content that is uploaded in one request. Clients cannot use it, because ids are not empty.
-const SINGLE_BLOCK: &str = "";
-
-/// Maximum number of bytes that a list may repeat. A list may name a block more than once, as in Azure. Without a
-/// limit, a client with one small block could create an artifact of gigabytes, which finalizing and each download would
-/// read completely. No artifact client repeats blocks.
-const REPEATED_MAX_BYTES: u64 = 64 << 20;
+pub(super) const SINGLE_BLOCK: &str = "";
 
 /// Checksums that the client sent with a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,11 +64,41 @@ where
         let reason = format!("must have 1 to {BLOCK_ID_MAX_BYTES} bytes and no control characters");
         return Err(Error::invalid("blockid", reason));
     }
-    receive(context, key, block_id, input).await
+    let _share = context.work.uploads.take(input.holder)?;
+    receive(context, key, block_id, input, None).await
+}
+
+/// Receives a chunk of a file of version 3, whose path has `path_bytes` bytes, as the block `block_id`. Otherwise like
+/// [`put_block`].
+pub(super) async fn put_chunk<S, E>(
+    context: &Context,
+    key: UploadKey,
+    block_id: &str,
+    path_bytes: u64,
+    input: BlockInput<S>,
+) -> Result<(), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let _share = context.work.uploads.take(input.holder)?;
+    receive(context, key, block_id, input, Some(path_bytes)).await
+}
+
+/// Stores the content that the daemon writes for an upload, and commits it. The caller holds a share of uploads.
+pub(super) async fn put_content<S, E>(context: &Context, key: UploadKey, input: BlockInput<S>) -> Result<(), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    receive(context, key, SINGLE_BLOCK, input, None).await?;
+    commit(context, key, &[SINGLE_BLOCK.to_owned()], &Conditions::default()).await.map(drop)
 }
 
 /// Receives the whole content in one request and commits it, if the upload meets the conditions before and after it
 /// was received. Returns the validators of the committed content.
+///
+/// As on Azure, a request that a client repeats because its response was lost must meet the conditions again.
 pub async fn put_blob<S, E>(
     context: &Context,
     key: UploadKey,
@@ -89,17 +110,23 @@ where
     E: std::fmt::Display,
 {
     let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    let _share = context.work.uploads.take(input.holder)?;
     validators::require(conditions, target.upload(), target.content(), key)?;
-    receive(context, key, SINGLE_BLOCK, input).await?;
+    receive(context, key, SINGLE_BLOCK, input, None).await?;
     commit(context, key, &[SINGLE_BLOCK.to_owned()], conditions).await
 }
 
-async fn receive<S, E>(context: &Context, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+async fn receive<S, E>(
+    context: &Context,
+    key: UploadKey,
+    block_id: &str,
+    input: BlockInput<S>,
+    path_bytes: Option<u64>,
+) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    let _share = context.work.uploads.take(input.holder)?;
     let _receiver = Receiving::begin(context, key);
     let snapshot = context.store.read().await?;
     let target = uploads::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
@@ -107,11 +134,15 @@ where
     drop(snapshot);
     open_upload(&target, key)?;
     let space = claim_space(context, input.length, max_bytes(context, &target)).await?;
+    let _counted = match &target {
+        UploadTarget::CacheEntry(row) => Some(caches::count_upload(context, row.repository_id, input.length).await?),
+        UploadTarget::Artifact(_) => None,
+    };
 
     let file = context.store.next_id(IdKind::BlockFile).await?;
     let written = write(context, key, file, block_id, input, space).await?;
     let block = Block { file, size: written.size };
-    let replaced = record(context, key, block_id, block).await;
+    let replaced = record(context, key, block_id, block, path_bytes).await;
     match replaced {
         Ok(replaced) => {
             let block = BlockRef { file, size: written.size };
@@ -125,8 +156,8 @@ where
         }
         Err(error) => {
             // If the outcome of the commit is unknown, a row may refer to the file. Only the sweep may decide
-            // then.
-            if matches!(error, Error::NotFound { .. }) {
+            // then. These errors mean that nothing was written.
+            if matches!(error, Error::NotFound { .. } | Error::Invalid { .. }) {
                 discard_file(context, key, file).await;
             }
             Err(error)
@@ -135,12 +166,12 @@ where
 }
 
 /// Returns the upload, or an error unless it is the target's current one.
-fn open_upload(target: &UploadTarget, key: UploadKey) -> Result<&Upload, Error> {
+pub(super) fn open_upload(target: &UploadTarget, key: UploadKey) -> Result<&Upload, Error> {
     target.upload().filter(|upload| upload.generation == key.generation).ok_or(MISSING)
 }
 
 /// Returns the largest size of the content.
-fn max_bytes(context: &Context, target: &UploadTarget) -> u64 {
+pub(super) fn max_bytes(context: &Context, target: &UploadTarget) -> u64 {
     match target {
         UploadTarget::Artifact(_) => context.config.artifacts.max_bytes,
         UploadTarget::CacheEntry(_) => context.config.caches.largest_entry(),
@@ -178,6 +209,7 @@ where
         if received > length {
             return Err(Error::Body { reason: "the body is longer than announced in its header".into() });
         }
+        space.prepare(context, chunk).await?;
         writer.write(bytes).await.map_err(failed_write)?;
         space.written(chunk);
     }
@@ -203,8 +235,14 @@ fn failed_write(source: BlobError) -> Error {
     }
 }
 
-/// Writes the row of a block and returns the block that it replaces.
-async fn record(context: &Context, key: UploadKey, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
+/// Writes the row of a block and returns the block that it replaces. `path_bytes`: of the file, if it is a chunk.
+async fn record(
+    context: &Context,
+    key: UploadKey,
+    block_id: &str,
+    block: Block,
+    path_bytes: Option<u64>,
+) -> Result<Option<Block>, Error> {
     let now = context.now_ms();
     context
         .store
@@ -216,6 +254,9 @@ async fn record(context: &Context, key: UploadKey, block_id: &str, block: Block)
             // A committed list may refer to the replaced file, which therefore stays until the upload ends.
             let committed = upload.committed.is_some();
             rows::put_block(&tx, key.artifact, key.generation, block_id, &block);
+            if let (Some(path_bytes), None) = (path_bytes, &replaced) {
+                target.put_upload(&tx, files::count_chunk(upload, path_bytes)?);
+            }
             target.put_progress(&tx, now);
             Ok(replaced.filter(|_| !committed))
         })
@@ -235,121 +276,8 @@ pub async fn upload_repository(context: &Context, key: UploadKey) -> Result<u64,
     Ok(target.repository_id())
 }
 
-/// Commits the block list, which orders the uploaded blocks, if the upload meets the conditions. Unlisted blocks are
-/// dropped. Returns the validators of the committed content.
-///
-/// Committing the same list again changes nothing, also after the upload was finalized. It needs to meet no
-/// conditions, because the client may repeat a request whose response was lost.
-pub async fn commit(
-    context: &Context,
-    key: UploadKey,
-    block_ids: &[String],
-    conditions: &Conditions,
-) -> Result<Validators, Error> {
-    if block_ids.len() > rows::BLOCKS_MAX {
-        return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
-    }
-    let list_sha256 = list_hash(block_ids);
-    let list_ref = &list_sha256;
-    let now = context.now_ms();
-    let (validators, blocks) = context
-        .store
-        .write(async |tx: Tx| {
-            let target = uploads::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, target.repository_id()).await?;
-            if let Some(validators) = finalized_as(target.content(), key, list_ref) {
-                return Ok((validators, None));
-            }
-            let mut upload = open_upload(&target, key)?.clone();
-            let found = rows::blocks(&tx, key.artifact, key.generation, block_ids).await?;
-            let blocks: Option<Vec<Block>> = found.into_iter().collect();
-            let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
-            let committed = committed(&blocks, list_ref, max_bytes(context, &target), now)?;
-            let earlier = upload.committed.as_ref();
-            if let Some(earlier) =
-                earlier.filter(|&earlier| Committed { committed_ms: now, ..earlier.clone() } == committed)
-            {
-                return Ok((validators::of_commit(earlier), None));
-            }
-            validators::require(conditions, target.upload(), target.content(), key)?;
-            let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
-            rows::put_list(&tx, key.artifact, key.generation, &blocks, stale);
-            let validators = validators::of_commit(&committed);
-            upload.committed = Some(committed);
-            target.put_upload(&tx, upload);
-            Ok::<_, Error>((validators, Some(blocks)))
-        })
-        .await?;
-    if let Some(blocks) = blocks {
-        let refs: Arc<[BlockRef]> = blocks.iter().map(block_ref).collect();
-        context.digests.committed(key, &refs);
-    }
-    Ok(validators)
-}
-
-/// Returns the commit at `now` for a list of these blocks.
-fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64, now: Millis) -> Result<Committed, Error> {
-    let size = blocks.iter().map(|block| block.size).sum();
-    if size > max_bytes {
-        return Err(Error::TooLarge { limit: max_bytes });
-    }
-    if repeated_bytes(blocks) > REPEATED_MAX_BYTES {
-        return Err(Error::invalid("blocklist", format!("repeats more than {REPEATED_MAX_BYTES} bytes of its blocks")));
-    }
-    let files: Vec<u8> = blocks.iter().flat_map(|block| block.file.to_be_bytes()).collect();
-    Ok(Committed {
-        size,
-        blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
-        list_sha256: list_sha256.to_vec(),
-        files_sha256: secret::sha256(&files).to_vec(),
-        committed_ms: now,
-    })
-}
-
-/// Returns the number of bytes that a list of these blocks has more than the blocks themselves.
-fn repeated_bytes(blocks: &[Block]) -> u64 {
-    let mut seen = HashSet::with_capacity(blocks.len());
-    blocks.iter().filter(|block| !seen.insert(block.file)).map(|block| block.size).sum()
-}
-
-/// Returns the validators of the finalized content if its list was this one. The ids of its blocks are no longer
-/// stored then.
-fn finalized_as(content: Option<&Content>, key: UploadKey, list_sha256: &[u8]) -> Option<Validators> {
-    let content = content.filter(|content| content.generation == key.generation);
-    let content = content.filter(|content| content.list_sha256 == list_sha256)?;
-    Some(validators::of_content(content, content.committed_ms))
-}
-
-fn list_hash(block_ids: &[String]) -> [u8; 32] {
-    // Ids contain no control characters, so a line break separates them unambiguously.
-    let lines: Vec<u8> = block_ids.iter().flat_map(|id| id.bytes().chain([b'\n'])).collect();
-    secret::sha256(&lines)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_empty_list_and_a_list_of_the_single_block_differ() {
-        let list = |ids: &[&str]| list_hash(&ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
-        assert_ne!(list(&[]), list(&[SINGLE_BLOCK]));
-        assert_ne!(list(&["a", "b"]), list(&["ab"]));
-    }
-
-    #[test]
-    fn a_list_may_repeat_a_limited_number_of_bytes() {
-        let block = |file| Block { file, size: 4 << 20 };
-        let commit =
-            |repeats: usize| committed(&[vec![block(1)], vec![block(2); repeats + 1]].concat(), b"", u64::MAX, 1);
-        assert_eq!(commit(16).expect("64 MiB").size, 72 << 20);
-        assert!(matches!(commit(17), Err(Error::Invalid { field: "blocklist", .. })));
-    }
-
-    #[test]
-    fn the_same_ids_with_other_bytes_give_another_commit() {
-        let commit = |file| committed(&[Block { file, size: 3 }], b"ids", 10, 1).expect("small");
-        assert_ne!(commit(1), commit(2));
-        assert!(matches!(committed(&[Block { file: 1, size: 11 }], b"ids", 10, 1), Err(Error::TooLarge { limit: 10 })));
-    }
+/// Returns whether the upload belongs to a cache entry.
+pub async fn is_cache_upload(context: &Context, key: UploadKey) -> Result<bool, Error> {
+    let target = uploads::get(&context.store.read().await?, key.artifact).await?;
+    Ok(matches!(target, Some(UploadTarget::CacheEntry(_))))
 }

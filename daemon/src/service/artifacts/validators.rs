@@ -12,7 +12,8 @@ use crate::{
 /// Returns the validators of finalized content that was written at `modified_ms`.
 pub(super) fn of_content(content: &Content, modified_ms: Millis) -> Validators {
     let etag = format!("\"sha256-{}\"", hex::encode(&content.sha256));
-    Validators { etag, modified_secs: modified_ms.div_euclid(1_000) }
+    let upload_etag = Some(&content.files_sha256).filter(|hash| !hash.is_empty()).map(|hash| list_tag(hash));
+    Validators { etag, upload_etag, modified_secs: modified_ms.div_euclid(1_000) }
 }
 
 /// Returns when `content` of the artifact `row` was written.
@@ -23,8 +24,13 @@ pub(super) fn modified_ms(content: &Content, row: &Artifact) -> Millis {
 
 /// Returns the validators of a committed block list.
 pub(super) fn of_commit(committed: &Committed) -> Validators {
-    let etag = format!("\"list-{}\"", hex::encode(&committed.files_sha256));
-    Validators { etag, modified_secs: committed.committed_ms.div_euclid(1_000) }
+    let etag = list_tag(&committed.files_sha256);
+    Validators { etag, upload_etag: None, modified_secs: committed.committed_ms.div_euclid(1_000) }
+}
+
+/// Returns the entity tag of a committed block list. The SHA-256 of its content may not be computed yet.
+fn list_tag(files_sha256: &[u8]) -> String {
+    format!("\"list-{}\"", hex::encode(files_sha256))
 }
 
 /// Returns the validators of the committed block list of `upload` if it is the upload `key`, else of the finalized

@@ -90,6 +90,18 @@ actions! {
     RefRename => "ref.rename";
     /// A branch or tag was deleted through the API.
     RefDelete => "ref.delete";
+    /// A release was created.
+    ReleaseCreate => "release.create";
+    /// A release was changed or published.
+    ReleaseEdit => "release.edit";
+    /// A release was deleted.
+    ReleaseDelete => "release.delete";
+    /// A file was attached to a release.
+    AssetCreate => "release_file.create";
+    /// A file of a release was renamed.
+    AssetEdit => "release_file.edit";
+    /// A file of a release was deleted.
+    AssetDelete => "release_file.delete";
     /// A hook was created.
     HookCreate => "hook.create";
     /// A hook was changed.

@@ -13,63 +13,127 @@ use crate::{
     store::{Tx, caches},
 };
 
-/// Minimum time between two updates of an entry.
+/// Minimum time between two updates of an entry, except before entries are chosen for deletion.
 const EVERY_MS: Millis = 60_000;
 /// Entries to update per transaction.
 const BATCH: usize = 500;
 
 /// The uses of entries that are not written yet.
 #[derive(Debug, Default)]
-pub(super) struct Accesses(Mutex<Pending>);
+pub(super) struct Accesses {
+    pending: Mutex<Pending>,
+    /// Held from taking uses to the end of their transaction, so that a caller of [`flush`] waits for both.
+    writing: tokio::sync::Mutex<()>,
+}
 
 #[derive(Debug, Default)]
 struct Pending {
     uses: HashMap<u64, Uses>,
-    /// When the first of them was added.
-    since_ms: Millis,
-    /// Whether a task is writing them.
-    is_writing: bool,
+    /// The uses that the running transaction writes.
+    taken: HashMap<u64, Uses>,
+    /// Whether a task will write the uses that are due.
+    has_task: bool,
 }
 
 /// The uses of an entry.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Uses {
     last_ms: Millis,
     /// Number of lookups that found the entry.
     hits: u64,
+    /// The last use in the row of the entry.
+    written_ms: Millis,
+}
+
+impl Uses {
+    fn due_ms(&self) -> Millis {
+        self.written_ms.saturating_add(EVERY_MS)
+    }
+}
+
+/// What the caller does after it has added a use.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// Start the task that writes the uses.
+    Start,
+    /// Nothing: a task will write the use.
+    Nothing,
+    /// Wake the sweep at this time.
+    Sweep(Millis),
+}
+
+impl Pending {
+    fn add(&mut self, entry: u64, added: Uses) -> Millis {
+        let uses = self.uses.entry(entry).or_default();
+        uses.last_ms = uses.last_ms.max(added.last_ms);
+        uses.hits += added.hits;
+        uses.written_ms = uses.written_ms.max(added.written_ms);
+        uses.due_ms()
+    }
+
+    /// Adds the taken uses again: their transaction failed or was cancelled. If it was applied all the same, their hits
+    /// count twice.
+    fn put_back(&mut self) {
+        for (entry, uses) in std::mem::take(&mut self.taken) {
+            self.add(entry, uses);
+        }
+    }
 }
 
 impl Accesses {
-    /// Adds a use. Returns whether the caller must start the task that writes it.
-    fn add(&self, entry: u64, hits: u64, now: Millis, is_due: bool) -> bool {
+    fn add(&self, entry: u64, uses: Uses) -> Next {
         let mut pending = self.lock();
-        if pending.uses.is_empty() {
-            pending.since_ms = now;
+        let due_ms = pending.add(entry, uses);
+        if due_ms > uses.last_ms {
+            Next::Sweep(due_ms)
+        } else if std::mem::replace(&mut pending.has_task, true) {
+            Next::Nothing
+        } else {
+            Next::Start
         }
-        let uses = pending.uses.entry(entry).or_default();
-        uses.last_ms = now;
-        uses.hits += hits;
-        is_due && !std::mem::replace(&mut pending.is_writing, true)
     }
 
-    /// Takes some of the uses. If there are none, the task that writes them ends.
-    fn take(&self) -> Vec<(u64, Uses)> {
+    /// Takes some of the uses that are due at `until_ms`. If there are none, the task that writes them ends.
+    fn take(&self, until_ms: Millis) -> Vec<(u64, Uses)> {
         let mut pending = self.lock();
-        let entries: Vec<u64> = pending.uses.keys().copied().take(BATCH).collect();
-        if entries.is_empty() {
-            pending.is_writing = false;
-        }
-        entries.into_iter().filter_map(|entry| pending.uses.remove_entry(&entry)).collect()
+        pending.put_back();
+        let due = pending.uses.iter().filter(|(_, uses)| uses.due_ms() <= until_ms);
+        let entries: Vec<u64> = due.map(|(entry, _)| *entry).take(BATCH).collect();
+        pending.has_task &= !entries.is_empty();
+        let taken: Vec<(u64, Uses)> =
+            entries.into_iter().filter_map(|entry| pending.uses.remove_entry(&entry)).collect();
+        pending.taken = taken.iter().copied().collect();
+        taken
     }
 
-    /// Returns when the sweep writes the uses. `None`: there are none.
-    pub(super) fn due_ms(&self) -> Option<Millis> {
+    /// Ends the transaction of the taken uses.
+    fn complete(&self, is_written: bool) {
+        let mut pending = self.lock();
+        if !is_written {
+            pending.put_back();
+            pending.has_task = false;
+            return;
+        }
+        for (entry, written) in std::mem::take(&mut pending.taken) {
+            if let Some(uses) = pending.uses.get_mut(&entry) {
+                uses.written_ms = uses.written_ms.max(written.last_ms);
+            }
+        }
+    }
+
+    /// Returns whether the row of `entry` lacks a use.
+    pub(super) fn has_unwritten(&self, entry: u64) -> bool {
         let pending = self.lock();
-        (!pending.uses.is_empty()).then(|| pending.since_ms.saturating_add(EVERY_MS))
+        pending.uses.contains_key(&entry) || pending.taken.contains_key(&entry)
+    }
+
+    /// Returns when the sweep writes uses. `None`: there are none.
+    pub(super) fn due_ms(&self) -> Option<Millis> {
+        self.lock().uses.values().map(Uses::due_ms).min()
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,28 +150,29 @@ pub fn note_access(context: &Context, row: &CacheEntry) {
 /// Records a use. It is written now, or by the sweep if the last use was written less than a minute ago. If the daemon
 /// is killed, the last uses may be lost.
 fn note(context: &Context, row: &CacheEntry, hits: u64) {
-    let now = context.now_ms();
-    let is_due = row.accessed_ms.saturating_add(EVERY_MS) <= now;
-    if !context.caches.accesses.add(row.id, hits, now, is_due) {
-        context.sweep.due_at(now.saturating_add(EVERY_MS));
-        return;
+    let uses = Uses { last_ms: context.now_ms(), hits, written_ms: row.accessed_ms };
+    match context.caches.accesses.add(row.id, uses) {
+        Next::Sweep(due_ms) => return context.sweep.due_at(due_ms),
+        Next::Nothing => return,
+        Next::Start => {}
     }
     let running = context.clone();
     context.tasks.short(async move {
-        if let Err(error) = write_all(&running).await {
+        if let Err(error) = write_due(&running).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "recording the use of cache entries failed");
         }
     });
 }
 
-/// Writes all recorded uses. After an error, the rest is written with the next use.
-async fn write_all(context: &Context) -> Result<(), Error> {
+/// Writes the recorded uses that are due at `until_ms`. After an error, they are written with the next use.
+async fn write(context: &Context, until_ms: Millis) -> Result<(), Error> {
+    let accesses = &context.caches.accesses;
+    let _writing = accesses.writing.lock().await;
     loop {
-        let used = context.caches.accesses.take();
+        let used = &accesses.take(until_ms);
         if used.is_empty() {
-            return Ok(());
+            break;
         }
-        let used = &used;
         let written = context
             .store
             .write(async |tx: Tx| {
@@ -121,21 +186,65 @@ async fn write_all(context: &Context) -> Result<(), Error> {
                 Ok::<_, Error>(())
             })
             .await;
-        if written.is_err() {
-            context.caches.accesses.lock().is_writing = false;
-            return written;
-        }
+        accesses.complete(written.is_ok());
+        written?;
     }
+    if let Some(due_ms) = accesses.due_ms() {
+        context.sweep.due_at(due_ms);
+    }
+    Ok(())
 }
 
-/// Writes uses that were recorded a minute ago.
+/// Writes the uses of entries whose last use was written a minute ago.
 pub(super) async fn write_due(context: &Context) -> Result<(), Error> {
-    let is_due = context.caches.accesses.due_ms().is_some_and(|due_ms| due_ms <= context.now_ms());
-    if is_due { flush(context).await } else { Ok(()) }
+    write(context, context.now_ms()).await
 }
 
-/// Writes the recorded uses before entries are chosen for deletion.
+/// Writes all recorded uses before entries are chosen for deletion. Also waits for uses that another task writes.
 pub(super) async fn flush(context: &Context) -> Result<(), Error> {
-    context.caches.accesses.lock().is_writing = true;
-    write_all(context).await
+    write(context, Millis::MAX).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(last_ms: Millis, written_ms: Millis) -> Uses {
+        Uses { last_ms, hits: 1, written_ms }
+    }
+
+    #[test]
+    fn uses_are_taken_at_most_once_a_minute_for_each_entry() {
+        let accesses = Accesses::default();
+        assert_eq!(accesses.add(1, used(100_000, 0)), Next::Start);
+        assert_eq!(accesses.add(2, used(100_000, 90_000)), Next::Sweep(150_000), "written ten seconds ago");
+        assert_eq!(accesses.add(3, used(100_000, 0)), Next::Nothing);
+        let mut entries: Vec<u64> = accesses.take(100_000).into_iter().map(|(entry, _)| entry).collect();
+        entries.sort_unstable();
+        assert_eq!(entries, [1, 3]);
+        // A lookup that has read the row before the transaction.
+        assert_eq!(accesses.add(1, used(100_001, 0)), Next::Nothing);
+        accesses.complete(true);
+        assert_eq!(accesses.take(100_001), []);
+        assert_eq!(accesses.due_ms(), Some(150_000));
+        assert_eq!(accesses.take(150_000), [(2, used(100_000, 90_000))]);
+        accesses.complete(true);
+        assert_eq!(accesses.take(Millis::MAX), [(1, used(100_001, 100_000))], "before a deletion");
+    }
+
+    #[test]
+    fn uses_of_a_transaction_that_fails_or_is_cancelled_are_kept() {
+        let accesses = Accesses::default();
+        accesses.add(1, used(100_000, 0));
+        assert_eq!(accesses.take(100_000).len(), 1);
+        assert!(accesses.has_unwritten(1), "the transaction is running");
+        accesses.add(1, used(100_005, 0));
+        accesses.complete(false);
+        let both = Uses { last_ms: 100_005, hits: 2, written_ms: 0 };
+        assert_eq!(accesses.take(100_005), [(1, both)]);
+        // Cancelled: `complete` is not called.
+        assert_eq!(accesses.take(100_005), [(1, both)]);
+        accesses.complete(true);
+        assert!(!accesses.has_unwritten(1));
+    }
 }

@@ -2,9 +2,9 @@
 
 use farrier_proto::store::CacheEntry;
 
-use super::access;
+use super::{access, upload_bytes::delete_stalled};
 use crate::{
-    service::{Context, Error, artifacts},
+    service::{Context, Error, artifacts, disk_space::DiskSpace},
     store::{Tx, caches, totals},
 };
 
@@ -12,7 +12,7 @@ use crate::{
 const BATCH: usize = 500;
 
 /// Applies the limits of the repository and of all entries after the entry `written` was finalized.
-pub(super) async fn make_room(context: &Context, repository: u64, written: u64) -> Result<(), Error> {
+pub(super) async fn enforce_limits(context: &Context, repository: u64, written: u64) -> Result<(), Error> {
     let limits = &context.config.caches;
     for (of, limit) in [(Some(repository), limits.quota_bytes), (None, limits.total_bytes)] {
         if limit != 0 {
@@ -34,46 +34,53 @@ async fn shrink(context: &Context, repository: Option<u64>, limit: u64, keep: u6
         return Ok(());
     }
     let _evicting = context.caches.evicting.lock().await;
-    access::flush(context).await?;
     loop {
         let excess = excess_bytes(context, repository, limit).await?;
-        if excess == 0 {
+        if excess == 0 || delete_oldest(context, repository, excess, keep).await?.is_none() {
             return Ok(());
         }
-        let oldest = caches::least_recent(&context.store.read().await?, repository, BATCH).await?;
-        let chosen = choose(oldest, excess, keep);
-        if chosen.is_empty() {
-            return Ok(());
-        }
-        delete_unused(context, &chosen).await?;
     }
 }
 
-/// Deletes entries of all repositories, least recently used first, until `bytes` more are free on the disk. Returns
-/// whether that was possible. If all entries together have fewer bytes, none is deleted.
-///
-/// As in [`shrink`], this deletes entries that a job may have saved a moment ago. It runs only when an upload would
-/// otherwise be refused because of `artifacts.reserve_bytes`.
-pub(in crate::service) async fn free_space(context: &Context, bytes: u64) -> Result<bool, Error> {
+/// Deletes stalled uploads and the bytes that no row needs any more. Call it before entries are deleted because of low
+/// disk space.
+pub(in crate::service) async fn free_unneeded(context: &Context) -> Result<(), Error> {
     let _evicting = context.caches.evicting.lock().await;
-    let total = totals::cache_entries(&context.store.read().await?, None).await?.size_bytes;
-    if bytes == 0 || total < bytes {
+    delete_unneeded(context).await
+}
+
+async fn delete_unneeded(context: &Context) -> Result<(), Error> {
+    delete_stalled(context, None).await?;
+    while artifacts::collect(context).await? {}
+    Ok(())
+}
+
+/// Returns whether the deletion of all entries would free `bytes`.
+pub(in crate::service) async fn can_free(context: &Context, bytes: u64) -> Result<bool, Error> {
+    Ok(bytes <= totals::cache_entries(&context.store.read().await?, None).await?.size_bytes)
+}
+
+/// Deletes entries of all repositories, least recently used first, until there is space for the granted bytes of
+/// uploads. Returns whether that was possible. If all entries together have too few bytes, none is deleted. `granted`:
+/// see [`DiskSpace::missing`].
+///
+/// As in [`shrink`], this deletes entries that a job may have saved a moment ago. It runs only when bytes of an upload
+/// have arrived that would otherwise be refused because of `artifacts.reserve_bytes`. Space is measured after the lock
+/// is taken, because another upload may have made enough.
+pub(in crate::service) async fn free_space(context: &Context, granted: u64) -> Result<bool, Error> {
+    let _evicting = context.caches.evicting.lock().await;
+    delete_unneeded(context).await?;
+    let mut left = DiskSpace::missing(context, granted).await?;
+    if !can_free(context, left).await? {
         return Ok(false);
     }
-    access::flush(context).await?;
-    let mut left = bytes;
     while left > 0 {
-        let oldest = caches::least_recent(&context.store.read().await?, None, BATCH).await?;
-        let chosen = choose(oldest, left, 0);
-        if chosen.is_empty() {
-            return Ok(false);
-        }
-        delete_unused(context, &chosen).await?;
-        left = left.saturating_sub(chosen.iter().filter_map(|row| row.content.as_ref()).map(|c| c.size).sum());
+        let Some(freed) = delete_oldest(context, None, left, 0).await? else { return Ok(false) };
+        left = left.saturating_sub(freed);
     }
     // The upload that needs the space waits for it.
     while artifacts::collect(context).await? {}
-    Ok(true)
+    Ok(DiskSpace::missing(context, granted).await? == 0)
 }
 
 /// Returns by how many bytes the entries exceed `limit`.
@@ -96,24 +103,41 @@ fn choose(oldest: Vec<CacheEntry>, excess: u64, keep: u64) -> Vec<CacheEntry> {
     chosen
 }
 
-/// Deletes the entries of `chosen` that were not used since they were read.
-async fn delete_unused(context: &Context, chosen: &[CacheEntry]) -> Result<(), Error> {
+/// Deletes the least recently used entries of `repository`, or of all repositories, with `bytes` bytes or more. Returns
+/// how many bytes the deleted entries have, or `None` if there is no entry to delete.
+async fn delete_oldest(
+    context: &Context,
+    repository: Option<u64>,
+    bytes: u64,
+    keep: u64,
+) -> Result<Option<u64>, Error> {
+    access::flush(context).await?;
+    let accesses = &context.caches.accesses;
+    let mut oldest = caches::least_recent(&context.store.read().await?, repository, BATCH).await?;
+    oldest.retain(|row| !accesses.has_unwritten(row.id));
+    let chosen = &choose(oldest, bytes, keep);
+    if chosen.is_empty() {
+        return Ok(None);
+    }
     let now = context.now_ms();
-    context
+    let freed = context
         .store
         .write(async |tx: Tx| {
+            let mut freed = 0;
             for entry in chosen {
-                let row = caches::get(&tx, entry.id).await?;
-                if let Some(row) = row.filter(|row| row.accessed_ms == entry.accessed_ms) {
+                let row = caches::get(&tx, entry.id).await?.filter(|row| row.accessed_ms == entry.accessed_ms);
+                // An entry that was used since it was chosen stays.
+                if let Some(row) = row.filter(|row| !accesses.has_unwritten(row.id)) {
                     caches::delete(&tx, &row, now);
+                    freed += row.content.as_ref().map_or(0, |content| content.size);
                 }
             }
-            Ok::<_, Error>(())
+            Ok::<_, Error>(freed)
         })
         .await?;
-    tracing::debug!(entries = chosen.len(), "evicted cache entries");
+    tracing::debug!(entries = chosen.len(), bytes = freed, "evicted cache entries");
     context.sweep.due_at(now);
-    Ok(())
+    Ok(Some(freed))
 }
 
 #[cfg(test)]

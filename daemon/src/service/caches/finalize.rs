@@ -29,6 +29,8 @@ pub enum Finalized {
     Ready(u64),
     /// Another job has finalized or reserved the key.
     InUse,
+    /// The reservation was deleted or replaced while it was finalized.
+    Replaced,
     /// The uploaded content is not what the job claims. The job may reserve the key again.
     WrongSize {
         /// Bytes that the job claims.
@@ -74,17 +76,18 @@ pub(super) async fn finalize_entry(context: &Context, row: CacheEntry, size: i64
     let failed = |source| Error::Blob { doing: "hashing the content", source };
     let sha256 = context.digests.finish(key, &refs).await.map_err(failed)?;
     if !confirm(context, &row, &committed, &sha256).await? {
-        return Ok(Finalized::InUse);
+        return Ok(Finalized::Replaced);
     }
     context.digests.forget(key);
-    if let Err(error) = evict::make_room(context, row.repository_id, row.id).await {
+    if let Err(error) = evict::enforce_limits(context, row.repository_id, row.id).await {
         // The entry is acknowledged all the same. The next entry of the repository applies the limits again.
         tracing::error!(error = &error as &dyn std::error::Error, "evicting cache entries failed");
     }
     Ok(Finalized::Ready(row.id))
 }
 
-/// Makes the upload the content of the entry. Returns `false` if the reservation was replaced meanwhile.
+/// Makes the upload the content of the entry. Returns `false` if the reservation was deleted or
+/// replaced meanwhile.
 async fn confirm(context: &Context, row: &CacheEntry, committed: &Committed, sha256: &[u8]) -> Result<bool, Error> {
     let now = context.now_ms();
     let key = upload_key(row);
@@ -120,5 +123,6 @@ fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
         list_sha256: committed.list_sha256.clone(),
         version: upload.version,
         committed_ms: committed.committed_ms,
+        files_sha256: committed.files_sha256.clone(),
     }
 }

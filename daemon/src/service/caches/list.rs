@@ -14,6 +14,9 @@ use crate::{
 
 /// Entries to read per scan while filtering.
 const STEP: usize = 1_000;
+/// Maximum number of entries that a list with a filter reads, because everyone who may read a repository can request
+/// such lists.
+const FILTERED_MAX: u64 = 20_000;
 
 /// The filters, order and page of a list.
 #[derive(Clone, Debug)]
@@ -53,7 +56,8 @@ pub async fn list(snapshot: &Snapshot, repository: u64, query: &CacheQuery) -> R
     Ok((rows, total))
 }
 
-/// Reads the whole list, because the total is the number of matches.
+/// Reads the list from its start, because the total is the number of matches. Entries after the first [`FILTERED_MAX`]
+/// are not found.
 async fn filtered(snapshot: &Snapshot, repository: u64, query: &CacheQuery) -> Result<(Vec<CacheEntry>, u64), Error> {
     let (mut page, mut total, mut read) = (Vec::new(), 0, 0);
     loop {
@@ -66,7 +70,7 @@ async fn filtered(snapshot: &Snapshot, repository: u64, query: &CacheQuery) -> R
             }
             total += 1;
         }
-        if !is_full_step {
+        if !is_full_step || read >= FILTERED_MAX {
             return Ok((page, total));
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     },
     service::{Context, Error, artifacts, authentication::JobIdentity},
     store::{
-        Read, StoreError,
+        Snapshot, StoreError,
         caches::{self, CacheSlot},
     },
 };
@@ -51,15 +51,17 @@ pub async fn find(context: &Context, job: &JobIdentity, lookup: &Lookup) -> Resu
 }
 
 async fn find_one(
-    read: &impl Read,
+    snapshot: &Snapshot,
     repository: u64,
     git_ref: &str,
     version: &str,
     probe: &Probe,
 ) -> Result<Option<CacheEntry>, StoreError> {
     match probe {
-        Probe::Exact(key) => caches::ready(read, repository, CacheSlot { git_ref, version, key }).await,
-        Probe::Prefix(key) => caches::newest_with_prefix(read, repository, CacheSlot { git_ref, version, key }).await,
+        Probe::Exact(key) => caches::ready(snapshot, repository, CacheSlot { git_ref, version, key }).await,
+        Probe::Prefix(key) => {
+            caches::newest_with_prefix(snapshot, repository, CacheSlot { git_ref, version, key }).await
+        }
     }
 }
 

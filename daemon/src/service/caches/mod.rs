@@ -1,8 +1,8 @@
 //! Cache entries of workflow jobs: reserve, upload, finalize, find and evict.
 //!
 //! A job reserves a key, uploads the content like an artifact, and finalizes it. From then on the entry never changes.
-//! Entries belong to a ref (`model::cache_refs`). They can be made again by the jobs that wrote them, so they are
-//! deleted without a retention when they were not used for a long time or when others need the room.
+//! Entries belong to a ref (`model::cache_refs`). Jobs can create them again, so they are deleted without a retention
+//! when they were not used for a long time or when space is needed.
 
 mod access;
 pub mod across;
@@ -14,12 +14,12 @@ mod parts;
 mod remove;
 mod reserve;
 mod sweep;
+mod upload_bytes;
 
 use farrier_proto::store::CacheEntry;
 use tokio::sync::Mutex;
 
-use self::access::Accesses;
-pub(super) use self::evict::free_space;
+use self::{access::Accesses, upload_bytes::UploadBytes};
 pub use self::{
     access::note_access,
     finalize::{FinalizeEntry, Finalized, finalize},
@@ -29,6 +29,10 @@ pub use self::{
     remove::{delete, delete_by_key, delete_of_repository},
     reserve::{NewEntry, Reservation, reserve, upload_address},
     sweep::{next_due_ms, sweep},
+};
+pub(super) use self::{
+    evict::{can_free, free_space, free_unneeded},
+    upload_bytes::count_upload,
 };
 use super::{Error, authentication::JobIdentity};
 use crate::{
@@ -46,7 +50,8 @@ const MIME_TYPE: &str = "application/octet-stream";
 #[derive(Debug, Default)]
 pub struct CacheState {
     accesses: Accesses,
-    /// Held while entries are evicted, so that two requests do not evict for the same bytes.
+    uploads: UploadBytes,
+    /// Held while entries are evicted and uploads are counted, so that two requests do not evict for the same bytes.
     evicting: Mutex<()>,
 }
 

@@ -82,7 +82,7 @@ pub async fn commit_parts(context: &Context, job: &JobIdentity, id: u64, size: i
     let row = caches::get(&context.store.read().await?, id).await?;
     match row {
         Some(row) => finalize_entry(context, row, size).await,
-        None => Ok(Finalized::InUse),
+        None => Ok(Finalized::Replaced),
     }
 }
 
@@ -90,7 +90,7 @@ pub async fn commit_parts(context: &Context, job: &JobIdentity, id: u64, size: i
 async fn reserved_by(read: &impl Read, job: &JobIdentity, id: u64) -> Result<CacheEntry, Error> {
     let row = caches::get(read, id).await?;
     let row = row.filter(|row| row.repository_id == job.repository_id && row.job_id == job.job_id);
-    let row = row.ok_or(Error::NotFound { what: "the cache entry" })?;
+    let row = row.ok_or(Error::NotFound { what: "a cache entry with this number that this job has reserved" })?;
     if row.content.is_some() {
         return Err(Error::Precondition { reason: "the cache entry is finalized already".into() });
     }

@@ -4,20 +4,18 @@ use std::collections::BTreeSet;
 
 use farrier_proto::store::CacheEntry;
 
-use super::list::{CacheQuery, list};
 use crate::{
     service::{
         Context, Error,
         audit::{self, AuditRecorder, Entry, Object},
     },
-    store::{
-        Read, Tx,
-        caches::{self, CacheOrder},
-    },
+    store::{Read, Tx, caches},
 };
 
 /// Entries to delete per transaction.
 const BATCH: usize = 100;
+/// Entries to read per step while looking for a key.
+const STEP: usize = 1_000;
 
 /// Deletes the entry `id` of a repository. Jobs do not find it any more; its key can be saved again.
 pub async fn delete(context: &Context, repository: u64, id: u64) -> Result<(), Error> {
@@ -33,19 +31,17 @@ pub async fn delete_by_key(
     key: &str,
     git_ref: Option<String>,
 ) -> Result<Vec<CacheEntry>, Error> {
-    let query = CacheQuery {
-        key: key.to_owned(),
-        git_ref,
-        order: CacheOrder::Created,
-        descending: false,
-        skip: 0,
-        limit: usize::MAX,
-    };
-    let (rows, _) = list(&context.store.read().await?, repository, &query).await?;
-    let ids: Vec<u64> = rows.iter().filter(|row| row.key == key).map(|row| row.id).collect();
-    let mut deleted = Vec::new();
-    for ids in ids.chunks(BATCH) {
-        deleted.extend(delete_audited(context, ids, |row| row.content.is_some()).await?);
+    let git_ref = git_ref.as_deref();
+    let (mut deleted, mut after) = (Vec::new(), 0);
+    loop {
+        let rows = caches::created_after(&context.store.read().await?, repository, after, STEP).await?;
+        let Some(last) = rows.last() else { break };
+        after = last.id;
+        let is_target = |row: &&CacheEntry| row.key == key && git_ref.is_none_or(|git_ref| git_ref == row.git_ref);
+        let ids: Vec<u64> = rows.iter().filter(is_target).map(|row| row.id).collect();
+        for ids in ids.chunks(BATCH) {
+            deleted.extend(delete_audited(context, ids, |row| row.content.is_some()).await?);
+        }
     }
     if deleted.is_empty() { Err(Error::NotFound { what: "a cache entry with this key" }) } else { Ok(deleted) }
 }

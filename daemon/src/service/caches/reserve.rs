@@ -110,8 +110,12 @@ pub(super) fn check_size(context: &Context, size: u64) -> Result<(), Error> {
 /// Returns whether the upload of a reserved entry is expected to be finalized: its job is running, and it received
 /// bytes not long ago.
 async fn is_live(context: &Context, read: &impl Read, row: &CacheEntry, now: Millis) -> Result<bool, Error> {
-    let has_progress = now < row.moved_ms.saturating_add(STALLED_MS) || context.receiving.contains(upload_key(row));
-    Ok(has_progress && is_job_running(read, row).await?)
+    Ok(!is_stalled(context, row, now) && is_job_running(read, row).await?)
+}
+
+/// Returns whether the upload of a reserved entry has received nothing for five minutes.
+pub(super) fn is_stalled(context: &Context, row: &CacheEntry, now: Millis) -> bool {
+    row.progress_ms.saturating_add(STALLED_MS) <= now && !context.receiving.contains(upload_key(row))
 }
 
 /// Returns after how long an upload without progress is abandoned, even if its job is running.
@@ -143,7 +147,7 @@ fn new_row(id: u64, job: &JobIdentity, slot: CacheSlot<'_>, now: Millis) -> Cach
         job_id: job.job_id,
         upload: Some(upload),
         created_ms: now,
-        moved_ms: now,
+        progress_ms: now,
         ..CacheEntry::default()
     }
 }

@@ -6,6 +6,7 @@ use farrier_proto::store::CacheEntry;
 use super::{
     access,
     reserve::{abandoned_ms, check_interval_ms, is_job_running},
+    upload_key,
 };
 use crate::{
     clock::Millis,
@@ -37,7 +38,7 @@ pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
     Ok(check.into_iter().chain(unused).chain(context.caches.accesses.due_ms()).min())
 }
 
-/// Returns how long an unused entry is kept; `None`: for ever.
+/// Returns how long an unused entry is kept. `None`: it is never deleted for lack of use.
 fn retention_ms(context: &Context) -> Option<Millis> {
     let days = context.config.caches.retention_days;
     (days != 0).then(|| Millis::from(days) * DAY_MS)
@@ -58,7 +59,8 @@ async fn delete_unused(context: &Context, now: Millis) -> Result<bool, Error> {
         .write(async |tx: Tx| {
             for id in due {
                 let row = caches::get(&tx, *id).await?;
-                if let Some(row) = row.filter(|row| row.content.is_some() && row.accessed_ms <= until) {
+                let is_unused = |row: &CacheEntry| row.content.is_some() && row.accessed_ms <= until;
+                if let Some(row) = row.filter(|row| is_unused(row) && !context.caches.accesses.has_unwritten(row.id)) {
                     caches::delete(&tx, &row, now);
                 }
             }
@@ -79,7 +81,10 @@ async fn check_reservations(context: &Context, now: Millis) -> Result<bool, Erro
             for id in due {
                 let row = caches::get(&tx, *id).await?;
                 let Some(row) = row.filter(|row| row.content.is_none() && row.check_ms <= now) else { continue };
-                if row.moved_ms.saturating_add(abandoned_ms) <= now || !is_job_running(&tx, &row).await? {
+                // A block that is being received changes the row only when it is complete.
+                let is_abandoned = row.progress_ms.saturating_add(abandoned_ms) <= now
+                    && !context.receiving.contains(upload_key(&row));
+                if is_abandoned || !is_job_running(&tx, &row).await? {
                     caches::delete(&tx, &row, now);
                 } else {
                     caches::put(&tx, Some(&row), &CacheEntry { check_ms, ..row.clone() });

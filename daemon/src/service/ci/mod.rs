@@ -2,7 +2,7 @@
 //!
 //! A run begins with its first job and completes with its last one. A job that has not ended by its deadline is
 //! cancelled. An agent may request a lease and renew it, so that the job of a killed agent is cancelled soon. A token
-//! is valid while its job is live.
+//! is valid while its job is live. The steps of a job may write summaries.
 
 pub mod across;
 mod begin;
@@ -11,6 +11,7 @@ mod end;
 mod forget;
 mod lease;
 mod runners;
+mod summaries;
 
 use farrier_proto::store::Run;
 
@@ -21,6 +22,7 @@ pub use self::{
     forget::delete_of_repository,
     lease::renew,
     runners::{register_job, require_runner},
+    summaries::{JobSummary, SUMMARY_MAX_BYTES, next_summary_due_ms, put_summary, summary, sweep_summaries},
 };
 use super::Error;
 use crate::store::{Read, runs};

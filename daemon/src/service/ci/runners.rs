@@ -7,11 +7,11 @@ use crate::{
 };
 
 /// Checks the secret that a runner sent. Wrong ones from `source` are counted like wrong credentials.
-pub fn require_runner(context: &Context, secret: &SharedSecret, sent: &str, source: Holder) -> Result<(), Error> {
+pub async fn require_runner(context: &Context, secret: &SharedSecret, sent: &str, source: Holder) -> Result<(), Error> {
     if secret.matches(sent) {
         return Ok(());
     }
-    sign_in::refuse(context, source, "wrong secret of a runner")?;
+    sign_in::refuse(context, source, "wrong secret of a runner").await?;
     Err(Error::Unauthenticated { reason: "the secret is not the value of ci.cache_secret".into() })
 }
 

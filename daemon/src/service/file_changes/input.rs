@@ -1,18 +1,21 @@
-//! Checks the input of changes of files. Pure.
+//! Validates requests to change files. Does no I/O.
 
-use std::fmt::Write as _;
+use std::collections::HashSet;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
-use farrier_common::api::{ChangedFile, CommitIdentity, CommitOptions};
+use farrier_common::api::ChangedFile;
 
-use crate::{clock::Millis, git::read::commit::Person, service::Error};
+use crate::service::Error;
 
 /// Longest path and longest part of a path, in bytes.
 const PATH_MAX_BYTES: usize = 4_096;
 const PART_MAX_BYTES: usize = 255;
-/// Longest commit message, in bytes.
-const MESSAGE_MAX_BYTES: usize = 1 << 16;
+/// Most parts of a path. Git writes one level of directories after the other.
+const PARTS_MAX: usize = 128;
+/// Most directories above the files of a request, and the length of their paths in total, in bytes.
+const DIRECTORIES_MAX: usize = 10_000;
+const DIRECTORIES_MAX_BYTES: usize = 8 << 20;
 /// Most files of a request.
 const FILES_MAX: usize = 1_000;
 
@@ -63,12 +66,17 @@ impl FileChange {
         let from_path =
             if input.from_path.is_empty() { String::new() } else { self::path("from_path", &input.from_path)? };
         let content = input.content.map(|text| decoded(&text)).transpose()?;
+        // Clients of the family send an empty content with every file that they rename.
+        let content = content.filter(|content| operation != FileOperation::Rename || !content.is_empty());
         let change = Self { operation, from_path, path, sha: input.sha.to_ascii_lowercase(), content };
         match operation {
             FileOperation::Update | FileOperation::Delete if change.sha.is_empty() => {
                 Err(Error::invalid("sha", "Required: send the id of the blob that you read"))
             }
             FileOperation::Rename if change.from_path.is_empty() => Err(Error::invalid("from_path", "Required")),
+            FileOperation::Rename if change.from_path == change.path => {
+                Err(Error::invalid("from_path", "is the same as path"))
+            }
             _ => Ok(Self { from_path: change.moved_from().map(str::to_owned).unwrap_or_default(), ..change }),
         }
     }
@@ -110,11 +118,27 @@ pub(super) fn check_all(changes: &[FileChange]) -> Result<(), Error> {
     }
     let mut paths: Vec<&str> =
         changes.iter().flat_map(|change| [Some(change.path.as_str()), change.moved_from()]).flatten().collect();
+    check_directories(&paths)?;
     paths.sort_unstable();
     match paths.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Error::invalid("path", format!("{:?} occurs twice", pair[0]))),
         None => Ok(()),
     }
+}
+
+/// Checks the number and the length of the directories above `paths`. All of them are read and written.
+fn check_directories(paths: &[&str]) -> Result<(), Error> {
+    let directories = |path: &&str| path.matches('/').count();
+    let bytes = |path: &&str| path.match_indices('/').map(|(end, _)| end).sum::<usize>();
+    let too_many = || Error::invalid("files", "have too many directories in their paths; send fewer files at once");
+    if paths.iter().map(bytes).sum::<usize>() > DIRECTORIES_MAX_BYTES {
+        return Err(too_many());
+    }
+    if paths.iter().map(directories).sum::<usize>() <= DIRECTORIES_MAX {
+        return Ok(());
+    }
+    let all = paths.iter().flat_map(|path| path.match_indices('/').map(move |(end, _)| &path[..end]));
+    if all.collect::<HashSet<_>>().len() > DIRECTORIES_MAX { Err(too_many()) } else { Ok(()) }
 }
 
 /// Returns `text` without slashes at its ends, if git accepts it as the path of a file and a clone can check it out
@@ -126,6 +150,9 @@ fn path(field: &'static str, text: &str) -> Result<String, Error> {
     }
     if path.len() > PATH_MAX_BYTES {
         return Err(Error::invalid(field, format!("is longer than {PATH_MAX_BYTES} bytes")));
+    }
+    if path.split('/').count() > PARTS_MAX {
+        return Err(Error::invalid(field, format!("has more than {PARTS_MAX} parts")));
     }
     for part in path.split('/') {
         if matches!(part, "" | "." | "..") {
@@ -159,89 +186,6 @@ fn is_git_directory(part: &str) -> bool {
     is_ntfs || visible.eq_ignore_ascii_case(".git")
 }
 
-/// The message and the persons of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CommitText {
-    /// The message, without line breaks at its end.
-    message: String,
-    /// The author and the author date.
-    author: Person,
-    /// The committer and the commit date.
-    committer: Person,
-}
-
-impl CommitText {
-    /// Returns the text of a commit by `caller` at `now`. `default_message` is used if the client sent none.
-    pub(super) fn new(
-        options: &CommitOptions,
-        caller: &CommitIdentity,
-        default_message: impl FnOnce() -> String,
-        now: Millis,
-    ) -> Result<Self, Error> {
-        let author = identity(&options.author, caller);
-        let committer = identity(&options.committer, &author);
-        let author = person(author, "author", &options.dates.author, now)?;
-        let committer = person(committer, "committer", &options.dates.committer, now)?;
-        if options.message.len() > MESSAGE_MAX_BYTES || options.message.contains('\0') {
-            return Err(Error::invalid("message", format!("must be text of at most {MESSAGE_MAX_BYTES} bytes")));
-        }
-        let given = options.message.trim();
-        let mut message = if given.is_empty() { default_message() } else { given.to_owned() };
-        if options.signoff {
-            let _ = write!(message, "\n\nSigned-off-by: {} <{}>", committer.name, committer.email);
-        }
-        Ok(Self { message, author, committer })
-    }
-
-    /// Returns the commit object.
-    pub(super) fn object(&self, tree: &str, parent: Option<&str>) -> String {
-        let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
-        format!(
-            "tree {tree}\n{parent}author {}\ncommitter {}\n\n{}\n",
-            header(&self.author),
-            header(&self.committer),
-            self.message
-        )
-    }
-}
-
-/// Returns the value of a header with a person.
-fn header(person: &Person) -> String {
-    let (sign, minutes) =
-        if person.offset_minutes < 0 { ('-', -person.offset_minutes) } else { ('+', person.offset_minutes) };
-    let (hours, minutes) = (minutes / 60, minutes % 60);
-    format!("{} <{}> {} {sign}{hours:02}{minutes:02}", person.name, person.email, person.seconds)
-}
-
-/// Returns the identity in a request, with the parts of `other` that it does not have.
-fn identity(given: &CommitIdentity, other: &CommitIdentity) -> CommitIdentity {
-    let or = |given: &str, other: &str| {
-        // These characters would end the name or the address in a commit object.
-        let clean = given.replace(|c: char| c.is_control() || matches!(c, '<' | '>'), "");
-        let clean = clean.trim();
-        if clean.is_empty() { other.to_owned() } else { clean.to_owned() }
-    };
-    CommitIdentity { name: or(&given.name, &other.name), email: or(&given.email, &other.email) }
-}
-
-fn person(identity: CommitIdentity, role: &'static str, date: &str, now: Millis) -> Result<Person, Error> {
-    let CommitIdentity { name, email } = identity;
-    let now = now.div_euclid(1_000);
-    // Clients of the family send the year 1 for a date that is not set.
-    if date.is_empty() || date.starts_with("0001-01-01") {
-        return Ok(Person { name, email, seconds: now, offset_minutes: 0 });
-    }
-    let field = if role == "author" { "dates.author" } else { "dates.committer" };
-    let invalid = || Error::invalid(field, "must be a time such as 2026-01-02T03:04:05Z, not before 1970");
-    let seconds = date.parse::<jiff::Timestamp>().map_err(|_| invalid())?.as_second();
-    let pieces = jiff::fmt::temporal::Pieces::parse(date).map_err(|_| invalid())?;
-    let offset_minutes = match pieces.to_numeric_offset() {
-        Some(offset) => offset.seconds() / 60,
-        None => 0,
-    };
-    if seconds < 0 { Err(invalid()) } else { Ok(Person { name, email, seconds, offset_minutes }) }
-}
-
 /// Returns the message of a commit whose client sent none.
 pub(super) fn default_message(changes: &[FileChange]) -> String {
     /// Most paths in a message.
@@ -256,24 +200,14 @@ pub(super) fn default_message(changes: &[FileChange]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farrier_common::api::CommitDates;
-
     use super::*;
-
-    fn caller() -> CommitIdentity {
-        CommitIdentity { name: "Octo".into(), email: "octo@x".into() }
-    }
-
-    fn text(options: &CommitOptions) -> Result<CommitText, Error> {
-        CommitText::new(options, &caller(), || "Add a".into(), 1_767_323_045_999)
-    }
 
     #[test]
     fn paths_that_a_push_would_refuse_are_refused() {
         for good in ["a", "/a/b/", "a b/ü.txt", ".github/x", ".gitignore", "git", "x.git", ".gitx", "a\\b"] {
             assert_eq!(path("path", good).expect(good), good.trim_matches('/'));
         }
-        let long = "x".repeat(256);
+        let (long, deep) = ("x".repeat(256), ["x"; PARTS_MAX + 1].join("/"));
         for bad in [
             "",
             "/",
@@ -296,47 +230,10 @@ mod tests {
             "a\nb",
             "a\0b",
             &long,
+            &deep,
         ] {
             assert!(path("path", bad).is_err(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn empty_fields_and_the_year_one_mean_unset() {
-        let commit = text(&CommitOptions {
-            dates: CommitDates { author: "0001-01-01T00:00:00Z".into(), committer: String::new() },
-            ..CommitOptions::default()
-        })
-        .expect("valid");
-        assert_eq!(
-            commit.object("t", None),
-            "tree t\nauthor Octo <octo@x> 1767323045 +0000\ncommitter Octo <octo@x> 1767323045 +0000\n\nAdd a\n"
-        );
-    }
-
-    #[test]
-    fn author_committer_dates_and_signoff_are_used() {
-        let identity = |name: &str, email: &str| CommitIdentity { name: name.into(), email: email.into() };
-        let options = CommitOptions {
-            message: "add a\n".into(),
-            author: identity("Au <x>\n", "au@x.org"),
-            dates: CommitDates {
-                author: "2020-01-02T03:04:05-09:30".into(),
-                committer: "2021-01-02T03:04:05+05:30".into(),
-            },
-            signoff: true,
-            ..CommitOptions::default()
-        };
-        let expected = "tree t\nparent p\nauthor Au x <au@x.org> 1577968445 -0930\n\
-                        committer Au x <au@x.org> 1609536845 +0530\n\nadd a\n\nSigned-off-by: Au x <au@x.org>\n";
-        assert_eq!(text(&options).expect("valid").object("t", Some("p")), expected);
-        let other = CommitOptions { committer: identity("", "co@x.org"), ..options.clone() };
-        assert_eq!(text(&other).expect("valid").committer.email, "co@x.org");
-        for date in ["yesterday", "1960-01-02T03:04:05Z", "2020-01-02"] {
-            let dates = CommitDates { author: String::new(), committer: date.into() };
-            assert!(text(&CommitOptions { dates, ..options.clone() }).is_err(), "{date}");
-        }
-        assert!(text(&CommitOptions { message: "a\0b".into(), ..options }).is_err());
     }
 
     #[test]
@@ -363,5 +260,34 @@ mod tests {
         assert!(check_all(&[all[1].clone(), change("create", "c", "")]).is_err());
         assert!(check_all(&[]).is_err());
         assert_eq!(change("update", "b", "b").moved_from(), None);
+    }
+
+    #[test]
+    fn a_rename_keeps_the_file_unless_it_has_new_content() {
+        let rename = |path: &str, content: &str| {
+            FileChange::from_input(ChangedFile {
+                operation: "rename".into(),
+                path: path.into(),
+                from_path: "a".into(),
+                content: Some(content.into()),
+                ..ChangedFile::default()
+            })
+        };
+        assert_eq!(rename("b", "").expect("valid").content, None);
+        assert_eq!(rename("b", "eA==").expect("valid").content.as_deref(), Some(&b"x"[..]));
+        assert!(rename("a", "").is_err() && rename("/a", "eA==").is_err(), "the same path");
+    }
+
+    #[test]
+    fn directories_of_a_request_are_limited() {
+        let check = |path: &dyn Fn(usize) -> String| {
+            let all: Vec<String> = (0..FILES_MAX).map(path).collect();
+            check_directories(&all.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let deep = ["d"; 50].join("/");
+        assert!(check(&|n| format!("{deep}/{n}")).is_ok(), "the same directories");
+        assert!(check(&|n| format!("{n}/{deep}/file")).is_err(), "too many directories");
+        let long = vec!["x".repeat(250); 15].join("/");
+        assert!(check(&|n| format!("{long}/{n}")).is_err(), "too many bytes");
     }
 }

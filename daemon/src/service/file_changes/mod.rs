@@ -1,9 +1,11 @@
 //! Changes files of a branch through the API: one commit for each request, made without a working copy.
 //!
-//! The objects of the commit are written first. Then the branch is moved like a push: by the function that moves all
-//! refs of the API, only if it still points to the parent of the commit. If it was moved meanwhile, the commit is made
-//! again, unless somebody changed the same files.
+//! The objects of the commit are written to a workspace, checked like those of a push and copied to the repository.
+//! Then the branch is moved like in a push: by the function that moves all refs of the API, only if it still points to
+//! the parent of the commit. If another writer has moved it, the commit is created again, unless the same files were
+//! changed.
 
+mod commit_text;
 mod input;
 mod patch;
 
@@ -13,8 +15,11 @@ use bytes::Bytes;
 use farrier_common::api::CommitOptions;
 use farrier_proto::store::Repository;
 
-use self::input::{CommitText, check_all, default_message};
 pub use self::input::{FileChange, FileOperation};
+use self::{
+    commit_text::CommitText,
+    input::{check_all, default_message},
+};
 use super::{
     Context, Error,
     browse::{
@@ -27,14 +32,15 @@ use super::{
 };
 use crate::{
     git::{
+        PublishError, Workspace,
         read::{commit::CommitObject, tree::TreeEntry},
-        ref_name::HEADS,
+        ref_name::{HEADS, is_valid_short},
         tree_edit::{EditEntry, PathConflict, TreeEdit},
     },
     model::identity::Account,
 };
 
-/// How often a commit is made again because its branch was moved.
+/// Number of retries after the branch was moved by another writer.
 const RETRIES: usize = 3;
 
 /// What a request changes.
@@ -42,7 +48,7 @@ const RETRIES: usize = 3;
 pub enum Edit {
     /// These files.
     Files(Vec<FileChange>),
-    /// What a unified diff says.
+    /// A unified diff to apply.
     Patch(Bytes),
 }
 
@@ -53,13 +59,13 @@ pub struct Committed {
     pub commit: Arc<CommitObject>,
     /// Its parent; `None` for the first commit of a repository.
     pub parent: Option<CommitObject>,
-    /// The branch that has it.
+    /// The branch that points to the commit.
     pub branch: String,
     /// The changed files in the order of the request; `None` for a deleted file.
     pub files: Vec<Option<ContentEntry>>,
 }
 
-/// Where a commit starts, and the branch that gets it.
+/// The parent of a commit and the branch to move.
 struct Target {
     /// The parent; `None` in an empty repository.
     base: Option<String>,
@@ -76,59 +82,78 @@ pub async fn commit(
     edit: Edit,
     options: &CommitOptions,
 ) -> Result<Committed, Error> {
-    let repository = &browse.found.repository;
-    if repository.archived {
+    if browse.found.repository.archived {
         return Err(Error::Archived);
     }
-    if let Edit::Files(changes) = &edit {
-        check_all(changes)?;
+    match &edit {
+        Edit::Files(changes) => check_all(changes)?,
+        Edit::Patch(patch) => patch::check(patch)?,
     }
     let message = || match &edit {
         Edit::Files(changes) => default_message(changes),
         Edit::Patch(_) => "Apply a patch".to_owned(),
     };
     let text = CommitText::new(options, &initial::identity(context, account), message, context.now_ms())?;
-    // The blobs do not depend on the branch, so they are written once.
-    let blobs = match &edit {
-        Edit::Files(changes) => write_blobs(context, repository, changes).await?,
-        Edit::Patch(_) => Vec::new(),
-    };
-    let mut seen = None;
+    let workspace = browse.git.workspace().await.map_err(Error::git("preparing a change"))?;
+    let committed = commit_in(&workspace, context, account, browse, &edit, &text, options).await;
+    workspace.remove().await;
+    committed
+}
+
+/// Commits `edit`. New objects are written to `workspace` first.
+async fn commit_in(
+    workspace: &Workspace,
+    context: &Context,
+    account: &Account,
+    browse: &Browse,
+    edit: &Edit,
+    text: &CommitText,
+    options: &CommitOptions,
+) -> Result<Committed, Error> {
+    let (mut first_entries, mut blobs) = (None, None);
     for _ in 0..=RETRIES {
         let target = target(context, browse, options).await?;
-        let (tree, entries) = match &edit {
+        let base = target.base.as_deref();
+        let parent = match base {
+            Some(base) => Some(browse.commit(base).await?),
+            None => None,
+        };
+        let (tree, entries) = match edit {
             Edit::Files(changes) => {
-                let mut trees = read_trees(browse, target.base.as_deref(), changes).await?;
+                let mut trees = read_trees(browse, base, changes).await?;
                 let before: Vec<_> = changes.iter().map(|change| trees.get(change.old_path()).cloned()).collect();
-                if seen.get_or_insert_with(|| before.clone()) != &before {
+                if first_entries.get_or_insert_with(|| before.clone()) != &before {
                     return Err(Error::Conflict {
                         reason: "the same files were changed meanwhile; read them again".into(),
                     });
                 }
-                let entries = apply(&mut trees, changes, &blobs)?;
-                let tree = trees.write(&context.git, repository.id).await.map_err(Error::git("writing trees"))?;
-                (tree, entries)
+                let old = changes.iter().map(|change| old_entry(&trees, change)).collect::<Result<Vec<_>, _>>()?;
+                // The blobs do not depend on the branch, so they are written once.
+                if blobs.is_none() {
+                    blobs = Some(write_blobs(workspace, changes).await?);
+                }
+                let entries = apply(&mut trees, changes, old, blobs.as_deref().unwrap_or_default())?;
+                (trees.write(workspace).await.map_err(Error::git("writing trees"))?, entries)
             }
             Edit::Patch(patch) => {
-                let base = target.base.as_deref().ok_or(Error::NotFound { what: "the branch" })?;
-                (patch::apply(context, repository.id, base, patch).await?, Vec::new())
+                let base = base.ok_or(Error::NotFound { what: "the branch" })?;
+                (patch::apply(workspace, base, patch).await?, Vec::new())
             }
         };
-        let object = text.object(&tree, target.base.as_deref());
-        let id = context.git.write_object(repository.id, "commit", object).await;
-        let id = id.map_err(Error::git("writing a commit"))?;
-        let moved = ref_changes::move_branch(
-            context,
-            browse,
-            account.user.id,
-            (&target.branch, target.old.clone()),
-            (id.clone(), blobs.iter().flatten().cloned().collect()),
-        );
-        match moved.await {
-            Ok(()) => return committed(browse, &edit, &id, target, entries).await,
+        let object = text.object(&tree, base);
+        let id = workspace.write_object("commit", &object).await.map_err(Error::git("writing a commit"))?;
+        // Everything in the answer is read before the branch moves, so that a change that was made is not answered
+        // with an error.
+        let commit = Arc::new(CommitObject::parse(&id, object.as_bytes()));
+        let files = changed_files(browse, edit, entries, &commit).await?;
+        let written_bytes = workspace.publish(&id, base).await.map_err(refused)?;
+        let Target { branch, old, .. } = target;
+        let new = (id, written_bytes);
+        match ref_changes::move_branch(context, browse, account.user.id, (&branch, old.clone()), new).await {
+            Ok(()) => return Ok(Committed { commit, parent, branch, files }),
             // Another change came first: start again from the new tip.
             Err(Error::Conflict { reason }) => {
-                if branch_tip(context, repository, &target.branch).await? == target.old {
+                if branch_tip(context, &browse.found.repository, &branch).await? == old {
                     return Err(Error::Conflict { reason });
                 }
             }
@@ -138,13 +163,24 @@ pub async fn commit(
     Err(Error::Conflict { reason: "the branch is changed too often at the moment; try again".into() })
 }
 
-/// Returns where the commit starts and which branch gets it.
+/// Returns the error for a change that was not copied to the repository.
+fn refused(error: PublishError) -> Error {
+    match error {
+        PublishError::Git(error) => Error::git("writing a change")(error),
+        error @ PublishError::Refused(_) => Error::Unusable { reason: error.to_string() },
+    }
+}
+
+/// Returns the parent of the commit and the branch to move.
 async fn target(context: &Context, browse: &Browse, options: &CommitOptions) -> Result<Target, Error> {
     let repository = &browse.found.repository;
     let branch = match options.branch.as_str() {
         "" => repository.default_branch.clone(),
         branch => branch.to_owned(),
     };
+    if !is_valid_short(&branch) {
+        return Err(Error::invalid("branch", "GitRefName: is not a valid name of a branch"));
+    }
     let base = branch_tip(context, repository, &branch).await?;
     let new_branch = options.new_branch.as_str();
     if !new_branch.is_empty() {
@@ -175,11 +211,7 @@ async fn branch_tip(context: &Context, repository: &Repository, branch: &str) ->
 }
 
 /// Writes the new contents. Returns the id of the blob of each change that has one.
-async fn write_blobs(
-    context: &Context,
-    repository: &Repository,
-    changes: &[FileChange],
-) -> Result<Vec<Option<String>>, Error> {
+async fn write_blobs(workspace: &Workspace, changes: &[FileChange]) -> Result<Vec<Option<String>>, Error> {
     let content = |change: &FileChange| match &change.content {
         _ if change.operation == FileOperation::Delete => None,
         Some(content) => Some(content.clone()),
@@ -188,7 +220,7 @@ async fn write_blobs(
     };
     let contents: Vec<Option<Bytes>> = changes.iter().map(content).collect();
     let present: Vec<&[u8]> = contents.iter().flatten().map(|content| &content[..]).collect();
-    let ids = context.git.write_blobs(repository.id, &present).await.map_err(Error::git("writing files"))?;
+    let ids = workspace.write_blobs(&present).await.map_err(Error::git("writing files"))?;
     let mut ids = ids.into_iter();
     Ok(contents.iter().map(|content| content.as_ref().and_then(|_| ids.next())).collect())
 }
@@ -202,15 +234,15 @@ async fn read_trees(browse: &Browse, base: Option<&str>, changes: &[FileChange])
     Ok(TreeEdit::read(&browse.git, base, &paths).await?)
 }
 
-/// Applies the changes to the trees. Returns the new entry of each; `None` for a deleted file.
+/// Applies the changes to the trees. `old`: the existing file of each change. Returns the new entry of each; `None` for
+/// a deleted file.
 fn apply(
     trees: &mut TreeEdit,
     changes: &[FileChange],
+    old: Vec<Option<EditEntry>>,
     blobs: &[Option<String>],
 ) -> Result<Vec<Option<EditEntry>>, Error> {
     // Old files first, so that a new file can take the place of a moved one.
-    let old: Vec<Option<EditEntry>> =
-        changes.iter().map(|change| old_entry(trees, change)).collect::<Result<_, _>>()?;
     for change in changes {
         if change.operation == FileOperation::Delete {
             trees.remove(&change.path);
@@ -228,7 +260,9 @@ fn apply(
         if change.moved_from().is_some() && trees.get(&change.path).is_some() {
             return Err(exists(&change.path));
         }
-        let mode = old.as_ref().map_or(EditEntry::FILE, |old| old.mode.as_str()).to_owned();
+        // New content of a symbolic link would be its target.
+        let kept = old.as_ref().filter(|old| !(old.is_link() && blob.is_some()));
+        let mode = kept.map_or(EditEntry::FILE, |old| old.mode.as_str()).to_owned();
         let id = blob.clone().or(old.map(|old| old.id)).unwrap_or_default();
         let entry = EditEntry { mode, id };
         let conflict = |PathConflict(at): PathConflict| {
@@ -263,19 +297,13 @@ fn old_entry(trees: &TreeEdit, change: &FileChange) -> Result<Option<EditEntry>,
     Ok(Some(entry.clone()))
 }
 
-/// Returns the result of a commit that its branch has.
-async fn committed(
+/// Returns the changed files as they are in `commit`; `None` for a deleted file.
+async fn changed_files(
     browse: &Browse,
     edit: &Edit,
-    id: &str,
-    target: Target,
     entries: Vec<Option<EditEntry>>,
-) -> Result<Committed, Error> {
-    let commit = Arc::new(browse.commit(id).await?);
-    let parent = match &target.base {
-        Some(base) => Some(browse.commit(base).await?),
-        None => None,
-    };
+    commit: &Arc<CommitObject>,
+) -> Result<Vec<Option<ContentEntry>>, Error> {
     let changes = if let Edit::Files(changes) = edit { changes.as_slice() } else { &[] };
     let mut files = Vec::with_capacity(changes.len());
     for (change, entry) in changes.iter().zip(entries) {
@@ -291,12 +319,12 @@ async fn committed(
         files.push(Some(ContentEntry {
             path: change.path.clone(),
             entry: TreeEntry { path: change.path.clone(), mode, kind: "blob".to_owned(), id, size },
-            last_commit: Arc::clone(&commit),
+            last_commit: Arc::clone(commit),
             content: content.filter(|_| size <= SHOWN_MAX_BYTES),
             submodule_url: None,
         }));
     }
-    Ok(Committed { commit, parent, branch: target.branch, files })
+    Ok(files)
 }
 
 /// Returns the size of a file that was moved without a new content, and the content unless it is too large for JSON.

@@ -22,9 +22,19 @@ pub(super) async fn all(context: &Context) -> Result<Vec<Numbered>, Error> {
     if !is_change_due(&keys, now, period) {
         return Ok(keys);
     }
+    let context = context.clone();
+    // To its end, because clients that disconnect could otherwise start it again and again.
+    tasks::detached(async move { change_due(&context, now, period).await }).await.unwrap_or(Err(Error::Busy))
+}
+
+/// Makes the changes that are due, unless another request has made them. Returns all keys.
+async fn change_due(context: &Context, now: Millis, period: Millis) -> Result<Vec<Numbered>, Error> {
     // Creating an RSA key takes a part of a second, so it is not done twice.
     let _creating = context.id_tokens.creating.lock().await;
     let keys = rows::all(&context.store.read().await?).await?;
+    if !is_change_due(&keys, now, period) {
+        return Ok(keys);
+    }
     let mut new = Vec::new();
     for algorithm in Algorithm::ALL {
         if id_token::next_active_ms(&times(&keys, algorithm), now, period).is_some() {

@@ -30,7 +30,8 @@ pub struct IdTokenState {
     creating: Mutex<()>,
 }
 
-/// Returns the public keys as JSON Web Keys, including those that will sign later and those that signed until lately.
+/// Returns the public keys as JSON Web Keys, including those that will sign later and those that were replaced less
+/// than a day ago.
 pub async fn public_keys(context: &Context) -> Result<Vec<Value>, Error> {
     let keys = keys::all(context).await?;
     Ok(keys.iter().filter_map(|(_, row)| serde_json::from_str(&row.public_jwk).ok()).collect())

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{RefChange, Repository};
 
-use crate::git::ref_name::{self, RefKind};
+use crate::git::ref_name::{self, RefKind, TAGS};
 
 /// A change of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +104,12 @@ pub(super) fn branches_after(before: u64, changes: &[Change]) -> u64 {
         (Some(_), None) => number.saturating_sub(1),
         _ => number,
     })
+}
+
+/// Returns the names of the deleted tags.
+pub(super) fn deleted_tags(changes: &[Change]) -> Vec<&str> {
+    let deleted = changes.iter().filter(|change| change.after.is_none());
+    deleted.filter_map(|change| change.name.strip_prefix(TAGS)).collect()
 }
 
 /// The size of a repository after a push.

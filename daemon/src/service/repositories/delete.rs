@@ -19,13 +19,13 @@ use crate::{
         migrations,
     },
     show,
-    store::{Snapshot, Tx, hooks, owners::Owner, repositories, statuses},
+    store::{Snapshot, Tx, hooks, interests, owners::Owner, releases, repositories, statuses},
 };
 
 /// Repositories to handle per step of the sweep.
 const SWEEP_MAX: usize = 16;
 /// Rows of statuses to delete per transaction.
-const STATUSES_AT_ONCE: usize = 1_000;
+const ROWS_AT_ONCE: usize = 1_000;
 
 /// Deletes the repository `owner`/`name` if its revision is the expected one. Cancels a running migration of it.
 pub async fn delete(
@@ -220,12 +220,14 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
 /// Removes runs with their artifacts, cache entries, files and row of a repository whose row says that it cannot be
 /// restored. Removes the files before the row, so that an interrupted removal is repeated.
 async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
+    let now = context.now_ms();
     ci::delete_of_repository(context, row.id).await?;
     caches::delete_of_repository(context, row.id).await?;
     context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
-    // The row says that the repository cannot be restored, so nothing refers to its statuses.
-    while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, STATUSES_AT_ONCE).await).await? {}
-    let now = context.now_ms();
+    // The row says that the repository cannot be restored, so nothing refers to its statuses, releases and stars.
+    while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
+    while !context.store.write(async |tx: Tx| releases::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
+    while !context.store.write(async |tx: Tx| interests::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     context
         .store
         .write(async |tx: Tx| {

@@ -7,6 +7,7 @@ pub(super) mod create;
 mod delete;
 mod edit;
 pub(super) mod head;
+mod interests;
 mod list;
 pub mod prune;
 pub(super) mod rules;
@@ -25,6 +26,7 @@ pub use self::{
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
     head::sweep as sweep_heads,
+    interests::{add_interest, interest, interested, of_interest, remove_interest},
     list::{ListMode, RepositoryQuery, SearchedText, administered, ids_of, list, of_owner, own_owners, reachable},
     topics::{TOPICS_MAX, TopicChange, TopicProblem, change_topics},
 };

@@ -36,6 +36,17 @@ pub async fn page(
     rows(read, Scan { range: Range::prefix(prefix), reverse: descending, skip, limit }).await
 }
 
+/// Returns the entries with content of `repository` with larger ids than `id`, in the order of ids, at most `limit`.
+pub async fn created_after(
+    read: &impl Read,
+    repository: u64,
+    id: u64,
+    limit: usize,
+) -> Result<Vec<CacheEntry>, StoreError> {
+    let range = Range::prefix(keys::cache_creations(repository)).after(&keys::cache_creation(repository, id));
+    rows(read, Scan::of(range, limit)).await
+}
+
 /// The position of an entry in a list by last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachePosition {

@@ -28,18 +28,20 @@ pub async fn stale_sequences(
     outside: impl Fn(IdKind) -> u64 + Send + Sync,
 ) -> Result<Vec<StaleSequence>, StoreError> {
     let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
+    let artifacts = last_id(read, "a").await?.max(last_id(read, "ce").await?).max(last_id(read, "lk").await?);
     let used = [
         (IdKind::Owner, owners),
         (IdKind::Token, highest_id(read, "tu").await?),
         (IdKind::Repository, last_id(read, "r").await?),
         (IdKind::Run, last_id(read, "j").await?),
         (IdKind::Job, last_id(read, "ji").await?),
-        (IdKind::Artifact, last_id(read, "a").await?),
+        (IdKind::Artifact, artifacts),
         (IdKind::Event, last_id(read, "e").await?.max(last_delivered_event(read).await?)),
         (IdKind::Hook, last_id(read, "h").await?),
         (IdKind::BlockFile, 0),
         (IdKind::Audit, audit::newest(read).await?.map_or(0, |row| row.id)),
         (IdKind::Status, highest_id(read, "cs").await?),
+        (IdKind::Release, highest_id(read, "le").await?),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {

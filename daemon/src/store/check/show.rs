@@ -10,7 +10,9 @@ fn layout(tag: &str) -> &'static str {
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
         | "qf" | "qu" | "cc" => "ii",
         "ca" => "imi",
-        "cz" => "iii",
+        "cz" | "js" => "iii",
+        "jp" => "iiii",
+        "jt" => "miii",
         "jr" | "ar" | "aj" | "dh" | "df" | "au" => "in",
         "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" | "cx" | "cq" => "mi",
         "ow" | "ue" | "wr" | "ac" => "t",

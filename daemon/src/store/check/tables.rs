@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AuditEntry, CacheEntry, CommitStatus, Job, Org, OwnerKind, OwnerName, Reference, Repository, Run,
-    RunStatus, Token, TokenReference, User,
+    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, Interest, Job, Org, OwnerKind, OwnerName,
+    Reference, Release, ReleaseAsset, Repository, Run, RunStatus, StepSummary, Token, TokenReference, User,
 };
 use prost::Message;
 
@@ -11,7 +11,7 @@ use super::{
     super::{
         StoreError, artifacts, audit, caches,
         engine::{Key, Range},
-        keys, repositories, value,
+        keys, releases, repositories, value,
     },
     hooks,
 };
@@ -144,8 +144,43 @@ pub static TABLES: &[Table] = &[
         },
         |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect()),
     ),
+    rows(
+        "su",
+        |key, bytes| {
+            let row: Interest = value::decode(key, bytes)?;
+            let Some((user, (kind, repository))) = keys::first_id(key).zip(keys::interest_parts(key)) else {
+                return Ok(Vec::new());
+            };
+            Ok(references([keys::interested(repository, kind, row.class(), user)], user))
+        },
+        |key, _| {
+            let user = keys::first_id(key).map(keys::user);
+            Ok(user.into_iter().chain(keys::interest_parts(key).map(|(_, id)| keys::repository(id))).collect())
+        },
+    ),
+    rows(
+        "le",
+        |key, bytes| {
+            let row: Release = value::decode(key, bytes)?;
+            Ok(references([keys::release_tag(row.repository_id, &row.tag)], row.id))
+        },
+        |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect()),
+    ),
+    rows(
+        "la",
+        |key, bytes| {
+            let row: ReleaseAsset = value::decode(key, bytes)?;
+            let place = AssetReference { repository_id: row.repository_id, release_id: row.release_id, id: row.id };
+            Ok(releases::assets::index_keys(&row).map(|key| entry(key, &place)).into())
+        },
+        |key, bytes| {
+            let row: ReleaseAsset = value::decode(key, bytes)?;
+            Ok(vec![keys::release(row.repository_id, row.release_id)])
+        },
+    ),
     rows("j", run, |key, bytes| Ok(vec![keys::repository(value::decode::<Run>(key, bytes)?.repository_id)])),
     rows("jj", job, |key, bytes| Ok(vec![keys::run(value::decode::<Job>(key, bytes)?.run_id)])),
+    rows("js", summary, |key, _| Ok(keys::first_ids(key).map(|(run, job)| keys::job(run, job)).into_iter().collect())),
     rows("a", artifact, |key, bytes| {
         let row: Artifact = value::decode(key, bytes)?;
         Ok(vec![keys::repository(row.repository_id), keys::run(row.run_id)])
@@ -183,6 +218,13 @@ pub static TABLES: &[Table] = &[
     index("ro", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rl", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rg", |key, _| keys::trailing_id(key).map(keys::repository)),
+    index("lt", |key, bytes| {
+        let reference: Reference = value::decode(key, bytes).ok()?;
+        Some(keys::release(keys::first_id(key)?, reference.id))
+    }),
+    index("st", |key, _| keys::interest_of_interested(key)),
+    index("lk", asset_of_place),
+    index("lu", asset_of_place),
     index("tp", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("ct", |key, _| {
         let (repository, commit) = keys::commit_of_status(key)?;
@@ -196,6 +238,7 @@ pub static TABLES: &[Table] = &[
     index("jr", |key, _| keys::trailing_newest(key).map(keys::run)),
     index("ji", |key, bytes| Some(keys::job(reference_id(key, bytes)?, keys::trailing_id(key)?))),
     index("jx", |key, bytes| Some(keys::job(reference_id(key, bytes)?, keys::trailing_id(key)?))),
+    index("jt", |key, _| keys::trailing_step(key).map(keys::summary)),
     index("an", |key, bytes| reference_id(key, bytes).map(keys::artifact)),
     index("ar", |key, _| keys::trailing_newest(key).map(keys::artifact)),
     index("aj", |key, _| keys::trailing_newest(key).map(keys::artifact)),
@@ -226,6 +269,7 @@ pub static TABLES: &[Table] = &[
         let (repository, commit) = keys::commit_of_status(key)?;
         Some(Range::prefix(keys::statuses(repository, commit)))
     }),
+    dependents("jp", |key| keys::step_of_part(key).map(|step| Range::prefix(keys::summary(step)))),
     dependents("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
     dependents("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
     dependents("ep", hooks::payload_deliveries),
@@ -301,9 +345,20 @@ fn job(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     Ok(references(all, row.run_id))
 }
 
+fn summary(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
+    let row: StepSummary = value::decode(key, bytes)?;
+    let age = keys::trailing_step(key).map(|step| keys::summary_age(row.updated_ms, step));
+    Ok(age.map(|key| entry(key, &Reference::default())).into_iter().collect())
+}
+
 fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Artifact = value::decode(key, bytes)?;
     Ok(references(artifacts::index_keys(&row), row.id))
+}
+
+fn asset_of_place(key: &[u8], bytes: &Bytes) -> Option<Key> {
+    let place: AssetReference = value::decode(key, bytes).ok()?;
+    Some(keys::release_asset(place.repository_id, place.release_id, place.id))
 }
 
 fn audit_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {

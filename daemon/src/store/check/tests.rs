@@ -34,6 +34,21 @@ async fn store() -> Store {
     store
 }
 
+#[tokio::test]
+async fn artifacts_and_cache_entries_share_their_sequence() {
+    use farrier_proto::store::{Artifact, CacheEntry};
+
+    let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+    let written = store.write(async |tx: Tx| {
+        crate::store::artifacts::put(&tx, None, &Artifact { id: 3, ..Artifact::default() });
+        crate::store::caches::put(&tx, None, &CacheEntry { id: 7, ..CacheEntry::default() });
+        Ok::<_, StoreError>(())
+    });
+    written.await.expect("rows");
+    let stale = stale_sequences(&store.read().await.expect("a snapshot"), |_| 0).await.expect("readable");
+    assert_eq!(stale, [StaleSequence { kind: IdKind::Artifact, used: 7 }]);
+}
+
 async fn all(store: &Store) -> Vec<Inconsistency> {
     let read = store.read().await.expect("a snapshot");
     let mut found = Vec::new();

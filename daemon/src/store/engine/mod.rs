@@ -12,7 +12,7 @@ mod redb;
 #[cfg(test)]
 mod conformance;
 
-use std::ops::Bound;
+use std::{ops::Bound, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -27,6 +27,9 @@ pub use self::{
 pub const KEY_MAX_BYTES: usize = 512;
 /// Longest value, bytes. Larger data belongs in the blob store.
 pub const VALUE_MAX_BYTES: usize = 1 << 20;
+
+/// Time in which a transaction that conflicts is repeated.
+pub(super) const RETRY_TIME: Duration = Duration::from_secs(5);
 
 /// A key. Keys are sorted bytewise.
 pub type Key = Vec<u8>;
@@ -217,4 +220,9 @@ pub trait Engine: Send + Sync + 'static {
     }
     /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;
+    /// Waits until another process has taken the store from this one, and returns its name. A file that is locked
+    /// cannot be taken.
+    async fn lost(&self) -> String {
+        std::future::pending().await
+    }
 }

@@ -34,6 +34,8 @@ use crate::config::StoreUrl;
 
 /// Time in which the server must accept the first connection. It may still be starting.
 const START_WAIT: Duration = Duration::from_secs(30);
+/// Time limit of a health check, which is shorter than that of a read.
+const HEALTH_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 /// Options of a [`PostgresEngine`].
 #[derive(Clone, Debug)]
@@ -89,9 +91,17 @@ impl Engine for PostgresEngine {
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {
         let view = PostgresView::new(&self.pool, Isolation::Snapshot);
-        let rows = view.read(Query::Size, &[]).await?;
+        let read = tokio::time::timeout(HEALTH_TIMEOUT, view.read(Query::Size, &[])).await;
+        let rows = read.map_err(|_| {
+            self.pool.close_idle();
+            EngineError::Unavailable
+        })??;
         let size_bytes = rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs());
         Ok(EngineInfo { name: "postgres", size_bytes })
+    }
+
+    async fn lost(&self) -> String {
+        self.pool.lost().await
     }
 }
 

@@ -59,6 +59,11 @@ pub fn cache_keys(repository: u64, slot: CacheSlot<'_>) -> Range {
     Range::prefix(slot.group(Builder::new("ck").id(repository)).raw(slot.indexed()).build())
 }
 
+/// The entries with content that have the ref and the version of `slot`.
+pub fn cache_group(repository: u64, slot: CacheSlot<'_>) -> Range {
+    Range::prefix(slot.group(Builder::new("ck").id(repository)).build())
+}
+
 /// `cp/<rid>/<hash of ref and version><key>`: the reserved entry that has this key.
 pub fn cache_reservation(repository: u64, slot: CacheSlot<'_>) -> Key {
     slot.exact("cp", repository)

@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn total(count: u64) -> Total {
-        Total { count, size_bytes: 10 * count }
+        Total { count, size_bytes: 10 * count, newest_id: 0 }
     }
 
     fn bucket(first: &str, count: u64) -> CountBucket {

@@ -1,8 +1,10 @@
 //! The filters of range counts.
 
-use farrier_proto::store::{Artifact, AuditEntry, CommitStatus, Repository, StatusState};
+use farrier_proto::store::{
+    Artifact, AuditEntry, CommitStatus, Reference, Release, ReleaseAsset, Repository, StatusState,
+};
 
-use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, value};
+use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, releases::ReleaseFilter, value};
 
 /// Decides which entries of a range are counted, and with what size. A plain value without code, so that filters can
 /// be compared and stored.
@@ -23,6 +25,12 @@ pub enum KeyFilter {
     Statuses(StatusState),
     /// All entries of `cz`, with the size in the key.
     CacheSizes,
+    /// All entries of `ck`, with size 0 and the ID in the value.
+    CacheKeys,
+    /// Releases of a repository (`le`) that pass a filter, with size 0.
+    Releases(ReleaseFilter),
+    /// Files of releases (`la`), with their size.
+    ReleaseAssets,
     /// Deleted repositories (`r`) that can be restored, with the size of their git data.
     DeletedRepositories,
     /// Entries of the audit log (`al`) that pass a filter, with size 0.
@@ -33,7 +41,7 @@ impl KeyFilter {
     /// Returns the size of an entry that passes, bytes; `None` if the entry does not pass.
     pub fn size(&self, key: &[u8], bytes: &[u8]) -> Option<u64> {
         match self {
-            Self::All => Some(0),
+            Self::All | Self::CacheKeys => Some(0),
             // An unreadable entry passes, so that reading the page returns the error.
             Self::Listings(filter) => {
                 value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing)).then_some(0)
@@ -42,6 +50,11 @@ impl KeyFilter {
                 let row: CommitStatus = value::decode(key, bytes).ok()?;
                 (row.state() == *state).then_some(0)
             }
+            Self::Releases(filter) => {
+                let row: Release = value::decode(key, bytes).ok()?;
+                filter.passes(&row).then_some(0)
+            }
+            Self::ReleaseAssets => Some(value::decode::<ReleaseAsset>(key, bytes).ok()?.size),
             Self::ListingSizes => Some(keys::listed_size(key).unwrap_or(0)),
             Self::Artifacts { deleted } => {
                 let row: Artifact = value::decode(key, bytes).ok()?;
@@ -56,6 +69,14 @@ impl KeyFilter {
             Self::Audit(filter) => {
                 value::decode(key, bytes).map_or(true, |row: AuditEntry| filter.passes(&row)).then_some(0)
             }
+        }
+    }
+
+    /// Returns the ID in the value of an entry; 0 if the filter reads no IDs.
+    pub fn id(&self, key: &[u8], bytes: &[u8]) -> u64 {
+        match self {
+            Self::CacheKeys => value::decode(key, bytes).map_or(0, |reference: Reference| reference.id),
+            _ => 0,
         }
     }
 

@@ -1,8 +1,8 @@
 //! Counts the entries of long key ranges without reading them again for each request.
 //!
-//! A range is divided into buckets. Each bucket has the number and the total size of its entries that pass a filter.
-//! A total is the sum of the buckets, and a page deep inside a long list is found without reading the entries before
-//! it. The counts always match the rows of the snapshot for which they were requested.
+//! A range is divided into buckets. Each bucket has the number and the total size of its entries that pass a filter,
+//! and the newest of them. A total is the sum of the buckets, and a page deep inside a long list is found without
+//! reading the entries before it. The counts always match the rows of the snapshot for which they were requested.
 //!
 //! Counting a range reads all of it, but a commit changes few buckets. `RangeCounts` therefore keeps the buckets in
 //! memory while the daemon runs. It is notified of every commit, and discards the counts of the buckets that the
@@ -27,19 +27,22 @@ use super::engine::{EngineError, Key, Range, Scan, View};
 /// Number of entries that are read at a time. Bounds the memory that counting needs.
 const BATCH_ENTRIES: usize = 1_024;
 
-/// A number of entries and their total size.
+/// A number of entries, their total size, and the newest of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     /// Number of entries.
     pub count: u64,
     /// Total size, bytes.
     pub size_bytes: u64,
+    /// The largest ID in the values of the entries; 0 if the filter reads no IDs.
+    pub newest_id: u64,
 }
 
 impl Total {
-    fn add_entry(&mut self, size_bytes: u64) {
+    fn add_entry(&mut self, size_bytes: u64, id: u64) {
         self.count += 1;
         self.size_bytes = self.size_bytes.saturating_add(size_bytes);
+        self.newest_id = self.newest_id.max(id);
     }
 }
 
@@ -48,6 +51,7 @@ impl Sum for Total {
         totals.fold(Self::default(), |sum, total| Self {
             count: sum.count + total.count,
             size_bytes: sum.size_bytes.saturating_add(total.size_bytes),
+            newest_id: sum.newest_id.max(total.newest_id),
         })
     }
 }
@@ -219,7 +223,7 @@ impl<'a> BucketBuilder<'a> {
         }
         self.entries += 1;
         if let (Some(bucket), Some(size_bytes)) = (self.buckets.last_mut(), self.filter.size(key, value)) {
-            bucket.total.add_entry(size_bytes);
+            bucket.total.add_entry(size_bytes, self.filter.id(key, value));
         }
     }
 }

@@ -4,7 +4,7 @@ mod gated_engine;
 
 use std::{ops::RangeInclusive, sync::atomic::Ordering, time::Duration};
 
-use farrier_proto::store::{Listing, Repository, Visibility};
+use farrier_proto::store::{CacheEntry, Content, Listing, Repository, Visibility};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -16,6 +16,7 @@ use self::gated_engine::{GatedEngine, Gates};
 use super::*;
 use crate::store::{
     Read as _, Snapshot, Store, StoreError, Tx,
+    caches::{self, CacheSlot},
     engine::{Engine, Faults, LostCommit, MemoryEngine, RedbEngine, RedbOptions},
     keys,
     listings::{ListingFilter, Sort},
@@ -67,7 +68,7 @@ async fn assert_counts(snapshot: &Snapshot, range: &Range, filter: &KeyFilter) {
         let own = Range { low: bounds[index].clone(), high: bounds.get(index + 1).or(range.high.as_ref()).cloned() };
         let entries = snapshot.scan_bytes(&Scan::of(own, usize::MAX)).await.expect("a scan");
         let sizes: Vec<u64> = entries.iter().filter_map(|(key, value)| filter.size(key, value)).collect();
-        let expected = Total { count: sizes.len() as u64, size_bytes: sizes.iter().sum() };
+        let expected = Total { count: sizes.len() as u64, size_bytes: sizes.iter().sum(), newest_id: 0 };
         assert_eq!(bucket.total, expected, "bucket {index} of {filter:?}");
     }
 }
@@ -97,6 +98,52 @@ async fn a_repeated_count_reads_only_the_changed_buckets() {
     write(&store, &[(500, None), (1_500, Some(true))]).await.expect("written");
     assert!((1..=2 * BUCKET_ENTRIES).contains(&entries_read().await));
     assert_eq!(entries_read().await, 0);
+}
+
+#[tokio::test]
+async fn a_lookup_of_a_prefix_that_thousands_of_cache_keys_have_reads_few_entries() {
+    const BUCKET_ENTRIES: usize = 16;
+    let engine = GatedEngine::new();
+    let gates = Arc::clone(&engine.gates);
+    gates.open();
+    let store = Store::open(Arc::new(engine)).await.expect("a store").with_bucket_entries(BUCKET_ENTRIES);
+    let add = async |ids: RangeInclusive<u64>| {
+        let rows = ids.map(|id| CacheEntry {
+            id,
+            key: format!("npm-{:04}", id * 7 % 3_001),
+            content: Some(Content::default()),
+            ..CacheEntry::default()
+        });
+        let rows: Vec<CacheEntry> = rows.collect();
+        let write = async |tx: Tx| {
+            for row in &rows {
+                caches::put(&tx, None, row);
+            }
+            Ok::<_, StoreError>(())
+        };
+        store.write(write).await.expect("written");
+    };
+    let find = async |prefix: &str| {
+        gates.entries_read.store(0, Ordering::SeqCst);
+        let snapshot = store.read().await.expect("a snapshot");
+        let slot = CacheSlot { git_ref: "", version: "", key: prefix };
+        let found = caches::newest_with_prefix(&snapshot, 0, slot).await.expect("a lookup");
+        (found.map(|row| row.id), gates.entries_read.load(Ordering::SeqCst))
+    };
+    add(1..=2_990).await;
+    let (found, read) = find("npm-").await;
+    assert_eq!(found, Some(2_990));
+    assert!(read >= 2_990, "the first lookup counts the entries");
+    for (added, prefix) in [(2_991, "npm-"), (2_992, "npm"), (2_993, "n")] {
+        add(added..=added).await;
+        let (found, read) = find(prefix).await;
+        assert_eq!(found, Some(added));
+        assert!(read < 64 + 4 * BUCKET_ENTRIES, "{prefix}: {read} entries");
+    }
+    // A prefix that begins and ends within buckets.
+    let (found, read) = find("npm-1").await;
+    assert_eq!(found, (1..=2_993).rev().find(|id| (1_000..2_000).contains(&(id * 7 % 3_001))));
+    assert!(read < 64 + 4 * BUCKET_ENTRIES, "{read} entries");
 }
 
 #[tokio::test]

@@ -64,6 +64,7 @@ impl Summary {
                 base.with(color, format!("[{repository}] Repository {action} by {sender}"))
             }
             "status" => base.status(event),
+            "release" => base.release(action, event),
             "workflow_run" | "workflow_job" => base.workflow(kind, event),
             kind => {
                 let gap = if action.is_empty() { "" } else { " " };
@@ -108,6 +109,19 @@ impl Summary {
         let lines = description.map(|text| Line { text: text.to_owned(), url: target.to_owned() });
         let url = text(event, "/commit/url").to_owned();
         Self { title, url, lines: lines.into_iter().collect(), color, ..self }
+    }
+
+    fn release(self, action: &str, event: &Value) -> Self {
+        let (tag, url) = (text(event, "/release/tag_name"), text(event, "/release/html_url").to_owned());
+        let color = match action {
+            "published" => GREEN,
+            "deleted" => RED,
+            _ => YELLOW,
+        };
+        let title = format!("[{}] Release {action}: {tag} by {}", self.repository, self.sender);
+        let name = text(event, "/release/name");
+        let line = (name != tag && !name.is_empty()).then(|| Line { text: name.to_owned(), url: url.clone() });
+        Self { title, url, lines: line.into_iter().collect(), color, ..self }
     }
 
     fn workflow(self, kind: &str, event: &Value) -> Self {

@@ -31,6 +31,11 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
         "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts/{artifact}/uploads/{generation}",
         "the artifact is the record",
     ),
+    (
+        "put",
+        "/api/actions_pipeline/_apis/pipelines/workflows/{run}/jobs/{job}/steps/{step}/summary",
+        "the summary is the record",
+    ),
     ("post", "/_apis/artifactcache/caches", "the cache entry is the record"),
     ("patch", "/_apis/artifactcache/caches/{id}", "the cache entry is the record"),
     ("post", "/_apis/artifactcache/caches/{id}", "the cache entry is the record"),
@@ -40,6 +45,10 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("post", "/{owner}/{repo}/git-upload-pack", "changes nothing"),
     ("post", "/{owner}/{repo}/git-receive-pack", "events record pushes; forced pushes: log_lines"),
     ("post", "/api/v1/repos/{owner}/{repo}/statuses/{*ref}", "the status and its event are the record"),
+    ("put", "/api/v1/user/starred/{owner}/{repo}", "a note of the caller without effect on others"),
+    ("delete", "/api/v1/user/starred/{owner}/{repo}", "a note of the caller without effect on others"),
+    ("put", "/api/v1/repos/{owner}/{repo}/subscription", "a note of the caller without effect on others"),
+    ("delete", "/api/v1/repos/{owner}/{repo}/subscription", "a note of the caller without effect on others"),
     ("post", "/api/v1/repos/migrate", "needs a source: audit::an_import"),
     ("post", "/api/farrier/v1/tasks/{task}/cancel", "needs an import: audit::an_import"),
     ("post", "/api/v1/admin/hooks/{id}/recover", "needs a failed delivery: audit::a_recovery"),
@@ -136,7 +145,9 @@ impl Stage {
         let name = format!("audited{number}");
         let filled = self.fill(route);
         let request = match (word, route) {
-            ("patch", "/api/v1/admin/users/{name}" | "/api/v1/orgs/{org}") => (filled, json!({ "full_name": name })),
+            ("patch", "/api/v1/admin/users/{name}" | "/api/v1/orgs/{org}" | "/api/v1/user/settings") => {
+                (filled, json!({ "full_name": name }))
+            }
             ("put", "/api/v1/teams/{team}/members/{user}") => (filled.replace("/boss", "/eve"), Value::Null),
             (_, "/api/v1/orgs/{org}/public_members/{user}") => {
                 let own = filled.replace("/boss", "/chief");
@@ -149,35 +160,15 @@ impl Stage {
             }
             ("delete", "/api/v1/orgs/{name}/repos") => ("/api/v1/orgs/acme/repos".into(), Value::Null),
             ("patch", "/api/v1/repos/{owner}/{repo}") => (filled, json!({ "description": name })),
+            ("delete", "/api/v1/user/emails") => {
+                let body = json!({ "emails": [format!("{name}@example.org")] });
+                self.created("/api/v1/user/emails", body.clone()).await;
+                (filled, body)
+            }
             ("put", "/api/farrier/v1/user/password") => {
                 (filled, json!({ "old_password": PASSWORD, "new_password": "another password" }))
             }
             ("patch", "/api/farrier/v1/log") => (filled, json!({ "filter": "warn" })),
-            ("delete" | "patch", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
-                self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
-                let renamed = json!({ "name": format!("{name}-renamed") });
-                (
-                    format!("/api/v1/repos/octo/open/branches/{name}"),
-                    if word == "patch" { renamed } else { Value::Null },
-                )
-            }
-            ("put", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
-                self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
-                let file = format!("/api/v1/repos/octo/open/contents/{name}");
-                let committed = self.created(&file, json!({ "new_branch": format!("{name}-other") })).await;
-                let body = json!({ "new_commit_id": committed["commit"]["sha"] });
-                (format!("/api/v1/repos/octo/open/branches/{name}"), body)
-            }
-            ("delete", "/api/v1/repos/{owner}/{repo}/contents/{*path}") => {
-                let file = format!("/api/v1/repos/octo/open/contents/{name}");
-                let sha = self.created(&file, json!({})).await["content"]["sha"].clone();
-                (file, json!({ "sha": sha }))
-            }
-            ("post", "/api/v1/repos/{owner}/{repo}/diffpatch") => (filled, json!({ "content": new_file(&name) })),
-            ("delete", "/api/v1/repos/{owner}/{repo}/tags/{*tag}") => {
-                self.created("/api/v1/repos/octo/open/tags", json!({ "tag_name": name })).await;
-                (format!("/api/v1/repos/octo/open/tags/{name}"), Value::Null)
-            }
             ("post", "/api/farrier/v1/runs/{run}/cancel") => {
                 let begun = self.created("/api/farrier/v1/jobs", json!({ "repo": "octo/hidden" })).await;
                 (route.replace("{run}", &begun["run_id"].to_string()), Value::Null)
@@ -204,6 +195,51 @@ impl Stage {
             }
             (_, route) if route.contains("/hooks/{id}") || route.contains("/deliveries/") => {
                 return self.hook_request(word, route, &name).await;
+            }
+            _ => return self.content_request(word, route, &name).await,
+        };
+        Some(request)
+    }
+
+    async fn content_request(&self, word: &str, route: &str, name: &str) -> Option<(String, Value)> {
+        let request = match (word, route) {
+            ("delete" | "patch", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
+                self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
+                let renamed = json!({ "name": format!("{name}-renamed") });
+                (
+                    format!("/api/v1/repos/octo/open/branches/{name}"),
+                    if word == "patch" { renamed } else { Value::Null },
+                )
+            }
+            ("put", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
+                self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
+                let file = format!("/api/v1/repos/octo/open/contents/{name}");
+                let committed = self.created(&file, json!({ "new_branch": format!("{name}-other") })).await;
+                let body = json!({ "new_commit_id": committed["commit"]["sha"] });
+                (format!("/api/v1/repos/octo/open/branches/{name}"), body)
+            }
+            (_, route) if route.starts_with("/api/v1/repos/{owner}/{repo}/releases/") => {
+                let release = self.created("/api/v1/repos/octo/open/releases", json!({ "tag_name": name })).await;
+                let mut path = route.replace("{owner}/{repo}", "octo/open").replace("{id}", &release["id"].to_string());
+                if path.ends_with("/assets") {
+                    path.push_str("?name=new");
+                } else if let Some((files, _)) = path.clone().split_once("/{asset}") {
+                    let file = self.created(&format!("{files}?name=old"), Value::Null).await;
+                    path = path.replace("{asset}", &file["id"].to_string());
+                }
+                (path.replace("{*tag}", name), if word == "patch" { json!({ "name": "Other" }) } else { Value::Null })
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/contents/{*path}") => {
+                let file = format!("/api/v1/repos/octo/open/contents/{name}");
+                let sha = self.created(&file, json!({})).await["content"]["sha"].clone();
+                (file, json!({ "sha": sha }))
+            }
+            ("post", "/api/v1/repos/{owner}/{repo}/diffpatch") => {
+                (self.fill(route), json!({ "content": new_file(name) }))
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/tags/{*tag}") => {
+                self.created("/api/v1/repos/octo/open/tags", json!({ "tag_name": name })).await;
+                (format!("/api/v1/repos/octo/open/tags/{name}"), Value::Null)
             }
             _ => return None,
         };

@@ -58,6 +58,8 @@ fn account_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<
             scene.path = path.replace("{user}", "helper");
             scene.before = Some(("put", "/api/v1/teams/{team}/members/helper".into(), Value::Null));
         }
+        ("post", "/user/emails") => scene.body = json!({ "emails": [format!("{fresh}-other@example.org")] }),
+        ("delete", "/user/emails") => scene.body = json!({ "emails": ["nothing@example.org"] }),
         ("get", "/gitignore/templates/{template}") => scene.path = path.replace("{template}", "Rust"),
         ("get", "/label/templates/{template}") => scene.path = path.replace("{template}", "Default"),
         _ => return None,
@@ -65,6 +67,7 @@ fn account_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<
     Some(scene)
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each route")]
 fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
     let (path, fresh) = (scene.path.clone(), format!("fresh{n}"));
     match (word, route) {
@@ -111,6 +114,9 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
             scene.body = json!({ "sha": "ab" });
         }
         ("post", "/repos/{owner}/{repo}/diffpatch") => scene.body = json!({ "content": "no diff" }),
+        // Repository "hidden" has releases of drafts only, and the deleted and changed one does not exist.
+        ("post", "/repos/{owner}/{repo}/releases") => scene.body = json!({ "tag_name": fresh, "draft": true }),
+        (_, route) if route.contains("/releases/{id}") => scene.path = path.replace("{id}", "999"),
         ("post", "/repos/{owner}/{repo}/statuses/{*ref}") => scene.body = json!({ "state": "success" }),
         ("put", "/repos/{owner}/{repo}/topics") => scene.body = json!({ "topics": [fresh] }),
         ("delete", "/repos/{owner}/{repo}/topics/{topic}") => {
@@ -130,6 +136,10 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("get", "/{owner}/{repo}/info/refs") => scene.path = format!("{path}?service=git-upload-pack"),
         ("delete", "/repos/{owner}/{repo}/actions/artifacts/{id}") => {
             scene.path = "/api/v1/repos/octo/open/actions/artifacts/999".into();
+        }
+        // No entry has the key. Callers with access get 404 and delete nothing.
+        ("delete", "/repos/{owner}/{repo}/actions/caches") => {
+            scene.path = "/api/v1/repos/octo/open/actions/caches?key=nothing".into();
         }
         ("delete", "/repos/{owner}/{repo}/actions/caches/{id}") => {
             scene.path = "/api/v1/repos/octo/open/actions/caches/999".into();

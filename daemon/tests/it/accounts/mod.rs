@@ -2,6 +2,7 @@
 
 mod clients;
 mod orgs;
+mod own;
 mod requests;
 mod restrictions;
 mod settings;

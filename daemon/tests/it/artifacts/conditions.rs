@@ -91,6 +91,21 @@ async fn an_upload_is_committed_only_under_its_conditions() {
 }
 
 #[tokio::test]
+async fn downloads_accept_the_entity_tag_of_the_upload() {
+    let (farrier, job) = daemon_with_job().await;
+    let address = farrier.create(&job, "x").await;
+    let etag = put_blob(&farrier, &address, ("if-none-match", "*"), "content").await.header("etag").to_owned();
+    assert_eq!(finalize(&farrier, &job, "x", 7).await.status, 200);
+    let address = read_address(&farrier, &job, "x").await;
+    let get = async |headers: &[(&str, &str)]| send(&farrier.tcp(), Method::GET, &address, headers, "").await;
+    assert_eq!(get(&[("if-match", &etag)]).await.status, 200);
+    assert_eq!(get(&[("if-none-match", &etag)]).await.status, 304);
+    let part = get(&[("if-range", &etag), ("range", "bytes=0-1")]).await;
+    assert_eq!((part.status, part.text()), (206, "co".to_owned()));
+    assert_eq!(get(&[("if-range", "\"other\""), ("range", "bytes=0-1")]).await.status, 200);
+}
+
+#[tokio::test]
 async fn every_response_on_a_signed_url_has_a_request_id_for_azure_clients() {
     let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;

@@ -2,12 +2,12 @@
 
 use farrierd::clock::Clock;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{assert_error, content, finalize, put_blob, reserve, reserved, save};
+use super::{assert_error, call, content, finalize, put_blob, reserve, reserved, save};
 use crate::{
     artifacts::{bytes_on_disk, limits::SmallDisk},
-    support::{Job, TestDaemon, eventually, send},
+    support::{Job, PartialRequest, TestDaemon, eventually, send},
 };
 
 const NOW: i64 = 1_767_323_045_000;
@@ -79,11 +79,15 @@ async fn entries_that_no_job_used_for_seven_days_are_deleted() {
     }
     farrier.clock.jump_ms(4 * 86_400_000);
     assert_eq!(content(&farrier, &job, "used").await.as_deref(), Some("content"));
-    assert_eq!(content(&farrier, &job, "missed-not").await, None);
+    let other_version = json!({ "key": "missed", "version": "other" });
+    let miss = call(&farrier, &job, "GetCacheEntryDownloadURL", other_version).await;
+    assert_eq!(miss.json(), json!({ "ok": false }));
     farrier.clock.jump_ms(4 * 86_400_000);
     eventually("unused entries are gone", async || bytes_on_disk(&farrier) == "content".len()).await;
     assert_eq!(content(&farrier, &job, "used").await.as_deref(), Some("content"));
-    assert_eq!(content(&farrier, &job, "unused").await, None);
+    for key in ["missed", "unused"] {
+        assert_eq!(content(&farrier, &job, key).await, None, "{key}");
+    }
     save(&farrier, &job, "unused", "again").await;
 }
 
@@ -111,6 +115,109 @@ async fn over_the_limit_of_the_repository_the_least_recently_used_entries_go() {
     let other = farrier.begin_on("other", "main").await;
     save(&farrier, &other, "a", "0123456789").await;
     assert!(content(&farrier, &job, "a").await.is_some(), "another repository has its own limit");
+}
+
+#[tokio::test]
+async fn over_the_limit_of_all_entries_the_least_recently_used_of_all_repositories_go() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| config.caches.total_bytes = 25).await;
+    farrier.repository("r").await;
+    farrier.repository("other").await;
+    let (job, other) = (farrier.begin_on("r", "main").await, farrier.begin_on("other", "main").await);
+    for (job, key) in [(&job, "a"), (&other, "b")] {
+        save(&farrier, job, key, "0123456789").await;
+        farrier.clock.jump_ms(2 * MINUTE_MS);
+    }
+    save(&farrier, &other, "c", "0123456789").await;
+    assert_eq!(content(&farrier, &job, "a").await, None, "used least recently");
+    assert!(content(&farrier, &other, "b").await.is_some() && content(&farrier, &other, "c").await.is_some());
+    eventually("the bytes are freed", async || bytes_on_disk(&farrier) == 20).await;
+}
+
+#[tokio::test]
+async fn an_entry_that_was_found_a_moment_ago_is_not_the_one_that_goes() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| config.caches.quota_bytes = 25).await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    for key in ["a", "b"] {
+        save(&farrier, &job, key, "0123456789").await;
+        farrier.clock.jump_ms(1_000);
+    }
+    // Less than a minute after the entry was saved, so the use is not written yet.
+    assert!(content(&farrier, &job, "a").await.is_some());
+    save(&farrier, &job, "c", "0123456789").await;
+    assert!(content(&farrier, &job, "a").await.is_some() && content(&farrier, &job, "c").await.is_some());
+    assert_eq!(content(&farrier, &job, "b").await, None);
+}
+
+#[tokio::test]
+async fn uploads_that_are_not_finalized_count_and_stalled_ones_go_first() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| config.caches.quota_bytes = 25).await;
+    farrier.repository("r").await;
+    farrier.repository("other").await;
+    let job = farrier.begin_on("r", "main").await;
+    save(&farrier, &job, "saved", "0123456789").await;
+    let (first, second) = (reserved(&farrier, &job, "a").await, reserved(&farrier, &job, "b").await);
+    for address in [&first, &second] {
+        assert_eq!(put_blob(&farrier, address, "0123456789").await.status, 201);
+    }
+    let third = reserved(&farrier, &job, "c").await;
+    let refused = put_blob(&farrier, &third, "0123456789").await;
+    assert!(refused.status == 403 && refused.text().contains("not finalized"), "{refused:?}");
+    assert_eq!(finalize(&farrier, &job, "a", 10).await.json()["ok"], true);
+    assert_eq!(put_blob(&farrier, &third, "0123456789").await.status, 201, "a finalized entry does not count");
+    let of_other = farrier.begin_on("other", "main").await;
+    save(&farrier, &of_other, "a", "0123456789").await;
+    // No progress for five minutes.
+    farrier.clock.jump_ms(5 * MINUTE_MS);
+    let fourth = reserved(&farrier, &job, "d").await;
+    assert_eq!(put_blob(&farrier, &fourth, "0123456789").await.status, 201);
+    for address in [&second, &third] {
+        assert_eq!(put_blob(&farrier, address, "0123456789").await.status, 404);
+    }
+    assert!(content(&farrier, &job, "saved").await.is_some() && content(&farrier, &job, "a").await.is_some());
+}
+
+#[tokio::test]
+async fn an_upload_that_is_receiving_a_block_is_not_abandoned() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        config.artifacts.abandoned = std::time::Duration::from_secs(600);
+        config.ci.job_timeout = std::time::Duration::from_secs(30 * 86_400);
+    })
+    .await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    let content = vec![b'x'; 3 << 20];
+    let stalled = reserved(&farrier, &job, "stalled").await;
+    assert_eq!(put_blob(&farrier, &stalled, content.clone()).await.status, 201);
+    let address = reserved(&farrier, &job, "k").await;
+    let path = format!("{address}&comp=block&blockid=a");
+    let mut slow = PartialRequest::put(&farrier.tcp(), &path, content.len(), &content[..2 << 20]).await;
+    eventually("the block is being received", async || bytes_on_disk(&farrier) > 4 << 20).await;
+    farrier.clock.jump_ms(11 * MINUTE_MS);
+    eventually("the stalled upload is removed", async || bytes_on_disk(&farrier) < 3 << 20).await;
+    slow.write(&content[2 << 20..]).await;
+    let (status, text) = slow.answer().await;
+    assert_eq!(status, 201, "{text}");
+}
+
+#[tokio::test]
+async fn an_upload_over_the_share_of_its_client_gets_503_and_not_429() {
+    // The share of one client is a half.
+    let farrier = TestDaemon::with(|config| config.artifacts.max_uploads = 2).await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    let slow = reserved(&farrier, &job, "slow").await;
+    let slow = PartialRequest::put(&farrier.tcp(), &format!("{slow}&comp=block&blockid=a"), 4, b"sl").await;
+    let artifact = farrier.create(&job, "x").await;
+    let put_artifact =
+        async || send(&farrier.tcp(), Method::PUT, &format!("{artifact}&comp=block&blockid=a"), &[], "x").await;
+    eventually("the slow upload uses the share", async || put_artifact().await.status == 429).await;
+    let address = reserved(&farrier, &job, "k").await;
+    let refused = put_blob(&farrier, &address, "content").await;
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(!refused.header("retry-after").is_empty() && refused.text().contains("<Code>ServerBusy</Code>"));
+    drop(slow);
+    eventually("the share is free", async || put_blob(&farrier, &address, "content").await.status == 201).await;
 }
 
 #[tokio::test]
@@ -169,6 +276,68 @@ async fn a_full_disk_takes_the_least_recently_used_entries_of_all_repositories()
     assert!(content(&farrier, &job, "a").await.is_some() && content(&farrier, &job, "c").await.is_some());
     assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 200);
     drop(farrier);
+}
+
+/// A daemon with a disk of 4 MiB, of which 1 MiB stays free, and entries of `bytes` bytes with these keys. `None`: a
+/// small file system cannot be mounted here.
+async fn daemon_on_small_disk(keys: &[&str], bytes: usize) -> Option<(SmallDisk, TestDaemon, Job)> {
+    let mut disk = None;
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        disk = SmallDisk::mount(&config.data_dir.join("artifacts"));
+        config.artifacts.reserve_bytes = 1 << 20;
+    })
+    .await;
+    let Some(disk) = disk else {
+        println!("skipped: a small file system cannot be mounted here");
+        return None;
+    };
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    for key in keys {
+        let address = reserved(&farrier, &job, key).await;
+        let put = put_blob(&farrier, &address, vec![b'x'; bytes]).await;
+        assert_eq!(put.status, 201, "{put:?}");
+        assert_eq!(finalize(&farrier, &job, key, bytes).await.json()["ok"], true);
+        farrier.clock.jump_ms(2 * MINUTE_MS);
+    }
+    Some((disk, farrier, job))
+}
+
+/// The number of entries of the repository `r`.
+async fn entries(farrier: &TestDaemon) -> i64 {
+    let list = farrier.admin(Method::GET, "/api/v1/repos/admin/r/actions/caches", Value::Null).await;
+    list.json()["total_count"].as_i64().expect("a number")
+}
+
+#[tokio::test]
+async fn two_simultaneous_uploads_to_a_full_disk_delete_entries_for_their_own_bytes_only() {
+    let Some((disk, farrier, job)) = daemon_on_small_disk(&["a", "b", "c"], 800 << 10).await else { return };
+    // About 670 KiB are free: each upload fits, and both together need the space of one entry. It also suffices if
+    // the bytes of one upload count twice because they are being written.
+    let addresses = [reserved(&farrier, &job, "x").await, reserved(&farrier, &job, "y").await];
+    let content = vec![b'x'; 480 << 10];
+    let both = tokio::join!(
+        put_blob(&farrier, &addresses[0], content.clone()),
+        put_blob(&farrier, &addresses[1], content.clone())
+    );
+    assert_eq!((both.0.status, both.1.status), (201, 201), "{both:?}");
+    assert_eq!(entries(&farrier).await, 2);
+    drop((farrier, disk));
+}
+
+#[tokio::test]
+async fn an_upload_that_announces_bytes_and_sends_none_deletes_no_entry() {
+    let Some((disk, farrier, job)) = daemon_on_small_disk(&["a", "b"], 1_200 << 10).await else { return };
+    let authorization = format!("Bearer {}", job.token);
+    let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
+    let body = json!({ "key": "v1", "version": "v" }).to_string();
+    let caches = "/_apis/artifactcache/caches";
+    let id = send(&farrier.tcp(), Method::POST, caches, &headers, body).await.json()["cacheId"].clone();
+    let headers = [("authorization", authorization.as_str()), ("content-range", "bytes 0-2097151/*")];
+    let refused = send(&farrier.tcp(), Method::PATCH, &format!("{caches}/{id}"), &headers, "").await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert_eq!(entries(&farrier).await, 2);
+    drop((farrier, disk));
 }
 
 #[tokio::test]

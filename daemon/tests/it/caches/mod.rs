@@ -1,6 +1,7 @@
 //! The caches of workflow jobs: what their clients rely on.
 
 mod client;
+mod downloads;
 mod life;
 mod lookup;
 mod other_clients;
@@ -79,7 +80,7 @@ async fn restore(farrier: &TestDaemon, job: &Job, key: &str, restore_keys: &[&st
 }
 
 /// The content that is found under `key`.
-async fn content(farrier: &TestDaemon, job: &Job, key: &str) -> Option<String> {
+pub(crate) async fn content(farrier: &TestDaemon, job: &Job, key: &str) -> Option<String> {
     restore(farrier, job, key, &[]).await.map(|(_, content)| content)
 }
 

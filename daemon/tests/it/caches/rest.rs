@@ -3,16 +3,9 @@
 use farrierd::clock::Clock;
 use http::Method;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
 
-use super::{VERSION, call, content, finalize, reserve, reserved, save};
-use crate::{
-    artifacts::{bytes_on_disk, noise},
-    support::{Answer, Job, TestDaemon, eventually, send},
-};
+use super::{content, reserve, save};
+use crate::support::{Answer, Job, TestDaemon, eventually, send};
 
 const CACHES: &str = "/api/v1/repos/admin/r/actions/caches";
 
@@ -94,6 +87,10 @@ async fn deleted_entries_are_not_found_and_their_keys_can_be_saved_again() {
     let delete = async |query: &str| farrier.admin(Method::DELETE, &format!("{CACHES}{query}"), Value::Null).await;
     assert_eq!(delete("").await.status, 422);
     assert_eq!(delete("?key=npm").await.status, 404, "the key is exact");
+    for empty in ["?key=a&ref=", "?key=&ref=refs/heads/main"] {
+        let refused = delete(empty).await;
+        assert!(refused.status == 422 && refused.text().contains("must not be empty"), "{empty}: {refused:?}");
+    }
     let one = delete("?key=a&ref=refs/heads/feature").await;
     assert_eq!((one.status, shown(&one.json())), (200, vec![("a".to_owned(), 4)]));
     assert_eq!(content(&farrier, &feature, "a").await.as_deref(), Some("1"), "of main");
@@ -192,44 +189,6 @@ async fn entries_of_all_repositories_are_listed_by_last_use() {
         json!({ "full_name": name, "active_caches_size_in_bytes": size, "active_caches_count": count })
     });
     assert_eq!(usage, json!(expected));
-}
-
-#[tokio::test]
-async fn an_entry_that_is_deleted_during_its_download_never_ends_with_other_bytes() {
-    let farrier = TestDaemon::start().await;
-    farrier.repository("r").await;
-    let job = farrier.begin_on("r", "main").await;
-    let bytes = noise(64 << 20, 5);
-    let address = reserved(&farrier, &job, "large").await;
-    let mut list = Vec::new();
-    for (number, block) in bytes.chunks(8 << 20).enumerate() {
-        let path = format!("{address}&comp=block&blockid=b{number}");
-        assert_eq!(send(&farrier.tcp(), Method::PUT, &path, &[], block.to_vec()).await.status, 201);
-        list.push(format!("<Latest>b{number}</Latest>"));
-    }
-    let list = format!("<BlockList>{}</BlockList>", list.concat());
-    let committed = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], list).await;
-    assert_eq!(committed.status, 201, "{committed:?}");
-    assert_eq!(finalize(&farrier, &job, "large", bytes.len()).await.json()["ok"], true);
-    let lookup = json!({ "key": "large", "version": VERSION });
-    let found = call(&farrier, &job, "GetCacheEntryDownloadURL", lookup).await.json();
-    let path = farrier.path_of(found["signed_download_url"].as_str().expect("an address"));
-
-    let host = farrier.url.trim_start_matches("http://");
-    let mut download = TcpStream::connect(host).await.expect("the daemon listens");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    download.write_all(request.as_bytes()).await.expect("sent");
-    let mut received = vec![0; 64 << 10];
-    download.read_exact(&mut received).await.expect("the first bytes");
-    let deleted = farrier.admin(Method::DELETE, &format!("{CACHES}?key=large"), Value::Null).await;
-    assert_eq!(deleted.status, 200, "{deleted:?}");
-    eventually("the bytes are removed", async || bytes_on_disk(&farrier) == 0).await;
-    // An error ends the connection early.
-    let _ = download.read_to_end(&mut received).await;
-    let head = received.windows(4).position(|four| four == b"\r\n\r\n").expect("a head") + 4;
-    let body = &received[head..];
-    assert!(body.len() <= bytes.len() && *body == bytes[..body.len()], "{} bytes", body.len());
-    assert_eq!(send(&farrier.tcp(), Method::GET, &path, &[], "").await.status, 404);
 }
 
 #[tokio::test]

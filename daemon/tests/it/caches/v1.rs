@@ -264,56 +264,84 @@ async fn the_client_uploads_140_megabytes_in_chunks() {
     assert!(tree(&workspace.join("data")) == before);
 }
 
+/// Sends a request of `job` as the cache proxy of Forgejo's runner forwards it. The token of the job passes through it.
+async fn ask_proxied(
+    farrier: &TestDaemon,
+    job: &Job,
+    isolation: Option<&str>,
+    method: Method,
+    path: &str,
+    body: Value,
+) -> Answer {
+    let authorization = format!("Bearer {}", job.token);
+    let mut headers = vec![
+        ("authorization", authorization.as_str()),
+        ("content-type", "application/json"),
+        ("forgejo-cache-repo", "admin/r"),
+        ("forgejo-cache-runnumber", "1"),
+        ("forgejo-cache-runid", "1"),
+        ("forgejo-cache-timestamp", "1764000000"),
+        ("forgejo-cache-mac", "00ff"),
+        ("forgejo-cache-host", "http://runner:1234"),
+    ];
+    headers.extend(isolation.map(|key| ("forgejo-cache-writeisolationkey", key)));
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    send(&farrier.tcp(), method, &format!("/_apis/artifactcache/{path}"), &headers, body).await
+}
+
+/// Saves `content` under the key `k` through the proxy.
+async fn save_proxied(farrier: &TestDaemon, job: &Job, isolation: Option<&str>, content: &'static str) {
+    let body = json!({ "key": "k", "version": VERSION });
+    let reserved = ask_proxied(farrier, job, isolation, Method::POST, "caches", body).await;
+    assert_eq!(reserved.status, 201, "{reserved:?}");
+    let id = reserved.json()["cacheId"].as_i64().expect("a number");
+    let range = format!("0-{}", content.len() - 1);
+    assert_eq!(put_range(farrier, job, id, &range, content).await.status, 204);
+    assert_eq!(commit(farrier, job, id, content.len()).await.status, 204);
+}
+
+/// Looks for the key `k` through the proxy. Returns the scope and the content of the entry.
+async fn find_proxied(farrier: &TestDaemon, job: &Job, isolation: Option<&str>) -> Option<(String, String)> {
+    let path = format!("cache?keys=k&version={VERSION}");
+    let found = ask_proxied(farrier, job, isolation, Method::GET, &path, Value::Null).await;
+    if found.status == 204 {
+        return None;
+    }
+    let (scope, address) = (found.json()["scope"].clone(), found.json()["archiveLocation"].clone());
+    let path = farrier.path_of(address.as_str().expect("an address"));
+    let content = send(&farrier.tcp(), Method::GET, &path, &[], "").await.text();
+    Some((scope.as_str().expect("a text").to_owned(), content))
+}
+
 #[tokio::test]
-async fn a_job_behind_the_cache_proxy_of_forgejo_saves_and_restores_and_may_be_isolated() {
-    let (farrier, job) = daemon_with_job().await;
-    // What the proxy adds to the request of a job. The token of the job passes through it.
-    let proxied = async |method: Method, path: &str, isolation: Option<&str>, body: Value| {
-        let authorization = format!("Bearer {}", job.token);
-        let mut headers = vec![
-            ("authorization", authorization.as_str()),
-            ("content-type", "application/json"),
-            ("forgejo-cache-repo", "admin/r"),
-            ("forgejo-cache-runnumber", "1"),
-            ("forgejo-cache-runid", "1"),
-            ("forgejo-cache-timestamp", "1764000000"),
-            ("forgejo-cache-mac", "00ff"),
-            ("forgejo-cache-host", "http://runner:1234"),
-        ];
-        headers.extend(isolation.map(|key| ("forgejo-cache-writeisolationkey", key)));
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        send(&farrier.tcp(), method, &format!("/_apis/artifactcache/{path}"), &headers, body).await
-    };
-    let save = async |isolation: Option<&str>, content: &'static str| {
-        let body = json!({ "key": "k", "version": VERSION });
-        let reserved = proxied(Method::POST, "caches", isolation, body).await;
-        assert_eq!(reserved.status, 201, "{reserved:?}");
-        let id = reserved.json()["cacheId"].as_i64().expect("a number");
-        let range = format!("0-{}", content.len() - 1);
-        assert_eq!(put_range(&farrier, &job, id, &range, content).await.status, 204);
-        assert_eq!(commit(&farrier, &job, id, content.len()).await.status, 204);
-    };
-    let find = async |isolation: Option<&str>| {
-        let path = format!("cache?keys=k&version={VERSION}");
-        let found = proxied(Method::GET, &path, isolation, Value::Null).await;
-        if found.status == 204 {
-            return None;
-        }
-        let (scope, address) = (found.json()["scope"].clone(), found.json()["archiveLocation"].clone());
-        let path = farrier.path_of(address.as_str().expect("an address"));
-        let content = send(&farrier.tcp(), Method::GET, &path, &[], "").await.text();
-        Some((scope.as_str().expect("a text").to_owned(), content))
-    };
-    let text = |scope: &str, content: &str| Some((scope.to_owned(), content.to_owned()));
-    save(Some("refs/heads/main"), "of a pull request").await;
-    assert_eq!(find(None).await, None, "isolated jobs write no entry of a branch");
-    assert_eq!(find(Some("other")).await, None);
-    let isolated = text("isolated/refs/heads/main", "of a pull request");
-    assert_eq!(find(Some("refs/heads/main")).await, isolated);
-    save(None, "of the branch").await;
-    assert_eq!(find(None).await, text("refs/heads/feature", "of the branch"));
-    assert_eq!(find(Some("other")).await, text("refs/heads/feature", "of the branch"), "isolated jobs read as usual");
-    assert_eq!(find(Some("refs/heads/main")).await, isolated);
+async fn an_isolated_job_behind_the_cache_proxy_of_forgejo_writes_to_its_own_scope() {
+    let (farrier, branch) = daemon_with_job().await;
+    let pull_request = farrier.begin_on("r", "feature").await;
+    let found = |scope: &str, content: &str| Some((scope.to_owned(), content.to_owned()));
+    save_proxied(&farrier, &pull_request, Some("refs/heads/main"), "of a pull request").await;
+    assert_eq!(find_proxied(&farrier, &branch, None).await, None, "isolated jobs write no entry of a branch");
+    assert_eq!(find_proxied(&farrier, &branch, Some("other")).await, None);
+    let isolated = found("isolated/refs/heads/feature:refs/heads/main", "of a pull request");
+    let next = farrier.begin_on("r", "feature").await;
+    assert_eq!(find_proxied(&farrier, &next, Some("refs/heads/main")).await, isolated);
+    save_proxied(&farrier, &branch, None, "of the branch").await;
+    let of_branch = found("refs/heads/feature", "of the branch");
+    assert_eq!(find_proxied(&farrier, &branch, None).await, of_branch);
+    assert_eq!(find_proxied(&farrier, &next, Some("other")).await, of_branch, "isolated jobs read as usual");
+    assert_eq!(find_proxied(&farrier, &next, Some("refs/heads/main")).await, isolated);
     let long = "x".repeat(600);
-    assert_eq!(proxied(Method::GET, "cache?keys=k&version=v", Some(&long), Value::Null).await.status, 400);
+    let refused = ask_proxied(&farrier, &next, Some(&long), Method::GET, "cache?keys=k&version=v", Value::Null).await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+}
+
+#[tokio::test]
+async fn jobs_of_another_branch_neither_read_nor_write_the_scope_of_an_isolated_job() {
+    let (farrier, pull_request) = daemon_with_job().await;
+    let other = farrier.begin_on("r", "evil").await;
+    save_proxied(&farrier, &other, Some("7"), "of another branch").await;
+    assert_eq!(find_proxied(&farrier, &pull_request, Some("7")).await, None);
+    save_proxied(&farrier, &pull_request, Some("7"), "of the pull request").await;
+    let content = async |job: &Job| find_proxied(&farrier, job, Some("7")).await.map(|(_, content)| content);
+    assert_eq!(content(&pull_request).await.as_deref(), Some("of the pull request"));
+    assert_eq!(content(&other).await.as_deref(), Some("of another branch"));
 }

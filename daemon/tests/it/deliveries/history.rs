@@ -204,6 +204,10 @@ async fn a_deleted_hook_gets_no_deliveries_and_keeps_its_history() {
     assert_eq!((&failed["state"], &failed["repository"]), (&json!("pending"), &json!("admin/demo")));
     let minute = farrier.admin(Method::GET, "/api/farrier/v1/metrics/series", Value::Null).await.json();
     assert_eq!(minute["waiting"], 1, "{minute}");
+    let day = farrier.admin(Method::GET, "/api/farrier/v1/metrics/series?span=day", Value::Null).await.json();
+    assert_eq!((&day["step_secs"], day["git"].as_array().map(Vec::len)), (&json!(300), Some(288)), "{day}");
+    let unknown = farrier.admin(Method::GET, "/api/farrier/v1/metrics/series?span=year", Value::Null).await;
+    assert_eq!(unknown.status, 422, "{unknown:?}");
     assert_eq!(at_hook(&farrier, Method::DELETE, id, "", Value::Null).await.status, 204);
     let path = format!("/api/farrier/v1/deliveries/{}", failed["guid"].as_str().expect("text"));
     let history = farrier.admin(Method::GET, &path, Value::Null).await;

@@ -236,7 +236,7 @@ async fn types_and_events_are_listed() {
     let events = get("/api/farrier/v1/hooks/events").await;
     let sent = events.as_array().expect("a list").iter().filter(|event| event["sent"] == true);
     let sent: Vec<_> = sent.map(|event| event["name"].clone()).collect();
-    assert_eq!(sent, ["create", "delete", "push", "repository", "status", "workflow_run", "workflow_job"]);
+    assert_eq!(sent, ["create", "delete", "push", "repository", "release", "status", "workflow_run", "workflow_job"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -198,8 +198,7 @@ async fn clones_without_progress_end_when_another_client_waits() {
     for number in 1..=4 {
         slow.push(SlowClient::fetching(&farrier, number, &tip).await);
     }
-    eventually("all places for anonymous callers are in use", async || limit(&farrier, "git", "running").await == 4)
-        .await;
+    eventually("the share of anonymous callers is in use", async || limit(&farrier, "git", "running").await == 4).await;
     let work = Client::at(farrier.scratch().join("clones"));
     work.done(&["clone", "-q", &format!("{}/admin/demo.git", farrier.url), "other"]);
     let mut ended = 0;

@@ -203,7 +203,7 @@ async fn topics_are_set_found_and_removed() {
     assert_eq!((invalid.status, &invalid.json()["invalidTopics"]), (422, &json!(["bad topic"])));
     let many: Vec<String> = (0..26).map(|n| format!("t{n}")).collect();
     let many = put("", json!({ "topics": many })).await;
-    assert_eq!((many.status, &many.json()["invalidTopics"]), (422, &json!(null)));
+    assert_eq!((many.status, many.json().get("invalidTopics")), (422, Some(&json!(null))));
     assert_eq!(put("/-x", json!(null)).await.status, 422);
 
     let put_hidden = farrier.admin(Method::PUT, "/api/v1/repos/admin/hidden/topics/ci", json!(null)).await;

@@ -3,6 +3,7 @@
 mod creating;
 mod deleting;
 mod editing;
+mod interests;
 mod listing;
 pub mod migrating;
 mod redirects;

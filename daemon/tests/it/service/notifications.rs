@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use tokio::net::UnixDatagram;
 
-use crate::support::{Binary, in_time};
+use crate::support::{Binary, in_time, postgres::PostgresServer};
 
 /// The manager's side of the notification socket.
 pub(super) struct Manager(UnixDatagram);
@@ -79,4 +79,25 @@ async fn an_unreachable_daemon_sends_no_watchdog_notification() {
     .await;
     while manager.watchdog_within(Duration::from_millis(50)).await {}
     assert!(!manager.watchdog_within(Duration::from_secs(1)).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_watchdog_is_notified_while_the_server_of_the_store_is_away() {
+    let Some(server) = PostgresServer::start() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let manager = Manager::new(dir.path());
+    let mut program = Manager::program(dir.path(), 20_000);
+    let (url, password) = (server.socket_url(&server.database().await), server.password_file());
+    let store = format!("[store]\nengine = \"postgres\"\nurl = \"{url}\"\n");
+    program.configure(&format!("{store}password_file = \"{}\"\n", password.display()));
+    program.start().await;
+    manager.expect_state("WATCHDOG=1").await;
+    for command in ["freeze", "thaw", "kill", "start"] {
+        tokio::task::block_in_place(|| server.command(command));
+        for _ in 0..2 {
+            manager.expect_state("WATCHDOG=1").await;
+        }
+    }
+    program.terminate();
+    assert!(program.ended().await.success());
 }

@@ -158,6 +158,11 @@ impl PostgresServer {
         self.dir.join("server.crt")
     }
 
+    /// Returns the log of the server.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.dir.join("log")).expect("text")
+    }
+
     /// Executes a command: `kill` (SIGKILL), `start`, `restart`, `freeze` or `thaw`. Blocks until the server accepts
     /// connections again, if it runs.
     pub(crate) fn command(&self, command: &str) {

@@ -3,7 +3,7 @@
 //! The file is opened for each append, so that a program that renames it (log rotation) needs no signal.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
@@ -11,7 +11,7 @@ use std::{
 
 use farrier_proto::store::AuditEntry;
 
-use crate::{show, tasks};
+use crate::{inherited, show, tasks};
 
 /// Appends `entries` and sets `position` to the last one. Returns once they would survive a power failure.
 pub(super) async fn append(path: &Path, entries: &[AuditEntry], position: &mut u64) -> io::Result<()> {
@@ -32,21 +32,23 @@ fn append_synced(path: &Path, text: &str) -> io::Result<()> {
     // Without O_NONBLOCK, opening a named pipe would wait for a reader.
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let mut file = options.open(path)?;
-    // Another daemon may be configured to append to the same file.
-    file.try_lock()?;
-    let about = file.metadata()?;
-    if !about.is_file() {
+    if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let length = about.len();
+    // Another daemon may append to the same file.
+    let is_locked = lock(&file)?;
+    // After the lock, because another daemon may have appended before.
+    let length = file.metadata()?.len();
     // A full disk or a power failure can leave a part of a line.
     let separator = if ends_with_part(&mut file, length)? { "\n" } else { "" };
     let written = file.write_all(format!("{separator}{text}").as_bytes()).and_then(|()| file.sync_data());
     if let Err(error) = written {
-        // Removes only bytes that were appended above, because the lock keeps other daemons from appending: the caller
-        // appends these entries again, from the store. Other programs must not append to this file. May
-        // fail if the file system allows only appending; then the entries appear twice.
-        _ = file.set_len(length);
+        // Removes only bytes that were appended above, because the lock keeps other daemons from appending, and other
+        // programs must not append to this file. The caller appends these entries again, from the store. Without the
+        // lock, or if the file system allows only appending, they appear twice.
+        if is_locked {
+            _ = file.set_len(length);
+        }
         return Err(error);
     }
     if length == 0
@@ -56,6 +58,16 @@ fn append_synced(path: &Path, text: &str) -> io::Result<()> {
         File::open(directory)?.sync_all()?;
     }
     Ok(())
+}
+
+/// Locks `file`. Returns `false` on a file system without locks.
+fn lock(file: &File) -> io::Result<bool> {
+    match inherited::retry(|| file.try_lock(), |error| matches!(error, TryLockError::WouldBlock)) {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another process has locked it")),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 /// Returns whether the last line of the file has no end.
@@ -102,6 +114,20 @@ mod tests {
         append(&path, &[entry(2)], &mut 0).await.expect("written");
         let text = fs::read_to_string(&path).expect("text");
         assert!(text.starts_with("{\"id\":1}\n{\"id\":\n{\"id\":2,"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_appended_while_another_process_has_locked_the_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("audit.jsonl");
+        let other = File::create(&path).expect("a file");
+        other.lock().expect("locked");
+        let mut position = 0;
+        let error = append(&path, &[entry(1)], &mut position).await.expect_err("refused");
+        assert_eq!((error.to_string().as_str(), position), ("another process has locked it", 0));
+        drop(other);
+        append(&path, &[entry(1)], &mut position).await.expect("written");
+        assert_eq!((position, fs::read_to_string(&path).expect("text").lines().count()), (1, 1));
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue, header};
 
 use crate::{
     blob::BlobError,
+    http::AppState,
     model::zip_records::{Method, ZipFile},
     service::artifacts::files::StoredFile,
 };
@@ -28,9 +29,12 @@ pub(super) enum FileError {
     /// The blocks cannot be read.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// The client has uploaded bytes that are not what they claim.
+    /// The stored bytes are not valid deflate data, or have another size.
     #[error("the stored file cannot be decompressed")]
     Damaged,
+    /// The content does not have the CRC-32 that was recorded when it was uploaded.
+    #[error("the stored file does not have the recorded CRC-32")]
+    Checksum,
 }
 
 /// The bytes of a response.
@@ -38,7 +42,7 @@ pub(super) type FileStream = BoxStream<'static, Result<Bytes, FileError>>;
 
 /// Returns headers and body of the response with `found`. It is sent compressed if it is stored so and the client
 /// accepts that.
-pub(super) fn response(found: StoredFile, request: &HeaderMap) -> (HeaderMap, FileStream) {
+pub(super) fn response(state: &AppState, found: StoredFile, request: &HeaderMap) -> (HeaderMap, FileStream) {
     let StoredFile { file, bytes } = found;
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
@@ -47,9 +51,10 @@ pub(super) fn response(found: StoredFile, request: &HeaderMap) -> (HeaderMap, Fi
     match file.method {
         Method::Stored => {
             headers.insert(header::CONTENT_LENGTH, file.size.into());
-            (headers, stored.boxed())
+            (headers, verified(state, &file, stored.boxed()))
         }
         Method::Deflated if accepts_gzip(request) => {
+            // The client compares the CRC-32 when it decompresses the file.
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             headers.insert(header::CONTENT_LENGTH, (file.stored + GZIP_BYTES).into());
             let once = |bytes: Vec<u8>| stream::once(std::future::ready(Ok(Bytes::from(bytes))));
@@ -59,7 +64,8 @@ pub(super) fn response(found: StoredFile, request: &HeaderMap) -> (HeaderMap, Fi
         }
         Method::Deflated => {
             headers.insert(header::CONTENT_LENGTH, file.size.into());
-            (headers, inflated(&file, stored.boxed()).boxed())
+            let content = inflated(&file, stored.boxed()).boxed();
+            (headers, verified(state, &file, content))
         }
     }
 }
@@ -71,6 +77,28 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
         name.trim().eq_ignore_ascii_case("gzip") && !matches!(weight.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
     })
+}
+
+/// Returns `content`, the bytes of `file`, as a stream that fails before the last chunk if their CRC-32 is not the
+/// recorded one. So no client gets all bytes of a damaged file.
+fn verified(state: &AppState, file: &ZipFile, content: FileStream) -> FileStream {
+    let (expected, state) = (file.crc32, state.clone());
+    let unread = (content, crc32fast::Hasher::new(), file.size);
+    let chunks = stream::try_unfold(unread, move |(mut content, mut crc32, left)| {
+        let state = state.clone();
+        async move {
+            let Some(chunk) = content.next().await.transpose()? else { return Ok(None) };
+            crc32.update(&chunk);
+            let left = left.saturating_sub(chunk.len() as u64);
+            if left == 0 && crc32.clone().finalize() != expected {
+                state.metrics.damaged_artifacts.inc();
+                tracing::error!(error = %FileError::Checksum, "an artifact download was aborted");
+                return Err(FileError::Checksum);
+            }
+            Ok(Some((chunk, (content, crc32, left))))
+        }
+    });
+    chunks.boxed()
 }
 
 struct Inflating {

@@ -3,14 +3,17 @@
 
 mod content;
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use axum::{
+    Extension,
     body::Body,
     extract::{Path, RawQuery, Request, State},
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{HeaderMap, StatusCode, header};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,12 +31,25 @@ use crate::{
         Error,
         artifacts::{
             self, Create, RunArtifactFilter,
-            files::{self, Chunk},
+            files::{self, Chunk, FileLocation},
         },
     },
+    shares::{Holder, RequestMemory},
 };
 
 const DAY_MS: Millis = 86_400_000;
+/// Memory for one file in a list besides its path and its address, in bytes.
+const ITEM_BYTES: usize = 160;
+
+/// The memory of a request.
+type Memory = Option<Extension<Arc<RequestMemory>>>;
+
+/// Counts the memory of a request to the jobs of the repository.
+fn memory_of<'a>(job: &RunningJob, memory: &'a Memory) -> Option<&'a RequestMemory> {
+    let Extension(memory) = memory.as_ref()?;
+    memory.set_holder(Holder::Jobs(job.0.repository_id));
+    Some(memory)
+}
 
 /// An error response. Clients show a message for 400, 403 and 404, and repeat requests after 413 and 5xx.
 pub(in crate::http) struct FilesApiError(ApiError);
@@ -41,12 +57,18 @@ pub(in crate::http) struct FilesApiError(ApiError);
 impl From<Error> for FilesApiError {
     fn from(error: Error) -> Self {
         Self(match &error {
-            Error::Invalid { .. } | Error::Body { .. } | Error::Exists { .. } | Error::Precondition { .. } => {
+            Error::Invalid { .. } | Error::Body { .. } | Error::Precondition { .. } => {
                 ApiError::new(StatusCode::BAD_REQUEST, error.to_string())
             }
             Error::Quota { .. } => ApiError::new(StatusCode::FORBIDDEN, error.to_string()),
             _ => error.into(),
         })
+    }
+}
+
+impl From<ApiError> for FilesApiError {
+    fn from(error: ApiError) -> Self {
+        Self(error)
     }
 }
 
@@ -75,7 +97,7 @@ pub(in crate::http) async fn create(
     State(state): State<AppState>,
     job: RunningJob,
     Path(run): Path<String>,
-    peer: Option<axum::Extension<Peer>>,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
     JsonBody(body): JsonBody<NewArtifact>,
 ) -> Result<JsonResponse<Value>, FilesApiError> {
@@ -143,60 +165,84 @@ fn content_range(text: &str) -> Option<(u64, u64, u64)> {
 
 /// `PATCH …/workflows/{run}/artifacts?artifactName=…`: all files were sent.
 ///
-/// The size in the body is ignored: it includes files that the client could not send.
+/// The size in the body is ignored: it includes files that the client could not send. These are not in the artifact.
 pub(in crate::http) async fn finalize(
     State(state): State<AppState>,
     job: RunningJob,
     Path(run): Path<String>,
     RawQuery(query): RawQuery,
     SignInSource(holder): SignInSource,
+    memory: Memory,
 ) -> Result<JsonResponse<Value>, FilesApiError> {
     job.require_run(&run)?;
     let name = query::value(query.as_deref(), "artifactName").unwrap_or_default();
-    files::finalize(&state, &job.0, &name, holder).await?;
+    files::finalize(&state, &job.0, &name, holder, memory_of(&job, &memory)).await?;
     Ok(ok(json!({ "message": "success" })))
 }
 
-/// `GET …/workflows/{run}/artifacts`
+/// `GET …/workflows/{run}/artifacts`: one entry for each name, with the address of the newest artifact of the name.
 pub(in crate::http) async fn list(
     State(state): State<AppState>,
     job: RunningJob,
     Path(run): Path<String>,
-    peer: Option<axum::Extension<Peer>>,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
 ) -> Result<JsonResponse<Value>, FilesApiError> {
     job.require_run(&run)?;
     let filter = RunArtifactFilter { has_files: true, ..RunArtifactFilter::default() };
     let found = artifacts::list_run(&state, &job.0, &filter).await?;
     let url = artifacts_url(&state, &headers, peer.as_deref(), &run);
-    let value: Vec<Value> = found
+    // The newest is the last.
+    let newest: BTreeMap<&str, u64> = found.iter().map(|row| (row.name.as_str(), row.id)).collect();
+    let value: Vec<Value> = newest
         .iter()
-        .map(|row| json!({ "name": row.name, "fileContainerResourceUrl": format!("{url}/{}/files", row.id) }))
+        .map(|(name, id)| json!({ "name": name, "fileContainerResourceUrl": format!("{url}/{id}/files") }))
         .collect();
     Ok(ok(json!({ "count": value.len(), "value": value })))
 }
 
-/// `GET …/artifacts/{artifact}/files?itemPath=…`
+/// A list in the format of the protocol.
+#[derive(Serialize)]
+pub(in crate::http) struct ItemList<T> {
+    count: usize,
+    value: Vec<T>,
+}
+
+/// A file in a list.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http) struct FileItem {
+    path: String,
+    item_type: &'static str,
+    content_location: String,
+}
+
+/// `GET …/artifacts/{artifact}/files?itemPath=…`: the files of all artifacts of the name.
 pub(in crate::http) async fn list_files(
     State(state): State<AppState>,
     job: RunningJob,
     Path((run, artifact)): Path<(String, String)>,
-    peer: Option<axum::Extension<Peer>>,
+    peer: Option<Extension<Peer>>,
     headers: HeaderMap,
-) -> Result<JsonResponse<Value>, FilesApiError> {
+    memory: Memory,
+) -> Result<JsonResponse<ItemList<FileItem>>, FilesApiError> {
     job.require_run(&run)?;
-    let found = files::list_files(&state, &job.0, number(&artifact)?).await?;
+    let memory = memory_of(&job, &memory);
+    let found = files::list_files(&state, &job.0, number(&artifact)?, memory).await?;
     let url = artifacts_url(&state, &headers, peer.as_deref(), &run);
-    let (artifact, name) = (found.artifact.id, &found.artifact.name);
-    let item = |(path, position): &(String, u64)| {
-        json!({
-            "path": format!("{name}/{path}"),
-            "itemType": "file",
-            "contentLocation": format!("{url}/{artifact}/files/{position}"),
-        })
+    let name = &found.name;
+    if let Some(memory) = memory {
+        // Each string is in the list and in the body.
+        let bytes = |path: &String| 2 * (name.len() + path.len() + url.len() + ITEM_BYTES);
+        memory.grow(found.files.keys().map(bytes).sum()).map_err(Error::from)?;
+    }
+    let item = |(path, location): (&String, &FileLocation)| FileItem {
+        path: format!("{name}/{path}"),
+        item_type: "file",
+        content_location: format!("{url}/{}/files/{}", location.artifact, location.position),
     };
-    let value: Vec<Value> = found.files.iter().map(item).collect();
-    Ok(ok(json!({ "count": value.len(), "value": value })))
+    let value: Vec<FileItem> = found.files.iter().map(item).collect();
+    Ok(ok(ItemList { count: value.len(), value }))
 }
 
 /// `GET …/artifacts/{artifact}/files/{position}`: the content of a file.
@@ -208,7 +254,7 @@ pub(in crate::http) async fn file(
 ) -> Result<Response, FilesApiError> {
     job.require_run(&run)?;
     let found = files::file(&state, &job.0, number(&artifact)?, number(&position)?).await?;
-    let (headers, stream) = content::response(found, &headers);
+    let (headers, stream) = content::response(&state, found, &headers);
     Ok((headers, Body::from_stream(stream)).into_response())
 }
 

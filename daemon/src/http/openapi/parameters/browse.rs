@@ -45,6 +45,22 @@ queries! {
         state: String,
     }
 
+    /// Filters of releases.
+    ReleaseListParams {
+        /// Only drafts, or only published releases. Drafts are listed only for callers with write access.
+        draft: bool,
+        /// Only prereleases, or only others.
+        #[param(rename = "pre-release")]
+        prerelease: bool,
+    }
+
+    /// Name of a file of a release.
+    AssetNameParams {
+        /// Name of the file. Default: that in the form.
+        #[param(max_length = 255)]
+        name: String,
+    }
+
     /// Start and filters of a list of commits.
     CommitListParams {
         /// Branch, tag or commit to start at; default: the default branch.

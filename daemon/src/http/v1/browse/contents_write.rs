@@ -84,7 +84,7 @@ pub(in crate::http) async fn update(
     LargeBody(input): LargeBody<api::ChangeFile>,
 ) -> Result<JsonResponse<api::ChangedFileResult>, ApiError> {
     let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
-    if input.sha.is_empty() {
+    if input.sha.is_empty() && input.from_path.is_empty() {
         return change_one(&context, "create", path, input).await.map(created);
     }
     change_one(&context, "update", path, input).await.map(ok)

@@ -12,23 +12,7 @@ use crate::http::{
     auth::{Caller, RepositoryScope},
     error::ApiError,
     extract::ok,
-    page::PageQuery,
 };
-
-/// Returns an empty list: the feature is not supported.
-#[utoipa::path(
-    get, path = "",
-    operation_id = "repoListReleases", tag = "repository",
-    responses((status = 200, body = Vec<serde_json::Value>)),
-)]
-pub(in crate::http) async fn list(
-    State(state): State<AppState>,
-    caller: Caller<RepositoryScope>,
-    Path((owner, name)): Path<(String, String)>,
-) -> Result<Response, ApiError> {
-    browse_context(state, caller, &owner, &name).await?;
-    Ok((PageQuery::all(0), ok(json!([]))).into_response())
-}
 
 /// Returns the languages of a repository. Languages are not counted: always empty.
 #[utoipa::path(

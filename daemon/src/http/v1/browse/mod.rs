@@ -13,6 +13,9 @@ pub(in crate::http) mod empty;
 pub(in crate::http) mod objects;
 mod pipe;
 pub(in crate::http) mod raw;
+pub(in crate::http) mod release_files;
+mod release_form;
+pub(in crate::http) mod releases;
 mod show;
 pub(in crate::http) mod statuses;
 pub(in crate::http) mod tags;
@@ -103,10 +106,15 @@ impl<'a> QueryParams<'a> {
 
     /// Returns the boolean `name`, or `default` if it is absent or not a boolean.
     fn flag(&self, name: &str, default: bool) -> bool {
+        self.choice(name).unwrap_or(default)
+    }
+
+    /// Returns the boolean `name`; `None` if it is absent or not a boolean.
+    fn choice(&self, name: &str) -> Option<bool> {
         match self.text(name).as_str() {
-            "true" | "1" | "on" | "t" => true,
-            "false" | "0" | "off" | "f" => false,
-            _ => default,
+            "true" | "1" | "on" | "t" => Some(true),
+            "false" | "0" | "off" | "f" => Some(false),
+            _ => None,
         }
     }
 }

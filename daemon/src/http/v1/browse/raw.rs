@@ -118,7 +118,7 @@ fn headers(file: &RawFile, etag: &str) -> HeaderMap {
 }
 
 /// Returns the requested range. If `If-Range` names other content, that is the complete file.
-fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
+pub(super) fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match (text(header::RANGE), text(header::IF_RANGE)) {
         (None, _) => RequestedRange::Whole,
@@ -127,7 +127,7 @@ fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange
     }
 }
 
-fn unsatisfiable(size: u64) -> Response {
+pub(super) fn unsatisfiable(size: u64) -> Response {
     let error = ApiError::new(StatusCode::RANGE_NOT_SATISFIABLE, format!("the file has {size} bytes"));
     let mut response = error.into_response();
     set(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{size}"));

@@ -3,22 +3,22 @@
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use farrier_proto::store::Artifact;
+use farrier_proto::store::{Artifact, Upload};
 use futures_util::{Stream, StreamExt as _, stream};
 
-use super::trailer::{self, Trailer};
+use super::{
+    limits,
+    trailer::{self, Trailer},
+};
 use crate::{
     blob::{BlobError, BlockRef, UploadKey},
-    model::{
-        conditions::Conditions,
-        zip_records::{self, Method, ZipFile},
-    },
+    model::zip_records::{self, Method, ZipFile},
     service::{
         Context, Error,
         artifacts::{BlockInput, ExpectedChecksums, Finalize, MISSING, finalize as artifact, rows, upload},
         authentication::JobIdentity,
     },
-    shares::Holder,
+    shares::{Holder, RequestMemory},
 };
 
 /// Longest header of a gzip stream, in bytes. Those of clients have 10.
@@ -27,14 +27,21 @@ const GZIP_HEADER_MAX: u64 = 4 << 10;
 const GZIP_TRAILER: u64 = 8;
 
 /// Finalizes the upload `name` of `job` and returns the id of the artifact. Repeated calls return the same result.
-pub async fn finalize(context: &Context, job: &JobIdentity, name: &str, holder: Holder) -> Result<u64, Error> {
-    let snapshot = context.store.read().await?;
-    let row = rows::by_name(&snapshot, job.run_id, job.job_id, name).await?.ok_or(MISSING)?;
-    drop(snapshot);
+///
+/// `memory`: of the request, to which the list of files is counted.
+pub async fn finalize(
+    context: &Context,
+    job: &JobIdentity,
+    name: &str,
+    holder: Holder,
+    memory: Option<&RequestMemory>,
+) -> Result<u64, Error> {
+    let id = find(context, job, name).await?.id;
+    // Writing a large archive takes longer than clients wait. They repeat the request while the first call runs.
+    let _lock = context.finalizing.lock(id).await;
+    let row = find(context, job, name).await?;
     let size = match (&row.upload, &row.content) {
-        (Some(upload), _) if upload.version == super::VERSION => {
-            write(context, &row, upload.generation, holder).await?
-        }
+        (Some(upload), _) if upload.version == super::VERSION => write(context, row.id, upload, holder, memory).await?,
         (None, Some(content)) if content.version == super::VERSION => content.size,
         _ => return Err(MISSING),
     };
@@ -42,9 +49,22 @@ pub async fn finalize(context: &Context, job: &JobIdentity, name: &str, holder: 
     artifact::finalize(context, job, Finalize { name: name.to_owned(), size, hash: None }).await
 }
 
+async fn find(context: &Context, job: &JobIdentity, name: &str) -> Result<Artifact, Error> {
+    let row = rows::by_name(&context.store.read().await?, job.run_id, job.job_id, name).await?;
+    row.ok_or(MISSING)
+}
+
 /// Writes the archive and commits it. Returns its size.
-async fn write(context: &Context, row: &Artifact, generation: u64, holder: Holder) -> Result<u64, Error> {
-    let key = UploadKey { artifact: row.id, generation };
+async fn write(
+    context: &Context,
+    artifact: u64,
+    upload: &Upload,
+    holder: Holder,
+    memory: Option<&RequestMemory>,
+) -> Result<u64, Error> {
+    let _share = context.work.uploads.take(holder)?;
+    limits::count_chunk_list(memory, upload)?;
+    let key = UploadKey { artifact, generation: upload.generation };
     let files = staged_files(context, key).await?;
     let mut parts = Vec::with_capacity(files.len() * 2 + 1);
     let (mut offset, mut directory) = (0, Vec::new());
@@ -61,7 +81,7 @@ async fn write(context: &Context, row: &Artifact, generation: u64, holder: Holde
     parts.extend([Part::Bytes(directory.into()), Part::Bytes(end.into())]);
     let checks = ExpectedChecksums::default();
     let input = BlockInput { length, checks, holder, body: stream_of(context.clone(), key, parts) };
-    upload::put_blob(context, key, input, &Conditions::default()).await?;
+    upload::put_content(context, key, input).await?;
     Ok(length)
 }
 
@@ -101,8 +121,8 @@ impl StagedFile {
         })
     }
 
-    /// Returns an error unless the chunks are the whole file.
-    fn check(&self) -> Result<(), Error> {
+    /// Returns whether the chunks are the complete file.
+    fn is_complete(&self) -> bool {
         let mut end = 0;
         for chunk in &self.chunks {
             if chunk.start != end {
@@ -110,10 +130,7 @@ impl StagedFile {
             }
             end += chunk.length;
         }
-        if end == self.total && self.chunks.last().is_none_or(|last| last.start + last.length == end) {
-            return Ok(());
-        }
-        Err(Error::invalid("artifact", format!("the file {} was not uploaded completely", self.path)))
+        end == self.total && self.chunks.last().is_none_or(|last| last.start + last.length == end)
     }
 
     /// Returns the CRC-32 of the file as it was sent.
@@ -126,7 +143,9 @@ impl StagedFile {
     }
 }
 
-/// Returns the uploaded files in the order of their paths.
+/// Returns the completely uploaded files in the order of their paths.
+///
+/// A client may give up a file after some of its chunks, and then finalize the artifact with the other files.
 async fn staged_files(context: &Context, key: UploadKey) -> Result<Vec<StagedFile>, Error> {
     let snapshot = context.store.read().await?;
     let ids = rows::block_ids(&snapshot, key.artifact, key.generation, rows::BLOCKS_MAX + 1).await?;
@@ -154,7 +173,16 @@ async fn staged_files(context: &Context, key: UploadKey) -> Result<Vec<StagedFil
     let mut files: Vec<StagedFile> = files.into_values().collect();
     for file in &mut files {
         file.chunks.sort_unstable_by_key(|chunk| chunk.start);
-        file.check()?;
+    }
+    let received = files.len();
+    files.retain(StagedFile::is_complete);
+    let incomplete = received - files.len();
+    if incomplete > 0 && files.is_empty() {
+        return Err(Error::invalid("artifact", "no file was uploaded completely"));
+    }
+    if incomplete > 0 {
+        let artifact = key.artifact;
+        tracing::warn!(artifact, files = incomplete, "files without all of their chunks are not in the artifact");
     }
     Ok(files)
 }
@@ -256,9 +284,9 @@ mod tests {
                 .map(|&(start, length)| StagedChunk { block: BlockRef { file: 1, size: 0 }, start, length, crc32: 0 })
                 .collect(),
         };
-        assert!(file(&[(0, 10)]).check().is_ok() && file(&[(0, 4), (4, 6)]).check().is_ok());
+        assert!(file(&[(0, 10)]).is_complete() && file(&[(0, 4), (4, 6)]).is_complete());
         for wrong in [&[(0, 4)][..], &[(4, 6)], &[(0, 4), (5, 5)], &[(0, 6), (4, 6)], &[(0, 10), (10, 1)]] {
-            assert!(file(wrong).check().is_err(), "{wrong:?}");
+            assert!(!file(wrong).is_complete(), "{wrong:?}");
         }
     }
 }

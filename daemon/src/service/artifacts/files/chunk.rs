@@ -1,6 +1,12 @@
 //! Receives chunks of files.
 
-use std::pin::Pin;
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -62,11 +68,19 @@ where
     }
     let block_id = block_id(&path, chunk.start);
     let length = chunk.length + Trailer::length(&path);
+    let path_bytes = path.len() as u64;
     let trailer =
         Trailer { path, crc32: 0, is_gzip: chunk.is_gzip, start: chunk.start, total: chunk.total, size: chunk.size };
-    let body = with_trailer(body, chunk.length, trailer, chunk.md5);
+    let has_wrong_md5 = Arc::new(AtomicBool::new(false));
+    let md5 = chunk.md5.map(|expected| ExpectedMd5 { md5: Md5::new(), expected, is_wrong: has_wrong_md5.clone() });
+    let body = with_trailer(body, chunk.length, trailer, md5);
     let input = BlockInput { length, checks: ExpectedChecksums::default(), holder, body };
-    upload::put_block(context, key, &block_id, input).await
+    match upload::put_chunk(context, key, &block_id, path_bytes, input).await {
+        Err(Error::Body { .. }) if has_wrong_md5.load(Ordering::Relaxed) => {
+            Err(Error::invalid("x-actions-results-md5", "does not match the received bytes"))
+        }
+        result => result,
+    }
 }
 
 /// Returns the id of the block of a chunk. Paths can be longer than ids.
@@ -76,60 +90,72 @@ fn block_id(path: &str, start: u64) -> String {
 
 /// Why a chunk was not received.
 #[derive(Debug, thiserror::Error)]
-enum ChunkError {
+enum ChunkError<E> {
     #[error("{0}")]
-    Body(String),
-    #[error("x-actions-results-md5 does not match the received bytes")]
+    Body(E),
+    #[error("the MD5 does not match the received bytes")]
     Md5,
+}
+
+/// The MD5 that a client sent with a chunk.
+struct ExpectedMd5 {
+    /// The MD5 of the received bytes.
+    md5: Md5,
+    expected: [u8; 16],
+    /// Set if the two differ.
+    is_wrong: Arc<AtomicBool>,
+}
+
+impl ExpectedMd5 {
+    /// Returns whether all received bytes have the expected MD5.
+    fn matches(self) -> bool {
+        let is_wrong = self.md5.finalize()[..] != self.expected;
+        self.is_wrong.store(is_wrong, Ordering::Relaxed);
+        !is_wrong
+    }
 }
 
 struct Appending<S> {
     body: Pin<Box<S>>,
     crc32: crc32fast::Hasher,
-    md5: Option<(Md5, [u8; 16])>,
+    md5: Option<ExpectedMd5>,
     left: u64,
     trailer: Trailer,
     is_done: bool,
 }
 
-/// Returns a stream of the chunk and its trailer. It ends without the trailer if the body is too short.
+/// Returns a stream of the chunk and its trailer. It ends without the trailer if the body is too short. If the body is
+/// too long, the stream is also longer than a chunk of `length` bytes.
 fn with_trailer<S, E>(
     body: S,
     length: u64,
     trailer: Trailer,
-    md5: Option<[u8; 16]>,
-) -> impl Stream<Item = Result<Bytes, ChunkError>> + Send
+    md5: Option<ExpectedMd5>,
+) -> impl Stream<Item = Result<Bytes, ChunkError<E>>> + Send
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display + Send + 'static,
 {
-    let state = Appending {
-        body: Box::pin(body),
-        crc32: crc32fast::Hasher::new(),
-        md5: md5.map(|expected| (Md5::new(), expected)),
-        left: length,
-        trailer,
-        is_done: false,
-    };
+    let crc32 = crc32fast::Hasher::new();
+    let state = Appending { body: Box::pin(body), crc32, md5, left: length, trailer, is_done: false };
     stream::unfold(state, async |mut state| {
         if state.is_done {
             return None;
         }
         let next = match state.body.next().await {
-            Some(Ok(bytes)) if bytes.len() as u64 <= state.left => {
-                state.left -= bytes.len() as u64;
+            Some(Ok(bytes)) => {
+                state.left = state.left.saturating_sub(bytes.len() as u64);
                 state.crc32.update(&bytes);
-                if let Some((md5, _)) = &mut state.md5 {
-                    md5.update(&bytes);
+                if let Some(md5) = &mut state.md5 {
+                    md5.md5.update(&bytes);
                 }
                 Ok(bytes)
             }
-            Some(Ok(_)) => Err(ChunkError::Body("the body is longer than announced in its header".into())),
-            Some(Err(error)) => Err(ChunkError::Body(error.to_string())),
-            None if state.left > 0 => Err(ChunkError::Body("the body is shorter than announced in its header".into())),
+            Some(Err(error)) => Err(ChunkError::Body(error)),
+            None if state.left > 0 => return None,
             None => {
                 state.is_done = true;
-                if state.md5.take().is_none_or(|(md5, expected)| md5.finalize()[..] == expected) {
+                if state.md5.take().is_none_or(ExpectedMd5::matches) {
                     state.trailer.crc32 = state.crc32.clone().finalize();
                     Ok(Bytes::from(state.trailer.encode()))
                 } else {

@@ -6,14 +6,17 @@
 
 mod assemble;
 mod chunk;
+mod limits;
 mod read;
 mod trailer;
 
 pub use self::{
     assemble::finalize,
     chunk::{Chunk, receive},
-    read::{StoredFile, StoredFiles, file, list_files},
+    read::{FileLocation, StoredFile, StoredFiles, file, list_files},
 };
+
+pub(super) use self::limits::count_chunk;
 
 /// The version of the protocol, as rows record it.
 pub const VERSION: i32 = 3;

@@ -1,45 +1,86 @@
 //! Lists and reads the files of an artifact.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use farrier_proto::store::{Artifact, Content};
 use futures_util::StreamExt as _;
 
-use super::super::{MISSING, RunArtifactFilter, block_refs, list_run};
+use super::{
+    super::{MISSING, RunArtifactFilter, block_refs, list_run, rows, visible},
+    limits,
+};
 use crate::{
     blob::{BlockReader, UploadKey},
     model::zip_records::{self, ZipFile},
     service::{Context, Error, authentication::JobIdentity},
+    shares::RequestMemory,
 };
 
-/// Largest directory that is read, in bytes. An upload has at most 50,000 chunks.
-const DIRECTORY_MAX: u64 = 256 << 20;
+/// Memory for a directory and the paths in it, as a multiple of its size.
+const COPIES_OF_DIRECTORY: u64 = 2;
 /// Longest record of a file in the directory, in bytes.
 const RECORD_MAX: u64 = 8 << 10;
 
-/// The files of an artifact.
-#[derive(Debug)]
-pub struct StoredFiles {
-    /// The artifact.
-    pub artifact: Artifact,
-    /// The path of each file, and the position by which [`file()`] finds it.
-    pub files: Vec<(String, u64)>,
+/// Where [`file()`] finds a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLocation {
+    /// The ID of the artifact that contains it.
+    pub artifact: u64,
+    /// The position of its record.
+    pub position: u64,
 }
 
-/// Returns the files of the artifact `id` of the run of `job`.
-pub async fn list_files(context: &Context, job: &JobIdentity, id: u64) -> Result<StoredFiles, Error> {
-    let (artifact, content) = find(context, job, id).await?;
-    let range = directory_of(context, id, &content).await?;
-    if range.end - range.start > DIRECTORY_MAX {
+/// The files of all artifacts of one name.
+#[derive(Debug)]
+pub struct StoredFiles {
+    /// The name of the artifacts.
+    pub name: String,
+    /// The files by their paths.
+    pub files: BTreeMap<String, FileLocation>,
+}
+
+/// Returns the files of all artifacts of the run of `job` that have the name of the artifact `id`. Of several files
+/// with the same path, it returns that of the newest artifact.
+///
+/// `memory`: of the request, to which the list is counted.
+pub async fn list_files(
+    context: &Context,
+    job: &JobIdentity,
+    id: u64,
+    memory: Option<&RequestMemory>,
+) -> Result<StoredFiles, Error> {
+    let (Artifact { name, .. }, _) = find(context, job, id).await?;
+    let filter = RunArtifactFilter { name: Some(name.clone()), id: None, has_files: true };
+    let found = list_run(context, job, &filter).await?;
+    let mut files = BTreeMap::new();
+    for row in found.iter().rev() {
+        let Some(content) = &row.content else { continue };
+        add_files(context, row.id, content, &mut files, memory).await?;
+    }
+    Ok(StoredFiles { name, files })
+}
+
+/// Adds the files of `artifact` whose paths `files` does not have.
+async fn add_files(
+    context: &Context,
+    artifact: u64,
+    content: &Content,
+    files: &mut BTreeMap<String, FileLocation>,
+    memory: Option<&RequestMemory>,
+) -> Result<(), Error> {
+    let range = directory_of(context, artifact, content).await?;
+    let length = range.end - range.start;
+    if length > limits::DIRECTORY_MAX_BYTES {
         return Err(Error::Precondition { reason: "the artifact has too many files".into() });
     }
-    let bytes = read(context, id, &content, range.clone()).await?;
-    let (mut at, mut files) = (0, Vec::new());
-    while let Some((file, length)) = bytes.get(at..).and_then(ZipFile::read) {
-        files.push((file.path, range.start + at as u64));
-        at += length;
+    limits::grow(memory, length * COPIES_OF_DIRECTORY)?;
+    let bytes = read(context, artifact, content, range.clone()).await?;
+    let mut at = 0;
+    while let Some((file, record_bytes)) = bytes.get(at..).and_then(ZipFile::read) {
+        files.entry(file.path).or_insert(FileLocation { artifact, position: range.start + at as u64 });
+        at += record_bytes;
     }
-    Ok(StoredFiles { artifact, files })
+    Ok(())
 }
 
 /// A file of an artifact, with the reader of its stored bytes.
@@ -67,10 +108,11 @@ pub async fn file(context: &Context, job: &JobIdentity, id: u64, position: u64) 
 }
 
 async fn find(context: &Context, job: &JobIdentity, id: u64) -> Result<(Artifact, Content), Error> {
-    let filter = RunArtifactFilter { name: None, id: i64::try_from(id).ok(), has_files: true };
-    let found = list_run(context, job, &filter).await?.pop().ok_or(MISSING)?;
-    let content = found.content.clone().filter(|content| content.version == super::VERSION).ok_or(MISSING)?;
-    Ok((found, content))
+    let row = rows::get(&context.store.read().await?, id).await?;
+    let row = row.filter(|row| row.run_id == job.run_id).ok_or(MISSING)?;
+    let content = visible(&row, context.now_ms()).filter(|content| content.version == super::VERSION);
+    let content = content.cloned().ok_or(MISSING)?;
+    Ok((row, content))
 }
 
 async fn directory_of(context: &Context, id: u64, content: &Content) -> Result<Range<u64>, Error> {

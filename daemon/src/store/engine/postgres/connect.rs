@@ -1,21 +1,32 @@
 //! Opens connections to the server.
 
-use std::{fs, io, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    net::IpAddr,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject as _},
 };
-use tokio_postgres::{Client, Config, Error, config::SslMode, config::TargetSessionAttrs};
+use tokio_postgres::{
+    Client, Config, Error,
+    config::{Host, SslMode, TargetSessionAttrs},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use zeroize::Zeroizing;
 
 use super::PostgresOptions;
 use crate::{store::engine::EngineError, tasks};
 
-/// Time limit for one host to accept a connection.
+/// Time limit for the address of a server to accept a TCP connection, and for the lookup of its name.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit for a connection to one address, with TLS and authentication.
+const ADDRESS_TIMEOUT: Duration = Duration::from_secs(4);
 /// Time after which the kernel closes a connection whose data is not acknowledged.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -23,7 +34,12 @@ const TCP_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Connector {
     options: PostgresOptions,
     tls: MakeRustlsConnect,
+    /// The address that accepted the last connection. It is tried first.
+    last: Mutex<Option<ServerAddress>>,
 }
+
+/// An address of a server: the position of its host in the URL, and the IP address unless it is a Unix socket.
+type ServerAddress = (usize, Option<IpAddr>);
 
 impl Connector {
     /// Reads the certificate authorities.
@@ -33,12 +49,52 @@ impl Connector {
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder.with_safe_default_protocol_versions().expect("ring supports the default versions");
         let tls = MakeRustlsConnect::new(builder.with_root_certificates(roots).with_no_client_auth());
-        Ok(Self { options, tls })
+        Ok(Self { options, tls, last: Mutex::default() })
     }
 
-    /// Opens a connection with the name `application`, by which `pg_stat_activity` lists it.
+    /// Opens a connection with the name `application`, by which `pg_stat_activity` lists it. Tries one address after
+    /// the other, each for at most [`ADDRESS_TIMEOUT`].
     pub(super) async fn connect(&self, application: &str) -> Result<Client, ConnectError> {
-        let mut config: Config = self.options.url.server().clone();
+        let servers = self.options.url.servers();
+        let last = *self.last();
+        let mut order: Vec<usize> = (0..servers.len()).collect();
+        order.sort_by_key(|number| last.is_none_or(|(server, _)| server != *number));
+        let mut failed = ConnectError::Slow;
+        for number in order {
+            let mut addresses = match addresses(&servers[number]).await {
+                Ok(addresses) => addresses.into_iter().map(|address| (number, address)).collect::<Vec<_>>(),
+                Err(error) => {
+                    failed = ConnectError::Lookup(error);
+                    continue;
+                }
+            };
+            addresses.sort_by_key(|address| last != Some(*address));
+            for address in addresses {
+                let mut config = servers[number].clone();
+                if let (Some(ip), []) = (address.1, config.get_hostaddrs()) {
+                    config.hostaddr(ip);
+                }
+                match tokio::time::timeout(ADDRESS_TIMEOUT, self.connect_to(config, application)).await {
+                    Ok(Ok(client)) => {
+                        *self.last() = Some(address);
+                        return Ok(client);
+                    }
+                    // It would be the same for the other addresses.
+                    Ok(Err(error @ ConnectError::Password(_))) => return Err(error),
+                    Ok(Err(error)) => failed = error,
+                    Err(_) => failed = ConnectError::Slow,
+                }
+            }
+        }
+        Err(failed)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<ServerAddress>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a connection to one address.
+    async fn connect_to(&self, mut config: Config, application: &str) -> Result<Client, ConnectError> {
         config.application_name(application).connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(TCP_TIMEOUT);
         config
             .keepalives_idle(Duration::from_secs(5))
@@ -49,12 +105,10 @@ impl Connector {
         // The server's certificate is always verified. A connection without TLS stays on this machine.
         config.ssl_mode(if self.options.url.uses_tls() { SslMode::Require } else { SslMode::Disable });
         if let Some(path) = &self.options.password_file {
-            let text = Zeroizing::new(fs::read_to_string(path).map_err(|source| unreadable(path, &source))?);
+            let text = Zeroizing::new(fs::read_to_string(path).map_err(|source| unreadable(&source))?);
             config.password(text.trim_end_matches(['\r', '\n']));
         }
-        let connecting = config.connect(self.tls.clone());
-        let connected = tokio::time::timeout(2 * CONNECT_TIMEOUT, connecting).await;
-        let (client, connection) = connected.map_err(|_| ConnectError::Slow)??;
+        let (client, connection) = config.connect(self.tls.clone()).await?;
         // Ends when the client is dropped or the server closes the connection. Requests get the error, too.
         drop(tasks::detached(async move { drop(connection.await) }));
         Ok(client)
@@ -67,6 +121,12 @@ pub(super) enum ConnectError {
     /// The server did not answer in time.
     #[error("the server did not answer in time")]
     Slow,
+    /// The server waits for its synchronous standby.
+    #[error("the synchronous standby of the server did not confirm a commit in time")]
+    StandbyAway,
+    /// The name of the server was not found.
+    #[error(transparent)]
+    Lookup(io::Error),
     /// The password file cannot be read.
     #[error(transparent)]
     Password(io::Error),
@@ -75,8 +135,23 @@ pub(super) enum ConnectError {
     Server(#[from] Error),
 }
 
-fn unreadable(path: &Path, source: &io::Error) -> ConnectError {
-    ConnectError::Password(io::Error::new(source.kind(), format!("{} cannot be read: {source}", path.display())))
+/// Returns the addresses of a server; one `None` for a Unix socket.
+async fn addresses(server: &Config) -> io::Result<Vec<Option<IpAddr>>> {
+    if let Some(address) = server.get_hostaddrs().first() {
+        return Ok(vec![Some(*address)]);
+    }
+    let (Some(Host::Tcp(name)), Some(port)) = (server.get_hosts().first(), server.get_ports().first()) else {
+        return Ok(vec![None]);
+    };
+    let found = tokio::time::timeout(CONNECT_TIMEOUT, tokio::net::lookup_host((name.as_str(), *port))).await;
+    let found = found.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+    let unknown = |error: io::Error| io::Error::new(error.kind(), format!("{name} cannot be looked up: {error}"));
+    Ok(found.map_err(unknown)?.map(|address| Some(address.ip())).collect())
+}
+
+/// Returns the error without the path, which may contain a password that was entered by mistake.
+fn unreadable(source: &io::Error) -> ConnectError {
+    ConnectError::Password(io::Error::new(source.kind(), format!("store.password_file cannot be read: {source}")))
 }
 
 /// Returns the certificate authorities in `file`, or those of the system.

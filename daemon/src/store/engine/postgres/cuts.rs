@@ -9,6 +9,7 @@ use bytes::Bytes;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::JoinSet,
 };
 
@@ -24,12 +25,15 @@ enum Cut {
     Before,
     /// Forwards it, and closes the connection to the client instead of forwarding the response.
     After,
+    /// Forwards it, and closes the connection to the client without waiting for the response.
+    During,
 }
 
 /// A proxy in front of the server. It ends when it is dropped.
 struct Proxy {
     port: u16,
     cut: Arc<AtomicU8>,
+    silenced: Arc<Notify>,
     _tasks: JoinSet<()>,
 }
 
@@ -39,15 +43,30 @@ impl Proxy {
         let port = listener.local_addr().expect("an address").port();
         let cut = Arc::new(AtomicU8::new(Cut::Nothing as u8));
         let mut tasks = JoinSet::new();
-        let armed = Arc::clone(&cut);
+        let silenced = Arc::new(Notify::new());
+        let (armed, silence) = (Arc::clone(&cut), Arc::clone(&silenced));
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             loop {
-                let (client, _) = listener.accept().await.expect("a connection");
-                connections.spawn(forward(client, to, Arc::clone(&armed)));
+                tokio::select! {
+                    accepted = listener.accept() => {
+                        let (client, _) = accepted.expect("a connection");
+                        connections.spawn(forward(client, to, Arc::clone(&armed)));
+                    }
+                    () = silence.notified() => break,
+                }
             }
+            connections.shutdown().await;
+            // The kernel accepts further connections for the listener.
+            std::future::pending::<()>().await;
+            drop(listener);
         });
-        Self { port, cut, _tasks: tasks }
+        Self { port, cut, silenced, _tasks: tasks }
+    }
+
+    /// Closes all connections. Further ones are accepted, but get no response.
+    fn silence(&self) {
+        self.silenced.notify_one();
     }
 
     fn arm(&self, cut: Cut) {
@@ -66,6 +85,12 @@ async fn forward(mut client: TcpStream, to: u16, cut: Arc<AtomicU8>) {
                 let armed = cut.load(Ordering::SeqCst);
                 if armed != Cut::Nothing as u8 && part.windows(7).any(|text| text == b"COMMIT\0") {
                     cut.store(Cut::Nothing as u8, Ordering::SeqCst);
+                    if armed == Cut::During as u8 {
+                        server.write_all(part).await.expect("the server reads");
+                        drop(client);
+                        // The server's side stays open: closing it could discard what the server has not read.
+                        return std::future::pending().await;
+                    }
                     if armed == Cut::After as u8 {
                         server.write_all(part).await.expect("the server reads");
                         // The server has executed the commit when it confirms it.
@@ -119,4 +144,66 @@ async fn a_transaction_without_reads_is_not_repeated_after_an_unknown_outcome() 
     assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
     assert_eq!(engine.snapshot().await.expect("a view").get(b"k").await.expect("a read"), None);
     engine.begin().await.expect("begun").commit(put(b"2")).await.expect("a new connection");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_next_server_is_used_if_the_first_does_not_respond() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let database = server.database().await;
+    let url = format!("postgresql://farrier@127.0.0.1:{},127.0.0.1:{}/{database}", proxy.port, server.port());
+    let engine = PostgresEngine::open(options(&url, server)).await.expect("an empty database");
+    let put = || WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(b"1")))]);
+    engine.begin().await.expect("begun").commit(put()).await.expect("no conflict");
+    proxy.silence();
+    let used = async {
+        while engine.begin().await.expect("begun").commit(put()).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), used).await.expect("the second server is used");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_the_synchronous_standby_may_not_have_is_not_read() {
+    let Some(server) = PostgresServer::start() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let database = server.database().await;
+    let url = format!("postgresql://farrier@127.0.0.1:{}/{database}", proxy.port);
+    let engine = PostgresEngine::open(options(&url, &server)).await.expect("an empty database");
+    let admin = server.admin(&database).await;
+    let standby = async |name: &str| {
+        admin.batch_execute(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await.expect("set");
+        admin.batch_execute("SELECT pg_reload_conf()").await.expect("reloaded");
+        let setting = "SELECT current_setting('synchronous_standby_names')";
+        while admin.query_one(setting, &[]).await.expect("a value").get::<_, String>(0) != name {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let transaction = engine.begin().await.expect("begun");
+    assert_eq!(transaction.get(b"k").await.expect("a read"), None);
+    standby("absent").await;
+    proxy.arm(Cut::During);
+    let result = transaction.commit(WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(b"1")))])).await;
+    assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
+    let waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'farrierd'";
+    while admin.query_one(waiting, &[]).await.expect("a count").get::<_, i64>(0) == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    for _ in 0..2 {
+        let read = engine.snapshot().await.expect("a view").get(b"k").await;
+        assert!(matches!(read, Err(EngineError::Unavailable)), "{read:?}");
+    }
+    standby("").await;
+    let confirmed = async {
+        loop {
+            match engine.snapshot().await.expect("a view").get(b"k").await {
+                Ok(value) => return value,
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    let value = tokio::time::timeout(Duration::from_secs(60), confirmed).await.expect("the standby is away");
+    assert!(value.is_some());
 }

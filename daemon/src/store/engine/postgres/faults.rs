@@ -220,6 +220,8 @@ async fn acknowledged_transactions_survive_kills_of_the_server() {
         assert!(acknowledged.iter().all(|key| found.contains(key)), "an acknowledged transaction is missing");
         assert!(!refused.iter().any(|key| found.contains(key)), "a refused transaction was written");
     }
+    // Nothing is rolled back after a commit.
+    assert!(!server.log().contains("no transaction in progress"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -274,7 +276,8 @@ async fn a_wrong_password_is_an_error_without_the_password() {
     std::fs::write(&file, "wr0ng\n").expect("a file");
     let absent = PostgresOptions { password_file: Some(dir.path().join("absent")), ..options(&url, server) };
     let wrong = PostgresOptions { password_file: Some(file.clone()), ..options(&url, server) };
-    for (options, reason) in [(wrong, "password authentication failed"), (absent, "absent cannot be read")] {
+    for (options, reason) in [(wrong, "password authentication failed"), (absent, "store.password_file cannot be read")]
+    {
         let Err(error) = PostgresEngine::open(options).await else { panic!("{reason}") };
         let chain = chain(&error);
         assert!(chain.contains(reason) && !chain.contains("wr0ng"), "{chain}");

@@ -5,15 +5,18 @@
 //! lock first replaces the row, then ends all other connections. A connection that the previous owner opens later finds
 //! the new row and is not used. So nothing that the previous owner sends takes effect after the new owner has started.
 
-use std::{sync::OnceLock, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
 
-use tokio::{sync::Mutex, time::Instant};
+use tokio::time::Instant;
 use tokio_postgres::{Client, Error};
 
 use super::{
     connect::{ConnectError, Connector},
     failure::{failure, is_connection_lost},
-    session::settings,
+    session::{CONFIRM, settings},
 };
 use crate::{model::secret, store::engine::EngineError};
 
@@ -21,15 +24,15 @@ use crate::{model::secret, store::engine::EngineError};
 pub(super) const POOL_NAME: &str = "farrierd";
 const LOCK_NAME: &str = "farrierd lock";
 
-/// The advisory lock of the owner, and the one of a transaction that runs after conflicts. The numbers are arbitrary,
-/// but the same in every release.
+/// The advisory lock of the owner. The number is arbitrary, but the same in every release.
 const OWNER_LOCK: i64 = 0x6661_7272_6965_7201;
-pub(super) const CONFLICTS_LOCK: i64 = 0x6661_7272_6965_7202;
 
 /// Time in which a lock must become free. The server notices at once that a killed process has closed its connections.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
 /// Time in which the connections of a previous owner must end.
 const END_WAIT: Duration = Duration::from_secs(20);
+/// Time in which a synchronous standby must receive a commit. The server does not limit it.
+pub(super) const CONFIRM_WAIT: Duration = Duration::from_secs(30);
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -54,7 +57,9 @@ pub(super) enum Access {
 pub(super) struct StoreOwner {
     id: [u8; 16],
     /// The connection that holds the lock.
-    lock: Mutex<Client>,
+    lock: Mutex<Arc<Client>>,
+    /// Held while the lock is taken again.
+    retaking: tokio::sync::Mutex<()>,
     /// The process that has taken the store from this one.
     lost_to: OnceLock<String>,
 }
@@ -66,7 +71,13 @@ impl StoreOwner {
         let client = connect(connector, LOCK_NAME, deadline).await?;
         let id = secret::random_bytes::<16>();
         take(&client, access, &id).await?;
-        Ok(Self { id, lock: Mutex::new(client), lost_to: OnceLock::new() })
+        let (lock, retaking) = (Mutex::new(Arc::new(client)), tokio::sync::Mutex::default());
+        Ok(Self { id, lock, retaking, lost_to: OnceLock::new() })
+    }
+
+    /// Returns the id of this process in the row of the owner.
+    pub(super) fn id(&self) -> &[u8] {
+        &self.id
     }
 
     /// Returns whether the row of the owner names this process.
@@ -74,29 +85,57 @@ impl StoreOwner {
         self.id == id
     }
 
-    /// Checks that the lock is still held, and takes it again if its connection was lost.
+    /// Returns whether the connection with the lock is open. Does not wait.
+    pub(super) fn is_held(&self) -> bool {
+        self.lost_to.get().is_none() && !self.lock().is_closed()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Client>> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks that the lock is still held, and takes it again if its connection was lost. Begins no connection after
+    /// `deadline`.
     pub(super) async fn check(&self, connector: &Connector, deadline: Instant) -> Result<(), EngineError> {
+        if self.is_held() {
+            return Ok(());
+        }
+        let _retaking = self.retaking.lock().await;
         if let Some(owner) = self.lost_to.get() {
             return Err(EngineError::OwnedBy { owner: owner.clone() });
         }
-        let mut lock = self.lock.lock().await;
-        if !lock.is_closed() {
+        if self.is_held() {
             return Ok(());
         }
-        let client = connect(connector, LOCK_NAME, deadline).await?;
-        let again = self.take_again(&client, deadline).await;
-        if let Err(EngineError::OwnedBy { owner }) = &again {
-            tracing::error!(owner, "another daemon has taken the store; this one cannot use it any more");
-            // The first one is kept.
-            _ = self.lost_to.set(owner.clone());
+        if Instant::now() > deadline {
+            return Err(EngineError::Unreachable(Box::new(ConnectError::Slow)));
         }
-        again?;
-        *lock = client;
+        let client = connect(connector, LOCK_NAME, deadline).await?;
+        self.lost_if_owned(self.take_again(&client).await)?;
+        *self.lock() = Arc::new(client);
         Ok(())
     }
 
+    /// Sends a query on the connection with the lock, so that its loss is noticed, and no proxy closes it while it is
+    /// idle.
+    pub(super) async fn ping(&self) -> Result<(), EngineError> {
+        let client = Arc::clone(&self.lock());
+        self.lost_if_owned(self.check_row(&client).await)
+    }
+
+    /// Remembers that another process has taken the store.
+    pub(super) fn lost_if_owned<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        if let Err(EngineError::OwnedBy { owner }) = &result
+            && self.lost_to.set(owner.clone()).is_ok()
+        {
+            tracing::error!(owner, "another daemon has taken the store; this one cannot use it any more");
+        }
+        result
+    }
+
     /// Takes the lock again with a new connection, unless another process has become the owner.
-    async fn take_again(&self, client: &Client, deadline: Instant) -> Result<(), EngineError> {
+    async fn take_again(&self, client: &Client) -> Result<(), EngineError> {
+        let deadline = Instant::now() + LOCK_WAIT;
         while !try_lock(client).await.map_err(failure)? {
             self.check_row(client).await?;
             // The lock is held by the lost connection, whose end the server has not noticed yet.
@@ -131,8 +170,8 @@ pub(super) async fn connect(connector: &Connector, name: &str, deadline: Instant
             Err(error) => error,
         };
         let may_succeed = match &error {
-            ConnectError::Slow => true,
-            ConnectError::Password(_) => false,
+            ConnectError::Slow | ConnectError::Lookup(_) => true,
+            ConnectError::Password(_) | ConnectError::StandbyAway => false,
             ConnectError::Server(error) => is_connection_lost(error),
         };
         if !may_succeed || Instant::now() + PAUSE > deadline {
@@ -151,6 +190,15 @@ async fn take(client: &Client, access: Access, id: &[u8]) -> Result<(), EngineEr
         }
         tokio::time::sleep(PAUSE).await;
     }
+    // Limited here, because the server does not limit the wait for a synchronous standby.
+    match tokio::time::timeout(END_WAIT + CONFIRM_WAIT, become_owner(client, access, id)).await {
+        Ok(result) => result,
+        Err(_) => Err(EngineError::Unreachable(Box::new(ConnectError::StandbyAway))),
+    }
+}
+
+/// Creates the tables, replaces the owner and ends its connections. Needs the lock.
+async fn become_owner(client: &Client, access: Access, id: &[u8]) -> Result<(), EngineError> {
     match access {
         Access::Write => client.batch_execute(CREATE).await.map_err(failure)?,
         Access::Existing if !has_tables(client).await.map_err(failure)? => return Err(EngineError::NoStore),
@@ -161,7 +209,9 @@ async fn take(client: &Client, access: Access, id: &[u8]) -> Result<(), EngineEr
     let own = "INSERT INTO farrier_owner VALUES (true, $1, $2, now()) \
                ON CONFLICT (single) DO UPDATE SET id = excluded.id, holder = excluded.holder, since = excluded.since";
     client.execute(own, &[&id, &holder]).await.map_err(failure)?;
-    end_others(client).await
+    end_others(client).await?;
+    // What the previous owner has committed is visible now, but a synchronous standby may not have it yet.
+    client.execute(CONFIRM, &[&id]).await.map(drop).map_err(failure)
 }
 
 async fn try_lock(client: &Client) -> Result<bool, Error> {

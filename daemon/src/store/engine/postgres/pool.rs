@@ -10,35 +10,60 @@ use std::{
 
 use futures_util::FutureExt as _;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
 
 use super::{
     connect::{ConnectError, Connector},
     failure::{failure, is_connection_lost},
-    owner::{self, POOL_NAME, StoreOwner},
+    owner::{self, CONFIRM_WAIT, POOL_NAME, StoreOwner},
     session::{Backend, Query, Session},
 };
-use crate::store::engine::EngineError;
+use crate::{
+    store::engine::{EngineError, RETRY_TIME},
+    tasks,
+};
 
 /// Time to wait for a connection.
 const WAIT: Duration = Duration::from_secs(2);
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
+/// A connection that was idle for longer is checked before it is used.
+const CHECK_AFTER: Duration = Duration::from_secs(1);
+/// Time limit of this check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Interval of the checks of the lock.
+const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Connections that are used by one view or transaction at a time.
 pub(super) struct Pool {
     connector: Connector,
     owner: StoreOwner,
-    idle: Mutex<Vec<Session>>,
+    idle: Mutex<Vec<IdleSession>>,
     permits: Arc<Semaphore>,
+    /// Held by the one transaction that runs after conflicts. No other daemon uses the store, so the server need not
+    /// hold this lock.
+    alone: Arc<tokio::sync::Mutex<()>>,
     /// Connections that were lost during a commit. The server may still be working on it, so they must have ended
     /// before another view is created.
-    undecided: tokio::sync::Mutex<Vec<Backend>>,
-    has_undecided: AtomicBool,
+    undecided: Mutex<Vec<Backend>>,
+    /// Held while they are ended.
+    deciding: tokio::sync::Mutex<()>,
     /// Whether the log says that the server cannot be used.
     is_reported: AtomicBool,
+}
+
+/// A connection that is not in use.
+struct IdleSession {
+    session: Session,
+    since: Instant,
+}
+
+impl IdleSession {
+    fn is_recent(&self) -> bool {
+        self.since.elapsed() < CHECK_AFTER
+    }
 }
 
 impl Pool {
@@ -48,35 +73,102 @@ impl Pool {
             owner,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(max_connections)),
-            undecided: tokio::sync::Mutex::default(),
-            has_undecided: AtomicBool::new(false),
+            alone: Arc::default(),
+            undecided: Mutex::default(),
+            deciding: tokio::sync::Mutex::default(),
             is_reported: AtomicBool::new(false),
         })
     }
 
+    /// Returns a connection for a transaction that runs after conflicts. Waits for the end of the previous one before
+    /// it uses a connection.
+    pub(super) async fn take_alone(self: &Arc<Self>) -> Result<Lease, EngineError> {
+        let alone = tokio::time::timeout(RETRY_TIME, Arc::clone(&self.alone).lock_owned()).await;
+        let alone = alone.map_err(|_| EngineError::Conflict)?;
+        self.take_with(Some(alone)).await
+    }
+
     /// Returns a connection. All commits that have returned, also with an unknown outcome, are decided.
     pub(super) async fn take(self: &Arc<Self>) -> Result<Lease, EngineError> {
+        self.take_with(None).await
+    }
+
+    async fn take_with(self: &Arc<Self>, alone: Option<OwnedMutexGuard<()>>) -> Result<Lease, EngineError> {
         let deadline = Instant::now() + WAIT;
         let permit = tokio::time::timeout_at(deadline, Arc::clone(&self.permits).acquire_owned()).await;
         let permit = permit.ok().and_then(Result::ok).ok_or(EngineError::Unavailable)?;
-        let session = tokio::time::timeout_at(deadline, self.session(deadline)).await;
-        let session = session.unwrap_or_else(|_| Err(EngineError::Unreachable(Box::new(ConnectError::Slow))));
-        Ok(Lease::new(session.map_err(|error| self.report(error))?, self, permit))
+        if let Some(session) = self.ready_session() {
+            return Ok(Lease::new(session, self, permit, alone));
+        }
+        // Runs to its end when this request has ended, because a server may take longer to accept a connection. The
+        // next request uses the connection.
+        let pool = Arc::clone(self);
+        let opening = tasks::detached(async move {
+            let session = pool.session(deadline).await.map_err(|error| pool.report(error))?;
+            Ok(Lease::new(session, &pool, permit, alone))
+        });
+        match tokio::time::timeout_at(deadline, opening).await {
+            Ok(Some(lease)) => lease,
+            Ok(None) => Err(EngineError::Unavailable),
+            Err(_) => Err(self.report(EngineError::Unreachable(Box::new(ConnectError::Slow)))),
+        }
     }
 
-    /// Returns an idle or a new connection.
+    /// Returns an idle connection that can be used without further checks.
+    fn ready_session(&self) -> Option<Session> {
+        if !self.owner.is_held() || self.is_reported.load(Ordering::SeqCst) || !self.undecided_list().is_empty() {
+            return None;
+        }
+        let mut idle = self.idle();
+        let is_ready = idle.last().is_some_and(|last| last.is_recent() && !last.session.is_closed());
+        if is_ready { idle.pop().map(|last| last.session) } else { None }
+    }
+
+    /// Returns an idle or a new connection. Begins no new connection after `deadline`.
     async fn session(&self, deadline: Instant) -> Result<Session, EngineError> {
         loop {
             self.owner.check(&self.connector, deadline).await?;
-            let session = match self.idle_session() {
-                Some(session) => session,
-                None => self.connect(deadline).await?,
+            let session = if let Some(idle) = self.idle_session() {
+                if !idle.is_recent() && !responds(&idle.session).await {
+                    // The others have been idle for longer.
+                    self.close_idle();
+                    continue;
+                }
+                idle.session
+            } else {
+                self.owner.lost_if_owned(self.connect(deadline).await)?
             };
             match self.decide(&session, deadline).await {
-                Ok(()) => return Ok(session),
-                Err(_) if session.is_closed() => {}
+                Ok(true) => {
+                    if self.is_reported.swap(false, Ordering::SeqCst) {
+                        tracing::info!("the server of the store can be used again");
+                    }
+                    return Ok(session);
+                }
+                Ok(false) => {}
+                Err(EngineError::Unavailable) => {
+                    // The next request decides with it.
+                    self.idle().push(IdleSession { session, since: Instant::now() });
+                    return Err(EngineError::Unavailable);
+                }
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// Waits until another daemon has taken the store, and returns its name.
+    pub(super) async fn lost(&self) -> String {
+        loop {
+            let checked = async {
+                self.owner.check(&self.connector, Instant::now() + WAIT).await?;
+                self.owner.ping().await
+            };
+            match checked.await {
+                Err(EngineError::OwnedBy { owner }) => return owner,
+                Err(error) => drop(self.report(error)),
+                Ok(()) => {}
+            }
+            tokio::time::sleep(LOCK_CHECK_INTERVAL).await;
         }
     }
 
@@ -90,22 +182,22 @@ impl Pool {
         EngineError::Unavailable
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<IdleSession>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the idle connection that was used last. Removes those that were closed.
-    fn idle_session(&self) -> Option<Session> {
+    fn idle_session(&self) -> Option<IdleSession> {
         let mut idle = self.idle();
-        while let Some(session) = idle.pop() {
-            if !session.is_closed() {
-                return Some(session);
+        while let Some(last) = idle.pop() {
+            if !last.session.is_closed() {
+                return Some(last);
             }
         }
         None
     }
 
-    /// Closes the idle connections, because the server has closed another one.
+    /// Closes the idle connections, because the server has closed another one or does not respond on it.
     pub(super) fn close_idle(&self) {
         self.idle().clear();
     }
@@ -120,12 +212,7 @@ impl Pool {
             };
             match ready.await {
                 Ok((session, rows)) => match rows.first() {
-                    Some(row) if self.owner.is(row.get(0)) => {
-                        if self.is_reported.swap(false, Ordering::SeqCst) {
-                            tracing::info!("the server of the store can be used again");
-                        }
-                        return Ok(session);
-                    }
+                    Some(row) if self.owner.is(row.get(0)) => return Ok(session),
                     Some(row) => return Err(EngineError::OwnedBy { owner: row.get(1) }),
                     None => return Err(EngineError::Damaged { reason: "the row of the owner is missing".to_owned() }),
                 },
@@ -137,31 +224,58 @@ impl Pool {
         }
     }
 
+    fn undecided_list(&self) -> MutexGuard<'_, Vec<Backend>> {
+        self.undecided.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Notes that `backend` was lost during a commit.
-    pub(super) async fn undecided(&self, backend: Backend) {
-        self.undecided.lock().await.push(backend);
-        self.has_undecided.store(true, Ordering::SeqCst);
+    pub(super) fn undecided(&self, backend: Backend) {
+        self.undecided_list().push(backend);
     }
 
     /// Ends connections that were lost during a commit, and waits until they have ended: the commit is decided then.
-    async fn decide(&self, session: &Session, deadline: Instant) -> Result<(), EngineError> {
-        if !self.has_undecided.load(Ordering::SeqCst) {
-            return Ok(());
+    /// Then waits until it is durable. Returns `false` if `session` was closed meanwhile.
+    async fn decide(&self, session: &Session, deadline: Instant) -> Result<bool, EngineError> {
+        if self.undecided_list().is_empty() {
+            return Ok(true);
         }
-        let mut undecided = self.undecided.lock().await;
-        while let Some(backend) = undecided.last() {
-            let running = session.query(Query::End, &[&backend.pid, &backend.started_us]).await.map_err(failure)?;
-            if running.is_empty() {
-                undecided.pop();
-            } else if Instant::now() > deadline {
-                return Err(EngineError::Unavailable);
-            } else {
-                tokio::time::sleep(PAUSE).await;
+        let _deciding = self.deciding.lock().await;
+        let backends = self.undecided_list().clone();
+        if backends.is_empty() {
+            return Ok(true);
+        }
+        if Instant::now() > deadline {
+            return Err(EngineError::Unavailable);
+        }
+        let deciding = async {
+            for backend in &backends {
+                while !session.query(Query::End, &[&backend.pid, &backend.started_us]).await?.is_empty() {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+            session.query(Query::Confirm, &[&self.owner.id()]).await
+        };
+        match tokio::time::timeout(CONFIRM_WAIT, deciding).await {
+            Ok(Ok(confirmed)) if !confirmed.is_empty() => {
+                self.undecided_list().retain(|backend| !backends.contains(backend));
+                Ok(true)
+            }
+            // Another daemon has replaced the row. The check of the lock finds it.
+            Ok(Ok(_)) => Err(EngineError::Unavailable),
+            Ok(Err(_)) if session.is_closed() => Ok(false),
+            Ok(Err(error)) => Err(failure(error)),
+            Err(_) => {
+                // Otherwise each attempt leaves a process of the server that waits for the standby.
+                self.undecided(session.backend);
+                Err(EngineError::Unreachable(Box::new(ConnectError::StandbyAway)))
             }
         }
-        self.has_undecided.store(false, Ordering::SeqCst);
-        Ok(())
     }
+}
+
+/// Returns whether the server responds on a connection.
+async fn responds(session: &Session) -> bool {
+    matches!(tokio::time::timeout(CHECK_TIMEOUT, session.query(Query::Fix, &[])).await, Ok(Ok(_)))
 }
 
 /// A connection in use. Dropping it ends its transaction and returns it to the pool, without waiting.
@@ -175,12 +289,19 @@ pub(super) struct Lease {
     pool: Arc<Pool>,
     /// Returned after the connection.
     _permit: OwnedSemaphorePermit,
+    /// Ends the wait of the next transaction that runs after conflicts.
+    _alone: Option<OwnedMutexGuard<()>>,
 }
 
 impl Lease {
-    fn new(session: Session, pool: &Arc<Pool>, permit: OwnedSemaphorePermit) -> Self {
+    fn new(
+        session: Session,
+        pool: &Arc<Pool>,
+        permit: OwnedSemaphorePermit,
+        alone: Option<OwnedMutexGuard<()>>,
+    ) -> Self {
         let is_broken = AtomicBool::new(false);
-        Self { session: Some(session), reset: "", is_broken, pool: Arc::clone(pool), _permit: permit }
+        Self { session: Some(session), reset: "", is_broken, pool: Arc::clone(pool), _permit: permit, _alone: alone }
     }
 
     /// Returns the connection.
@@ -197,6 +318,12 @@ impl Lease {
     pub(super) fn discard(&self) {
         self.is_broken.store(true, Ordering::SeqCst);
     }
+
+    /// Closes the connection and those that are idle, because the server does not respond.
+    pub(super) fn discard_all(&self) {
+        self.discard();
+        self.pool.close_idle();
+    }
 }
 
 impl Drop for Lease {
@@ -209,6 +336,6 @@ impl Drop for Lease {
             // The first poll sends the statement. The server runs it before those of the next user.
             _ = session.execute(self.reset).now_or_never();
         }
-        self.pool.idle().push(session);
+        self.pool.idle().push(IdleSession { session, since: Instant::now() });
     }
 }

@@ -4,14 +4,20 @@ use futures_util::future::try_join_all;
 use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
 /// Settings of every connection. The planner must not choose a sequential scan, not even of a small table: it would
-/// lock the whole table for reading, so that all transactions conflict.
+/// lock the whole table for reading, so that all transactions conflict. `idle_session_timeout` exists since version 14.
 const SETTINGS: &str = "
     SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
     SET plan_cache_mode = force_generic_plan;
-    SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s';
+    SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '10s';
     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
     SELECT set_config('synchronous_commit', 'on', false)
-    WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');";
+    WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write');
+    SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout';";
+
+/// Commits a change of the row of the owner. When this has returned, every change that was visible before is as durable
+/// as this one, also on a synchronous standby, because a standby receives commits in their order. A commit that was
+/// interrupted while it waited for the standby is visible without being there.
+pub(super) const CONFIRM: &str = "UPDATE farrier_owner SET since = since WHERE id = $1 RETURNING single";
 
 /// A prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +44,12 @@ pub(super) enum Query {
     Owner,
     /// Ends another connection, given its process and start. Returns no row if the connection has ended.
     End,
+    /// Commits a change of the row of the owner, given its id. Returns no row if there is another owner.
+    Confirm,
 }
 
 /// The SQL of each [`Query`], in the same order.
-const SQL: [(Query, &str); 11] = [
+const SQL: [(Query, &str); 12] = [
     (Query::Get, "SELECT v FROM farrier_kv WHERE k = $1"),
     (Query::GetMany, "SELECT k, v FROM farrier_kv WHERE k = ANY($1::bytea[])"),
     (Query::Scan, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3 OFFSET $4"),
@@ -61,6 +69,7 @@ const SQL: [(Query, &str); 11] = [
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
          WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2",
     ),
+    (Query::Confirm, CONFIRM),
 ];
 
 /// A process of the server that serves a connection. The numbers of ended processes are used again, so their start

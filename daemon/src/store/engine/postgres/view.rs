@@ -5,24 +5,24 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::{join, join3};
-use tokio::sync::OnceCell;
+use tokio::{sync::OnceCell, time::Instant};
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use super::{
     failure::{failure, is_conflict, is_connection_lost},
-    owner::CONFLICTS_LOCK,
     pool::{Lease, Pool},
     session::{Query, Session},
 };
 use crate::store::engine::{
-    CommitError, EngineError, KEY_MAX_BYTES, Key, Range, Scan, Transaction, View, WriteSet, optimistic::check_sizes,
+    CommitError, EngineError, KEY_MAX_BYTES, Key, RETRY_TIME, Range, Scan, Transaction, View, WriteSet,
+    optimistic::check_sizes,
 };
 
 /// Time limit of a read. The server ends a statement earlier; this is for a server that does not answer.
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit of a commit. It includes the wait for a synchronous standby, which the server does not limit.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a transaction without reads is repeated, and a first read on a connection that was closed.
+/// How often a first read is repeated on a connection that was closed.
 const TRIES_MAX: u32 = 20;
 
 /// What other transactions change while a view or transaction is open.
@@ -32,7 +32,7 @@ pub(super) enum Isolation {
     Snapshot,
     /// The transaction conflicts with others.
     Serializable,
-    /// The same, and it waits for other transactions of this kind before it begins.
+    /// The same, and it waits for the end of other transactions of this kind before it begins.
     SerializableAlone,
 }
 
@@ -41,14 +41,6 @@ impl Isolation {
         match self {
             Self::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
             Self::Serializable | Self::SerializableAlone => "BEGIN ISOLATION LEVEL SERIALIZABLE",
-        }
-    }
-
-    /// Returns what ends the transaction and releases its locks.
-    fn reset(self) -> &'static str {
-        match self {
-            Self::Snapshot | Self::Serializable => "ROLLBACK",
-            Self::SerializableAlone => "ROLLBACK; SELECT pg_advisory_unlock_all()",
         }
     }
 }
@@ -84,13 +76,12 @@ impl PostgresView {
     async fn begin(&self, query: Query, params: &[&(dyn ToSql + Sync)]) -> Result<(Lease, Vec<Row>), EngineError> {
         let mut tries = 0;
         loop {
-            let mut lease = self.pool.take().await?;
-            lease.reset_with(self.isolation.reset());
-            if self.isolation == Isolation::SerializableAlone {
-                // Before the transaction begins, because its state would be old when the lock is granted.
-                let lock = format!("SELECT pg_advisory_lock({CONFLICTS_LOCK})");
-                in_time(&lease, lease.session().execute(&lock)).await?.map_err(failure)?;
-            }
+            let mut lease = match self.isolation {
+                Isolation::Snapshot | Isolation::Serializable => self.pool.take().await?,
+                // The wait is before the transaction begins, because its state would be old afterwards.
+                Isolation::SerializableAlone => self.pool.take_alone().await?,
+            };
+            lease.reset_with("ROLLBACK");
             let session = lease.session();
             // The order of the futures is the order in which the statements are sent.
             let both = join(session.execute(self.isolation.begin()), session.query(query, params));
@@ -108,11 +99,11 @@ impl PostgresView {
     }
 }
 
-/// Waits for the server. If it does not answer, the connection is closed.
+/// Waits for the server. If it does not answer, this connection and those that are idle are closed.
 async fn in_time<T>(lease: &Lease, work: impl Future<Output = T>) -> Result<T, EngineError> {
     let result = tokio::time::timeout(READ_TIMEOUT, work).await;
     result.map_err(|_| {
-        lease.discard();
+        lease.discard_all();
         EngineError::Unavailable
     })
 }
@@ -170,15 +161,16 @@ impl View for PostgresView {
 impl Transaction for PostgresView {
     async fn commit(mut self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
         check_sizes(&writes)?;
-        if writes.is_empty() {
-            return Ok(());
-        }
-        if let Some(lease) = self.lease.take() {
-            return commit(&self.pool, lease, &writes).await;
+        match self.lease.take() {
+            Some(lease) if writes.is_empty() => return end(lease).await,
+            Some(lease) => return commit(&self.pool, lease, &writes).await,
+            None if writes.is_empty() => return Ok(()),
+            None => {}
         }
         // A transaction that has read nothing cannot be wrong, so its conflicts are of no interest to the caller.
-        for _ in 1..TRIES_MAX {
-            let (lease, _) = self.begin(Query::Fix, &[]).await?;
+        let deadline = Instant::now() + RETRY_TIME;
+        while Instant::now() < deadline {
+            let (lease, _) = self.begin(Query::Fix, &[]).await.map_err(not_committed)?;
             match commit(&self.pool, lease, &writes).await {
                 Err(CommitError::Conflict) => self.isolation = Isolation::SerializableAlone,
                 result => return result,
@@ -188,25 +180,38 @@ impl Transaction for PostgresView {
     }
 }
 
+/// Converts an error of a transaction that has written nothing.
+fn not_committed(error: EngineError) -> CommitError {
+    match error {
+        EngineError::Conflict => CommitError::Conflict,
+        error => CommitError::Engine(error),
+    }
+}
+
+/// Commits a transaction that only reads. The server checks whether it has a place in the serial order.
+async fn end(mut lease: Lease) -> Result<(), CommitError> {
+    let result = in_time(&lease, lease.session().execute("COMMIT")).await?;
+    lease.reset_with("");
+    result.map_err(|error| not_committed(failure(error)))
+}
+
 /// Writes and commits in one round trip.
-async fn commit(pool: &Pool, lease: Lease, writes: &WriteSet) -> Result<(), CommitError> {
-    let session = lease.session();
-    let result = tokio::time::timeout(COMMIT_TIMEOUT, send(session, writes)).await;
+async fn commit(pool: &Pool, mut lease: Lease, writes: &WriteSet) -> Result<(), CommitError> {
+    let result = tokio::time::timeout(COMMIT_TIMEOUT, send(lease.session(), writes)).await;
+    if result.is_ok() {
+        // The server has ended the transaction, also if a statement failed.
+        lease.reset_with("");
+    }
     let error = match result {
         Ok(Ok(())) => return Ok(()),
-        Ok(Err(Failed::Before(error))) if !is_connection_lost(&error) => {
-            return Err(match failure(error) {
-                EngineError::Conflict => CommitError::Conflict,
-                error => CommitError::Engine(error),
-            });
-        }
+        Ok(Err(Failed::Before(error))) if !is_connection_lost(&error) => return Err(not_committed(failure(error))),
         Ok(Err(Failed::AtCommit(error))) if is_conflict(&error) => return Err(CommitError::Conflict),
         Ok(Err(Failed::Before(error) | Failed::AtCommit(error))) => failure(error),
         Err(_) => EngineError::Unavailable,
     };
     // The server may have got the statements. It must have ended the commit before another view is created.
     lease.discard();
-    pool.undecided(session.backend).await;
+    pool.undecided(lease.session().backend);
     Err(CommitError::Unknown(error))
 }
 

@@ -1,0 +1,215 @@
+//! A directory for the objects and the index file of one change. Git reads the objects of the repository as well, but
+//! writes only here. A complete change is then copied to the repository and checked like a push. An incomplete change
+//! leaves nothing in the repository.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io,
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        fs::FileExt as _,
+    },
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+
+use super::{Git, GitCommand, GitError, GitOutput};
+use crate::{
+    model::secret,
+    shares::{Holder, RequestMemory},
+    tasks,
+};
+
+/// Name of the directory of workspaces in the home directory of git processes.
+const DIRECTORY: &str = "changes";
+/// Name of the directory of objects in a workspace.
+const OBJECTS: &str = "objects";
+/// A change of fewer objects is stored as loose objects, a larger one as a pack. The default of git for pushes.
+const UNPACK_LIMIT: u32 = 100;
+/// The end of git's message about objects that do not pass its checks.
+const CHECK_FAILED: &str = "fsck error in pack";
+
+/// The objects and the index file of one change. Removed when it is dropped, or at the next start if the daemon is
+/// killed before.
+#[derive(Debug)]
+pub struct Workspace {
+    git: Git,
+    repository: u64,
+    directory: PathBuf,
+    caller: Option<Holder>,
+    memory: Option<Arc<RequestMemory>>,
+}
+
+/// Why a change was not copied to the repository.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// An object does not pass git's checks. Contains git's message.
+    #[error("git refuses the change: {0}")]
+    Refused(String),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// Removes the workspaces that a killed daemon left, and creates their directory. No process of that daemon runs any
+/// more. Workspaces contain only copies and changes that were never acknowledged, and no row refers to them.
+pub(super) fn clear(home: &Path) -> io::Result<()> {
+    let directory = home.join(DIRECTORY);
+    match fs::remove_dir_all(&directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::create_dir(&directory)
+}
+
+impl Workspace {
+    /// Creates a workspace for a change of a repository. Its processes count to the shares of `caller`, and what is
+    /// kept in memory to `memory`.
+    pub(super) async fn create(
+        git: Git,
+        repository: u64,
+        caller: Option<Holder>,
+        memory: Option<Arc<RequestMemory>>,
+    ) -> Result<Self, GitError> {
+        let directory = git.0.home.join(DIRECTORY).join(hex::encode(secret::random_bytes::<8>()));
+        let objects = directory.join(OBJECTS);
+        let workspace = Self { git, repository, directory, caller, memory };
+        let created = tasks::blocking(move || fs::create_dir_all(objects)).await;
+        created.map_err(GitError::io("creating a directory for a change"))?;
+        Ok(workspace)
+    }
+
+    /// Runs a git command whose new objects are stored in the workspace.
+    pub(super) async fn run<const N: usize>(
+        &self,
+        args: [&str; N],
+        stdin: impl Into<Bytes>,
+    ) -> Result<GitOutput, GitError> {
+        self.call(args).stdin(stdin).run().await
+    }
+
+    /// Counts `bytes` of input to the memory of the request.
+    pub(super) fn count(&self, bytes: usize) -> Result<(), GitError> {
+        self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
+    }
+
+    fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
+        let repository = self.git.directory(self.repository).join(OBJECTS);
+        self.counted(self.git.call(self.repository, args))
+            .env("GIT_OBJECT_DIRECTORY", self.directory.join(OBJECTS))
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&repository))
+            .env("GIT_INDEX_FILE", self.directory.join("index"))
+            // Nothing here is acknowledged before it was copied to the repository.
+            .config("core.fsync", "none")
+    }
+
+    fn counted(&self, call: GitCommand) -> GitCommand {
+        call.caller(self.caller).memory(self.memory.clone())
+    }
+
+    /// Fills the index with the tree of the commit `commit`.
+    pub async fn read_tree(&self, commit: &str) -> Result<(), GitError> {
+        self.call(["read-tree"]).args([commit]).run().await.map(drop)
+    }
+
+    /// Applies a unified diff to the index.
+    pub async fn apply(&self, patch: Bytes) -> Result<(), GitError> {
+        let call = self.call(["apply", "--cached", "--whitespace=nowarn", "-"]);
+        call.config("core.protectHFS", "true").config("core.protectNTFS", "true").stdin(patch).run().await.map(drop)
+    }
+
+    /// Writes the trees of the index and returns the id of the root.
+    pub async fn write_tree(&self) -> Result<String, GitError> {
+        let output = self.call(["write-tree"]).run().await?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Writes an object of the type `kind` with this text and returns its id. Git checks the format.
+    pub async fn write_object(&self, kind: &str, text: &str) -> Result<String, GitError> {
+        let output = self.run(["hash-object", "-t", kind, "-w", "--stdin"], text.to_owned()).await?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Checks `commit` and what it refers to like the objects of a push, except what the commit `base` has. Then copies
+    /// these objects to the repository. Returns the size of the copied pack, in bytes.
+    ///
+    /// All objects get the current time, including those that the repository had but that no ref reached. So the
+    /// pruning keeps them until the branch was moved.
+    pub async fn publish(&self, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
+        let prefix = self.directory.join("new");
+        let base = base.map(|base| format!("^{base}\n")).unwrap_or_default();
+        // The bitmap of a large repository takes longer than the few objects.
+        let pack = self.call(["pack-objects", "--revs", "-q", "--no-use-bitmap-index"]).args([prefix.clone()]);
+        let output = pack.stdin(format!("{commit}\n{base}")).run().await?;
+        let checksum = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let mut path = prefix.into_os_string();
+        path.push(format!("-{checksum}.pack"));
+        let index = self.directory.join("checked.idx").into_os_string();
+        match self.call(["index-pack", "--strict", "-o"]).args([index, path.clone()]).run().await {
+            Ok(_) => {}
+            Err(GitError::Failed { stderr, .. }) if stderr.contains(CHECK_FAILED) => {
+                return Err(PublishError::Refused(stderr));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let opened = tasks::blocking(move || open_pack(Path::new(&path))).await;
+        let (file, objects, bytes) = opened.map_err(GitError::io("reading the pack of a change"))?;
+        let args: &[&str] = if objects < UNPACK_LIMIT { &["unpack-objects", "-q"] } else { &["index-pack", "--stdin"] };
+        self.counted(self.git.call(self.repository, args.iter().copied())).stdin_file(file).run().await?;
+        Ok(bytes)
+    }
+
+    /// Removes the workspace.
+    pub async fn remove(self) {
+        let directory = self.directory.clone();
+        tasks::blocking(move || remove(&directory)).await;
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        remove(&self.directory);
+    }
+}
+
+/// Removes a workspace. Only its change uses it, and nothing in it was acknowledged. What cannot be removed is removed
+/// at the next start.
+fn remove(directory: &Path) {
+    let _ = fs::remove_dir_all(directory);
+}
+
+/// Opens a pack. Returns it with its number of objects and its size in bytes.
+fn open_pack(path: &Path) -> io::Result<(File, u32, u64)> {
+    let file = File::open(path)?;
+    let mut objects = [0; 4];
+    // After the signature and the version, see gitformat-pack(5).
+    file.read_exact_at(&mut objects, 8)?;
+    let bytes = file.metadata()?.len();
+    Ok((file, u32::from_be_bytes(objects), bytes))
+}
+
+/// Returns a path for the list of alternates, in which a colon would separate two paths.
+fn quoted(path: &Path) -> OsString {
+    let mut text = vec![b'"'];
+    for byte in path.as_os_str().as_bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    text.push(b'"');
+    OsString::from_vec(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_alternates_are_quoted() {
+        assert_eq!(quoted(Path::new("/a:b/\"c\\d")), "\"/a:b/\\\"c\\\\d\"");
+    }
+}

@@ -1,0 +1,364 @@
+//! Files that are attached to releases.
+//!
+//! The upload is marked before its first byte is written, and the transaction that writes the row removes the mark. At
+//! the next start, the bytes of uploads that are still marked are removed.
+
+use std::pin::pin;
+
+use bytes::Bytes;
+use farrier_proto::store::{AssetMark, ReleaseAsset};
+use futures_util::{Stream, StreamExt as _};
+use sha2::{Digest as _, Sha256};
+
+use super::{MISSING, MISSING_FILE, rows};
+use crate::{
+    blob::{BlobError, RequestedChecksums, UploadKey},
+    model::{identity::Identity, secret},
+    service::{
+        Context, Error, access,
+        access_watch::AccessWatch,
+        audit::{Action, AuditRecorder, Entry, Object},
+        browse::Browse,
+        disk_space::DiskSpace,
+    },
+    shares::Holder,
+    store::{
+        Tx,
+        ids::IdKind,
+        releases::assets::{self, ASSETS_MAX},
+        repositories as repository_rows,
+    },
+};
+
+/// Longest name, in bytes.
+const NAME_MAX_BYTES: usize = 255;
+/// Bytes of disk space that an upload claims at a time, because its length may be unknown.
+const CLAIM_BYTES: u64 = 64 << 20;
+/// Marks to read at a time.
+const MARKS_AT_ONCE: usize = 100;
+
+/// Returns the key of the bytes of the file `id`.
+pub(super) fn upload_key(id: u64) -> UploadKey {
+    UploadKey { artifact: id, generation: assets::GENERATION }
+}
+
+/// A file being received.
+pub struct AssetInput<S> {
+    /// Name of the file.
+    pub name: String,
+    /// The client, for the shares of uploads.
+    pub holder: Holder,
+    /// The bytes. An error means that the client disconnected, stalled or sent an invalid body.
+    pub body: S,
+}
+
+/// Attaches a file to the release `release`. It is durable when this returns. Fails if the caller loses its access
+/// before that.
+pub async fn upload<S, E>(
+    context: &Context,
+    identity: &Identity,
+    browse: &Browse,
+    release: u64,
+    input: AssetInput<S>,
+) -> Result<ReleaseAsset, Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let account = access::require_account(identity)?;
+    let repository = browse.found.repository.id;
+    if browse.found.repository.archived {
+        return Err(Error::Archived);
+    }
+    check_name(&input.name)?;
+    let _share = context.work.uploads.take(input.holder)?;
+    let id = context.store.next_id(IdKind::Artifact).await?;
+    let file = context.store.next_id(IdKind::BlockFile).await?;
+    let mark = AssetMark { repository_id: repository, since_ms: context.now_ms() };
+    let name = input.name.as_str();
+    context
+        .store
+        .write(async |tx: Tx| {
+            require_free_name(&tx, repository, release, name, 0).await?;
+            assets::mark(&tx, id, &mark);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    let mut upload = MarkedUpload { context, id, is_recorded: false };
+    let mut access = AccessWatch::new(context, identity.clone(), Some((repository, access::Action::Write)));
+    let (size, sha256) = write(context, &mut access, (repository, id, file), input.body).await?;
+    let row = ReleaseAsset {
+        id,
+        repository_id: repository,
+        release_id: release,
+        name: name.to_owned(),
+        size,
+        sha256: sha256.to_vec(),
+        uuid: random_uuid().to_vec(),
+        file,
+        uploader_id: account.user.id,
+        created_ms: context.now_ms(),
+        downloads: 0,
+    };
+    record(context, browse, &row).await?;
+    upload.is_recorded = true;
+    Ok(row)
+}
+
+/// Renames the file `id` of a release. An empty name changes nothing.
+pub async fn rename(
+    context: &Context,
+    browse: &Browse,
+    (release, id): (u64, u64),
+    name: &str,
+) -> Result<ReleaseAsset, Error> {
+    if browse.found.repository.archived {
+        return Err(Error::Archived);
+    }
+    if !name.is_empty() {
+        check_name(name)?;
+    }
+    let repository = browse.found.repository.id;
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
+        .store
+        .write(async |tx: Tx| {
+            let before = assets::get(&tx, repository, release, id).await?.ok_or(MISSING_FILE)?;
+            if name.is_empty() || name == before.name {
+                return Ok(before);
+            }
+            require_free_name(&tx, repository, release, name, id).await?;
+            let row = ReleaseAsset { name: name.to_owned(), ..before.clone() };
+            assets::put(&tx, &row);
+            let entry = Entry::new(Action::AssetEdit, object(browse, &row));
+            recorder.record(&tx, entry.field("name", before.name.as_str(), name));
+            Ok::<_, Error>(row)
+        })
+        .await
+}
+
+/// Deletes the file `id` of a release. Its bytes cannot be restored.
+pub async fn delete(context: &Context, browse: &Browse, (release, id): (u64, u64)) -> Result<(), Error> {
+    if browse.found.repository.archived {
+        return Err(Error::Archived);
+    }
+    let (repository, now) = (browse.found.repository.id, context.now_ms());
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
+        .store
+        .write(async |tx: Tx| {
+            let row = assets::get(&tx, repository, release, id).await?.ok_or(MISSING_FILE)?;
+            assets::delete(&tx, &row, now);
+            let entry = Entry::new(Action::AssetDelete, object(browse, &row));
+            recorder.record(&tx, entry.had("name", row.name.as_str()).had("size", row.size));
+            Ok::<_, Error>(())
+        })
+        .await?;
+    context.sweep.now();
+    Ok(())
+}
+
+/// Removes the bytes of uploads that an earlier daemon did not record. Called before the first request, so no upload is
+/// in progress. The transaction that records a file removes its mark, so no acknowledged file has one.
+pub async fn recover(context: &Context) -> Result<(), Error> {
+    let now = context.now_ms();
+    loop {
+        let ids = &assets::marked(&context.store.read().await?, MARKS_AT_ONCE).await?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        context
+            .store
+            .write(async |tx: Tx| {
+                for id in ids {
+                    assets::abandon(&tx, *id, now);
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
+    }
+}
+
+/// Checks the name of a file, which becomes part of a URL and the name of a saved download.
+fn check_name(name: &str) -> Result<(), Error> {
+    let reason = if name.is_empty() {
+        "Required"
+    } else if name.len() > NAME_MAX_BYTES {
+        "MaxSize: is longer than 255 bytes"
+    } else if name.contains(['/', '\\']) || name.chars().any(char::is_control) || matches!(name, "." | "..") {
+        "must not be . or .. and must not contain slashes, backslashes or control characters"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid("name", reason))
+}
+
+/// Checks that the release exists and that no other file than `own` has the name.
+async fn require_free_name(tx: &Tx, repository: u64, release: u64, name: &str, own: u64) -> Result<(), Error> {
+    let is_live = repository_rows::get(tx, repository).await?.is_some_and(|row| !row.deleted);
+    rows::get(tx, repository, release).await?.filter(|_| is_live).ok_or(MISSING)?;
+    let all = assets::of_release(tx, repository, release).await?;
+    if all.iter().any(|row| row.name == name && row.id != own) {
+        return Err(Error::Exists { message: format!("the release has a file called {name} already") });
+    }
+    if own == 0 && all.len() >= ASSETS_MAX {
+        return Err(Error::invalid("attachment", format!("a release has at most {ASSETS_MAX} files")));
+    }
+    Ok(())
+}
+
+/// Writes the bytes. Returns their number and their SHA-256.
+async fn write<S, E>(
+    context: &Context,
+    access: &mut AccessWatch,
+    (repository, id, file): (u64, u64, u64),
+    body: S,
+) -> Result<(u64, [u8; 32]), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let limit = context.config.artifacts.max_bytes;
+    let left = quota_left(context, repository).await?;
+    let key = upload_key(id);
+    let mut writer = context.blobs.create(key, file, RequestedChecksums::default(), None);
+    let (mut received, mut claimed, mut hasher) = (0_u64, 0_u64, Sha256::new());
+    let mut space = DiskSpace::claim(context, 0).await?;
+    let mut body = pin!(body);
+    while let Some(bytes) = body.next().await {
+        let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
+        let length = bytes.len() as u64;
+        received += length;
+        if received > limit {
+            return Err(Error::TooLarge { limit });
+        }
+        if received > left {
+            return Err(quota_exceeded(context));
+        }
+        if !access.holds().await {
+            return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
+        }
+        if received > claimed {
+            claimed = received.max(claimed + CLAIM_BYTES);
+            space = DiskSpace::claim_for_upload(context, claimed - received + length).await?;
+        }
+        hasher.update(&bytes);
+        writer.write(bytes).await.map_err(failed_write)?;
+        space.written(length);
+    }
+    let written = writer.finish().await.map_err(failed_write)?;
+    // Other uploads may have been recorded meanwhile.
+    if written.size > quota_left(context, repository).await? {
+        return Err(quota_exceeded(context));
+    }
+    if !access.holds().await {
+        return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
+    }
+    Ok((written.size, hasher.finalize().into()))
+}
+
+/// Returns how many more bytes of files of releases the repository may store.
+async fn quota_left(context: &Context, repository: u64) -> Result<u64, Error> {
+    match context.config.artifacts.quota_bytes {
+        0 => Ok(u64::MAX),
+        quota => {
+            let used = assets::size_of_repository(&context.store.read().await?, repository).await?;
+            Ok(quota.saturating_sub(used))
+        }
+    }
+}
+
+fn quota_exceeded(context: &Context) -> Error {
+    let quota = context.config.artifacts.quota_bytes;
+    Error::Quota { reason: format!("the repository may store at most {quota} bytes of files of releases") }
+}
+
+fn failed_write(source: BlobError) -> Error {
+    match source {
+        BlobError::Full { .. } => Error::NoSpace,
+        source => Error::Blob { doing: "writing a file of a release", source },
+    }
+}
+
+/// Writes the row of a received file, unless the release was deleted or changed meanwhile.
+async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Result<(), Error> {
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    context
+        .store
+        .write(async |tx: Tx| {
+            if !assets::is_marked(&tx, row.id).await? {
+                return Err(MISSING_FILE); // it was abandoned
+            }
+            require_free_name(&tx, row.repository_id, row.release_id, &row.name, 0).await?;
+            assets::unmark(&tx, row.id);
+            assets::put(&tx, row);
+            let entry = Entry::new(Action::AssetCreate, object(browse, row));
+            recorder.record(&tx, entry.set("name", row.name.as_str()).set("size", row.size));
+            Ok::<_, Error>(())
+        })
+        .await
+}
+
+/// A marked upload. If it is dropped before it was recorded, because it failed or the client disconnected, its bytes
+/// are removed.
+struct MarkedUpload<'a> {
+    context: &'a Context,
+    id: u64,
+    is_recorded: bool,
+}
+
+impl Drop for MarkedUpload<'_> {
+    fn drop(&mut self) {
+        if !self.is_recorded {
+            let (context, id) = (self.context.clone(), self.id);
+            self.context.tasks.short(async move { abandon(&context, id).await });
+        }
+    }
+}
+
+/// Marks the bytes of a failed upload for removal. After an error the next start does it.
+///
+/// A recorded file has no mark, so its bytes are never removed here. This also holds if the outcome of the commit that
+/// records the file is unknown, because the transaction below reads the mark.
+async fn abandon(context: &Context, id: u64) {
+    let now = context.now_ms();
+    let abandoned = context.store.write(async |tx: Tx| {
+        if assets::is_marked(&tx, id).await? {
+            assets::abandon(&tx, id, now);
+        }
+        Ok::<_, Error>(())
+    });
+    match abandoned.await {
+        Ok(()) => context.sweep.now(),
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a failed upload stays marked");
+        }
+    }
+}
+
+/// Returns a random UUID, version 4.
+fn random_uuid() -> [u8; 16] {
+    let mut bytes: [u8; 16] = secret::random_bytes();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    bytes
+}
+
+fn object(browse: &Browse, row: &ReleaseAsset) -> Object {
+    Object::new("release_file", row.id, &row.name).in_repository(row.repository_id, &browse.found.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_file_names_are_refused() {
+        for name in ["a", "a b.tar.gz", ".hidden", "...", "ü%\"", &"x".repeat(255)] {
+            check_name(name).expect(name);
+        }
+        for name in ["", ".", "..", "../a", "a/b", "a\\b", "a\nb", "a\0", &"x".repeat(256)] {
+            assert!(matches!(check_name(name), Err(Error::Invalid { field: "name", .. })), "{name:?}");
+        }
+    }
+}
