@@ -1,6 +1,6 @@
 //! Arguments of `farrier cache`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use farrier_common::client::RepositoryPath;
 
 use super::Limit;
@@ -9,7 +9,7 @@ use super::Limit;
 pub(crate) enum Cache {
     /// List the cache entries of workflow jobs, most recently used first
     List(ListCaches),
-    /// Delete cache entries; jobs that do not find them save them again
+    /// Delete cache entries. Later jobs must create and save them again
     Delete(DeleteCaches),
     /// Show how many cache entries each repository has, and their size
     Usage {
@@ -43,10 +43,10 @@ pub(crate) struct DeleteCaches {
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
     /// Delete the entries with exactly this key, of all refs and versions
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) key: Option<String>,
     /// With --key: only entries of this ref, such as refs/heads/main
-    #[arg(long = "ref", value_name = "REF", requires = "key")]
+    #[arg(long = "ref", value_name = "REF", requires = "key", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) git_ref: Option<String>,
     /// Skip the confirmation
     #[arg(long)]

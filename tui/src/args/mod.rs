@@ -9,6 +9,7 @@ mod cache;
 mod ci;
 mod delivery;
 mod hook;
+mod release;
 mod repo;
 mod requests;
 mod task;
@@ -31,6 +32,7 @@ pub(crate) use self::{
     ci::{Ci, Exec, Job, ListRuns, Run},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
+    release::{CreateRelease, EditRelease, Release, ReleaseArgs},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     task::Task,
 };
@@ -214,6 +216,9 @@ pub(crate) enum Command {
     /// Manage repositories
     #[command(subcommand)]
     Repo(Repo),
+    /// Manage releases and their files
+    #[command(subcommand)]
+    Release(Release),
     /// Manage webhooks
     #[command(subcommand)]
     Hook(Hook),

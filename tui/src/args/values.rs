@@ -9,10 +9,19 @@ use clap::{
 
 /// Events that hooks receive.
 pub(super) const HOOK_EVENTS: SuggestedValues =
-    SuggestedValues(&["create", "delete", "push", "repository", "status", "workflow_job", "workflow_run"]);
+    SuggestedValues(&["create", "delete", "push", "release", "repository", "status", "workflow_job", "workflow_run"]);
 /// Kinds of events in the event log.
-pub(super) const EVENT_KINDS: SuggestedValues =
-    SuggestedValues(&["create", "delete", "member", "push", "repository", "status", "workflow_job", "workflow_run"]);
+pub(super) const EVENT_KINDS: SuggestedValues = SuggestedValues(&[
+    "create",
+    "delete",
+    "member",
+    "push",
+    "release",
+    "repository",
+    "status",
+    "workflow_job",
+    "workflow_run",
+]);
 /// Actions in the audit log.
 pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "sign_in.accept",
@@ -48,6 +57,12 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "ref.update",
     "ref.rename",
     "ref.delete",
+    "release.create",
+    "release.edit",
+    "release.delete",
+    "release_file.create",
+    "release_file.edit",
+    "release_file.delete",
     "hook.create",
     "hook.edit",
     "hook.delete",
@@ -134,7 +149,8 @@ pub(super) fn colors() -> [PossibleValue; 6] {
 }
 
 /// The values of `--screen`.
-pub(super) const SCREENS: [&str; 6] = ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit"];
+pub(super) const SCREENS: [&str; 7] =
+    ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users"];
 
 #[cfg(test)]
 mod tests {

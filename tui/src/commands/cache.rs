@@ -2,7 +2,7 @@
 
 use farrier_common::{
     api::{CacheEntry, CacheUsage, FoundCacheEntry},
-    client::{CacheFilter, Client},
+    client::{CacheFilter, Client, RepositoryPath},
 };
 use serde::Serialize;
 
@@ -17,6 +17,12 @@ use crate::{
 struct Caches {
     total_count: usize,
     caches: Vec<FoundCacheEntry>,
+}
+
+/// A deleted entry, of which only the id is known.
+#[derive(Serialize)]
+struct DeletedCache {
+    id: i64,
 }
 
 #[derive(Serialize)]
@@ -55,7 +61,7 @@ async fn delete(args: DeleteCaches, client: &Client, output: &Output) -> Result<
             verb: "Delete",
             noun: "cache key",
             count: 1,
-            details: vec![format!("all entries with the key {key} in {repo}")],
+            details: vec![extent(&key, git_ref.as_deref(), &repo)],
             deletes: true,
         };
         question.confirmed(yes, output).await?;
@@ -67,16 +73,20 @@ async fn delete(args: DeleteCaches, client: &Client, output: &Output) -> Result<
     question.confirmed(yes, output).await?;
     for id in ids {
         client.delete_cache(&repo, id).await.map_err(Failure::call(format!("deleting cache entry {id}")))?;
-        report(&CacheEntry { id, ..CacheEntry::default() }, output)?;
+        output.object(&DeletedCache { id }, &id.to_string(), || format!("Cache entry {id} deleted"))?;
     }
     Ok(())
 }
 
+/// Returns which entries a deletion by key deletes.
+fn extent(key: &str, git_ref: Option<&str>, repo: &RepositoryPath) -> String {
+    let refs = git_ref.map_or_else(|| "all refs".to_owned(), |git_ref| format!("the ref {git_ref}"));
+    format!("all entries with the key {key} of {refs} in {repo}")
+}
+
 fn report(entry: &CacheEntry, output: &Output) -> Result<(), Failure> {
-    output.object(entry, &entry.id.to_string(), || match entry.key.as_str() {
-        "" => format!("Cache entry {} deleted", entry.id),
-        key => format!("Cache entry {} deleted: {key} of {}", entry.id, entry.git_ref),
-    })
+    let text = || format!("Cache entry {} deleted: {} of {}", entry.id, entry.key, entry.git_ref);
+    output.object(entry, &entry.id.to_string(), text)
 }
 
 fn table(all: &[FoundCacheEntry]) -> String {
@@ -106,4 +116,17 @@ fn usage_table(all: &[CacheUsage]) -> String {
         ]);
     }
     table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_confirmation_of_a_deletion_by_key_names_the_ref() {
+        let repo = "octo/tool".parse().expect("a path");
+        assert_eq!(extent("npm", None, &repo), "all entries with the key npm of all refs in octo/tool");
+        let of_main = extent("npm", Some("refs/heads/main"), &repo);
+        assert_eq!(of_main, "all entries with the key npm of the ref refs/heads/main in octo/tool");
+    }
 }

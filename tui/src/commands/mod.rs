@@ -18,8 +18,10 @@ mod log;
 mod manual;
 mod org;
 mod passwd;
+mod release;
 mod repo;
 mod run;
+mod save;
 mod status;
 mod task;
 mod token;
@@ -57,6 +59,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Org(command) => org::run(command, &connect(global, output).await?, output).await?,
         Command::Token(command) => token::run(command, &connect(global, output).await?, output).await?,
         Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,
+        Command::Release(command) => release::run(command, &connect(global, output).await?, output).await?,
         Command::Hook(command) => return hook::run(command, &connect(global, output).await?, output).await,
         Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
         Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,

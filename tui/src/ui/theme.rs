@@ -30,7 +30,8 @@ const SELECTED: usize = 7;
 pub(crate) struct Theme([Paint; 8]);
 
 /// Built-in themes.
-pub(crate) const NAMES: [&str; 5] = ["default", "mono", "high-contrast", "light", "dark"];
+pub(crate) const NAMES: [&str; 9] =
+    ["default", "mono", "high-contrast", "light", "dark", "nord", "gruvbox", "solarized", "catppuccin"];
 
 const NONE: Modifier = Modifier::empty();
 const BOLD: Modifier = Modifier::BOLD;
@@ -62,6 +63,18 @@ const fn indexed(numbers: [u8; 5]) -> [Color; 5] {
     [Color::Indexed(muted), Color::Indexed(accent), Color::Indexed(ok), Color::Indexed(warn), Color::Indexed(error)]
 }
 
+/// Returns colors of which each is a number such as `0xff_5f_5f`.
+const fn rgb(numbers: [u32; 5]) -> [Color; 5] {
+    let [muted, accent, ok, warn, error] = numbers;
+    [
+        Color::from_u32(muted),
+        Color::from_u32(accent),
+        Color::from_u32(ok),
+        Color::from_u32(warn),
+        Color::from_u32(error),
+    ]
+}
+
 impl Theme {
     /// Returns the theme of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -72,6 +85,10 @@ impl Theme {
             "high-contrast" => of(bright, NONE, BOLD),
             "light" => of(indexed([240, 25, 28, 130, 160]), NONE, NONE),
             "dark" => of(indexed([246, 80, 114, 221, 203]), NONE, NONE),
+            "nord" => of(rgb([0x8a_8f_99, 0x88_c0_d0, 0xa3_be_8c, 0xeb_cb_8b, 0xbf_61_6a]), NONE, NONE),
+            "gruvbox" => of(rgb([0x92_83_74, 0x83_a5_98, 0xb8_bb_26, 0xfa_bd_2f, 0xfb_49_34]), NONE, NONE),
+            "solarized" => of(rgb([0x83_94_96, 0x26_8b_d2, 0x85_99_00, 0xb5_89_00, 0xdc_32_2f]), NONE, NONE),
+            "catppuccin" => of(rgb([0x93_99_ac, 0x89_b4_fa, 0xa6_e3_a1, 0xf9_e2_af, 0xf3_8b_a8]), NONE, NONE),
             _ => return None,
         })
     }
@@ -217,6 +234,17 @@ mod tests {
         assert_eq!((muted.fg, muted.modifier), (Color::Reset, NONE), "gray never becomes black");
         let selected = painted(theme, Style::new().reversed().bold(), Colors::Many);
         assert_eq!((selected.fg, selected.modifier), (Color::Reset, MARKED));
+    }
+
+    #[test]
+    fn true_color_themes_are_readable_with_sixteen_colors() {
+        for name in ["nord", "gruvbox", "solarized", "catppuccin"] {
+            let theme = Theme::named(name).unwrap();
+            let fg = |style, colors| painted(theme, style, colors).fg;
+            assert!(matches!(fg(Style::new().cyan(), Colors::True), Color::Rgb(..)), "{name}");
+            assert!(matches!(fg(Style::new().cyan(), Colors::Many), Color::Indexed(16..)), "{name}");
+            assert_eq!(fg(Style::new().dim(), Colors::Palette), Color::Reset, "{name}: gray never becomes black");
+        }
     }
 
     #[test]

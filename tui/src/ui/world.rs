@@ -173,8 +173,14 @@ pub(crate) enum Cmd {
     Cancel(Request),
     /// Shows a notice.
     Notify(Tone, String),
+    /// Sends a request about objects of another screen, which handles the response.
+    SendFor(ScreenId, Request),
     /// Opens a layer above the screen.
     Open(Box<Layer>),
+    /// Opens a layer about objects of another screen, which handles the responses to its requests.
+    OpenFor(ScreenId, Box<Layer>),
+    /// Runs a line of the command line.
+    Line(String),
     /// Shows a screen.
     Screen(ScreenId),
     /// Requests the repositories again, because another screen changed them, and puts the cursor on one of them.
@@ -185,6 +191,8 @@ pub(crate) enum Cmd {
     Hooks(farrier_common::client::RepositoryPath, Option<i64>),
     /// Shows a repository, by ID.
     Repository(i64),
+    /// Shows a run of any repository, by ID.
+    Run(i64),
     /// Shows the deliveries of a hook, or of all.
     Deliveries(Option<u64>),
     /// Shows the deliveries of an event, or of all.
@@ -203,6 +211,8 @@ pub(crate) enum Cmd {
     Page(String),
     /// Copies a text to the clipboard; the second text describes it.
     Copy(String, String),
+    /// Copies a text that the notice and the messages must not show.
+    CopySecret(String, String),
 }
 
 impl Cmd {

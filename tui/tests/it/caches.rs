@@ -78,8 +78,15 @@ fn cache_entries_are_listed_counted_and_deleted() {
 
     let id = daemon.farrier(&["cache", "list", "-q", "--key", "go-1"]).ok().stdout.trim().to_owned();
     assert_ne!(daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one"]).code, 0, "without --yes");
-    daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one", "--yes"]).ok();
+    let deleted = daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one", "--yes", "--json"]).json();
+    assert_eq!(deleted["id"].to_string(), id);
+    assert!(deleted.get("key").is_none() && deleted.get("size_in_bytes").is_none(), "{deleted}");
     assert_eq!(daemon.farrier(&["cache", "delete", &id, "--repo", "admin/one", "--yes"]).code, 3);
+    for empty in [&["--key", ""][..], &["--key", "npm-1", "--ref", ""]] {
+        let words = [&["cache", "delete", "--repo", "admin/one", "--yes"], empty].concat();
+        assert_eq!(daemon.farrier(&words).code, 2, "{empty:?}");
+    }
+    assert_eq!(keys(&daemon, &[]), ["npm-1", "npm-1", "npm-2"]);
     let by_key = ["cache", "delete", "--repo", "admin/one", "--key", "npm-1", "--ref", "refs/heads/main", "--yes"];
     daemon.farrier(&by_key).ok();
     assert_eq!(keys(&daemon, &[]), ["npm-1", "npm-2"]);

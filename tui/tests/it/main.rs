@@ -13,6 +13,7 @@ mod documents;
 mod fake;
 mod hooks;
 mod program;
+mod releases;
 mod repos;
 mod screen;
 mod session;

@@ -12,10 +12,11 @@ use crate::{
     args::ArchiveRepo,
     blocking,
     child::Signals,
+    commands::save::save,
     exit::Failure,
     output::{Output, human_bytes},
     transfer::{
-        copy::{self, Content},
+        copy::Content,
         names::{self, Target},
     },
 };
@@ -97,27 +98,6 @@ fn destination(args: &ArchiveRepo, content: &Content) -> PathBuf {
         Target::Below(directory) if directory == Path::new(".") => content.name(&args.repo).into(),
         Target::Below(directory) => directory.join(content.name(&args.repo)),
     }
-}
-
-/// Writes a part file next to `path` and renames it when it is complete. Returns its size in bytes.
-async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &Output) -> Result<u64, Failure> {
-    let mut beside = path.clone().into_os_string();
-    beside.push(".part");
-    let bar = output.progress(doing, None);
-    let received = copy::receive(chunks, beside.into(), doing, |have| bar.set_position(have)).await;
-    bar.finish_and_clear();
-    let received = received?;
-    let bytes = received.bytes();
-    blocking::run(move || {
-        received.save(|part| {
-            part.finish(&path, force).map_err(|source| match source.kind() {
-                io::ErrorKind::AlreadyExists => Failure::Conflict(format!("{} exists", path.display())),
-                _ => Failure::io(format!("saving {}", path.display()), source),
-            })
-        })
-    })
-    .await?;
-    Ok(bytes)
 }
 
 /// Writes the content to standard output as it arrives. The exit code reports a failure.

@@ -2,6 +2,8 @@
 //!
 //! The clap definitions of the shell parse them. A line names the object that it acts on; the cursor is not used.
 
+mod artifacts;
+
 use std::fmt::Display;
 
 use clap::Parser as _;
@@ -22,11 +24,21 @@ use crate::{
 };
 
 /// Why a line cannot be run.
-type LineResult = Result<(), String>;
+pub(super) type LineResult = Result<(), String>;
+
+/// Returns whether a word is a command of the shell or an option.
+fn is_command(word: &str) -> bool {
+    use clap::CommandFactory as _;
+    word.starts_with('-') || Cli::command().find_subcommand(word).is_some()
+}
 
 impl App {
     /// Runs a line. After an error nothing was done.
     pub(super) fn run_line(&mut self, line: &str) -> Result<(), String> {
+        // The splitter takes a word that begins with # as a comment.
+        if line.starts_with('#') {
+            return self.jump(line);
+        }
         let words = shlex::split(line).ok_or_else(|| "a quote is not closed".to_owned())?;
         let plain: Vec<&str> = words.iter().map(String::as_str).collect();
         match plain.as_slice() {
@@ -34,15 +46,16 @@ impl App {
             ["theme", name] => self.set_theme(name),
             ["connect", address] => self.reconnect(Reconnect::To((*address).to_owned())),
             ["artifact" | "run", id] if id.parse::<i64>().is_ok() => {
-                self.show_artifacts(None, None);
                 let id = id.parse().unwrap_or_default();
                 if plain[0] == "run" {
-                    self.screens.artifacts.show_run(id);
+                    self.show_run(id);
                 } else {
+                    self.show_artifacts(None, None);
                     self.screens.artifacts.show_artifact(id);
                 }
             }
             ["artifacts", of] => self.show_artifacts(Some(parsed(of)?), None),
+            [word] if !is_command(word) => return self.jump(word),
             _ => return self.shell_line(&words),
         }
         Ok(())
@@ -61,6 +74,10 @@ impl App {
             Some(Command::Hook(command)) => return self.hook_line(command).unwrap_or_else(only_shell),
             Some(Command::Delivery(command)) => return self.delivery_line(command).unwrap_or_else(only_shell),
             Some(Command::Artifact(command)) => return self.artifact_line(command).unwrap_or_else(only_shell),
+            Some(Command::Audit(args::Audit::Show { id })) => {
+                self.go(ScreenId::Audit);
+                self.filter(&format!("id:{id}"));
+            }
             Some(Command::Audit(args::Audit::List(list))) => {
                 self.show_audit(*list).unwrap_or_else(only_shell)?;
             }
@@ -70,6 +87,7 @@ impl App {
                     screens.repositories.cancel_task_question(id, world)
                 });
             }
+            Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
             _ => return only_shell(),
         }
         Ok(())
@@ -113,7 +131,7 @@ impl App {
     }
 
     /// Opens a question of the screen `owner` before a change.
-    fn question(&mut self, owner: ScreenId, build: impl FnOnce(&Screens, &World) -> Layer) -> LineResult {
+    pub(super) fn question(&mut self, owner: ScreenId, build: impl FnOnce(&Screens, &World) -> Layer) -> LineResult {
         self.may_change()?;
         let layer = build(&self.screens, &self.world);
         self.open(RequestOwner::Screen(owner), layer);
@@ -121,7 +139,7 @@ impl App {
     }
 
     /// Sends a request; the screen `owner` reports its result.
-    fn change(&mut self, owner: ScreenId, request: Request) -> LineResult {
+    pub(super) fn change(&mut self, owner: ScreenId, request: Request) -> LineResult {
         self.may_change()?;
         self.send(RequestOwner::Screen(owner), request);
         Ok(())
@@ -297,6 +315,10 @@ impl App {
                 self.show_deliveries(|screen, env| screen.choose_all(hook, event.unwrap_or_default(), &state, env));
                 Ok(())
             }
+            args::Delivery::Show { delivery, .. } => {
+                self.show_deliveries(|screen, env| screen.find(delivery, env));
+                Ok(())
+            }
             args::Delivery::Redeliver { deliveries, .. } if !deliveries.is_empty() => self
                 .question(ScreenId::Deliveries, |screens, world| {
                     screens.deliveries.redeliver_question(deliveries, world)
@@ -304,57 +326,6 @@ impl App {
             args::Delivery::Recover { hook, since: None, .. } => {
                 let id = i64::try_from(hook).unwrap_or_default();
                 self.question(ScreenId::Hooks, |screens, world| screens.hooks.recover_question(&[id], world))
-            }
-            _ => return None,
-        })
-    }
-
-    fn artifact_line(&mut self, command: args::Artifact) -> Option<LineResult> {
-        let ids = |words: &[String]| -> Result<Vec<i64>, String> {
-            words.iter().map(|word| word.parse().map_err(|_| format!("{word} is not an ID; type the number"))).collect()
-        };
-        Some(match command {
-            args::Artifact::List(list) if list.deleted => {
-                self.go(ScreenId::DeletedArtifacts);
-                if let Some(repo) = list.scope.repo {
-                    self.filter(&format!("repo:{repo}"));
-                }
-                Ok(())
-            }
-            args::Artifact::Restore { id } => {
-                self.screens.deleted_artifacts.find(&id.to_string()).and_then(|(id, name)| {
-                    self.change(ScreenId::DeletedArtifacts, Request::RestoreArtifact { id, name })
-                })
-            }
-            args::Artifact::Purge { id, .. } => self.question(ScreenId::DeletedArtifacts, |screens, world| {
-                screens.deleted_artifacts.purge_question(id, world)
-            }),
-            args::Artifact::List(list) if list.name.is_none() => {
-                self.show_artifacts(list.scope.repo, None);
-                if let Some(run) = list.scope.run {
-                    self.screens.artifacts.show_run(run);
-                }
-                Ok(())
-            }
-            args::Artifact::Delete(args) => ids(&args.artifacts).and_then(|ids| {
-                self.question(ScreenId::Artifacts, |screens, world| screens.artifacts.delete_question(&ids, world))
-            }),
-            args::Artifact::Expire(args) => ids(&args.artifacts).and_then(|ids| {
-                let at = args.at.as_deref().map(crate::moment::read).transpose()?;
-                let request = api::EditArtifact { days: args.days, expires_at: at };
-                self.change(
-                    ScreenId::Artifacts,
-                    Request::EditArtifacts(ids.into_iter().map(|id| (id, request.clone())).collect()),
-                )
-            }),
-            args::Artifact::Download(args) if args.output.is_none() && !args.extract => {
-                ids(&[args.artifact]).and_then(|ids| match self.screens.artifacts.download_of(ids[0]) {
-                    Some(request) => {
-                        self.send(RequestOwner::Transfers, request);
-                        Ok(())
-                    }
-                    None => Err(format!("artifact {} is not in the list; 5 shows it", ids[0])),
-                })
             }
             _ => return None,
         })

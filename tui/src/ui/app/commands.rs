@@ -20,7 +20,16 @@ impl App {
                 Cmd::Cancel(request) => self.cancel(sender, &request),
                 Cmd::WhenRested => self.awaits_cursor_rest = true,
                 Cmd::Notify(tone, text) => self.notify(tone, text),
+                Cmd::SendFor(id, request) => {
+                    self.send(RequestOwner::Screen(id), request);
+                }
                 Cmd::Open(layer) => self.open(sender, *layer),
+                Cmd::OpenFor(id, layer) => self.open(RequestOwner::Screen(id), *layer),
+                Cmd::Line(line) => {
+                    if let Err(why) = self.run_line(&line) {
+                        self.notify(Tone::Error, why);
+                    }
+                }
                 Cmd::Screen(id) => self.go(id),
                 Cmd::ReloadRepositories(id) => {
                     self.with_screens(ScreenId::Repositories, |screens, env| screens.repositories.reload(id, env));
@@ -30,6 +39,7 @@ impl App {
                     self.screens.repositories.show(id);
                     self.go(ScreenId::Repositories);
                 }
+                Cmd::Run(id) => self.show_run(id),
                 Cmd::Hooks(path, at) => self.show_hooks(path, at),
                 Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
                 Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),
@@ -44,6 +54,10 @@ impl App {
                 Cmd::Page(text) => self.effects.push(Effect::Page(text)),
                 Cmd::Copy(text, what) => {
                     self.notify(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
+                    self.effects.push(Effect::Copy(text));
+                }
+                Cmd::CopySecret(text, what) => {
+                    self.notify(Tone::Plain, format!("{what} copied"));
                     self.effects.push(Effect::Copy(text));
                 }
             }

@@ -208,6 +208,7 @@ impl App {
             Action::Screen(id) => self.go(id),
             Action::LastScreen => self.go(self.last),
             Action::Palette => self.open_palette(),
+            Action::Related => self.related(),
             Action::Help => {
                 let scopes = self.scopes();
                 self.open_own(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));

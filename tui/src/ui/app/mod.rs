@@ -3,10 +3,12 @@
 //! [`App::update`] takes a message and returns effects. It reads no clock, does not use the terminal and
 //! does not block, so that a test is a list of messages.
 
+mod account_commands;
 mod command_line;
 mod commands;
 mod downloads;
 mod heartbeat;
+mod jump;
 mod keys;
 mod link;
 mod message;
@@ -88,6 +90,8 @@ pub(crate) struct App {
     /// The first screen, if it is configured or remembered.
     start: Option<ScreenId>,
     themes: Vec<(String, Theme)>,
+    /// The theme that applies again when the command line no longer names another one.
+    theme_before: Option<Theme>,
     typing: typing::Typing,
     effects: Vec<Effect>,
 }
@@ -143,6 +147,7 @@ impl App {
             undo: None,
             start: settings.start,
             themes: settings.themes,
+            theme_before: None,
             typing: typing::Typing::default(),
             effects: Vec::new(),
         }

@@ -57,6 +57,12 @@ impl App {
         self.go(ScreenId::Artifacts);
     }
 
+    /// Shows a run among those of all repositories.
+    pub(super) fn show_run(&mut self, id: i64) {
+        self.show_artifacts(None, None);
+        self.screens.artifacts.show_run(id);
+    }
+
     pub(super) fn show_hooks(&mut self, path: RepositoryPath, at: Option<i64>) {
         self.go(ScreenId::Hooks);
         self.with_screens(ScreenId::Hooks, |screens, env| {

@@ -3,6 +3,7 @@
 use super::{App, Effect};
 use crate::ui::{
     keymap::Action,
+    layer::Layer,
     list::ListView,
     saved_state::SavedState,
     screens::ScreenId,
@@ -54,11 +55,28 @@ impl App {
     pub(super) fn set_theme(&mut self, name: &str) {
         if let Some(theme) = settings::named(name, &self.themes) {
             self.world.look.theme = theme;
+            self.theme_before = None;
             self.effects.push(Effect::Repaint);
             return;
         }
         let names = settings::all(&self.themes);
         self.notify(Tone::Plain, format!("unknown theme '{name}'; themes: {names}"));
+    }
+
+    /// Shows the theme that the command line names, until it names another one or is closed.
+    pub(super) fn preview_theme(&mut self) {
+        let named = match self.top_layer() {
+            Some(Layer::Palette(palette)) => palette.typed().trim().strip_prefix("theme "),
+            _ => None,
+        };
+        let theme = named.and_then(|name| settings::named(name.trim(), &self.themes));
+        let before = self.theme_before.unwrap_or(self.world.look.theme);
+        let shown = theme.unwrap_or(before);
+        self.theme_before = theme.map(|_| before);
+        if self.world.look.theme != shown {
+            self.world.look.theme = shown;
+            self.effects.push(Effect::Repaint);
+        }
     }
 
     /// Changes the style of times until the program ends.

@@ -91,6 +91,7 @@ impl App {
 
     /// Offers known names for the argument in the palette.
     pub(super) fn suggest(&mut self) {
+        self.preview_theme();
         let Some(Layer::Palette(palette)) = self.top_layer() else { return };
         let offers = match palette.argument() {
             Some((object, typed)) => {

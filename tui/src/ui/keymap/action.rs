@@ -42,8 +42,15 @@ pub(crate) enum Action {
     Suspend,
     Screen(ScreenId),
     LastScreen,
+    /// Shows a menu of the objects that belong to the object under the cursor.
+    Related,
     New,
     NewBranch,
+    NewToken,
+    /// Revokes tokens.
+    Revoke,
+    /// Shows what an account did.
+    AuditTrail,
     Migrate,
     Edit,
     Delete,
@@ -107,6 +114,8 @@ pub(crate) enum Object {
     Artifact,
     AuditEntry,
     CacheEntry,
+    User,
+    Token,
     DeletedRepository,
     DeletedArtifact,
 }
@@ -117,11 +126,16 @@ impl Object {
         match self {
             Self::Repository => "OWNER/NAME",
             Self::Branch => "BRANCH",
-            Self::Hook | Self::Run | Self::Artifact | Self::AuditEntry | Self::CacheEntry | Self::DeletedArtifact => {
-                "ID"
-            }
+            Self::Token
+            | Self::Hook
+            | Self::Run
+            | Self::Artifact
+            | Self::AuditEntry
+            | Self::CacheEntry
+            | Self::DeletedArtifact => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
+            Self::User => "NAME",
         }
     }
 
@@ -135,6 +149,8 @@ impl Object {
             Self::Artifact => "artifact",
             Self::AuditEntry => "audit entry",
             Self::CacheEntry => "cache entry",
+            Self::User => "account",
+            Self::Token => "token",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
         }

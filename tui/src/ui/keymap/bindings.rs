@@ -111,6 +111,15 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Repository, &[C('o')], A::Artifacts, "Show runs and artifacts", "artifacts").of(O::Repository),
     bind(S::Repository, &[C('w')], A::Hooks, "Show webhooks", "hooks").of(O::Repository),
     bind(S::Dashboard, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the selected item", "open"),
+    bind(S::Dashboard, &[C('R')], A::Recover, "Redeliver failed deliveries of these hooks", "redeliver")
+        .also("resend retry again replay")
+        .changes(),
+    bind(S::Dashboard, &[C('t')], A::Toggle, "Turn these hooks on or off", "on/off")
+        .also("toggle switch enable disable pause resume activate")
+        .changes(),
+    bind(S::Dashboard, &[C(']')], A::NextPart, "Charts of the last minute, hour or day", "minute/hour/day")
+        .also("period span graph"),
+    bind(S::Dashboard, &[C('[')], A::PreviousPart, "Charts of the previous period", ""),
     bind(S::RepositoryParts, &[Key::Enter, C('l'), Key::Right], A::Open, "Open on its own screen", "open"),
     bind(S::Branches, &[C('D')], A::DeleteBranch, "Delete the branch", "delete branch")
         .also("remove")
@@ -228,6 +237,29 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
     bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
     bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),
+    bind(S::Users, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the tokens of the account", "tokens").of(O::User),
+    bind(S::Users, &[C('n')], A::New, "Create an account", "new").also("add make user").changes(),
+    bind(S::Users, &[C('N')], A::NewToken, "Create a token of the account", "new token")
+        .also("add make access key")
+        .of(O::User)
+        .changes(),
+    bind(S::Users, &[C('t')], A::Toggle, "Turn the account on or off", "on/off")
+        .also("toggle disable enable deactivate lock")
+        .of(O::User)
+        .changes(),
+    bind(S::Users, &[C('o')], A::AuditTrail, "Show what the account did", "audit").also("history who").of(O::User),
+    bind(S::Users, &[C('y')], A::Copy, "Copy name, email or JSON", "copy").of(O::User),
+    bind(S::Users, &[C('D')], A::Delete, "Delete the account", "delete")
+        .words("user delete")
+        .also("remove")
+        .of(O::User)
+        .changes(),
+    bind(S::Tokens, &[C('N'), C('n')], A::NewToken, "Create a token of the account", "new token")
+        .also("add make access key")
+        .changes(),
+    bind(S::Tokens, &[C('D')], A::Revoke, "Revoke the token", "revoke").also("delete remove").of(O::Token).changes(),
+    bind(S::Tokens, &[C('o')], A::AuditTrail, "Show what the account did", "audit").also("history who"),
+    bind(S::Tokens, &[C('y')], A::Copy, "Copy name or ID", "copy").of(O::Token),
     bind(S::Moves, &[C('j'), Key::Down], A::Down, "Down", ""),
     bind(S::Moves, &[C('k'), Key::Up], A::Up, "Up", ""),
     bind(S::Moves, &[C('g'), Key::Home], A::First, "First", "").also("top"),
@@ -246,6 +278,8 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[Key::Tab, Key::BackTab], A::OtherPane, "Switch pane", ""),
     bind(S::Everywhere, &[Key::Esc, C('h'), Key::Left, Key::Backspace], A::Back, "Back, close or clear", "")
         .also("cancel unmark"),
+    bind(S::Everywhere, &[C('f')], A::Related, "Go to a related object", "")
+        .also("follow jump hook repository run artifact deliveries audit"),
     bind(S::Everywhere, &[C('x')], A::Menu, "All actions", "").also("menu"),
     bind(S::Everywhere, &[C(':')], A::Palette, "Enter a command", "command").also("palette"),
     bind(S::Everywhere, &[C('r')], A::Refresh, "Refresh", "").words("refresh").also("reload update retry"),
@@ -267,6 +301,9 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[C('6')], A::Screen(ScreenId::Audit), "Audit log", "")
         .words("audit list")
         .also("security history who"),
+    bind(S::Everywhere, &[C('7')], A::Screen(ScreenId::Users), "Users and tokens", "")
+        .words("user list")
+        .also("accounts people access keys"),
     bind(S::Everywhere, &[C('-')], A::LastScreen, "Last screen", "").also("previous back"),
     bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "Redraw the screen", "").words("redraw").also("repaint clear"),
     bind(S::Everywhere, &[], A::Redetect, "Detect the terminal again", "").words("redetect").also("tmux"),
@@ -309,6 +346,9 @@ impl TypedCommand {
 pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(O::Repository),
     typed("hook show", "ID", "Show a hook").also("open go").of(O::Hook),
+    typed("delivery show", "UUID|ID", "Show a delivery").also("open go").of(O::Delivery),
+    typed("user show", "NAME", "Show an account and its tokens").also("open go").of(O::User),
+    typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
     typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
     typed("delivery list --event", "EVENT", "Show deliveries of an event"),
     typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(O::Repository),
@@ -316,5 +356,5 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("run", "ID", "Show a run and its artifacts").also("open go").of(O::Run),
     typed("connect", "PATH|URL", "Connect to another daemon").also("server socket"),
     typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
-    typed("theme", "NAME", "Set the color theme: default, mono, high-contrast, light, dark or your own").also("color"),
+    typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color"),
 ];

@@ -42,6 +42,9 @@ pub(crate) enum Scope {
     Artifacts,
     Audit,
     Caches,
+    Users,
+    /// The tokens of an account.
+    Tokens,
     Hooks,
     Deliveries,
     Inspector,

@@ -295,7 +295,7 @@ impl Palette {
         match self.command() {
             Some((entry, _)) => format!("  {} {}   {}", entry.words, entry.argument, entry.title),
             None if self.line.text().contains(' ') => "  Enter runs the line".to_owned(),
-            None => "  No such command; Esc closes".to_owned(),
+            None => "  Enter shows the object with this name, number, UUID or commit".to_owned(),
         }
     }
 }

@@ -32,7 +32,7 @@ impl TextView {
         self
     }
 
-    /// Returns a view of a text that is shown only once: only Esc closes it.
+    /// Returns a view of a secret that is shown only once: only Esc closes it.
     pub(crate) fn once(title: impl Into<String>, text: impl Into<String>, copy: (String, &'static str)) -> Self {
         Self { copy: Some(copy), keeps: true, ..Self::new(title, text) }
     }
@@ -46,8 +46,12 @@ impl TextView {
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
             Key::Char('y') if let Some((text, what)) = &self.copy => {
-                let copy = vec![Cmd::Copy(text.clone(), (*what).to_owned())];
-                return if self.keeps { Step::Do(copy) } else { Step::Then(copy) };
+                let (text, what) = (text.clone(), (*what).to_owned());
+                return if self.keeps {
+                    Step::Do(vec![Cmd::CopySecret(text, what)])
+                } else {
+                    Step::Then(vec![Cmd::Copy(text, what)])
+                };
             }
             Key::Down | Key::Char('j') => self.top += 1,
             Key::Up | Key::Char('k') => self.top = self.top.saturating_sub(1),
@@ -67,6 +71,8 @@ impl TextView {
         let shown = wrapped(&self.text, wide.saturating_sub(4));
         let high = u16::try_from(shown.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, wide, high, &self.title);
-        lines(buf, inner, shown.into_iter().skip(self.top).map(|line| (Role::Text, line)));
+        // A text that fits does not scroll.
+        let top = self.top.min(shown.len().saturating_sub(inner.height.into()));
+        lines(buf, inner, shown.into_iter().skip(top).map(|line| (Role::Text, line)));
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Delivery, DeliveryDetail, Event, FoundCacheEntry, Health,
-    Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact, RestorableRepository, Status,
+    AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Delivery, DeliveryDetail, Event,
+    FoundCacheEntry, FoundRun, Health, Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact,
+    RestorableRepository, Status, User,
 };
 
 use farrier_common::client::Tagged;
@@ -41,6 +42,11 @@ pub(crate) enum Answer {
     Audit(Page<AuditEntry>),
     Caches(Page<FoundCacheEntry>),
     CacheUsage(Vec<CacheUsage>),
+    Users(Page<User>),
+    User(Box<User>),
+    Tokens(Page<AccessToken>),
+    /// A new token, with its secret.
+    Token(Box<AccessToken>),
     /// Newest first.
     Tasks(Vec<BackgroundTask>),
     Hooks(Vec<Hook>),
@@ -63,6 +69,8 @@ pub(crate) enum Answer {
     /// The result of each request of a batch, in order: nothing, or the error.
     Batch(Vec<Option<String>>),
     Event(Box<Event>),
+    /// The newest first.
+    FoundRuns(Vec<FoundRun>),
     /// One page of runs and artifacts.
     Runs(Box<RunsBatch>),
     /// Path and query of a signed URL.

@@ -3,14 +3,14 @@
 use std::hash::Hash;
 
 use farrier_common::{
-    api::{Artifact, Artifacts, Branch, RepositorySearch},
-    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
+    api::{Artifact, Artifacts, Branch, FoundRun, RepositorySearch},
+    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath, RunFilter},
 };
 use serde::de::DeserializeOwned;
 
 use super::{
     Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, counts, deleted, deliveries,
-    hooks,
+    hooks, users,
 };
 use crate::{
     exit::Failure,
@@ -23,6 +23,7 @@ pub(super) const ROWS_MAX: usize = 100_000;
 const FOUND_MAX: usize = 1_000;
 
 /// Handles a request. `part` receives pages and progress before the final response.
+#[expect(clippy::too_many_lines, reason = "one arm for each request")]
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
     let doing = request.doing();
     let failed = || Failure::call(doing.clone());
@@ -31,7 +32,8 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
             let status = client.status().await.map_err(failed())?;
             Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
         }
-        Request::Series => Answer::Series(Box::new(client.metrics_series().await.map_err(failed())?)),
+        Request::Series(span) => Answer::Series(Box::new(client.metrics_series(span.name()).await.map_err(failed())?)),
+        Request::CompletedRuns => completed_runs(client).await.map_err(failed())?,
         // Handled before a connection is needed.
         Request::StartDaemon(_) => Answer::Done,
         Request::Repositories => repositories(client, part).await.map_err(failed())?,
@@ -98,6 +100,13 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         request @ (Request::Caches | Request::CacheUsage | Request::DeleteCache { .. }) => {
             caches::answer(client, request, part).await.map_err(failed())?
         }
+        request @ (Request::Users
+        | Request::Tokens(_)
+        | Request::CreateUser(_)
+        | Request::EditUser(..)
+        | Request::DeleteUser(_)
+        | Request::CreateToken(..)
+        | Request::DeleteToken { .. }) => users::answer(client, request, part).await.map_err(failed())?,
         Request::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
         Request::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
@@ -167,6 +176,13 @@ async fn run_batch(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Ans
         each.push(problem.map(|problem| problem.text));
     }
     Answer::Batch(each)
+}
+
+/// Lists the newest completed runs: one page.
+async fn completed_runs(client: &Client) -> Result<Answer, ClientError> {
+    let filter = RunFilter { status: "completed".to_owned(), ..RunFilter::default() };
+    let page = client.found_runs(&filter).next(|page: Vec<FoundRun>| (0, page), |run| run.id).await?;
+    Ok(Answer::FoundRuns(page.unwrap_or_default()))
 }
 
 fn done((): ()) -> Answer {

@@ -16,6 +16,8 @@ mod deliveries;
 mod fetch;
 mod hooks;
 mod request;
+mod series;
+mod users;
 mod zip_listing;
 
 use std::{
@@ -39,6 +41,7 @@ pub(crate) use self::{
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository},
+    series::SeriesSpan,
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

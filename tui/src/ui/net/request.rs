@@ -2,12 +2,13 @@
 
 use farrier_common::{
     api::{
-        CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditArtifact, EditHook, EditRepository,
-        MigrateRepository, RestoreRepository,
+        CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, CreateToken, CreateUser, EditArtifact, EditHook,
+        EditRepository, EditUser, MigrateRepository, RestoreRepository,
     },
     client::{EntityTag, HookOwner, RepositoryPath},
 };
 
+use super::SeriesSpan;
 use crate::{transfer::copy::Content, ui::starter::Starter};
 
 /// A hook to create.
@@ -63,8 +64,8 @@ pub(crate) struct Batch {
 pub(crate) enum Request {
     /// Status and health of the daemon.
     Status,
-    /// Metrics of the last minute.
-    Series,
+    /// Metrics of a period up to now.
+    Series(SeriesSpan),
     /// Starts a daemon for this user.
     StartDaemon(Box<Starter>),
     /// All repositories that the caller may read.
@@ -146,6 +147,8 @@ pub(crate) enum Request {
     CancelTask(i64),
     /// Runs, their jobs and their artifacts, of one repository or of all.
     Runs(Option<RepositoryPath>),
+    /// The newest completed runs of all repositories.
+    CompletedRuns,
     /// Cancels the jobs of a run that have not ended.
     CancelRun(i64),
     /// Sets when artifacts expire.
@@ -167,6 +170,20 @@ pub(crate) enum Request {
     },
     /// The caller's organizations.
     OwnOrganizations,
+    /// All accounts.
+    Users,
+    /// The access tokens of an account.
+    Tokens(String),
+    CreateUser(Box<CreateUser>),
+    EditUser(String, Box<EditUser>),
+    DeleteUser(String),
+    CreateToken(String, Box<CreateToken>),
+    /// Revokes a token. `name` is for messages only.
+    DeleteToken {
+        user: String,
+        id: i64,
+        name: String,
+    },
     /// Deleted repositories that can be restored.
     DeletedRepositories,
     /// Deleted artifacts that can be restored.
@@ -248,7 +265,7 @@ impl Request {
         !matches!(
             self,
             Self::Status
-                | Self::Series
+                | Self::Series(_)
                 | Self::Repositories
                 | Self::FindRepositories(_)
                 | Self::Hooks(_)
@@ -269,12 +286,15 @@ impl Request {
                 | Self::ArtifactsOf(_)
                 | Self::Tasks
                 | Self::OwnOrganizations
+                | Self::Users
+                | Self::Tokens(_)
                 | Self::DeletedRepositories
                 | Self::DeletedArtifacts
                 | Self::Audit { .. }
                 | Self::Caches
                 | Self::CacheUsage
                 | Self::Runs(_)
+                | Self::CompletedRuns
                 | Self::Download { .. }
                 | Self::Archive { .. }
         )
@@ -290,7 +310,7 @@ impl Request {
     pub(crate) fn doing(&self) -> String {
         match self {
             Self::Status => "loading the status".to_owned(),
-            Self::Series => "loading the metrics".to_owned(),
+            Self::Series(_) => "loading the metrics".to_owned(),
             Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
             Self::ChangedRepositories => "listing changed repositories".to_owned(),
@@ -331,6 +351,13 @@ impl Request {
             Self::Redeliver(ids) => format!("redelivering {}", ids.len()),
             Self::Events { .. } => "following events".to_owned(),
             Self::OwnOrganizations => "listing your organizations".to_owned(),
+            Self::Users => "listing accounts".to_owned(),
+            Self::Tokens(user) => format!("listing tokens of {user}"),
+            Self::CreateUser(request) => format!("creating {}", request.username),
+            Self::EditUser(user, _) => format!("changing {user}"),
+            Self::DeleteUser(user) => format!("deleting {user}"),
+            Self::CreateToken(user, _) => format!("creating a token of {user}"),
+            Self::DeleteToken { name, .. } => format!("revoking {name}"),
             Self::DeletedRepositories => "listing deleted repositories".to_owned(),
             Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
             Self::Audit { .. } => "listing the audit log".to_owned(),
@@ -342,7 +369,7 @@ impl Request {
                 format!("deleting {name} permanently")
             }
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
-            Self::Runs(None) => "listing runs".to_owned(),
+            Self::Runs(None) | Self::CompletedRuns => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
             Self::EditArtifacts(edits) => format!("setting the expiry of {}", artifacts(edits.len())),
             Self::SignedAddress(_, id) => format!("signing the URL of artifact {id}"),

@@ -4,7 +4,7 @@ use farrier_common::client::{HookOwner, RepositoryPath, Token};
 
 use super::{
     artifacts::form as artifact_form, deleted::form as restore_form, hooks::form as hook_form,
-    repositories::form as repo_form,
+    repositories::form as repo_form, users::form as user_form,
 };
 use crate::ui::{
     form::Form,
@@ -34,6 +34,9 @@ pub(crate) enum FormKind {
     EditArtifacts(Vec<i64>),
     /// The ID of a deleted repository, and its former name.
     RestoreRepository(i64, String),
+    CreateUser,
+    /// Creates a token of the account with this name.
+    CreateToken(String),
     /// Sets the access token for the next requests; sends no request itself.
     Token,
 }
@@ -56,6 +59,8 @@ impl FormKind {
             Self::EditHook(owner, id) => hook_form::edit_request(owner, *id, form)?,
             Self::RestoreRepository(id, repository) => restore_form::request(*id, repository, form),
             Self::EditArtifacts(ids) => artifact_form::form_request(ids, form)?,
+            Self::CreateUser => user_form::user_request(form),
+            Self::CreateToken(login) => user_form::token_request(login, form),
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
                 return Ok(FormAction::Reconnect(Reconnect::WithToken(token)));

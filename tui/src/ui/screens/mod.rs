@@ -12,19 +12,23 @@ mod deliveries;
 mod form_kind;
 mod hooks;
 mod panes;
+mod related;
 mod repositories;
 mod set;
+mod users;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::api::{AuditEntry, Delivery, FoundCacheEntry, Hook};
+use farrier_common::api::{AccessToken, AuditEntry, Delivery, FoundCacheEntry, Hook, User};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
     deliveries::Deliveries,
     form_kind::{FormAction, FormKind},
     hooks::form::generated_secret,
+    related::Related,
     set::Screens,
+    users::actions as user_actions,
 };
 use super::{
     keymap::{Action, Object, Scope},
@@ -44,14 +48,22 @@ pub(crate) enum ScreenId {
     Artifacts,
     Audit,
     Caches,
+    Users,
     DeletedRepositories,
     DeletedArtifacts,
 }
 
 impl ScreenId {
     /// The screens with a tab, in the order of their digits.
-    pub(crate) const TABS: &[Self] =
-        &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts, Self::Audit];
+    pub(crate) const TABS: &[Self] = &[
+        Self::Dashboard,
+        Self::Repositories,
+        Self::Hooks,
+        Self::Deliveries,
+        Self::Artifacts,
+        Self::Audit,
+        Self::Users,
+    ];
 
     /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, and caches those
     /// of artifacts.
@@ -63,6 +75,7 @@ impl ScreenId {
         Self::Artifacts,
         Self::Audit,
         Self::Caches,
+        Self::Users,
         Self::DeletedRepositories,
         Self::DeletedArtifacts,
     ];
@@ -75,6 +88,7 @@ impl ScreenId {
             Self::Deliveries => '4',
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => '5',
             Self::Audit => '6',
+            Self::Users => '7',
         }
     }
 
@@ -87,6 +101,7 @@ impl ScreenId {
             Self::Deliveries => "Deliv",
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => "Artif",
             Self::Audit => "Audit",
+            Self::Users => "Users",
         }
     }
 
@@ -100,6 +115,7 @@ impl ScreenId {
             Self::Artifacts => "Artifacts",
             Self::Audit => "Audit",
             Self::Caches => "Caches",
+            Self::Users => "Users",
             Self::DeletedRepositories => "Deleted repositories",
             Self::DeletedArtifacts => "Deleted artifacts",
         }
@@ -114,6 +130,7 @@ impl ScreenId {
             Object::Run | Object::Artifact => Self::Artifacts,
             Object::AuditEntry => Self::Audit,
             Object::CacheEntry => Self::Caches,
+            Object::User | Object::Token => Self::Users,
             Object::DeletedRepository => Self::DeletedRepositories,
             Object::DeletedArtifact => Self::DeletedArtifacts,
         }
@@ -139,6 +156,7 @@ impl ScreenId {
             Scope::Artifacts => Some(Self::Artifacts),
             Scope::Audit => Some(Self::Audit),
             Scope::Caches => Some(Self::Caches),
+            Scope::Users | Scope::Tokens => Some(Self::Users),
             Scope::DeletedRepositories => Some(Self::DeletedRepositories),
             Scope::DeletedArtifacts => Some(Self::DeletedArtifacts),
         }
@@ -263,6 +281,11 @@ pub(crate) trait Screen: Debug {
         None
     }
 
+    /// Returns the objects that belong to the object under the cursor.
+    fn related(&self) -> Vec<Related> {
+        Vec::new()
+    }
+
     /// Returns the last problem.
     fn problem(&self) -> Option<&Problem> {
         self.list().and_then(ListView::problem)
@@ -303,6 +326,8 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         "deliveries" => titles::<Delivery>(),
         "audit" => titles::<AuditEntry>(),
         "caches" => titles::<FoundCacheEntry>(),
+        "users" => titles::<User>(),
+        "tokens" => titles::<AccessToken>(),
         "runs" => titles::<artifacts::tree::Node>(),
         _ => Vec::new(),
     }

@@ -4,7 +4,7 @@ use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
     Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
-    deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
+    deliveries::Deliveries, hooks::Hooks, repositories::Repositories, users::Users,
 };
 use crate::{
     audit_text,
@@ -23,6 +23,7 @@ pub(crate) struct Screens {
     pub(crate) artifacts: Artifacts,
     pub(crate) audit: AuditLog,
     pub(crate) caches: Caches,
+    pub(crate) users: Users,
     pub(crate) deleted_repositories: Deleted<RestorableRepository>,
     pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }
@@ -37,6 +38,7 @@ impl Screens {
             ScreenId::Artifacts => &self.artifacts,
             ScreenId::Audit => &self.audit,
             ScreenId::Caches => &self.caches,
+            ScreenId::Users => &self.users,
             ScreenId::DeletedRepositories => &self.deleted_repositories,
             ScreenId::DeletedArtifacts => &self.deleted_artifacts,
         }
@@ -51,6 +53,7 @@ impl Screens {
             ScreenId::Artifacts => &mut self.artifacts,
             ScreenId::Audit => &mut self.audit,
             ScreenId::Caches => &mut self.caches,
+            ScreenId::Users => &mut self.users,
             ScreenId::DeletedRepositories => &mut self.deleted_repositories,
             ScreenId::DeletedArtifacts => &mut self.deleted_artifacts,
         }
@@ -129,6 +132,12 @@ impl Screens {
                 let about = format!("{}  {}  of {}", one.key, one.git_ref, one.repository);
                 offer(one.id.to_string(), about)
             })),
+            Object::User => Box::new(
+                self.users.rows.list.rows().iter().map(move |one| offer(one.login.clone(), one.full_name.clone())),
+            ),
+            Object::Token => Box::new(
+                self.users.tokens.list.rows().iter().map(move |one| offer(one.id.to_string(), one.name.clone())),
+            ),
             Object::Branch => Box::new(std::iter::empty()),
         };
         let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);

@@ -1,19 +1,15 @@
-//! Draws figures: progress bars, sparklines and column charts, with the widgets of ratatui.
+//! Draws figures: progress bars and sparklines, with the widgets of ratatui.
 
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
-    widgets::{Block, Borders, LineGauge, Sparkline, Widget as _},
+    widgets::{LineGauge, Sparkline, Widget as _},
 };
 
 use super::{Role, text};
 
 /// Steps of a column in one cell.
 const STEPS: u64 = 8;
-/// Width of the labels at the left of a chart, in cells.
-const LABEL: u16 = 6;
-/// Rows below the columns of a chart: the base line and its times.
-pub(crate) const CHART_BELOW: u16 = 2;
 
 /// A part of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,36 +91,6 @@ fn columns(values: &[i64], cells: u16, steps: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Draws a column chart with `rows` rows of columns, a base line and labels. There is one value per second, the
-/// newest last. Draws nothing if `area` is too small.
-pub(crate) fn chart(buf: &mut Buffer, area: Rect, values: &[i64], rows: u16) {
-    let area = area.intersection(buf.area);
-    let wide = area.width.saturating_sub(LABEL + 2).min(u16::try_from(values.len()).unwrap_or(u16::MAX));
-    if rows == 0 || wide == 0 || area.height < rows + CHART_BELOW {
-        return;
-    }
-    let role = Role::Muted;
-    let steps = u64::from(rows) * STEPS;
-    let shown = &values[values.len() - usize::from(wide)..];
-    let frame = Rect { x: area.x + LABEL + 1, width: wide + 1, height: rows + 1, ..area };
-    let axes = Block::new().borders(Borders::LEFT | Borders::BOTTOM).border_style(role.style());
-    let inner = axes.inner(frame);
-    axes.render(frame, buf);
-    Sparkline::default().data(columns(shown, wide, steps)).max(steps).style(role.style()).render(inner, buf);
-    let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
-    let most = shown.iter().copied().max().unwrap_or(0).max(1);
-    text(buf, row(0), &format!("{:>1$}", format!("{most}/s"), usize::from(LABEL)), role);
-    text(buf, row(rows), &format!("{:>1$}", "0", usize::from(LABEL)), role);
-    let ago = format!("{wide} s ago");
-    let now = usize::from(wide).saturating_sub(ago.len());
-    text(
-        buf,
-        Rect { x: inner.x, width: area.right() - inner.x, ..row(rows + 1) },
-        &format!("{ago}{:>now$}", "now"),
-        role,
-    );
-}
-
 /// Returns the text of parts in a row of `width` cells.
 #[cfg(test)]
 pub(crate) fn text_of(line: &[LinePart], width: u16) -> String {
@@ -163,26 +129,5 @@ mod tests {
         assert_eq!(line(&[9, 0, 1, 40, 70], 6), " ▁ ▁▄▇|");
         assert_eq!(line(&[9, 0, 1, 4, 70], 2), "▁▇|");
         assert_eq!(line(&[], 2), "  |");
-    }
-
-    #[test]
-    fn a_chart_has_a_baseline_and_axis_labels() {
-        let mut buf = Buffer::empty(Rect::new(0, 0, 24, 4));
-        let area = buf.area;
-        chart(&mut buf, area, &[0, 1, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0], 2);
-        let text: Vec<String> =
-            buf.content.chunks(24).map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect()).collect();
-        let expected = [
-            "  16/s │              █ ",
-            "       │ ▁▄█          █ ",
-            "     0 └────────────────",
-            "        16 s ago     now",
-        ];
-        assert_eq!(text, expected);
-        for (width, height, rows) in [(0, 0, 0), (1, 1, 1), (9, 3, 3), (200, 14, 12), (5, 20, 2)] {
-            let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
-            let area = buf.area;
-            chart(&mut buf, area, &[5; 60], rows);
-        }
     }
 }

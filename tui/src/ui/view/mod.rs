@@ -3,6 +3,7 @@
 //! Owns the frame around every screen: tabs, banner, status, hints, layers, and the note for a terminal that is too
 //! small. Reads the model; the only state it updates is the scroll position of windows.
 
+mod chart;
 mod figures;
 pub(crate) mod page;
 mod paint;
@@ -18,7 +19,8 @@ use ratatui::{
 #[cfg(test)]
 pub(crate) use self::figures::text_of;
 pub(crate) use self::{
-    figures::{CHART_BELOW, LinePart, chart, parts},
+    chart::{CHART_BELOW, Chart, rate, resampled},
+    figures::{LinePart, parts},
     paint::{
         Role, below, boxed, centered, fit, fit_left, lines, pad, rule, tab_row, text, vertical_rule, width, wrapped,
     },
@@ -39,6 +41,8 @@ const HEIGHT_MIN: u16 = 10;
 const ADDRESS_MIN: u16 = 10;
 /// With fewer cells, texts are not shown beside each other, because both would be truncated.
 pub(crate) const NARROW: u16 = 50;
+/// With fewer cells, the name of the server is left out.
+const SERVER_MIN: u16 = 4;
 
 /// Whether the terminal is large enough for more than a note.
 pub(crate) fn fits(size: Size) -> bool {
@@ -100,16 +104,22 @@ fn too_small(area: Rect, buf: &mut Buffer) {
 }
 
 fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
-    let (name, role) = match app.world.silence() {
-        Some(age) if area.width < 80 => (format!("no answer for {} s", age.as_secs()), Role::Error),
-        Some(age) => (format!("{} no answer for {} s", app.server(), age.as_secs()), Role::Error),
-        None if app.world.link == Link::Up => (format!("{} ok", app.server()), Role::Ok),
-        None => (format!("{} {}", app.server(), app.world.link.mark()), Role::Error),
+    let (state, role) = match app.world.silence() {
+        Some(age) => (format!("no answer for {} s", age.as_secs()), Role::Error),
+        None if app.world.link == Link::Up => ("ok".to_owned(), Role::Ok),
+        None => (app.world.link.mark().to_owned(), Role::Error),
+    };
+    let labels: Vec<String> = labels(app, area.width).map(|(_, label)| label).collect();
+    // All tabs and the state are visible; the name of the server gets the rest.
+    let used: u16 = labels.iter().map(|label| width(label)).sum::<u16>() + width(&state) + 2;
+    let name = match area.width.saturating_sub(used) {
+        ..SERVER_MIN => state,
+        room => format!("{} {state}", fit(app.server(), room)),
     };
     let room = fit_left(buf, area, &name, role);
     let left = Rect { width: area.width.saturating_sub(room + 1), ..area };
     let current = ScreenId::TABS.iter().position(|id| id.digit() == app.current.digit());
-    tab_row(buf, left, labels(app, area.width).map(|(_, label)| label), current, 0);
+    tab_row(buf, left, labels, current, 0);
 }
 
 /// Returns the labels of the tabs.
@@ -117,7 +127,7 @@ fn labels(app: &App, room: u16) -> impl Iterator<Item = (ScreenId, String)> {
     ScreenId::TABS.iter().map(move |id| {
         let label = match (id.digit() == app.current.digit(), room < 80) {
             (true, _) => format!("[{} {}]", id.digit(), id.tab()),
-            (false, true) => format!(" {} ", id.digit()),
+            (false, true) => format!(" {}", id.digit()),
             (false, false) => format!(" {} {} ", id.digit(), id.tab()),
         };
         (*id, label)

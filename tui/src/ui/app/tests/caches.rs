@@ -1,7 +1,9 @@
 //! The screen of cache entries: list, usage, deletion.
 
+use farrier_common::api::FoundCacheEntry;
+
 use super::prelude::*;
-use crate::ui::net::ProblemKind;
+use crate::ui::net::{Page, ProblemKind};
 
 #[test]
 fn the_screen_shows_entries_with_hits_and_the_usage_of_each_repository() {
@@ -51,7 +53,7 @@ fn marked_entries_are_deleted_together_and_those_that_failed_stay_marked() {
     screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
 
     screen.keys("g  D");
-    assert!(screen.text().contains("Jobs that do not find them save them again."), "{}", screen.text());
+    assert!(screen.text().contains("Later jobs must create and save them again."), "{}", screen.text());
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
     screen.keys("2\t\n");
@@ -79,4 +81,34 @@ fn a_refused_deletion_is_reported_and_the_list_is_loaded_again() {
     screen.answer_last(Err(Problem::new(ProblemKind::Forbidden, "deleting it: you may only read (403)")));
     assert!(screen.text().contains("you may only read"), "{}", screen.text());
     assert!(screen.take_requests().contains(&Request::Caches));
+}
+
+/// The entries with ids from 1 to `count`.
+fn many_caches(count: i64) -> Answer {
+    let Answer::Caches(page) = caches() else { panic!("cache entries") };
+    let items: Vec<_> = (1..=count).map(|id| FoundCacheEntry { id, ..page.items[0].clone() }).collect();
+    Answer::Caches(Page { total: Some(count), items, last: true })
+}
+
+#[test]
+fn a_long_list_is_refreshed_less_often() {
+    let mut screen = open_caches(80, 24);
+    assert_eq!(screen.app.screen().refresh_interval(), Some(Duration::from_secs(15)));
+    screen.keys("D");
+    screen.advance(Duration::from_millis(300));
+    screen.keys("y");
+    screen.answer_last(Ok(Answer::Done));
+    screen.answer_last_of(|request| *request == Request::Caches, Ok(many_caches(1_000)));
+    assert_eq!(screen.app.screen().refresh_interval(), Some(Duration::from_secs(45)));
+}
+
+#[test]
+fn a_question_stays_open_when_a_reloaded_list_lacks_the_entry() {
+    let mut screen = open_caches(120, 40);
+    screen.keys("D");
+    // An entry that was used while the pages were loaded may be on none of them.
+    screen.advance(Duration::from_secs(16));
+    screen.answer_last_of(|request| *request == Request::Caches, Ok(many_caches(2)));
+    let text = screen.text();
+    assert!(text.contains("Delete 1 cache entry") && !text.contains("removed meanwhile"), "{text}");
 }

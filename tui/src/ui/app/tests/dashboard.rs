@@ -10,12 +10,13 @@ fn enter_on_a_hook_problem_opens_the_deliveries_of_the_hook() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status()));
-    screen.answer(|request| *request == Request::Series, Ok(series()));
+    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
     screen.answer(|request| *request == Request::FailingHooks, Ok(hooks()));
     let text = screen.text();
     assert!(text.contains("hook 12 failed 22 times in a row") && text.contains("p50 2 ms"), "{text}");
     screen.keys("\n");
-    assert!(screen.text().contains("this problem concerns the whole daemon"), "{}", screen.text());
+    assert!(screen.text().contains("─ Problem ─"), "{}", screen.text());
+    screen.press(Key::Esc);
     screen.keys("jj\n");
     assert_eq!(screen.app.current, ScreenId::Deliveries);
     assert!(screen.take_requests().iter().any(|request| matches!(request, Request::Deliveries { hook: Some(12), .. })));
@@ -27,14 +28,14 @@ fn the_dashboard_shows_the_rest_if_metrics_are_forbidden() {
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status()));
     let forbidden = Problem::new(ProblemKind::Forbidden, "asking: user should be the site admin (403)");
-    screen.answer(|request| *request == Request::Series, Err(forbidden));
+    screen.answer(|request| matches!(request, Request::Series(_)), Err(forbidden));
     let text = screen.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
     assert_eq!(screen.app.notice(), None);
     assert!(text.contains("? figures not checked: asking: user should be the site admin (403)"), "{text}");
     assert!(text.contains("live  2 problems"), "{text}");
     screen.advance(Duration::from_secs(2));
-    screen.answer(|request| *request == Request::Series, Ok(series()));
+    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
     assert!(!screen.text().contains("not checked"), "{}", screen.text());
 }
 
@@ -51,7 +52,7 @@ fn the_dashboard_shows_limits_that_callers_exceed() {
     let Answer::Status(mut answer) = status() else { panic!("a status") };
     let memory = WorkLimit { unit: "bytes".into(), running: 96 << 20, max: 256 << 20, ..limit("request_memory", 0, 3) };
     answer.0.limits = vec![limit("git", 2, 17), limit("upload", 0, 0), memory];
-    let mut screen = TestScreen::loaded(120, 40);
+    let mut screen = TestScreen::loaded(80, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(Answer::Status(answer)));
     let text = screen.text();
@@ -75,7 +76,7 @@ fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
     let following = |request: &Request| matches!(request, Request::Events { .. });
     screen.answer(following, Ok(Answer::Event(Box::new(event))));
     let text = screen.text();
-    assert!(text.contains("12:00:00  push") && text.contains("infra/gateway  main"), "{text}");
+    assert!(text.contains("12:00:00  an agent pushed to main of infra/gateway"), "{text}");
     screen.answer(following, Ok(Answer::Done));
     screen.take_requests();
     screen.advance(Duration::from_secs(2));
@@ -97,6 +98,51 @@ fn status_with(problems: &[&str]) -> Answer {
     let Answer::Status(mut now) = status() else { unreachable!() };
     now.0.problems = problems.iter().map(ToString::to_string).collect();
     Answer::Status(now)
+}
+
+#[test]
+fn the_activity_is_visible_below_many_problems() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("1");
+    let problems: Vec<String> = (1..=12).map(|number| format!("check {number} failed")).collect();
+    let problems: Vec<&str> = problems.iter().map(String::as_str).collect();
+    screen.answer(|request| *request == Request::Status, Ok(status_with(&problems)));
+    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
+    screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
+    for id in 1..=3 {
+        let event = farrier_common::api::Event {
+            id,
+            kind: "repository".into(),
+            action: "created".into(),
+            actor: "mia".into(),
+            repository: format!("tools/r{id}"),
+            repository_id: id,
+            at: "2026-11-21T12:00:00Z".into(),
+            ..Default::default()
+        };
+        screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
+    }
+    let text = screen.text();
+    assert!((1..=3).all(|id| text.contains(&format!("mia created the repository tools/r{id}"))), "{text}");
+    assert!(
+        text.contains("Problems (4 of 1") && text.contains("disk") && text.contains("3 clients connected"),
+        "{text}"
+    );
+    screen.keys("jjjjjjjj");
+    assert!(screen.text().contains(">! check 9 failed"), "{}", screen.text());
+}
+
+#[test]
+fn long_sentences_continue_on_the_next_line_in_columns() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    let problem = "the store answers slowly: 99 % of the transactions of the last minute took 812 ms";
+    screen.answer(|request| *request == Request::Status, Ok(status_with(&[problem, "second"])));
+    let text = screen.text();
+    assert!(text.contains(">! the store answers slowly") && !text.contains('…'), "{text}");
+    assert!(text.contains("   last minute took 812 ms"), "{text}");
+    screen.keys("j");
+    assert!(screen.text().contains(">! second"), "{}", screen.text());
 }
 
 #[test]
@@ -139,11 +185,138 @@ fn checks_that_fail_for_the_same_reason_share_one_line() {
     let mut screen = TestScreen::loaded(100, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status()));
-    for request in [Request::Series, Request::Tasks, Request::FailingHooks] {
+    for request in [Request::Series(SeriesSpan::Minute), Request::Tasks, Request::FailingHooks] {
         let text = format!("{}: token needs the scope read:admin (403)", request.doing());
         screen.answer(|one| *one == request, Err(Problem::new(ProblemKind::Forbidden, text)));
     }
     let text = screen.text();
     assert!(text.contains("? figures, hooks, tasks not checked: token needs the scope read:admin (403)"), "{text}");
     assert_eq!(text.matches("read:admin").count(), 1, "{text}");
+}
+
+/// Returns the dashboard with one problem: two hooks of a host that fail for the same reason.
+fn failing_together() -> TestScreen {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    let Answer::Status(mut now) = status_with(&[]) else { unreachable!() };
+    now.1.problems.clear();
+    now.0.disk.free_bytes = now.0.disk.total_bytes;
+    screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now)));
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let failing = |id: i64| farrier_common::api::Hook {
+        id,
+        state: "failing".into(),
+        active: true,
+        url: format!("https://ci.example.net/{id}"),
+        disabled_reason: String::new(),
+        last_status: 503,
+        failing_since: Some("2026-11-21T10:00:00Z".into()),
+        ..all[1].clone()
+    };
+    screen.answer(|request| *request == Request::FailingHooks, Ok(Answer::Hooks(vec![failing(31), failing(32)])));
+    screen
+}
+
+#[test]
+fn a_problem_shows_its_age_and_the_key_that_redelivers_for_all_its_hooks() {
+    let mut screen = failing_together();
+    let text = screen.text();
+    let line = text
+        .lines()
+        .find(|line| line.contains("2 hooks (31, 32) fail: status 503"))
+        .unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("2h  R redeliver"), "{line}");
+    screen.keys("R");
+    assert!(screen.text().contains("Redeliver failed deliveries of 2 hooks"), "{}", screen.text());
+    assert!(screen.take_requests().contains(&Request::Recoverable(vec![31, 32])));
+    screen.answer_last_of(|request| matches!(request, Request::Recoverable(_)), Ok(Answer::Recoverable(3)));
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
+    let requests = screen.take_requests();
+    let Some(Request::Batch(batch)) = requests.iter().find(|request| matches!(request, Request::Batch(_))) else {
+        panic!("{requests:?}")
+    };
+    let all: Vec<&Request> = batch.items.iter().map(|(_, request)| request).collect();
+    assert_eq!(all, [&Request::Recover(31), &Request::Recover(32)]);
+}
+
+#[test]
+fn the_hooks_of_a_problem_are_turned_off_after_a_confirmation() {
+    let mut screen = failing_together();
+    screen.keys("t");
+    assert!(screen.text().contains("Turn off 2 hooks"), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
+    let requests = screen.take_requests();
+    assert!(
+        requests.iter().any(|request| matches!(request, Request::Batch(batch) if batch.items.len() == 2)),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn the_charts_show_the_last_minute_hour_or_day() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
+    assert!(screen.text().contains("60 s ago"), "{}", screen.text());
+    screen.keys("]");
+    assert!(screen.take_requests().contains(&Request::Series(SeriesSpan::Hour)));
+    let Answer::Series(mut hour) = series() else { unreachable!() };
+    hour.step_secs = 60;
+    screen.answer_last_of(|request| *request == Request::Series(SeriesSpan::Hour), Ok(Answer::Series(hour)));
+    let text = screen.text();
+    assert!(text.contains("Load, last hour") && text.contains("60 min ago") && text.contains("/min"), "{text}");
+    screen.keys("[[");
+    assert!(screen.take_requests().contains(&Request::Series(SeriesSpan::Day)));
+}
+
+#[test]
+fn an_event_shows_what_became_of_its_deliveries() {
+    let mut screen = TestScreen::loaded(80, 40);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    let event = farrier_common::api::Event {
+        id: 7,
+        kind: "push".into(),
+        actor: "mia".into(),
+        at: "2026-11-21T12:00:00Z".into(),
+        repository: "tools/cli".into(),
+        r#ref: "refs/heads/main".into(),
+        ..Default::default()
+    };
+    screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
+    let of_event = |mut delivery: farrier_common::api::Delivery| {
+        delivery.event_id = Some(7);
+        delivery
+    };
+    let items = vec![
+        of_event(delivery(1, "success", 200)),
+        of_event(delivery(2, "success", 200)),
+        of_event(delivery(3, "failed", 500)),
+    ];
+    let page = crate::ui::net::Page { items, total: None, last: true };
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(Answer::Deliveries(page)));
+    let text = screen.text();
+    assert!(text.contains("mia pushed to main of tools/cli; 2 hooks notified, 1 failed"), "{text}");
+}
+
+#[test]
+fn a_run_that_failed_is_a_problem_that_enter_opens() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    let run = farrier_common::api::FoundRun {
+        id: 51,
+        repository: "infra/gateway".into(),
+        head_branch: "main".into(),
+        conclusion: "failure".into(),
+        completed_at: "2026-11-21T11:00:00Z".into(),
+        ..Default::default()
+    };
+    screen.answer(|request| *request == Request::CompletedRuns, Ok(Answer::FoundRuns(vec![run])));
+    assert!(screen.text().contains("run 51 of infra/gateway on main failed"), "{}", screen.text());
+    screen.keys("G\n");
+    assert_eq!(screen.app.current, ScreenId::Artifacts);
 }

@@ -124,6 +124,8 @@ fn a_generated_secret_is_shown_until_its_dialog_is_closed() {
     assert!(screen.effects.iter().any(copied) && screen.text().contains("whsec_"), "{}", screen.text());
     screen.press(Key::Esc);
     assert!(screen.app.layers.is_empty());
+    assert!(screen.text().contains("secret copied") && !screen.text().contains("whsec_"), "{}", screen.text());
+    assert!(screen.app.messages.iter().all(|(_, text)| !text.contains("whsec_")), "{:?}", screen.app.messages);
 }
 
 #[test]

@@ -158,3 +158,23 @@ fn the_title_shows_the_host_the_screen_and_a_lost_connection() {
     screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     assert_eq!(screen.app.title(), "farrier forge01.lan: Repositories (no answer)");
 }
+
+#[test]
+fn a_theme_is_shown_while_its_name_is_typed_and_esc_restores_the_one_before() {
+    let mut screen = TestScreen::loaded(80, 24);
+    let before = screen.app.world.look.theme;
+    let nord = Theme::named("nord").unwrap();
+    screen.keys(":theme nord");
+    assert_eq!(screen.app.world.look.theme, nord);
+    screen.keys("x");
+    assert_eq!(screen.app.world.look.theme, before, "no theme has this name");
+    screen.press(Key::Backspace);
+    assert_eq!(screen.app.world.look.theme, nord);
+    screen.press(Key::Esc);
+    assert_eq!(screen.app.world.look.theme, before);
+    screen.keys(":theme nord\n");
+    assert_eq!(screen.app.world.look.theme, nord);
+    screen.keys(":theme dark");
+    screen.press(Key::Esc);
+    assert_eq!(screen.app.world.look.theme, nord, "the chosen theme stays");
+}

@@ -38,14 +38,14 @@ fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
 }
 
 #[test]
-fn narrow_terminals_keep_the_tab_beside_the_warning() {
+fn narrow_terminals_keep_the_tabs_beside_the_warning() {
     let mut screen = TestScreen::loaded(40, 10);
     screen.is_silent = true;
     for _ in 0..12 {
         screen.advance(Duration::from_secs(1));
     }
     // The first request without a response was sent after three seconds.
-    assert_eq!(header(&screen), " 1 [2 Repos] 3  4  5 … no answer for 9 s");
+    assert_eq!(header(&screen), " 1[2 Repos] 3 4 5 6 7  no answer for 9 s");
 }
 
 #[test]

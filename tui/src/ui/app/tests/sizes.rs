@@ -37,6 +37,24 @@ fn every_scene_draws_at_every_size_up_to_44x13() {
 }
 
 #[test]
+fn the_header_shows_all_tabs_beside_a_server_with_a_long_name() {
+    let Answer::Status(mut now) = status() else { unreachable!() };
+    now.0.root_url = "https://forge.production.example.org".into();
+    for width in [40, 79, 80, 120] {
+        let mut screen = TestScreen::loaded(width, 24);
+        screen.keys("1");
+        screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now.clone())));
+        for digit in '1'..='7' {
+            screen.keys(&digit.to_string());
+            let header = screen.text().lines().next().unwrap_or_default().to_owned();
+            assert!(('1'..='7').all(|tab| header.contains(tab)), "{header}");
+            assert!(header.contains(" forge") && header.ends_with(" ok"), "{header}");
+            assert!(header.contains(&format!("[{digit} {}]", screen.app.current.tab())), "{header}");
+        }
+    }
+}
+
+#[test]
 fn resizing_before_each_message_does_not_change_the_final_screen() {
     for (width, height) in [(80, 24), (120, 40)] {
         for scene in scenes::all() {

@@ -243,6 +243,11 @@ pub(super) fn open_hooks(screen: &mut TestScreen) {
     screen.answer(|request| *request == Request::HookEvents, Ok(hook_events()));
 }
 
+pub(super) fn open_users(screen: &mut TestScreen) {
+    screen.keys("7");
+    screen.answer(|request| *request == Request::Users, Ok(users()));
+}
+
 pub(super) fn open_artifacts(screen: &mut TestScreen) {
     screen.keys("5");
     screen.answer(|request| matches!(request, Request::Runs(_)), Ok(tree()));

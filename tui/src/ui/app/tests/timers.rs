@@ -36,18 +36,18 @@ fn dashboard_charts_are_requested_less_often_on_a_slow_terminal() {
         screen.keys("1");
         for _ in 0..2 {
             screen.answer(|request| *request == Request::Status, Ok(status()));
-            screen.answer(|request| *request == Request::Series, Ok(series()));
+            screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
         }
         screen.take_requests();
         screen.advance(Duration::from_secs(3));
-        screen.take_requests().contains(&Request::Series)
+        screen.take_requests().contains(&Request::Series(SeriesSpan::Minute))
     };
     assert!(comes(&mut screen));
     screen.send(Msg::Slow(true));
     assert!(screen.text().contains(" slow  "), "{}", screen.text());
     assert!(!comes(&mut screen));
     screen.advance(Duration::from_secs(2));
-    assert!(screen.take_requests().contains(&Request::Series));
+    assert!(screen.take_requests().contains(&Request::Series(SeriesSpan::Minute)));
     screen.send(Msg::Slow(false));
     assert!(!screen.text().contains(" slow  "), "{}", screen.text());
 }

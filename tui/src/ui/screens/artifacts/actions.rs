@@ -291,7 +291,7 @@ impl Artifacts {
         let until =
             ends.map_or_else(String::new, |ends| format!(" for {},\nuntil {}", clock.left(ends), clock.stamp_of(ends)));
         let text = format!("Anyone with this URL can read the artifact{until}.\n\n{address}");
-        env.push(Cmd::Copy(address, "signed URL".to_owned()));
+        env.push(Cmd::CopySecret(address, "signed URL".to_owned()));
         env.open(Layer::TextView(TextView::new("Copied: signed URL", text)));
     }
 }

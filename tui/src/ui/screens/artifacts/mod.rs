@@ -19,7 +19,7 @@ use self::{
     totals::ArtifactTotals,
     tree::{ArtifactOrder, Node, NodeId, TreeOptions},
 };
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, List, ListView, TableOptions},
@@ -184,6 +184,15 @@ impl Screen for Artifacts {
 
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(Node::name, "marked")
+    }
+
+    fn related(&self) -> Vec<Related> {
+        let Some(node) = self.rows.list.current() else { return Vec::new() };
+        let run = node.run();
+        let mut all = vec![Related::repository(&run.repo)];
+        all.extend((!run.sha.is_empty()).then(|| Related::runs_of(&run.sha)));
+        all.extend(node.artifact().map(|_| Related::run(run.id)));
+        all
     }
 
     fn selection(&self) -> Option<Selection> {

@@ -187,6 +187,7 @@ impl Haystack for Node {
             "run" => Some(self.run().id.to_string()),
             "job" => self.job().map(|job| job.name.to_string()),
             "repo" => Some(self.run().repo.to_string()),
+            "commit" => Some(self.run().sha.to_string()),
             _ => None,
         }
     }
@@ -231,6 +232,7 @@ impl Row for Node {
                 FilterColumn::text("run"),
                 FilterColumn::text("job"),
                 FilterColumn::text("repo"),
+                FilterColumn::text("commit"),
                 FilterColumn::size("size"),
                 FilterColumn::age("age"),
                 FilterColumn::age("expires"),

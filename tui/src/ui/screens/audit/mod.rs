@@ -7,7 +7,7 @@ use std::time::Duration;
 use farrier_common::api::AuditEntry;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::{
     audit_text,
     ui::{
@@ -157,6 +157,10 @@ impl Screen for AuditLog {
 
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(|entry| format!("audit entry {}", entry.id), "audit entries")
+    }
+
+    fn related(&self) -> Vec<Related> {
+        self.rows.list.current().map(Related::of_entry).unwrap_or_default()
     }
 
     fn selection(&self) -> Option<Selection> {

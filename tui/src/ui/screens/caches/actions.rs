@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The effect of a deletion, for confirmations.
-const EFFECT: &str = "Jobs that do not find them save them again.";
+const EFFECT: &str = "Later jobs must create and save them again.";
 
 impl Caches {
     pub(super) fn open(&self, env: &mut Env) {
@@ -77,10 +77,10 @@ impl Caches {
             Err(problem) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             Ok(answer) if is_deletion(request) => {
                 self.report(request, answer, env);
-                self.refresh_anew(env);
+                self.reload(env);
             }
             // Another client or a limit may have deleted it.
-            Err(problem) if is_deletion(request) && !problem.is_unreachable() => self.refresh_anew(env),
+            Err(problem) if is_deletion(request) && !problem.is_unreachable() => self.reload(env),
             _ => {}
         }
     }

@@ -24,12 +24,14 @@ use crate::{
     },
 };
 
-/// How often the list is refreshed while it is visible.
-const PACE: Duration = Duration::from_secs(15);
+/// How often a short list is refreshed while it is visible.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
+/// A long list takes many requests: each time it grows by this many rows, it is refreshed less often.
+const ROWS_PER_STEP: usize = 500;
 /// Rows of the pane below the list, with its rule.
 const PANE: u16 = 8;
 /// With fewer rows there is no pane below the list.
-const ROOMY: u16 = 16;
+const HEIGHT_MIN_WITH_PANE: u16 = 16;
 
 #[derive(Debug)]
 pub(crate) struct Caches {
@@ -71,7 +73,7 @@ impl Caches {
     }
 
     /// Loads the list again, also when an earlier request for it still runs.
-    fn refresh_anew(&mut self, env: &mut Env) {
+    fn reload(&mut self, env: &mut Env) {
         if self.rows.was_requested() {
             self.rows.stop(env);
             self.refresh(env);
@@ -113,7 +115,8 @@ impl Screen for Caches {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        Some(PACE)
+        let slower = u32::try_from(self.rows.list.rows().len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
+        Some(REFRESH_INTERVAL.saturating_mul(slower + 1))
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -152,17 +155,6 @@ impl Screen for Caches {
         self.rows.list.selection(Object::CacheEntry, self.subject()?)
     }
 
-    fn missing_target(&self, request: &Request) -> Option<String> {
-        match request {
-            Request::Batch(batch) => batch.items.iter().find_map(|(_, request)| self.missing_target(request)),
-            Request::DeleteCache { id, name, .. } => {
-                let is_gone = self.rows.has_all() && !self.rows.list.rows().iter().any(|row| row.id == *id);
-                is_gone.then(|| name.clone())
-            }
-            _ => None,
-        }
-    }
-
     fn status(&self, _: &World) -> String {
         let bytes = self.usage.iter().map(|one| one.active_caches_size_in_bytes).sum();
         let total = if self.usage.is_empty() { String::new() } else { format!("  {} in all", human_bytes(bytes)) };
@@ -176,7 +168,7 @@ impl Screen for Caches {
             let (left, right) = panes::side_by_side(area, 62, buf);
             list::draw(&self.rows, options, world, left, buf);
             view::lines(buf, right, self.pane(world, right.width));
-        } else if area.height >= ROOMY && !self.usage.is_empty() {
+        } else if area.height >= HEIGHT_MIN_WITH_PANE && !self.usage.is_empty() {
             let top = Rect { height: area.height - PANE, ..area };
             list::draw(&self.rows, options, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");

@@ -1,35 +1,42 @@
-//! The dashboard: state of the daemon, problems and recent events.
+//! The dashboard: problems, load, storage, running tasks and recent activity.
 
+mod actions;
+mod activity;
+mod load;
 mod parts;
+mod problems;
+mod rows;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     time::Duration,
 };
 
-use farrier_common::api::{BackgroundTask, Event, Health, Hook, MetricsSeries, Status};
+use farrier_common::api::{BackgroundTask, Event, FoundRun, Health, Hook, MetricsSeries, Status};
 use ratatui::{
     buffer::Buffer,
     layout::{Margin, Rect},
 };
 
+use self::{
+    activity::{Activity, DeliveryResults, activities},
+    problems::HealthProblem,
+};
 use super::{Screen, ScreenId, hooks::rows as hook_rows, repositories::task_lines};
-use crate::{
-    output::human_bytes,
-    ui::{
-        keymap::{Action, Scope},
-        list::feed::Load,
-        net::{Answer, Problem, Request},
-        transfers::ProgressLine,
-        view::{Role, below, lines, wrapped},
-        words,
-        world::{Cmd, Env, World},
-    },
+use crate::ui::{
+    keymap::{Action, Scope},
+    list::feed::Load,
+    net::{Answer, Problem, Request, SeriesSpan},
+    transfers::ProgressLine,
+    view::{Role, below, lines, wrapped},
+    world::{Env, World},
 };
 
 const PACE: Duration = Duration::from_secs(2);
-/// Hooks are refreshed less often than the other data, because the list can be long.
-const HOOKS_EVERY: Duration = Duration::from_secs(10);
+/// Lists are refreshed less often than the other data, because they can be long.
+const LISTS_EVERY: Duration = Duration::from_secs(10);
+/// Number of newest deliveries whose results are shown beside their events.
+const DELIVERIES_MAX: usize = 100;
 /// Number of events kept for display.
 const EVENTS_MAX: usize = 200;
 
@@ -38,110 +45,51 @@ pub(crate) struct Dashboard {
     pub(super) now: Option<(Status, Health)>,
     /// `None` if the caller has no permission to read it.
     pub(super) series: Option<MetricsSeries>,
+    /// The period of the charts.
+    pub(super) span: SeriesSpan,
     failing: Vec<Hook>,
-    hooks_at: Option<Duration>,
+    lists_at: Option<Duration>,
     load: Load,
-    /// Background tasks of the daemon.
+    /// Background tasks of the daemon, the newest first.
     tasks: Vec<BackgroundTask>,
+    /// The newest completed runs, the newest first.
+    runs: Vec<FoundRun>,
+    /// Results of the newest deliveries, by event.
+    results: HashMap<i64, DeliveryResults>,
     /// Events since the program started, the newest first.
     pub(super) events: VecDeque<Event>,
     following: bool,
-    /// The row under the cursor: problems first, then events.
+    /// The row under the cursor: problems first, then the activity.
     at: usize,
     /// Requests that failed, and why.
     unknown: BTreeMap<&'static str, String>,
 }
 
-/// What Enter opens for a problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Opens {
-    /// Nothing: the problem concerns the whole daemon.
-    Nothing,
-    /// The deliveries of a hook.
-    Deliveries(u64),
-    Hooks,
-}
-
-/// A problem that the dashboard reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HealthProblem {
-    pub(super) text: String,
-    opens: Opens,
-}
-
-/// Number of hook IDs named in a problem that concerns several hooks.
-const NAMED_MAX: usize = 5;
-
-/// Returns why a hook is a problem.
-fn reason(hook: &Hook, is_one: bool) -> String {
-    match (hook.disabled_reason.as_str(), is_one) {
-        ("", true) => {
-            let times = if hook.failures == 1 { "time" } else { "times in a row" };
-            format!("failed {} {times}", words::count(hook.failures))
-        }
-        ("", false) => "fail".to_owned(),
-        (reason, true) => format!("is off: {reason}"),
-        (reason, false) => format!("are off: {reason}"),
-    }
-}
-
-/// Returns one problem for all hooks with the same URL and the same reason.
-fn hook_problem(hooks: &[&Hook]) -> Option<HealthProblem> {
-    let first = *hooks.first()?;
-    if let [one] = hooks {
-        let of = match hook_rows::owner(one) {
-            "-" => String::new(),
-            owner => format!(" of {owner}"),
-        };
-        let text = format!("hook {}{of} {}   {}", one.id, reason(one, true), one.url);
-        let opens = u64::try_from(one.id).map_or(Opens::Hooks, Opens::Deliveries);
-        return Some(HealthProblem { text, opens });
-    }
-    let mut ids: Vec<String> = hooks.iter().take(NAMED_MAX).map(|hook| hook.id.to_string()).collect();
-    if hooks.len() > NAMED_MAX {
-        ids.push(format!("{} more", hooks.len() - NAMED_MAX));
-    }
-    let (count, ids) = (hooks.len(), ids.join(", "));
-    let text = format!("{count} hooks ({ids}) {}   {}", reason(first, false), first.url);
-    Some(HealthProblem { text, opens: Opens::Hooks })
-}
-
 impl Dashboard {
-    pub(super) fn health_problems(&self) -> Vec<HealthProblem> {
+    /// Returns the problems of the daemon, then those of hooks, runs and imports.
+    fn problems(&self) -> Vec<HealthProblem> {
         let Some((status, health)) = &self.now else { return Vec::new() };
-        let plain = |text: String| HealthProblem { text, opens: Opens::Nothing };
-        // Both answers come from the same checks, but not at the same time.
-        let mut problems: Vec<&String> = status.problems.iter().collect();
-        problems.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
-        let mut troubles: Vec<HealthProblem> = problems.into_iter().cloned().map(plain).collect();
-        let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
-        let is_said = troubles.iter().any(|trouble| trouble.text.contains("disk"));
-        if used >= parts::DISK_FULL_PERCENT && !is_said {
-            troubles
-                .push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
-        }
-        let mut groups: Vec<Vec<&Hook>> = Vec::new();
-        for hook in &self.failing {
-            let same = |group: &&mut Vec<&Hook>| {
-                group.first().is_some_and(|one| one.url == hook.url && one.disabled_reason == hook.disabled_reason)
-            };
-            match groups.iter_mut().find(same) {
-                Some(group) => group.push(hook),
-                None => groups.push(vec![hook]),
-            }
-        }
-        troubles.extend(groups.iter().filter_map(|group| hook_problem(group)));
-        troubles
+        let mut all = problems::of_daemon(status, health);
+        all.extend(problems::of_hooks(&self.failing));
+        all.extend(problems::of_runs(&self.runs));
+        all.extend(problems::of_tasks(&self.tasks));
+        all
+    }
+
+    /// Returns the events as sentences, the newest first.
+    fn activities(&self) -> Vec<Activity> {
+        activities(&self.events, &self.results)
     }
 
     /// Returns the running tasks of the daemon, then the downloads of this program.
-    pub(super) fn running(&self, world: &World) -> Vec<ProgressLine> {
+    fn running(&self, world: &World) -> Vec<ProgressLine> {
         let mine = world.transfers.progress_lines(world.now);
-        self.tasks.iter().map(task_lines::progress_line).chain(mine).collect()
+        let running = self.tasks.iter().filter(|task| task.is_running());
+        running.map(task_lines::progress_line).chain(mine).collect()
     }
 
     /// Returns the failed checks, one line per reason: `figures, hooks not checked: forbidden (403)`.
-    pub(super) fn unchecked(&self) -> Vec<String> {
+    fn unchecked(&self) -> Vec<String> {
         let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
         for (what, why) in &self.unknown {
             match by_reason.iter_mut().find(|(known, _)| known == why) {
@@ -154,9 +102,11 @@ impl Dashboard {
 
     fn note_unknown(&mut self, request: &Request, result: &Result<Answer, Problem>) {
         let what = match request {
-            Request::Series => "figures",
+            Request::Series(_) => "figures",
             Request::Tasks => "tasks",
             Request::FailingHooks => "hooks",
+            Request::CompletedRuns => "runs",
+            Request::Deliveries { .. } => "deliveries",
             _ => return,
         };
         match result {
@@ -173,27 +123,40 @@ impl Dashboard {
     }
 
     fn rows(&self) -> usize {
-        self.health_problems().len() + self.events.len()
+        self.problems().len() + self.activities().len()
     }
 
     fn go(&mut self, to: usize) {
         self.at = to.min(self.rows().saturating_sub(1));
     }
 
-    /// Opens the target of the row under the cursor.
-    fn open(&self, env: &mut Env) {
-        let troubles = self.health_problems();
-        match troubles.get(self.at) {
-            Some(HealthProblem { opens: Opens::Deliveries(hook), .. }) => env.push(Cmd::Deliveries(Some(*hook))),
-            Some(HealthProblem { opens: Opens::Hooks, .. }) => env.push(Cmd::Screen(ScreenId::Hooks)),
-            Some(HealthProblem { opens: Opens::Nothing, .. }) => env.notify("this problem concerns the whole daemon"),
-            None => {
-                if let Some(event) = self.events.get(self.at - troubles.len()) {
-                    env.push(Cmd::Repository(event.repository_id));
-                }
-            }
+    /// Adds an event. The cursor stays on its row while others come above it, unless it is on the newest.
+    fn add_event(&mut self, event: &Event) {
+        let is_below_newest = self.at > self.problems().len();
+        let before = self.activities().len();
+        self.events.push_front(event.clone());
+        if is_below_newest {
+            self.at += self.activities().len().saturating_sub(before);
         }
+        self.events.truncate(EVENTS_MAX);
     }
+
+    /// Requests the lists that are refreshed less often.
+    fn refresh_lists(&mut self, env: &mut Env) {
+        if self.lists_at.is_some_and(|at| env.world.now < at + LISTS_EVERY) {
+            return;
+        }
+        self.lists_at = Some(env.world.now);
+        env.send(Request::FailingHooks);
+        env.send(Request::CompletedRuns);
+        env.send(newest_deliveries());
+    }
+}
+
+/// Requests the newest deliveries of all hooks.
+fn newest_deliveries() -> Request {
+    let (event, since) = (String::new(), String::new());
+    Request::Deliveries { status: "", hook: None, event, since, rows: DELIVERIES_MAX }
 }
 
 impl Screen for Dashboard {
@@ -214,12 +177,9 @@ impl Screen for Dashboard {
             self.load = Load::Loading(env.world.now);
         }
         env.send(Request::Status);
-        env.send(Request::Series);
+        env.send(Request::Series(self.span));
         env.send(Request::Tasks);
-        if self.hooks_at.is_none_or(|at| env.world.now >= at + HOOKS_EVERY) {
-            self.hooks_at = Some(env.world.now);
-            env.send(Request::FailingHooks);
-        }
+        self.refresh_lists(env);
         if !std::mem::replace(&mut self.following, true) {
             env.send(Request::Events { after: self.events.front().map(|event| event.id) });
         }
@@ -232,6 +192,10 @@ impl Screen for Dashboard {
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
             Action::Open => self.open(env),
+            Action::Recover => self.redeliver(env),
+            Action::Toggle => self.switch_hooks(env),
+            Action::NextPart => self.show_span(self.span.next(), env),
+            Action::PreviousPart => self.show_span(self.span.previous(), env),
             Action::Down => self.go(self.at + 1),
             Action::Up => self.go(self.at.saturating_sub(1)),
             Action::First => self.go(0),
@@ -244,7 +208,7 @@ impl Screen for Dashboard {
     }
 
     fn unavailable(&self, action: Action) -> Option<String> {
-        (action == Action::Open && self.rows() == 0).then(|| "nothing here".to_owned())
+        self.unavailable_reason(action)
     }
 
     fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
@@ -254,23 +218,22 @@ impl Screen for Dashboard {
                 self.now = Some((**now).clone());
                 self.load = Load::Done(env.world.now);
             }
-            (Request::Series, Ok(Answer::Series(series))) => self.series = Some((**series).clone()),
-            (Request::Series, Err(_)) => self.series = None,
+            (Request::Series(span), Ok(Answer::Series(series))) if *span == self.span => {
+                self.series = Some((**series).clone());
+            }
+            (Request::Series(_), Err(_)) => self.series = None,
             (Request::Tasks, Ok(Answer::Tasks(tasks))) => {
-                self.tasks = tasks.iter().filter(|task| task.is_running()).cloned().collect();
+                self.tasks.clone_from(tasks);
             }
             (Request::Tasks, Err(_)) => self.tasks.clear(),
             (Request::FailingHooks, Ok(Answer::Hooks(hooks))) => {
                 self.failing = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
-            (Request::Events { .. }, Ok(Answer::Event(event))) => {
-                // The cursor stays on its row while others come above it.
-                if self.at > self.health_problems().len() {
-                    self.at += 1;
-                }
-                self.events.push_front((**event).clone());
-                self.events.truncate(EVENTS_MAX);
+            (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => self.runs.clone_from(runs),
+            (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {
+                self.results = DeliveryResults::by_event(&page.items);
             }
+            (Request::Events { .. }, Ok(Answer::Event(event))) => self.add_event(event),
             (Request::Events { .. }, _) => self.following = false,
             (Request::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
             _ => {}
@@ -291,7 +254,7 @@ impl Screen for Dashboard {
 
     fn status(&self, world: &World) -> String {
         let state = if world.paused { "paused" } else { "live" };
-        match (self.health_problems().len(), self.unknown.len()) {
+        match (self.problems().len(), self.unknown.len()) {
             (0, 0) => format!("{state}  no problems"),
             (0, _) => format!("{state}  not everything was checked"),
             (1, _) => format!("{state}  1 problem"),

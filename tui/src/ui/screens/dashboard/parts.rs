@@ -1,17 +1,21 @@
-//! Draws the sections of the dashboard: figures of the last minute, storage, problems, events.
+//! Draws the sections of the dashboard: problems, load, storage, tasks and activity.
 
-use std::fmt::Write as _;
-
-use farrier_common::api::{Event, MetricsSeries, Status};
+use farrier_common::api::Status;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Dashboard, HealthProblem};
+use super::{
+    Dashboard,
+    activity::Activity,
+    load,
+    problems::HealthProblem,
+    rows::{self, SentenceRow, activity_row},
+};
 use crate::{
     output::human_bytes,
     ui::{
+        keymap::{Action, Scope},
         screens::repositories::task_lines,
-        times::Clock,
-        view::{CHART_BELOW, LinePart, Role, chart, pad, parts, rule, text, width, wrapped},
+        view::{CHART_BELOW, Chart, LinePart, Role, below, parts, rule, text, wrapped},
         words,
         world::World,
     },
@@ -19,23 +23,33 @@ use crate::{
 
 /// Disk usage above this is reported as a problem.
 pub(super) const DISK_FULL_PERCENT: i64 = 90;
-/// A delivery that has waited longer than this is reported as late.
-const OVERDUE_SECS: i64 = 60;
-/// Number of lines of figures without charts.
-const FIGURES: usize = 4;
-/// Limits of the height of a chart: less shows nothing, more shows no additional detail.
-const CHART_ROWS: std::ops::RangeInclusive<u16> = 1..=12;
 /// With fewer rows, the last sections are left out.
 const SHORT: u16 = 16;
+/// With fewer rows, load and storage are brief.
+const TALL: u16 = 30;
+/// In one column: the least rows for problems, the least rows for the activity with its heading, and the most tasks.
+const PROBLEMS_MIN: u16 = 3;
+const ACTIVITY_MIN: u16 = 4;
+const TASKS_MAX: usize = 3;
+/// Lines of a long sentence in columns, which have more rows than one column.
+const SENTENCE_LINES: usize = 2;
+/// Widths from which the sections are in two and three columns.
+const TWO_COLUMNS: u16 = 110;
+const THREE_COLUMNS: u16 = 180;
 /// Width of the names of figures, in cells.
 const NAME: u16 = 12;
+/// Width from which a problem shows the key that helps.
+const SHOWS_KEYS: u16 = 60;
+/// Cells of the key that helps, and of the age of a problem.
+const HELP: u16 = 12;
+const AGE: u16 = 5;
 
 /// An entry of a section.
-enum Figure {
+pub(super) enum Figure {
     /// A line with a name.
     Line(&'static str, Vec<LinePart>),
-    /// Values of the last minute, and the number of rows for the columns.
-    Chart(Vec<i64>, u16),
+    /// A chart, and the number of rows for its columns.
+    Chart(Chart, u16),
 }
 
 impl Figure {
@@ -47,47 +61,187 @@ impl Figure {
     }
 }
 
-pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
-    let Some((status, _)) = &dashboard.now else { return };
-    let troubles = dashboard.health_problems();
-    let wide = area.width >= 110;
-    let left = if wide { Rect { width: area.width / 2 - 1, ..area } } else { area };
-    let mut y = head(status, area, buf);
-    let short = area.height < SHORT;
-    if short && at >= troubles.len() && at > 0 {
-        // The row of the cursor is always visible.
-        let rest = Rect { y, height: area.bottom().saturating_sub(y), ..area };
-        return events(buf, rest, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
-    }
-    // Problems come first if there is not enough space for everything.
-    let first = short && !troubles.is_empty();
-    if first {
-        y = problems(buf, left, y, dashboard, &troubles, at);
-    }
-    let stored = storage(status, left.width);
-    let running = dashboard.running(world);
-    // The other rows of this column, with headings and the empty rows between sections.
-    let others = [stored.len(), troubles.len().max(1) + dashboard.unchecked().len(), running.len().max(1), FIGURES];
-    let others = u16::try_from(others.iter().sum::<usize>() + 2 * others.len()).unwrap_or(u16::MAX);
-    let spare = if wide { area.height.saturating_sub(others) } else { 0 };
-    let figures = now(status, dashboard.series.as_ref(), left.width, spare / 2);
-    y = section(buf, left, y, "Now (60 s)", &figures);
-    y = section(buf, left, y + u16::from(wide), "Storage", &stored);
-    if !first {
-        y = problems(buf, left, y + u16::from(wide), dashboard, &troubles, at);
-    }
-    if wide || !running.is_empty() {
-        y = task_lines::draw_progress_lines(&running, left, y + u16::from(wide), buf);
-    }
-    let events_area = if wide {
-        Rect { x: left.right() + 2, width: area.width - left.width - 2, y: area.y + 1, height: area.height.max(1) - 1 }
-    } else {
-        Rect { y, height: area.bottom().saturating_sub(y), ..area }
-    };
-    events(buf, events_area, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
+/// Returns the part of `area` from the row `y` on.
+fn from_row(area: Rect, y: u16) -> Rect {
+    below(area, y.saturating_sub(area.y))
 }
 
-/// Draws one line about the server and the account. Returns the row below.
+pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
+    let Some((status, _)) = &dashboard.now else { return };
+    let rest = below(area, head(status, area, buf));
+    let sections = Sections { dashboard, status, at, world, problems: dashboard.problems() };
+    if area.width >= THREE_COLUMNS {
+        sections.in_three_columns(rest, buf);
+    } else if area.width >= TWO_COLUMNS {
+        sections.in_two_columns(rest, buf);
+    } else {
+        sections.in_one_column(rest, buf);
+    }
+}
+
+/// Returns columns with the given shares of the width, in percent, and two cells between them.
+fn columns<const N: usize>(area: Rect, shares: [u16; N]) -> [Rect; N] {
+    let mut x = area.x;
+    shares.map(|share| {
+        let wide = u16::try_from(u32::from(area.width) * u32::from(share) / 100).unwrap_or(area.width);
+        let column = Rect { x, width: wide.saturating_sub(2), ..area }.intersection(area);
+        x = x.saturating_add(wide);
+        column
+    })
+}
+
+struct Sections<'a> {
+    dashboard: &'a Dashboard,
+    status: &'a Status,
+    /// The row under the cursor: problems first, then the activity.
+    at: usize,
+    world: &'a World,
+    problems: Vec<HealthProblem>,
+}
+
+impl Sections<'_> {
+    fn in_one_column(&self, area: Rect, buf: &mut Buffer) {
+        let is_short = area.height < SHORT;
+        if is_short && self.at >= self.problems.len() && self.at > 0 {
+            // The row of the cursor is always visible.
+            return self.activity(area, 1, buf);
+        }
+        let is_brief = area.height < TALL;
+        let figures = load::figures(self.status, self.dashboard.series.as_ref(), area.width, 0, is_brief);
+        let stored = storage(self.status, area.width, is_brief);
+        let running = self.dashboard.running(self.world);
+        let tasks_rows = if running.is_empty() { 0 } else { running.len().min(TASKS_MAX) + 1 };
+        let problems_rows = if is_short {
+            area.height / 2
+        } else {
+            // The headings of the problems, the load and the storage, and the activity.
+            let others = figures.len() + stored.len() + tasks_rows + self.dashboard.unchecked().len() + 3;
+            let others = u16::try_from(others).unwrap_or(u16::MAX).saturating_add(ACTIVITY_MIN);
+            area.height.saturating_sub(others).max(PROBLEMS_MIN)
+        };
+        let mut y = self.problems(area, problems_rows, 1, buf);
+        y = section(buf, from_row(area, y), &self.load_title(), &figures);
+        y = section(buf, from_row(area, y), "Storage", &stored);
+        if !running.is_empty() {
+            let height = u16::try_from(tasks_rows).unwrap_or(u16::MAX);
+            let tasks = from_row(area, y);
+            y = task_lines::draw_progress_lines(&running, Rect { height: tasks.height.min(height), ..tasks }, y, buf);
+        }
+        self.activity(from_row(area, y), 1, buf);
+    }
+
+    fn in_two_columns(&self, area: Rect, buf: &mut Buffer) {
+        let [left, right] = columns(area, [54, 46]);
+        let y = self.problems(left, left.height / 3, SENTENCE_LINES, buf);
+        let running = self.dashboard.running(self.world);
+        let room = from_row(left, y + 1);
+        let tasks = Rect { height: room.height.min(left.height / 3), ..room };
+        let y = task_lines::draw_progress_lines(&running, tasks, tasks.y, buf);
+        self.activity(from_row(left, y + 1), SENTENCE_LINES, buf);
+        self.load_and_storage(Rect { width: area.right() - right.x, ..right }, buf);
+    }
+
+    fn in_three_columns(&self, area: Rect, buf: &mut Buffer) {
+        let [left, middle, right] = columns(area, [33, 29, 38]);
+        let y = self.problems(left, left.height / 2, SENTENCE_LINES, buf);
+        let running = self.dashboard.running(self.world);
+        task_lines::draw_progress_lines(&running, left, y + 1, buf);
+        self.activity(middle, SENTENCE_LINES, buf);
+        self.load_and_storage(Rect { width: area.right() - right.x, ..right }, buf);
+    }
+
+    /// Draws the charts above the storage, which needs few rows.
+    fn load_and_storage(&self, area: Rect, buf: &mut Buffer) {
+        let stored = storage(self.status, area.width, false);
+        // Two headings and the empty row between the sections.
+        let others = u16::try_from(stored.len()).unwrap_or(u16::MAX).saturating_add(3);
+        let height = area.height.saturating_sub(others);
+        let figures = load::figures(self.status, self.dashboard.series.as_ref(), area.width, height, false);
+        let y = section(buf, area, &self.load_title(), &figures);
+        section(buf, from_row(area, y + 1), "Storage", &stored);
+    }
+
+    /// Returns the heading of the charts. The period is that of the shown figures, not that of a pending request.
+    fn load_title(&self) -> String {
+        let Some(series) = &self.dashboard.series else { return "Load".to_owned() };
+        let period = match series.step_secs {
+            ..=1 => "minute",
+            2..=60 => "hour",
+            _ => "day",
+        };
+        format!("Load, last {period} ([ ] change it)")
+    }
+
+    /// Returns the name of the first key of an action.
+    fn key_of(&self, action: Action) -> Option<String> {
+        let keys = self.world.keymap.of(&[Scope::Dashboard]).find(|binding| binding.action == action)?.keys;
+        keys.first().map(|key| key.name())
+    }
+
+    /// Draws problems around the cursor in at most `rows_max` rows, and the failed checks. Returns the row below.
+    fn problems(&self, area: Rect, rows_max: u16, lines_max: usize, buf: &mut Buffer) -> u16 {
+        let row = |y: u16| from_row(area, y);
+        if area.height == 0 {
+            return area.y;
+        }
+        let mut y = area.y + 1;
+        let unchecked = self.dashboard.unchecked();
+        let room = Rect { height: rows_max.max(1), ..row(y) }.intersection(row(y));
+        let rows: Vec<SentenceRow> =
+            self.problems.iter().map(|problem| self.problem(problem, area.width, lines_max)).collect();
+        let (shown, used) = rows::draw(&rows, self.at, room, buf);
+        let count = self.problems.len();
+        let title =
+            if shown < count { format!("Problems ({shown} of {count})") } else { format!("Problems ({count})") };
+        rule(buf, area, &title);
+        if self.problems.is_empty() && unchecked.is_empty() {
+            text(buf, row(y), "   none", Role::Ok);
+            return y + 1;
+        }
+        y += used;
+        for line in unchecked.iter().flat_map(|line| wrapped(line, area.width.saturating_sub(4))) {
+            if y < area.bottom() {
+                text(buf, row(y), &format!(" ? {line}"), Role::Warn);
+            }
+            y += 1;
+        }
+        y.min(area.bottom())
+    }
+
+    /// Returns the row of a problem: the text, its age and the key that helps.
+    fn problem(&self, problem: &HealthProblem, room: u16, lines_max: usize) -> SentenceRow {
+        let help = problem.target.help().filter(|_| room >= SHOWS_KEYS);
+        let help = help.and_then(|(action, title)| Some(format!("{} {title}", self.key_of(action)?)));
+        let help = help.unwrap_or_default();
+        let age = if problem.since > 0 { self.world.clock.since(problem.since) } else { String::new() };
+        let aside = match (room >= SHOWS_KEYS, age.is_empty()) {
+            (true, true) if help.is_empty() => String::new(),
+            (true, _) => format!("{age:>0$}  {help:<1$}", usize::from(AGE), usize::from(HELP)),
+            (false, false) => format!(" {age}"),
+            (false, true) => String::new(),
+        };
+        SentenceRow::new("! ", &problem.text, aside, Role::Error, room, lines_max)
+    }
+
+    fn activity(&self, area: Rect, lines_max: usize, buf: &mut Buffer) {
+        if area.height < 2 {
+            return;
+        }
+        rule(buf, area, "Activity (live)");
+        let all = self.dashboard.activities();
+        if all.is_empty() {
+            text(buf, below(area, 1), " no events yet", Role::Muted);
+        }
+        let at = self.at.checked_sub(self.problems.len());
+        // The rows below those that can be visible are not laid out.
+        let count = at.unwrap_or(0) + usize::from(area.height);
+        let row = |one: &Activity| activity_row(one, &self.world.clock, area.width, lines_max);
+        let rows: Vec<SentenceRow> = all.iter().take(count).map(row).collect();
+        rows::draw(&rows, at.unwrap_or(usize::MAX), below(area, 1), buf);
+    }
+}
+
+/// Draws one line about the server and the account. Returns the number of rows.
 fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
     let addresses: Vec<String> = status.listeners.iter().map(|one| one.address.clone()).collect();
     let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
@@ -98,197 +252,63 @@ fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
         addresses.join("   ")
     );
     text(buf, Rect { height: 1, ..area }, &line, Role::Title);
-    area.y + 1
+    1
 }
 
-/// Formats a rate as `41/s` or `0.3/s`.
-fn rate(counts: &[i64]) -> String {
-    let tenths = counts.iter().sum::<i64>() * 10 / i64::try_from(counts.len().max(1)).unwrap_or(1);
-    if tenths >= 100 {
-        format!("{}/s", words::count(tenths / 10))
-    } else {
-        format!("{}.{}/s", tenths / 10, tenths % 10)
-    }
-}
-
-fn millis(micros: i64) -> String {
-    match micros {
-        0 => "-".to_owned(),
-        1..1_000 => "<1 ms".to_owned(),
-        micros => format!("{} ms", words::count(micros.div_euclid(1_000))),
-    }
-}
-
-/// Draws charts of the last minute: beside the figures, or below them if each has `spare` rows.
-fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    let rows = spare.saturating_sub(CHART_BELOW).min(*CHART_ROWS.end());
-    let tall = rows >= *CHART_ROWS.start();
-    if let Some(series) = series {
-        let cells = room.saturating_sub(56).clamp(10, 60);
-        // A rate, with a sparkline beside it or a chart below it.
-        let mut rated = |name: &'static str, values: &[i64], details: LinePart| {
-            let mut line = vec![LinePart::plain(format!("{:>9}  ", rate(values)))];
-            if !tall {
-                line.extend([LinePart::Sparkline { values: values.to_vec(), cells }, LinePart::plain("  ")]);
-            }
-            line.push(details);
-            figures.push(Figure::Line(name, line));
-            figures.extend(tall.then(|| Figure::Chart(values.to_vec(), rows)));
-        };
-        let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
-        rated("requests", &series.requests, LinePart::plain(times));
-        let all: Vec<i64> = series.delivered.iter().zip(&series.failed).map(|(good, bad)| good + bad).collect();
-        let (total, bad) = (all.iter().sum::<i64>(), series.failed.iter().sum::<i64>());
-        let share = if total > 0 { format!("ok {} %", words::percent(total - bad, total)) } else { "none".to_owned() };
-        rated("deliveries", &all, LinePart::Text(if bad > 0 { Role::Warn } else { Role::Text }, share));
-        let mut queue = vec![LinePart::plain(format!("{:>9} waiting", words::count(series.waiting)))];
-        if series.oldest_due_secs > 0 {
-            let role = if series.oldest_due_secs >= OVERDUE_SECS { Role::Warn } else { Role::Text };
-            queue.push(LinePart::Text(role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
-        }
-        figures.push(Figure::Line("queue", queue));
-    }
-    let uploads = series.map_or_else(String::new, |series| format!("   {} uploads", words::count(series.uploads)));
-    let clients = format!("{:>9} connected{uploads}", words::count(status.connections));
-    figures.push(Figure::Line("clients", vec![LinePart::plain(clients)]));
-    // Limits are shown only while callers are refused or wait.
-    for limit in status.limits.iter().filter(|limit| limit.waiting > 0 || limit.refused > 0) {
-        let used = match limit.unit.as_str() {
-            "bytes" => format!("{}/{}", human_bytes(limit.running), human_bytes(limit.max)),
-            _ => format!("{}/{}", limit.running, limit.max),
-        };
-        let mut text = format!("{used:>9} {}", limit.kind);
-        for (count, word) in [(limit.waiting, "waiting"), (limit.refused, "refused")] {
-            if count > 0 {
-                let _ = write!(text, "   {count} {word}");
-            }
-        }
-        let role = if limit.waiting > 0 { Role::Warn } else { Role::Text };
-        figures.push(Figure::Line("limit", vec![LinePart::Text(role, text)]));
-    }
-    figures
-}
-
-fn storage(status: &Status, room: u16) -> Vec<Figure> {
+/// Returns the figures of the storage: a brief list has two rows.
+fn storage(status: &Status, room: u16, is_brief: bool) -> Vec<Figure> {
     let disk = &status.disk;
     let used = disk.total_bytes - disk.free_bytes;
     let percent = words::percent(used, disk.total_bytes);
     let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
     let bar = LinePart::Bar { role, share: (used, disk.total_bytes), cells: room.saturating_sub(44).clamp(10, 24) };
     let (store, memory) = (human_bytes(status.store.size_bytes), human_bytes(status.resident_bytes));
-    let store = format!("{store:>9}  {}   memory {memory}", status.store.engine);
+    let free = LinePart::Text(role, format!("{:>9} free  ", human_bytes(disk.free_bytes)));
+    let mut disk = vec![free, bar, LinePart::Text(role, format!(" {percent} %"))];
+    let line = |name, text: String| Figure::Line(name, vec![LinePart::plain(text)]);
+    if is_brief {
+        let mut sizes = vec![(store, "store")];
+        if let Some(kept) = &status.kept {
+            let kept = [(&kept.repositories, "git"), (&kept.artifacts, "artifacts")];
+            sizes.splice(0..0, kept.map(|(amount, name)| (human_bytes(amount.size_bytes), name)));
+        }
+        let sizes: Vec<String> = sizes.into_iter().map(|(size, name)| format!("{size:>9} {name}")).collect();
+        disk.push(LinePart::plain(format!("   memory {memory}")));
+        return vec![line("stored", sizes.join("  ")), Figure::Line("disk", disk)];
+    }
     let mut figures = Vec::new();
     if let Some(kept) = &status.kept {
-        for (name, amount) in [("repos", &kept.repositories), ("artifacts", &kept.artifacts)] {
-            let text = format!("{:>9} in {}", human_bytes(amount.size_bytes), words::count(amount.count));
-            figures.push(Figure::Line(name, vec![LinePart::plain(text)]));
-        }
+        let amount = |name: &str, amount: &farrier_common::api::Amount| {
+            format!("{:>9} in {} {name}", human_bytes(amount.size_bytes), words::count(amount.count))
+        };
+        figures.push(line("git", amount("repositories", &kept.repositories)));
+        figures.push(line("artifacts", amount("artifacts", &kept.artifacts)));
     }
-    let free = LinePart::Text(role, format!("{:>9} free  ", human_bytes(disk.free_bytes)));
-    figures.extend([
-        Figure::Line("store", vec![LinePart::plain(store)]),
-        Figure::Line("disk", vec![free, bar, LinePart::Text(role, format!(" {percent} %"))]),
-    ]);
+    figures.push(line("store", format!("{store:>9}  {}   memory {memory}", status.store.engine)));
+    figures.push(Figure::Line("disk", disk));
     figures
 }
 
 /// Draws a heading and the figures below it. Returns the row after them.
-fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, figures: &[Figure]) -> u16 {
-    if y >= area.bottom() {
-        return y;
+fn section(buf: &mut Buffer, area: Rect, title: &str, figures: &[Figure]) -> u16 {
+    if area.height == 0 {
+        return area.bottom();
     }
-    rule(buf, Rect { y, height: 1, ..area }, title);
-    let mut y = y + 1;
+    rule(buf, area, title);
+    let mut y = area.y + 1;
     for figure in figures {
-        let from = |x: u16| Rect {
-            x: area.x + x.min(area.width),
-            y,
-            width: area.width.saturating_sub(x),
-            height: area.bottom().saturating_sub(y),
-        };
+        let rest = from_row(area, y);
+        let from = |x: u16| Rect { x: rest.x + x.min(rest.width), width: rest.width.saturating_sub(x), ..rest };
         match figure {
             Figure::Line(name, line) => {
                 text(buf, from(1), name, Role::Muted);
                 parts(buf, from(1 + NAME), line);
             }
-            Figure::Chart(values, rows) => {
-                let area = from(1 + NAME);
-                chart(buf, Rect { width: area.width.saturating_sub(1), ..area }, values, *rows);
+            Figure::Chart(chart, rows) => {
+                chart.draw(buf, Rect { width: from(4).width.saturating_sub(1), ..from(4) }, *rows);
             }
         }
         y = area.bottom().min(y + figure.rows());
     }
     y
-}
-
-/// Draws the problems, with the cursor, and the failed checks. Returns the row below.
-fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, troubles: &[HealthProblem], at: usize) -> u16 {
-    if y >= area.bottom() {
-        return y;
-    }
-    rule(buf, Rect { y, height: 1, ..area }, &format!("Problems ({})", troubles.len()));
-    let mut y = y + 1;
-    let unchecked = dashboard.unchecked();
-    if troubles.is_empty() && unchecked.is_empty() && y < area.bottom() {
-        text(buf, Rect { y, height: 1, ..area }, "   none", Role::Ok);
-        return y + 1;
-    }
-    for (index, trouble) in troubles.iter().enumerate() {
-        for (part, line) in wrapped(&trouble.text, area.width.saturating_sub(4)).iter().enumerate() {
-            if y >= area.bottom() {
-                return y;
-            }
-            let (here, sign) = (index == at && part == 0, if part == 0 { "!" } else { " " });
-            let role = if here { Role::Selected } else { Role::Error };
-            row(buf, Rect { y, height: 1, ..area }, here, &format!("{sign} {line}"), role);
-            y += 1;
-        }
-    }
-    for line in unchecked.iter().flat_map(|line| wrapped(line, area.width.saturating_sub(4))) {
-        if y >= area.bottom() {
-            return y;
-        }
-        text(buf, Rect { y, height: 1, ..area }, &format!(" ? {line}"), Role::Warn);
-        y += 1;
-    }
-    y
-}
-
-/// Draws a row that the cursor can be on.
-fn row(buf: &mut Buffer, line: Rect, here: bool, what: &str, role: Role) {
-    if here {
-        buf.set_style(line.intersection(buf.area), role.style());
-    }
-    text(buf, line, &format!("{}{what}", if here { ">" } else { " " }), role);
-}
-
-fn events<'a>(
-    buf: &mut Buffer,
-    area: Rect,
-    events: impl ExactSizeIterator<Item = &'a Event>,
-    clock: &Clock,
-    at: Option<usize>,
-) {
-    if area.height < 2 {
-        return;
-    }
-    rule(buf, Rect { height: 1, ..area }, "Events (live)");
-    if events.len() == 0 {
-        text(buf, Rect { y: area.y + 1, height: 1, ..area }, " no events yet", Role::Muted);
-    }
-    let rows = usize::from(area.height - 1);
-    let top = at.unwrap_or(0).saturating_sub(rows - 1);
-    let shown: Vec<(usize, &Event)> = events.enumerate().skip(top).take(rows).collect();
-    let widest = |of: &dyn Fn(&Event) -> u16| shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0);
-    let (kinds, names) = (widest(&|event| width(&event.kind)), widest(&|event| width(&event.repository)));
-    for ((index, event), y) in shown.iter().zip(area.y + 1..) {
-        let here = at == Some(*index);
-        let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
-        let what: Vec<&str> =
-            [&event.action, about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
-        let (time, kind, name, what) = (clock.time(&event.at), &event.kind, &event.repository, what.join(", "));
-        let line = format!("{time}  {}  {}  {what}", pad(kind, kinds), pad(name, names));
-        row(buf, Rect { y, height: 1, ..area }, here, &line, if here { Role::Selected } else { Role::Text });
-    }
 }

@@ -7,7 +7,7 @@ use crate::ui::{
     list::ListView as _,
     net::{Answer, Problem, Request},
     screens::Screen as _,
-    world::Env,
+    world::{Cmd, Env},
 };
 
 impl Deliveries {
@@ -57,6 +57,17 @@ impl Deliveries {
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match (request, result) {
             (Request::Deliveries { .. }, result) if self.rows.awaits(request) => self.take_rows(result, env),
+            (Request::Delivery(id), result) if self.finding.as_ref() == Some(id) => {
+                self.finding = None;
+                match result {
+                    Ok(Answer::Delivery(detail)) => {
+                        let hook = u64::try_from(detail.delivery.hook_id).unwrap_or_default();
+                        env.push(Cmd::Inspect(hook, detail.delivery.guid.clone()));
+                    }
+                    Err(problem) => env.warn(problem.line()),
+                    Ok(_) => {}
+                }
+            }
             (Request::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
                 self.pending = None;
                 match result {

@@ -12,7 +12,7 @@ use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::inspector::Inspector;
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
@@ -55,6 +55,8 @@ pub(crate) struct Deliveries {
     since: String,
     /// Whether hooks are being listed for the menu.
     pub(super) choosing: bool,
+    /// The delivery that is requested to show it, whether it is listed or not.
+    finding: Option<String>,
 }
 
 impl Default for Deliveries {
@@ -73,6 +75,7 @@ impl Default for Deliveries {
             row_limit: DELIVERIES_STEP,
             since: String::new(),
             choosing: false,
+            finding: None,
         }
     }
 }
@@ -100,6 +103,12 @@ impl Deliveries {
         self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
         self.event = event;
         self.choose(hook, env);
+    }
+
+    /// Shows one delivery, by its UUID or ID, of any hook.
+    pub(crate) fn find(&mut self, delivery: String, env: &mut Env) {
+        env.send(Request::Delivery(delivery.clone()));
+        self.finding = Some(delivery);
     }
 
     /// Shows one delivery of a hook as soon as it is listed.
@@ -292,6 +301,13 @@ impl Screen for Deliveries {
             Some(detail) if self.reading => Some(name(&detail.delivery)),
             _ => self.rows.list.subject(name, "deliveries"),
         }
+    }
+
+    fn related(&self) -> Vec<Related> {
+        let Some(delivery) = self.rows.list.current() else { return Vec::new() };
+        let repository = delivery.repository.as_deref().map(Related::repository);
+        let hook = [Related::hook(delivery.hook_id), Related::deliveries_of(delivery.hook_id)];
+        hook.into_iter().chain(repository).collect()
     }
 
     fn selection(&self) -> Option<Selection> {

@@ -24,8 +24,8 @@ fn named(hook: &Hook) -> String {
     format!("hook {}   {}", hook.id, hook.url)
 }
 
-/// Turns a hook on or off.
-fn switched(owner: HookOwner, id: i64, on: bool) -> Request {
+/// Returns the request that turns a hook on or off.
+pub(in crate::ui::screens) fn switched(owner: HookOwner, id: i64, on: bool) -> Request {
     Request::EditHook(owner, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
 }
 
@@ -101,10 +101,13 @@ impl Hooks {
     }
 
     fn switch_request(&self, hooks: &[&Hook], on: bool) -> Request {
-        let (doing, done) = if on { ("turning on", "turned on") } else { ("turning off", "turned off") };
+        let change = |hook: &&Hook| switched(self.owner_or_shown(hook.id), hook.id, on);
         match hooks {
-            [one] => switched(self.owner_or_shown(one.id), one.id, on),
-            many => self.batch(many, doing, done, |owner, id| switched(owner, id, on)),
+            [one] => change(one),
+            many => {
+                let items = many.iter().map(|hook| (format!("hook {}", hook.id), change(hook))).collect();
+                Request::Batch(Box::new(switch_batch(items, on)))
+            }
         }
     }
 
@@ -118,11 +121,7 @@ impl Hooks {
             [] => env.notify(if is_one { format!("the hook is already {word}") } else { skipped.join("; ") }),
             [_] if is_one => env.send(self.switch_request(&hooks, on)),
             _ => {
-                let effect = if on { "They receive new events." } else { "They receive no events until turned on." };
-                let verb = if on { "Turn on" } else { "Turn off" };
-                let names = hooks.iter().map(|hook| named(hook)).collect();
-                let bulk = BulkAction { verb, noun: NOUN, names, effect, skipped, ..BulkAction::default() };
-                self.confirm_bulk(bulk, self.switch_request(&hooks, on), env);
+                self.confirm_bulk(switch_action(&hooks, on, skipped), self.switch_request(&hooks, on), env);
             }
         }
     }
@@ -207,35 +206,8 @@ impl Hooks {
         }
     }
 
-    /// Returns the confirmation before failed deliveries are sent again. The daemon counts them first.
     pub(crate) fn recover_question(&self, ids: &[i64], world: &World) -> Layer {
-        let known: Vec<&Hook> = self.all.iter().filter(|hook| ids.contains(&hook.id)).collect();
-        let is_left_out =
-            |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
-        let left: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
-        let mut lines: Vec<String> =
-            known.iter().filter(|hook| left.contains(&hook.id)).take(4).map(|hook| named(hook)).collect();
-        if lines.is_empty() {
-            lines.push(left.iter().map(|id| format!("hook {id}")).collect::<Vec<_>>().join(", "));
-        }
-        if left.len() < ids.len() {
-            lines.push(format!("{} skipped: off", bulk::counted(ids.len() - left.len(), NOUN)));
-        }
-        lines.push("They are sent again with the same IDs.".to_owned());
-        let title = match left.as_slice() {
-            [one] => format!("Redeliver failed deliveries of hook {one}"),
-            many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),
-        };
-        let request = match left.as_slice() {
-            [one] => Request::Recover(*one),
-            many => {
-                let items = many.iter().map(|id| (format!("hook {id}"), Request::Recover(*id))).collect();
-                let (doing, done) = ("redelivering failed deliveries of", "redelivering");
-                Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
-            }
-        };
-        let count = Request::Recoverable(left);
-        Layer::Confirm(Confirm::simple(title, lines, "Redeliver", request, world).after_counting(count))
+        recover_question(&self.all, ids, world)
     }
 
     pub(super) fn copy(&self, env: &mut Env) {
@@ -304,4 +276,59 @@ impl Hooks {
             _ => None,
         }
     }
+}
+
+/// Returns the confirmation before failed deliveries are sent again. The daemon counts them first. `known` has the
+/// hooks whose state is known.
+pub(in crate::ui::screens) fn recover_question(known: &[Hook], ids: &[i64], world: &World) -> Layer {
+    let known: Vec<&Hook> = known.iter().filter(|hook| ids.contains(&hook.id)).collect();
+    let is_left_out = |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
+    let left: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
+    let mut lines: Vec<String> =
+        known.iter().filter(|hook| left.contains(&hook.id)).take(4).map(|hook| named(hook)).collect();
+    if lines.is_empty() {
+        lines.push(left.iter().map(|id| format!("hook {id}")).collect::<Vec<_>>().join(", "));
+    }
+    if left.len() < ids.len() {
+        lines.push(format!("{} skipped: off", bulk::counted(ids.len() - left.len(), NOUN)));
+    }
+    lines.push("They are sent again with the same IDs.".to_owned());
+    let title = match left.as_slice() {
+        [one] => format!("Redeliver failed deliveries of hook {one}"),
+        many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),
+    };
+    let request = match left.as_slice() {
+        [one] => Request::Recover(*one),
+        many => {
+            let items = many.iter().map(|id| (format!("hook {id}"), Request::Recover(*id))).collect();
+            let (doing, done) = ("redelivering failed deliveries of", "redelivering");
+            Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
+        }
+    };
+    let count = Request::Recoverable(left);
+    Layer::Confirm(Confirm::simple(title, lines, "Redeliver", request, world).after_counting(count))
+}
+
+/// Returns the confirmation before several hooks are turned on or off.
+pub(in crate::ui::screens) fn switch_question(
+    hooks: &[&Hook],
+    on: bool,
+    owner: impl Fn(&Hook) -> HookOwner,
+    world: &World,
+) -> Layer {
+    let items = hooks.iter().map(|hook| (format!("hook {}", hook.id), switched(owner(hook), hook.id, on))).collect();
+    let batch = switch_batch(items, on);
+    Layer::Confirm(switch_action(hooks, on, Vec::new()).question(Request::Batch(Box::new(batch)), world))
+}
+
+fn switch_batch(items: Vec<(String, Request)>, on: bool) -> Batch {
+    let (doing, done) = if on { ("turning on", "turned on") } else { ("turning off", "turned off") };
+    Batch { noun: NOUN, doing, done, items }
+}
+
+fn switch_action(hooks: &[&Hook], on: bool, skipped: Vec<String>) -> BulkAction {
+    let effect = if on { "They receive new events." } else { "They receive no events until turned on." };
+    let verb = if on { "Turn on" } else { "Turn off" };
+    let names = hooks.iter().map(|hook| named(hook)).collect();
+    BulkAction { verb, noun: NOUN, names, effect, skipped, ..BulkAction::default() }
 }

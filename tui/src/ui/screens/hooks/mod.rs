@@ -1,6 +1,6 @@
 //! The hooks screen: all hooks that the caller may manage, or those of one repository.
 
-mod actions;
+pub(super) mod actions;
 mod answers;
 pub(super) mod form;
 mod pane;
@@ -15,7 +15,7 @@ use farrier_common::{
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{form as hook_form, pane as hook_pane, rows as hook_rows};
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
@@ -238,6 +238,15 @@ impl Screen for Hooks {
 
     fn subject(&self) -> Option<String> {
         self.feed.list.subject(|hook| format!("hook {}", hook.id), "hooks")
+    }
+
+    fn related(&self) -> Vec<Related> {
+        let Some(hook) = self.here() else { return Vec::new() };
+        let mut all = vec![Related::deliveries_of(hook.id)];
+        let is_of_repository = !hook.repository.is_empty();
+        all.extend(is_of_repository.then(|| Related::repository(&hook.repository)));
+        all.push(Related::audit_of("hook", &hook.id.to_string()));
+        all
     }
 
     fn selection(&self) -> Option<Selection> {

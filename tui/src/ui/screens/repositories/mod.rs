@@ -22,7 +22,7 @@ use self::{
     detail::{Detail, RepositoryTab},
     pane as repo_pane, rows as repo_rows,
 };
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions, feed::Load},
@@ -75,6 +75,15 @@ impl Repositories {
         let Some(id) = found.map(|repo| repo.id) else { return false };
         self.show(id);
         true
+    }
+
+    /// Returns the loaded repositories with this name, or else those whose names contain the word.
+    pub(crate) fn names_like(&self, word: &str) -> Vec<String> {
+        let word = word.to_lowercase();
+        let all = || self.repos.list.rows().iter().map(|repo| repo.full_name().to_owned());
+        let is_named = |path: &String| path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case(&word));
+        let named: Vec<String> = all().filter(is_named).collect();
+        if named.is_empty() { all().filter(|path| path.to_lowercase().contains(&word)).collect() } else { named }
     }
 
     /// Puts the cursor on a repository, now or as soon as it is loaded.
@@ -291,6 +300,12 @@ impl Screen for Repositories {
             return self.repos.list.current().map(|repo| repo.full_name().to_owned());
         }
         self.repos.list.subject(|repo| repo.full_name().to_owned(), "repositories")
+    }
+
+    fn related(&self) -> Vec<Related> {
+        let Some((_, path)) = self.here() else { return Vec::new() };
+        let path = path.to_string();
+        vec![Related::artifacts_of(&path), Related::hooks_of(&path)]
     }
 
     fn selection(&self) -> Option<Selection> {

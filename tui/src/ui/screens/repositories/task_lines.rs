@@ -34,7 +34,7 @@ pub(crate) fn progress_line(task: &BackgroundTask) -> ProgressLine {
     }
 }
 
-/// Draws a heading and one line per running task. Returns the row below.
+/// Draws a heading and one line per running task, and the number of those that do not fit. Returns the row below.
 pub(crate) fn draw_progress_lines(all: &[ProgressLine], area: Rect, y: u16, buf: &mut Buffer) -> u16 {
     let row = |y: u16| Rect { y, height: 1, ..area };
     if y >= area.bottom() {
@@ -46,11 +46,14 @@ pub(crate) fn draw_progress_lines(all: &[ProgressLine], area: Rect, y: u16, buf:
         return y + 2;
     }
     let mut y = y + 1;
-    for one in all {
-        if y >= area.bottom() {
-            return y;
-        }
+    let room = usize::from(area.bottom() - y);
+    let shown = if all.len() > room { room.saturating_sub(1) } else { all.len() };
+    for one in all.iter().take(shown) {
         parts(buf, row(y), &progress_parts(one, area.width));
+        y += 1;
+    }
+    if shown < all.len() && y < area.bottom() {
+        text(buf, row(y), &format!("   {} more", all.len() - shown), Role::Muted);
         y += 1;
     }
     y

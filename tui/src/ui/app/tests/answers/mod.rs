@@ -5,13 +5,14 @@ mod audit;
 mod caches;
 mod deleted;
 mod hooks;
+mod users;
 
 use farrier_common::api::{
     Amount, BackgroundTask, Branch, Health, Kept, ListenerStatus, MigrationProgress, PayloadCommit, PayloadUser,
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, audit::*, caches::*, deleted::*, hooks::*};
+pub(super) use self::{artifacts::*, audit::*, caches::*, deleted::*, hooks::*, users::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Page, ProblemKind, RepositoryCounts},
@@ -76,7 +77,10 @@ pub(super) fn status() -> Answer {
 
 pub(super) fn series() -> Answer {
     Answer::Series(Box::new(farrier_common::api::MetricsSeries {
+        step_secs: 1,
         requests: (0..60).map(|second| 30 + second * 7 % 23).collect(),
+        git: (0..60).map(|second| second / 9 % 4).collect(),
+        uploaded: (0..60).map(|second| i64::from(second > 44)).collect(),
         delivered: (0..60).map(|second| i64::from(second % 7 == 0) * 3).collect(),
         failed: (0..60).map(|second| i64::from(second == 41)).collect(),
         p50_micros: 2_048,

@@ -1,6 +1,6 @@
 //! Scenes of every screen with usual content.
 
-use farrier_common::api::{Event, MigrationProgress};
+use farrier_common::api::{Delivery, Event, FoundRun, MigrationProgress};
 
 use super::{super::prelude::*, Scene, counted, on};
 use crate::ui::net::Page;
@@ -123,6 +123,52 @@ fn on_audit(screen: &mut TestScreen) {
     screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(audit()));
 }
 
+pub(super) const USERS: &[Scene] = &[
+    on("users", |screen| {
+        open_users(screen);
+        screen.keys("j");
+        screen.rest_cursor();
+        answer_tokens(screen);
+    }),
+    on("user-tokens", |screen| {
+        open_users(screen);
+        screen.keys("j\n");
+        screen.rest_cursor();
+        answer_tokens(screen);
+        screen.keys("j");
+    }),
+    on("new-user", |screen| {
+        open_users(screen);
+        screen.keys("n");
+    }),
+    on("new-token", |screen| {
+        open_users(screen);
+        screen.keys("N");
+    }),
+    on("token-created", |screen| {
+        open_users(screen);
+        screen.keys("Nlaptop");
+        screen.press(Key::Ctrl('s'));
+        screen.answer(|request| matches!(request, Request::CreateToken(..)), Ok(new_token()));
+    }),
+    on("revoke-token", |screen| {
+        open_users(screen);
+        screen.keys("j\n");
+        screen.rest_cursor();
+        answer_tokens(screen);
+        screen.keys("D");
+    }),
+];
+
+/// Answers the request for the tokens of an account, if the screen shows them.
+fn answer_tokens(screen: &mut TestScreen) {
+    for _ in 0..2 {
+        if screen.app.pending.values().any(|one| matches!(one.request, Request::Tokens(_))) {
+            screen.answer_last_of(|request| matches!(request, Request::Tokens(_)), Ok(tokens()));
+        }
+    }
+}
+
 pub(super) const HOOKS: &[Scene] = &[
     on("hooks", |screen| {
         open_hooks(screen);
@@ -190,26 +236,65 @@ pub(super) const DELIVERIES: &[Scene] = &[
     }),
 ];
 
-pub(super) const DASHBOARD: &[Scene] = &[on("dashboard", |screen| {
+pub(super) const DASHBOARD: &[Scene] = &[
+    on("dashboard", open_dashboard),
+    on("dashboard-day", |screen| {
+        open_dashboard(screen);
+        screen.keys("[");
+        let Answer::Series(mut day) = series() else { unreachable!() };
+        day.step_secs = 300;
+        day.requests = (0_i64..288).map(|step| 2_000 + step * 37 % 900 - (step - 144).abs() * 9).collect();
+        day.delivered = (0..288).map(|step| step % 31 * 3).collect();
+        day.failed = (0..288).map(|step| i64::from(step > 250) * (step % 31)).collect();
+        screen.answer(|request| *request == Request::Series(SeriesSpan::Day), Ok(Answer::Series(day)));
+        screen.keys("jj");
+    }),
+];
+
+fn open_dashboard(screen: &mut TestScreen) {
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status()));
-    screen.answer(|request| *request == Request::Series, Ok(series()));
+    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
     screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     screen.answer(|request| *request == Request::FailingHooks, Ok(hooks()));
-    for (id, kind, action, about) in [(7, "repository", "created", ""), (8, "push", "", "refs/heads/main")] {
+    let run = |id: i64| FoundRun {
+        id,
+        repository: "infra/gateway".into(),
+        head_branch: "main".into(),
+        display_title: "build".into(),
+        conclusion: "failure".into(),
+        completed_at: format!("2026-11-21T11:{id}:00Z"),
+        ..FoundRun::default()
+    };
+    let runs = Answer::FoundRuns(vec![run(51), run(50)]);
+    screen.answer(|request| *request == Request::CompletedRuns, Ok(runs));
+    let all = [
+        (5, "repository", "created", "", "ops"),
+        (6, "create", "", "refs/heads/dev", "ops"),
+        (7, "create", "", "refs/tags/v1.2", "ops"),
+        (8, "push", "", "refs/heads/main", "mia"),
+    ];
+    for (id, kind, action, about, actor) in all {
+        let is_push = kind == "push";
         let event = Event {
             id,
             kind: kind.into(),
             action: action.into(),
             repository: "infra/gateway".into(),
             r#ref: about.into(),
-            actor: "ops".into(),
+            actor: actor.into(),
             at: format!("2026-11-21T11:59:0{id}Z"),
+            before: if is_push { "3f2a9c10aa".into() } else { String::new() },
+            after: if is_push { "8be0d4410f".into() } else { String::new() },
             ..Event::default()
         };
         screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
     }
-})];
+    let of_push = |state: &str| Delivery { event_id: Some(8), state: state.into(), ..Delivery::default() };
+    let items = vec![of_push("success"), of_push("success"), of_push("failed")];
+    let page = Page { items, total: None, last: true };
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(Answer::Deliveries(page)));
+}
 
 pub(super) const ARTIFACTS: &[Scene] = &[
     on("artifacts", |screen| {

@@ -1,0 +1,34 @@
+//! Requests about accounts and access tokens.
+
+use farrier_common::{
+    api::{AccessToken, User},
+    client::{Client, ClientError},
+};
+
+use super::{Answer, Request, fetch::pages};
+
+/// Handles a request about accounts or tokens. `part` receives the pages before the last one.
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::Users => {
+            let open = |list: Vec<User>| list;
+            pages(client.users(None), open, |user: &User| user.id, part, Answer::Users).await?
+        }
+        Request::Tokens(login) => {
+            let open = |list: Vec<AccessToken>| list;
+            pages(client.tokens(&login), open, |token: &AccessToken| token.id, part, Answer::Tokens).await?
+        }
+        Request::CreateUser(request) => Answer::User(Box::new(client.create_user(&request).await?)),
+        Request::EditUser(login, request) => Answer::User(Box::new(client.edit_user(&login, &request).await?)),
+        Request::DeleteUser(login) => {
+            client.delete_user(&login, false).await?;
+            Answer::Done
+        }
+        Request::CreateToken(login, request) => Answer::Token(Box::new(client.create_token(&login, &request).await?)),
+        Request::DeleteToken { user, id, .. } => {
+            client.delete_token(&user, &id.to_string()).await?;
+            Answer::Done
+        }
+        _ => Answer::Done,
+    })
+}

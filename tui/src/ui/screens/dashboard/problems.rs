@@ -1,0 +1,275 @@
+//! The problems of the dashboard, grouped by cause and object, with their age and the key that helps.
+
+use std::collections::BTreeMap;
+
+use farrier_common::api::{BackgroundTask, FoundRun, Health, Hook, Status};
+
+use super::parts::DISK_FULL_PERCENT;
+use crate::{
+    output::human_bytes,
+    ui::{keymap::Action, screens::hooks::rows as hook_rows, words},
+};
+
+/// Number of hook IDs named in a problem that concerns several hooks.
+const NAMED_MAX: usize = 5;
+
+/// The objects that a problem is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ProblemTarget {
+    /// The whole daemon: nothing to open.
+    Daemon,
+    /// IDs of hooks whose deliveries fail.
+    FailingHooks(Vec<i64>),
+    /// IDs of hooks that the daemon turned off.
+    DisabledHooks(Vec<i64>),
+    Run(i64),
+    /// A repository whose import failed.
+    Repository(i64),
+}
+
+impl ProblemTarget {
+    /// Returns the IDs of the hooks, if it is about hooks.
+    pub(super) fn hooks(&self) -> Option<&[i64]> {
+        match self {
+            Self::FailingHooks(ids) | Self::DisabledHooks(ids) => Some(ids),
+            _ => None,
+        }
+    }
+
+    /// Returns the action that helps, and its name.
+    pub(super) fn help(&self) -> Option<(Action, &'static str)> {
+        match self {
+            Self::Daemon => None,
+            Self::FailingHooks(_) => Some((Action::Recover, "redeliver")),
+            Self::DisabledHooks(_) => Some((Action::Toggle, "turn on")),
+            Self::Run(_) | Self::Repository(_) => Some((Action::Open, "open")),
+        }
+    }
+}
+
+/// A problem that the dashboard reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HealthProblem {
+    pub(super) text: String,
+    /// Since when, in seconds since 1970; 0 if unknown.
+    pub(super) since: i64,
+    pub(super) target: ProblemTarget,
+}
+
+/// Returns the problems of the daemon itself: failed checks and a full disk.
+pub(super) fn of_daemon(status: &Status, health: &Health) -> Vec<HealthProblem> {
+    let plain = |text: String| HealthProblem { text, since: 0, target: ProblemTarget::Daemon };
+    // Both responses come from the same checks, but not at the same time.
+    let mut texts: Vec<&String> = status.problems.iter().collect();
+    texts.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
+    let mut problems: Vec<HealthProblem> = texts.into_iter().cloned().map(plain).collect();
+    let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
+    let is_reported = problems.iter().any(|problem| problem.text.contains("disk"));
+    if used >= DISK_FULL_PERCENT && !is_reported {
+        problems.push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
+    }
+    problems
+}
+
+/// Returns the host of a URL, or the whole text if it is no URL.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?']).next().unwrap_or(rest)
+}
+
+/// Returns why deliveries of a hook fail: the reason for which it was turned off, or the last error.
+fn cause(hook: &Hook) -> String {
+    if !hook.disabled_reason.is_empty() {
+        return hook.disabled_reason.clone();
+    }
+    match hook.last_status {
+        status @ 1.. => format!("status {status}"),
+        _ => hook.last_error.clone(),
+    }
+}
+
+fn is_disabled(hook: &Hook) -> bool {
+    !hook.disabled_reason.is_empty()
+}
+
+/// Returns one problem for all hooks with the same host and the same cause.
+pub(super) fn of_hooks(failing: &[Hook]) -> Vec<HealthProblem> {
+    let mut groups: Vec<Vec<&Hook>> = Vec::new();
+    for hook in failing {
+        let is_same = |group: &&mut Vec<&Hook>| {
+            group.first().is_some_and(|one| {
+                host(&one.url) == host(&hook.url) && cause(one) == cause(hook) && is_disabled(one) == is_disabled(hook)
+            })
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(hook),
+            None => groups.push(vec![hook]),
+        }
+    }
+    groups.iter().filter_map(|group| of_group(group)).collect()
+}
+
+fn of_group(hooks: &[&Hook]) -> Option<HealthProblem> {
+    let first = *hooks.first()?;
+    let why = cause(first);
+    let state = match (is_disabled(first), hooks.len()) {
+        (true, 1) => format!("is off: {why}"),
+        (true, _) => format!("are off: {why}"),
+        (false, 1) => {
+            let times = if first.failures == 1 { "time" } else { "times in a row" };
+            format!("failed {} {times}{}", words::count(first.failures), with_colon(&why))
+        }
+        (false, _) => format!("fail{}", with_colon(&why)),
+    };
+    let text = if hooks.len() == 1 {
+        let owner = match hook_rows::owner(first) {
+            "-" => String::new(),
+            owner => format!(" of {owner}"),
+        };
+        format!("hook {}{owner} {state}   {}", first.id, host(&first.url))
+    } else {
+        let mut ids: Vec<String> = hooks.iter().take(NAMED_MAX).map(|hook| hook.id.to_string()).collect();
+        if hooks.len() > NAMED_MAX {
+            ids.push(format!("{} more", hooks.len() - NAMED_MAX));
+        }
+        format!("{} hooks ({}) {state}   {}", hooks.len(), ids.join(", "), host(&first.url))
+    };
+    let since = |hook: &&Hook| hook.failing_since.as_deref().map(words::seconds).filter(|since| *since > 0);
+    let since = hooks.iter().filter_map(since).min().unwrap_or(0);
+    let ids = hooks.iter().map(|hook| hook.id).collect();
+    let target = if is_disabled(first) { ProblemTarget::DisabledHooks(ids) } else { ProblemTarget::FailingHooks(ids) };
+    Some(HealthProblem { text, since, target })
+}
+
+/// Returns `: WHY`, or nothing without a reason.
+fn with_colon(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(": {why}") }
+}
+
+/// Returns one problem for each workflow and branch of a repository whose last runs failed. `runs` are completed runs,
+/// the newest first. A failure that is followed by a success is no problem.
+pub(super) fn of_runs(runs: &[FoundRun]) -> Vec<HealthProblem> {
+    let mut workflows: BTreeMap<(&str, &str, &str), Vec<&FoundRun>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for run in runs.iter().filter(|run| matches!(run.conclusion.as_str(), "success" | "failure")) {
+        let key = (run.repository.as_str(), run.head_branch.as_str(), run.display_title.as_str());
+        let of_workflow = workflows.entry(key).or_insert_with(|| {
+            order.push(key);
+            Vec::new()
+        });
+        of_workflow.push(run);
+    }
+    let problem = |key: &(&str, &str, &str)| {
+        let (repository, branch, title) = *key;
+        let failed: Vec<_> = workflows.get(key)?.iter().take_while(|run| run.conclusion == "failure").collect();
+        let (last, first) = (failed.first()?, failed.last()?);
+        let on = if branch.is_empty() { String::new() } else { format!(" on {branch}") };
+        let title = if title.is_empty() { String::new() } else { format!("   {title}") };
+        let text = match failed.len() {
+            1 => format!("run {} of {repository}{on} failed{title}", last.id),
+            count => format!("the last {count} runs of {repository}{on} failed{title}"),
+        };
+        let since = words::seconds(&first.completed_at);
+        Some(HealthProblem { text, since, target: ProblemTarget::Run(last.id) })
+    };
+    order.iter().filter_map(problem).collect()
+}
+
+/// Returns one problem for each repository whose last import failed.
+pub(super) fn of_tasks(tasks: &[BackgroundTask]) -> Vec<HealthProblem> {
+    let mut seen = Vec::new();
+    let mut problems = Vec::new();
+    for task in tasks.iter().filter(|task| task.kind == "migration") {
+        // The tasks are sorted, the newest first.
+        if seen.contains(&task.repository_id) {
+            continue;
+        }
+        seen.push(task.repository_id);
+        if task.state == "failed" {
+            let text = format!("the import of {} failed{}", task.repository, with_colon(&task.error));
+            let since = task.ended_at.as_deref().map_or(0, words::seconds);
+            problems.push(HealthProblem { text, since, target: ProblemTarget::Repository(task.repository_id) });
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(id: i64, branch: &str, conclusion: &str) -> FoundRun {
+        FoundRun {
+            id,
+            repository: "tools/cli".into(),
+            head_branch: branch.into(),
+            conclusion: conclusion.into(),
+            completed_at: format!("2026-11-21T11:{id}:00Z"),
+            ..FoundRun::default()
+        }
+    }
+
+    #[test]
+    fn runs_that_failed_in_a_row_are_one_problem_and_a_later_success_ends_it() {
+        let runs = [
+            run(15, "main", "failure"),
+            run(14, "dev", "success"),
+            run(13, "main", "failure"),
+            run(12, "dev", "failure"),
+            run(11, "main", "cancelled"),
+            run(10, "main", "success"),
+        ];
+        let problems = of_runs(&runs);
+        let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert_eq!(texts, ["the last 2 runs of tools/cli on main failed"]);
+        assert_eq!(problems[0].target, ProblemTarget::Run(15));
+        assert_eq!(problems[0].since, words::seconds("2026-11-21T11:13:00Z"));
+    }
+
+    #[test]
+    fn hooks_are_grouped_by_host_and_cause() {
+        let hook = |id: i64, url: &str, last_status: i64, since: &str| Hook {
+            id,
+            url: url.into(),
+            last_status,
+            failures: 2,
+            failing_since: Some(since.into()),
+            ..Hook::default()
+        };
+        let failing = [
+            hook(1, "https://ci.example.net/a", 500, "2026-11-21T11:00:00Z"),
+            hook(2, "https://ci.example.net/b", 500, "2026-11-21T10:00:00Z"),
+            hook(3, "https://ci.example.net/c", 404, "2026-11-21T11:00:00Z"),
+            hook(4, "https://chat.example.net/a", 500, "2026-11-21T11:00:00Z"),
+        ];
+        let problems = of_hooks(&failing);
+        let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "2 hooks (1, 2) fail: status 500   ci.example.net",
+                "hook 3 failed 2 times in a row: status 404   ci.example.net",
+                "hook 4 failed 2 times in a row: status 500   chat.example.net",
+            ]
+        );
+        assert_eq!(problems[0].since, words::seconds("2026-11-21T10:00:00Z"));
+        assert_eq!(problems[0].target, ProblemTarget::FailingHooks(vec![1, 2]));
+    }
+
+    #[test]
+    fn an_import_that_was_repeated_with_success_is_no_problem() {
+        let task = |id: i64, state: &str| BackgroundTask {
+            id,
+            kind: "migration".into(),
+            repository: format!("data/r{id}"),
+            repository_id: id,
+            state: state.into(),
+            error: "the source refused the password".into(),
+            ended_at: Some("2026-11-21T11:00:00Z".into()),
+            ..BackgroundTask::default()
+        };
+        let problems = of_tasks(&[task(1, "done"), task(1, "failed"), task(2, "failed")]);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].text, "the import of data/r2 failed: the source refused the password");
+    }
+}

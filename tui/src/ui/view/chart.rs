@@ -1,0 +1,208 @@
+//! Column charts of counts over time, with axes and units.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    widgets::{Block, Borders, Sparkline, Widget as _},
+};
+
+use super::{Role, text};
+
+/// Width of the labels at the left, in cells.
+const LABEL: u16 = 8;
+/// Rows below the columns: the base line and its times.
+pub(crate) const CHART_BELOW: u16 = 2;
+/// Steps of a column in one cell.
+const STEPS: u64 = 8;
+/// The columns of a cell, from empty to full.
+const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// Periods up to this length have rates per second, longer ones per minute.
+const SECONDS_MAX: i64 = 120;
+
+/// A chart of counts, one per step, the newest last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chart {
+    pub(crate) counts: Vec<i64>,
+    /// The part of each count that is drawn as an error; may be empty.
+    pub(crate) failed: Vec<i64>,
+    /// Length of a step, seconds.
+    pub(crate) step_secs: i64,
+    pub(crate) role: Role,
+}
+
+/// Returns the unit of rates in a period, and its length in seconds.
+fn unit(period_secs: i64) -> (&'static str, i64) {
+    if period_secs <= SECONDS_MAX { ("/s", 1) } else { ("/min", 60) }
+}
+
+/// Formats the rate of `count` events in `secs` seconds, for a period of `period_secs`: `0.3/s`, `41/s`, `2.4k/min`.
+pub(crate) fn rate(count: i64, secs: i64, period_secs: i64) -> String {
+    let (name, per) = unit(period_secs);
+    let tenths = i128::from(count.max(0)) * 10 * i128::from(per) / i128::from(secs.max(1));
+    match tenths {
+        0..100 if tenths % 10 == 0 => format!("{}{name}", tenths / 10),
+        0..100 => format!("{}.{}{name}", tenths / 10, tenths % 10),
+        100..10_000 => format!("{}{name}", tenths / 10),
+        10_000..100_000 => format!("{}.{}k{name}", tenths / 10_000, tenths / 1_000 % 10),
+        _ => format!("{}k{name}", tenths / 10_000),
+    }
+}
+
+/// Formats the length of a period: `60 s`, `30 min`, `24 h`.
+fn period(secs: i64) -> String {
+    match secs {
+        ..=SECONDS_MAX => format!("{secs} s"),
+        121..=7_200 => format!("{} min", secs / 60),
+        _ => format!("{} h", secs / 3_600),
+    }
+}
+
+/// Returns at most `cells` sums of successive counts, and how many counts each sum has. The oldest counts that do not
+/// fill a sum are left out.
+fn sums(counts: &[i64], cells: u16) -> (Vec<i64>, usize) {
+    let each = counts.len().div_ceil(usize::from(cells.max(1))).max(1);
+    let left_out = counts.len() % each;
+    (counts[left_out..].chunks(each).map(|some| some.iter().sum()).collect(), each)
+}
+
+/// Returns at most `cells` values for a sparkline of all counts.
+pub(crate) fn resampled(counts: &[i64], cells: u16) -> Vec<i64> {
+    sums(counts, cells).0
+}
+
+/// Scales a sum to a column of at most `steps`. A sum above zero stays above zero, so that it is visible.
+fn scaled(sum: i64, most: i64, steps: u64) -> u64 {
+    let (sum, most) = (u64::try_from(sum).unwrap_or(0), u64::try_from(most).unwrap_or(0).max(1));
+    if sum > 0 { (sum.saturating_mul(steps) / most).clamp(1, steps) } else { 0 }
+}
+
+impl Chart {
+    /// Draws the chart with `rows` rows of columns, the axes and their labels. Draws nothing if `area` is too small.
+    pub(crate) fn draw(&self, buf: &mut Buffer, area: Rect, rows: u16) {
+        let area = area.intersection(buf.area);
+        let room = area.width.saturating_sub(LABEL + 2);
+        if rows == 0 || room == 0 || self.counts.is_empty() || area.height < rows + CHART_BELOW {
+            return;
+        }
+        let (all, each) = sums(&self.counts, room);
+        let count = u16::try_from(all.len()).unwrap_or(u16::MAX);
+        // Each column gets the same number of cells.
+        let cells = (room / count.max(1)).max(1);
+        let wide = count * cells;
+        let steps = u64::from(rows) * STEPS;
+        let most = all.iter().copied().max().unwrap_or(0).max(1);
+        let widened = |sums: &[i64]| -> Vec<u64> {
+            sums.iter().flat_map(|sum| std::iter::repeat_n(scaled(*sum, most, steps), usize::from(cells))).collect()
+        };
+        let frame = Rect { x: area.x + LABEL + 1, width: wide + 1, height: rows + 1, ..area };
+        let axes = Block::new().borders(Borders::LEFT | Borders::BOTTOM).border_style(Role::Muted.style());
+        let inner = axes.inner(frame);
+        axes.render(frame, buf);
+        Sparkline::default().data(widened(&all)).max(steps).style(self.role.style()).render(inner, buf);
+        if self.failed.iter().any(|failed| *failed > 0) {
+            draw_columns(buf, inner, &widened(&sums(&self.failed, room).0));
+        }
+        let secs = self.step_secs.max(1) * i64::try_from(each).unwrap_or(1);
+        let shown = secs * i64::from(count);
+        let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
+        let labeled = |y: u16, label: &str, buf: &mut Buffer| {
+            text(buf, row(y), &format!("{label:>0$}", usize::from(LABEL)), Role::Muted);
+        };
+        labeled(0, &rate(most, secs, shown), buf);
+        labeled(rows, "0", buf);
+        let (start, middle) = (format!("{} ago", period(shown)), period(shown / 2));
+        let below = Rect { x: inner.x, width: area.right() - inner.x, ..row(rows + 1) };
+        text(buf, below, &start, Role::Muted);
+        let at = |x: u16| Rect { x: below.x + x.min(below.width), width: below.width.saturating_sub(x), ..below };
+        // The middle is left out if its label would touch the others.
+        if wide >= 40 {
+            text(buf, at((wide / 2).saturating_sub(2)), &middle, Role::Muted);
+        }
+        text(buf, at(wide.saturating_sub(3)), "now", Role::Muted);
+    }
+}
+
+/// Draws columns over others, in the color of errors.
+fn draw_columns(buf: &mut Buffer, inner: Rect, columns: &[u64]) {
+    for (column, x) in columns.iter().zip(inner.x..inner.right()) {
+        let mut left = *column;
+        for y in (inner.y..inner.bottom()).rev() {
+            if left == 0 {
+                break;
+            }
+            let block = BLOCKS[usize::try_from(left.min(STEPS)).unwrap_or(0)];
+            buf[(x, y)].set_symbol(block).set_style(Role::Error.style());
+            left = left.saturating_sub(STEPS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(chart: &Chart, width: u16, rows: u16) -> Vec<String> {
+        let mut buf = Buffer::empty(Rect::new(0, 0, width, rows + CHART_BELOW));
+        let area = buf.area;
+        chart.draw(&mut buf, area, rows);
+        let rows = buf.content.chunks(usize::from(width));
+        rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect()).collect()
+    }
+
+    fn chart(counts: &[i64], step_secs: i64) -> Chart {
+        Chart { counts: counts.to_vec(), failed: Vec::new(), step_secs, role: Role::Accent }
+    }
+
+    #[test]
+    fn a_chart_has_a_base_line_and_labels_with_units() {
+        let counts = [0, 1, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0];
+        let expected = [
+            "    16/s │              █ ",
+            "         │ ▁▄█          █ ",
+            "       0 └────────────────",
+            "          16 s ago     now",
+        ];
+        assert_eq!(drawn(&chart(&counts, 1), 26, 2), expected);
+    }
+
+    #[test]
+    fn a_chart_shows_the_whole_period_at_every_width() {
+        let hour = chart(&[60; 60], 60);
+        let narrow = drawn(&hour, 30, 1);
+        assert_eq!(narrow[0].trim_start(), "60/min │████████████████████");
+        assert!(narrow[2].contains("60 min ago") && narrow[2].ends_with("now"), "{narrow:?}");
+        let wide = drawn(&hour, 134, 1);
+        assert_eq!(wide[0].matches('█').count(), 120, "each minute has two cells");
+        assert!(wide[2].contains("30 min"), "{wide:?}");
+        let day = drawn(&chart(&[5; 288], 300), 154, 1);
+        assert!(day[0].contains("1/min") && day[2].contains("24 h ago"), "{day:?}");
+    }
+
+    #[test]
+    fn failures_are_drawn_in_front() {
+        let failing = Chart { failed: vec![0, 8], ..chart(&[16, 16], 1) };
+        let mut buf = Buffer::empty(Rect::new(0, 0, 12, 4));
+        let area = buf.area;
+        failing.draw(&mut buf, area, 2);
+        assert_eq!(buf[(11, 1)].style().fg, Role::Error.style().fg);
+        assert_eq!(buf[(11, 0)].style().fg, Role::Accent.style().fg);
+        assert_eq!(buf[(10, 1)].style().fg, Role::Accent.style().fg);
+    }
+
+    #[test]
+    fn rates_have_at_most_eight_cells() {
+        assert_eq!((rate(18, 60, 60), rate(0, 60, 60)), ("0.3/s".into(), "0/s".into()));
+        assert_eq!((rate(2_460, 60, 60), rate(41, 1, 60)), ("41/s".into(), "41/s".into()));
+        assert_eq!((rate(1_234, 60, 3_600), rate(12_345, 60, 3_600)), ("1.2k/min".into(), "12k/min".into()));
+        assert_eq!(rate(999_999, 60, 3_600), "999k/min");
+    }
+
+    #[test]
+    fn a_chart_that_does_not_fit_is_not_drawn() {
+        for (width, height, rows) in [(0, 0, 0), (1, 1, 1), (9, 3, 3), (200, 14, 12), (5, 20, 2), (12, 5, 2)] {
+            let mut buf = Buffer::empty(Rect::new(0, 0, width, height));
+            let area = buf.area;
+            chart(&[5; 60], 1).draw(&mut buf, area, rows);
+        }
+    }
+}
