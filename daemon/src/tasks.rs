@@ -5,7 +5,7 @@
 //! that started it; the shutdown waits for short tasks.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
 use tokio::{
+    runtime::{Handle, Runtime},
     sync::{mpsc, oneshot},
     task::JoinError,
 };
@@ -63,6 +64,40 @@ pub struct Tasks {
     short: TaskTracker,
     blocking: TaskTracker,
     stop: CancellationToken,
+    background: BackgroundThreads,
+}
+
+/// How much nicer background threads are. Under load they get about a tenth of the time of other threads.
+const BACKGROUND_NICENESS: i32 = 10;
+
+/// A runtime with threads of its own, as many as there are cores. It starts with its first task.
+#[derive(Clone, Default)]
+struct BackgroundThreads(Arc<OnceLock<BackgroundRuntime>>);
+
+struct BackgroundRuntime(Option<Runtime>);
+
+impl BackgroundThreads {
+    /// Returns the runtime, or `None` if its threads cannot be started.
+    fn handle(&self) -> Option<&Handle> {
+        let runtime = self.0.get_or_init(|| {
+            let mut threads = tokio::runtime::Builder::new_multi_thread();
+            threads.thread_name("background").enable_all().on_thread_start(|| {
+                // Without the permission to change it, the thread has normal priority.
+                _ = rustix::process::nice(BACKGROUND_NICENESS);
+            });
+            BackgroundRuntime(threads.build().ok())
+        });
+        runtime.0.as_ref().map(Runtime::handle)
+    }
+}
+
+impl Drop for BackgroundRuntime {
+    fn drop(&mut self) {
+        // Unlike a drop of the runtime, this does not block, which is forbidden on the threads of other runtimes.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Default for Tasks {
@@ -77,7 +112,8 @@ impl Tasks {
         let (ended, ends) = mpsc::unbounded_channel();
         let ends = Arc::new(Mutex::new(Some(ends)));
         let (long, short, blocking) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
-        Self { long, ended, ends, abort: CancellationToken::new(), short, blocking, stop }
+        let (abort, background) = (CancellationToken::new(), BackgroundThreads::default());
+        Self { long, ended, ends, abort, short, blocking, stop, background }
     }
 
     /// Returns the token that is cancelled when the daemon stops.
@@ -87,8 +123,18 @@ impl Tasks {
 
     /// Starts a long-lived task. It must watch [`Tasks::stop`].
     pub fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
-        let running = AbortOnDropHandle::new(tokio::spawn(BLOCKING.scope(self.blocking.clone(), task)));
+        self.keep_on(&Handle::current(), name, task);
+    }
+
+    /// Like [`Tasks::keep`], but the task, and the tasks that it starts, run on threads of their own with lower
+    /// priority, so that requests do not wait for them.
+    pub fn keep_in_background(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let current = Handle::current();
+        self.keep_on(self.background.handle().unwrap_or(&current), name, task);
+    }
+
+    fn keep_on(&self, runtime: &Handle, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let running = AbortOnDropHandle::new(runtime.spawn(BLOCKING.scope(self.blocking.clone(), task)));
         let (ended, abort) = (self.ended.clone(), self.abort.clone());
         let watched = self.long.track_future(async move {
             tokio::select! {
