@@ -49,19 +49,25 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         ("search of those that are not archived", "/repos/search?limit=50&archived=false".to_owned()),
     ];
     for (what, target) in requests {
-        let mut connection = farrier.unix.connect().await?;
-        let request = head("GET", &format!("/api/v1{target}"), 0, &[]);
-        let mut times = Vec::new();
-        for _ in 0..TIMES {
-            let begun = Instant::now();
-            connection.send(&request).await?;
-            connection.expect(200).await?;
-            times.push(millis(begun.elapsed()));
-        }
+        let times = page_times(&farrier, &target).await?;
         let what = format!("{what}; {count} repositories");
         table.alone(&what, spread(&times, "ms"), "≤ 5 ms", median(&times) <= PAGE_MAX);
     }
     Ok(())
+}
+
+/// Requests a page of a list [`TIMES`] times. Returns the times in milliseconds.
+pub(super) async fn page_times(farrier: &Farrier, target: &str) -> Result<Vec<f64>> {
+    let mut connection = farrier.unix.connect().await?;
+    let request = head("GET", &format!("/api/v1{target}"), 0, &[]);
+    let mut times = Vec::new();
+    for _ in 0..TIMES {
+        let begun = Instant::now();
+        connection.send(&request).await?;
+        connection.expect(200).await?;
+        times.push(millis(begun.elapsed()));
+    }
+    Ok(times)
 }
 
 /// Writes rows without git data, which lists do not read.
