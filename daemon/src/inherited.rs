@@ -6,8 +6,8 @@
 use std::{thread, time::Duration};
 
 /// Number of attempts after the first one, and the pause before each: 2 s in total.
-const ATTEMPTS: usize = 100;
-const PAUSE: Duration = Duration::from_millis(20);
+const ATTEMPTS: usize = 400;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Calls `attempt` until it succeeds, until it fails with an error that `is_held` rejects, or until 2 s have passed.
 /// Returns the last result. Blocks the thread.
