@@ -3,6 +3,7 @@
 pub mod assets;
 pub mod downloads;
 mod edit;
+mod receive;
 
 use std::collections::BTreeMap;
 

@@ -3,23 +3,23 @@
 //! The upload is marked before its first byte is written, and the transaction that writes the row removes the mark. At
 //! the next start, the bytes of uploads that are still marked are removed.
 
-use std::pin::pin;
-
 use bytes::Bytes;
 use farrier_proto::store::{AssetMark, ReleaseAsset};
-use futures_util::{Stream, StreamExt as _};
-use sha2::{Digest as _, Sha256};
+use futures_util::Stream;
 
-use super::{MISSING, MISSING_FILE, rows};
+use super::{
+    MISSING, MISSING_FILE,
+    receive::{check_quota, receive},
+    rows,
+};
 use crate::{
-    blob::{BlobError, RequestedChecksums, UploadKey},
+    blob::UploadKey,
     model::{identity::Identity, secret},
     service::{
         Context, Error, access,
         access_watch::AccessWatch,
         audit::{Action, AuditRecorder, Entry, Object},
         browse::Browse,
-        disk_space::DiskSpace,
     },
     shares::Holder,
     store::{
@@ -32,8 +32,6 @@ use crate::{
 
 /// Longest name, in bytes.
 const NAME_MAX_BYTES: usize = 255;
-/// Bytes of disk space that an upload claims at a time, because its length may be unknown.
-const CLAIM_BYTES: u64 = 64 << 20;
 /// Marks to read at a time.
 const MARKS_AT_ONCE: usize = 100;
 
@@ -86,7 +84,7 @@ where
         .await?;
     let mut upload = MarkedUpload { context, id, is_recorded: false };
     let mut access = AccessWatch::new(context, identity.clone(), Some((repository, access::Action::Write)));
-    let (size, sha256) = write(context, &mut access, (repository, id, file), input.body).await?;
+    let (size, sha256) = receive(context, &mut access, (repository, id, file), input.body).await?;
     let row = ReleaseAsset {
         id,
         repository_id: repository,
@@ -207,80 +205,7 @@ async fn require_free_name(tx: &Tx, repository: u64, release: u64, name: &str, o
     Ok(())
 }
 
-/// Writes the bytes. Returns their number and their SHA-256.
-async fn write<S, E>(
-    context: &Context,
-    access: &mut AccessWatch,
-    (repository, id, file): (u64, u64, u64),
-    body: S,
-) -> Result<(u64, [u8; 32]), Error>
-where
-    S: Stream<Item = Result<Bytes, E>> + Send,
-    E: std::fmt::Display,
-{
-    let limit = context.config.artifacts.max_bytes;
-    let left = quota_left(context, repository).await?;
-    let key = upload_key(id);
-    let mut writer = context.blobs.create(key, file, RequestedChecksums::default(), None);
-    let (mut received, mut claimed, mut hasher) = (0_u64, 0_u64, Sha256::new());
-    let mut space = DiskSpace::claim(context, 0).await?;
-    let mut body = pin!(body);
-    while let Some(bytes) = body.next().await {
-        let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
-        let length = bytes.len() as u64;
-        received += length;
-        if received > limit {
-            return Err(Error::TooLarge { limit });
-        }
-        if received > left {
-            return Err(quota_exceeded(context));
-        }
-        if !access.holds().await {
-            return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
-        }
-        if received > claimed {
-            claimed = received.max(claimed + CLAIM_BYTES);
-            space = DiskSpace::claim_for_upload(context, claimed - received + length).await?;
-        }
-        hasher.update(&bytes);
-        writer.write(bytes).await.map_err(failed_write)?;
-        space.written(length);
-    }
-    let written = writer.finish().await.map_err(failed_write)?;
-    // Other uploads may have been recorded meanwhile.
-    if written.size > quota_left(context, repository).await? {
-        return Err(quota_exceeded(context));
-    }
-    if !access.holds().await {
-        return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
-    }
-    Ok((written.size, hasher.finalize().into()))
-}
-
-/// Returns how many more bytes of files of releases the repository may store.
-async fn quota_left(context: &Context, repository: u64) -> Result<u64, Error> {
-    match context.config.artifacts.quota_bytes {
-        0 => Ok(u64::MAX),
-        quota => {
-            let used = assets::size_of_repository(&context.store.read().await?, repository).await?;
-            Ok(quota.saturating_sub(used))
-        }
-    }
-}
-
-fn quota_exceeded(context: &Context) -> Error {
-    let quota = context.config.artifacts.quota_bytes;
-    Error::Quota { reason: format!("the repository may store at most {quota} bytes of files of releases") }
-}
-
-fn failed_write(source: BlobError) -> Error {
-    match source {
-        BlobError::Full { .. } => Error::NoSpace,
-        source => Error::Blob { doing: "writing a file of a release", source },
-    }
-}
-
-/// Writes the row of a received file, unless the release was deleted or changed meanwhile.
+/// Writes the row of a received file, unless the release was deleted or changed or the quota was used up meanwhile.
 async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Result<(), Error> {
     let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
@@ -290,6 +215,7 @@ async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Resul
                 return Err(MISSING_FILE); // it was abandoned
             }
             require_free_name(&tx, row.repository_id, row.release_id, &row.name, 0).await?;
+            check_quota(context, &tx, row.repository_id, row.size).await?;
             assets::unmark(&tx, row.id);
             assets::put(&tx, row);
             let entry = Entry::new(Action::AssetCreate, object(browse, row));

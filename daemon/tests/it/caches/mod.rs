@@ -2,6 +2,7 @@
 
 mod client;
 mod downloads;
+mod full_disk;
 mod life;
 mod lookup;
 mod other_clients;

@@ -183,6 +183,34 @@ async fn the_files_of_all_releases_of_a_repository_share_its_quota() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn simultaneous_uploads_do_not_exceed_the_quota() {
+    let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 5).await;
+    let release = Release::new(&farrier, json!({ "tag_name": "v3" })).await;
+    let token = farrier.token("admin", &["all"]).await;
+    let mut uploads = Vec::new();
+    for number in 1..=3 {
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {token}\r\n\
+             Content-Type: application/octet-stream\r\nContent-Length: 3\r\n\r\n12",
+            release.at(&format!("?name=file{number}"))
+        );
+        uploads.push(RawConnection::sending(&farrier.tcp(), &head).await);
+        eventually("the upload has begun", async || stored(&farrier) == number).await;
+    }
+    for upload in &mut uploads {
+        upload.send("3").await.expect("the daemon reads");
+    }
+    let mut statuses = Vec::new();
+    for upload in &mut uploads {
+        statuses.push(upload.answer().await.expect("an answer").0);
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 403, 403]);
+    assert_eq!(release.names().await.len(), 1);
+    eventually("the bytes of the refused uploads are removed", async || stored(&farrier) == 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn files_of_drafts_and_of_private_repositories_are_hidden() {
     let farrier = TestDaemon::start().await;
     let release = Release::new(&farrier, json!({ "tag_name": "v3", "draft": true })).await;

@@ -1,0 +1,105 @@
+//! Receives the bytes of files of releases.
+
+use std::pin::pin;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use sha2::{Digest as _, Sha256};
+
+use super::assets::upload_key;
+use crate::{
+    blob::{BlobError, RequestedChecksums},
+    service::{Context, Error, access_watch::AccessWatch, disk_space::DiskSpace},
+    store::{Tx, releases::assets},
+};
+
+/// Most bytes of disk space that an upload claims before they arrive. Its length may be unknown, so it claims as many
+/// bytes as it has sent.
+const CLAIM_MAX_BYTES: u64 = 1 << 20;
+
+/// Writes the bytes of the file `id`. Returns their number and their SHA-256.
+pub(super) async fn receive<S, E>(
+    context: &Context,
+    access: &mut AccessWatch,
+    (repository, id, file): (u64, u64, u64),
+    body: S,
+) -> Result<(u64, [u8; 32]), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let limit = context.config.artifacts.max_bytes;
+    let left = quota_left(context, repository).await?;
+    let mut writer = context.blobs.create(upload_key(id), file, RequestedChecksums::default(), None);
+    let (mut received, mut claimed, mut hasher) = (0_u64, 0_u64, Sha256::new());
+    let mut space = None;
+    let mut body = pin!(body);
+    while let Some(bytes) = body.next().await {
+        let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
+        let length = bytes.len() as u64;
+        let written = received;
+        received += length;
+        if received > limit {
+            return Err(Error::TooLarge { limit });
+        }
+        if received > left {
+            return Err(quota_exceeded(context));
+        }
+        if !access.holds().await {
+            return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
+        }
+        let mut claim = match space.take() {
+            Some(claim) if received <= claimed => claim,
+            rest => {
+                // The rest of the earlier claim is part of the new one.
+                drop(rest);
+                let more = length.max(written.min(CLAIM_MAX_BYTES));
+                claimed = written + more;
+                DiskSpace::claim_for_upload(context, more).await?
+            }
+        };
+        hasher.update(&bytes);
+        claim.prepare(context, length).await?;
+        writer.write(bytes).await.map_err(failed_write)?;
+        claim.written(length);
+        space = Some(claim);
+    }
+    let written = writer.finish().await.map_err(failed_write)?;
+    if !access.holds().await {
+        return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
+    }
+    Ok((written.size, hasher.finalize().into()))
+}
+
+/// Checks that the repository may store `size` bytes more, in the transaction that records them. Other uploads may have
+/// been recorded since this one began.
+pub(super) async fn check_quota(context: &Context, tx: &Tx, repository: u64, size: u64) -> Result<(), Error> {
+    let quota = context.config.artifacts.quota_bytes;
+    if quota != 0 && assets::size_in(tx, repository).await?.saturating_add(size) > quota {
+        return Err(quota_exceeded(context));
+    }
+    Ok(())
+}
+
+/// Returns how many more bytes of files of releases the repository may store.
+async fn quota_left(context: &Context, repository: u64) -> Result<u64, Error> {
+    match context.config.artifacts.quota_bytes {
+        0 => Ok(u64::MAX),
+        quota => {
+            let used = assets::size_of_repository(&context.store.read().await?, repository).await?;
+            Ok(quota.saturating_sub(used))
+        }
+    }
+}
+
+fn quota_exceeded(context: &Context) -> Error {
+    let quota = context.config.artifacts.quota_bytes;
+    Error::Quota { reason: format!("the repository may store at most {quota} bytes of files of releases") }
+}
+
+fn failed_write(source: BlobError) -> Error {
+    match source {
+        BlobError::Full { .. } => Error::NoSpace,
+        source => Error::Blob { doing: "writing a file of a release", source },
+    }
+}
