@@ -23,7 +23,8 @@ use crate::{
     },
     set_aside::SetAside,
     store::{
-        Store, StoreError, Tx, artifacts as artifact_rows, caches, check as store_check, owners, refs, repositories,
+        Store, StoreError, Tx, artifacts as artifact_rows, caches, check as store_check, owners, refs,
+        releases::assets, repositories,
     },
     tasks,
 };
@@ -279,6 +280,7 @@ impl Pairing {
             }
         }
         self.handle_reserved_cache_entries().await?;
+        self.handle_marked_release_files().await?;
         let keys: Vec<UploadKey> = self.blobs.uploads().try_collect().await?;
         for key in keys {
             if !artifacts::is_known(&self.store, key).await? {
@@ -309,6 +311,27 @@ impl Pairing {
             if after.is_none() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Like [`Self::handle_artifacts`], for files of releases that were being uploaded. Their marks are removed after
+    /// their bytes were moved, so that the next start does not remove the bytes.
+    async fn handle_marked_release_files(&mut self) -> Result<(), CheckError> {
+        loop {
+            let marked = assets::marked(&self.store.read().await?, PAGE).await?;
+            if marked.is_empty() {
+                return Ok(());
+            }
+            for id in &marked {
+                self.set_aside(UploadKey { artifact: *id, generation: assets::GENERATION }).await?;
+            }
+            let unmark = async |tx: Tx| {
+                for id in &marked {
+                    assets::unmark(&tx, *id);
+                }
+                Ok::<_, StoreError>(())
+            };
+            self.store.write(unmark).await?;
         }
     }
 

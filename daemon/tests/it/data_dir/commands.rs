@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use farrier_proto::store::AssetMark;
+use farrierd::store::{StoreError, Tx, releases::assets};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::support::send;
 
 /// The content of every file except identity files, regardless of its path.
 fn file_contents(data: &Path) -> BTreeSet<Vec<u8>> {
@@ -127,6 +130,38 @@ async fn adopting_with_an_older_store_recovers_later_data() {
     world.farrier.stop().await;
     let checked = world.run(&["check-data"]).await;
     assert_eq!(checked.code, Some(0), "{checked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn adopting_with_a_store_from_the_time_of_an_upload_keeps_the_file_of_a_release() {
+    let mut world = World::stopped().await;
+    let earlier = world.copy("earlier").join("farrier.redb");
+    world.farrier.restart().await;
+    let releases = "/api/v1/repos/admin/demo/releases";
+    let release = world.farrier.admin(Method::POST, releases, json!({ "tag_name": "v1" })).await.json();
+    let files = format!("{releases}/{}/assets?name=file", release["id"]);
+    let headers = [("content-type", "application/octet-stream")];
+    let file = send(&world.farrier.unix(), Method::POST, &files, &headers, "acknowledged").await;
+    assert_eq!(file.status, 201, "{file:?}");
+    let id = file.json()["id"].as_u64().expect("a number");
+    world.farrier.stop().await;
+    // The upload had begun when the copy was made.
+    let store = open(&earlier).await;
+    let mark = async |tx: Tx| {
+        assets::mark(&tx, id, &AssetMark { repository_id: 1, since_ms: 1 });
+        Ok::<_, StoreError>(())
+    };
+    store.write(mark).await.expect("a mark");
+    drop(store);
+    replace(&earlier, &world.store_file());
+    let before = file_contents(&world.data());
+    let adopted = world.run(&["check-data", "--adopt"]).await;
+    assert_eq!(adopted.code, Some(0), "{adopted:?}");
+    let aside = set_aside(&world.data());
+    assert!(aside.iter().any(|path| path.starts_with(&format!("artifacts/{id}/"))), "{aside:?}");
+    assert_nothing_lost(&before, &world.data());
+    world.assert_starts().await;
+    assert_nothing_lost(&before, &world.data());
 }
 
 #[tokio::test(flavor = "multi_thread")]
