@@ -71,6 +71,12 @@ impl Pending {
         uses.due_ms()
     }
 
+    fn take(&mut self, entries: &[u64]) -> Vec<(u64, Uses)> {
+        let taken: Vec<(u64, Uses)> = entries.iter().filter_map(|entry| self.uses.remove_entry(entry)).collect();
+        self.taken = taken.iter().copied().collect();
+        taken
+    }
+
     /// Adds the taken uses again: their transaction failed or was cancelled. If it was applied all the same, their hits
     /// count twice.
     fn put_back(&mut self) {
@@ -100,10 +106,21 @@ impl Accesses {
         let due = pending.uses.iter().filter(|(_, uses)| uses.due_ms() <= until_ms);
         let entries: Vec<u64> = due.map(|(entry, _)| *entry).take(BATCH).collect();
         pending.has_task &= !entries.is_empty();
-        let taken: Vec<(u64, Uses)> =
-            entries.into_iter().filter_map(|entry| pending.uses.remove_entry(&entry)).collect();
-        pending.taken = taken.iter().copied().collect();
-        taken
+        pending.take(&entries)
+    }
+
+    /// Returns the entries that have uses now.
+    fn used_entries(&self) -> Vec<u64> {
+        let mut pending = self.lock();
+        pending.put_back();
+        pending.uses.keys().copied().collect()
+    }
+
+    /// Takes the uses of these entries.
+    fn take_of(&self, entries: &[u64]) -> Vec<(u64, Uses)> {
+        let mut pending = self.lock();
+        pending.put_back();
+        pending.take(entries)
     }
 
     /// Ends the transaction of the taken uses.
@@ -164,45 +181,61 @@ fn note(context: &Context, row: &CacheEntry, hits: u64) {
     });
 }
 
-/// Writes the recorded uses that are due at `until_ms`. After an error, they are written with the next use.
-async fn write(context: &Context, until_ms: Millis) -> Result<(), Error> {
+/// Writes the uses of entries whose last use was written a minute ago. After an error, they are written with the next
+/// use.
+pub(super) async fn write_due(context: &Context) -> Result<(), Error> {
     let accesses = &context.caches.accesses;
     let _writing = accesses.writing.lock().await;
+    let until_ms = context.now_ms();
     loop {
-        let used = &accesses.take(until_ms);
+        let used = accesses.take(until_ms);
         if used.is_empty() {
             break;
         }
-        let written = context
-            .store
-            .write(async |tx: Tx| {
-                for (entry, uses) in used {
-                    let Some(before) = caches::get(&tx, *entry).await?.filter(|row| row.content.is_some()) else {
-                        continue;
-                    };
-                    let (accessed_ms, hits) = (before.accessed_ms.max(uses.last_ms), before.hits + uses.hits);
-                    caches::put(&tx, Some(&before), &CacheEntry { accessed_ms, hits, ..before.clone() });
-                }
-                Ok::<_, Error>(())
-            })
-            .await;
-        accesses.complete(written.is_ok());
-        written?;
+        write(context, &used).await?;
     }
-    if let Some(due_ms) = accesses.due_ms() {
-        context.sweep.due_at(due_ms);
-    }
+    wake_sweep(context);
     Ok(())
 }
 
-/// Writes the uses of entries whose last use was written a minute ago.
-pub(super) async fn write_due(context: &Context) -> Result<(), Error> {
-    write(context, context.now_ms()).await
+/// Writes the recorded uses before entries are chosen for deletion. Also waits for uses that another task writes.
+///
+/// Later uses are not written, because jobs may look entries up faster than they can be written. Callers check
+/// [`Accesses::has_unwritten`].
+pub(super) async fn flush(context: &Context) -> Result<(), Error> {
+    let accesses = &context.caches.accesses;
+    let _writing = accesses.writing.lock().await;
+    for entries in accesses.used_entries().chunks(BATCH) {
+        write(context, &accesses.take_of(entries)).await?;
+    }
+    wake_sweep(context);
+    Ok(())
 }
 
-/// Writes all recorded uses before entries are chosen for deletion. Also waits for uses that another task writes.
-pub(super) async fn flush(context: &Context) -> Result<(), Error> {
-    write(context, Millis::MAX).await
+/// Writes taken uses. The caller holds the lock for writing.
+async fn write(context: &Context, used: &[(u64, Uses)]) -> Result<(), Error> {
+    let written = context
+        .store
+        .write(async |tx: Tx| {
+            for (entry, uses) in used {
+                let Some(before) = caches::get(&tx, *entry).await?.filter(|row| row.content.is_some()) else {
+                    continue;
+                };
+                let (accessed_ms, hits) = (before.accessed_ms.max(uses.last_ms), before.hits + uses.hits);
+                caches::put(&tx, Some(&before), &CacheEntry { accessed_ms, hits, ..before.clone() });
+            }
+            Ok::<_, Error>(())
+        })
+        .await;
+    context.caches.accesses.complete(written.is_ok());
+    written
+}
+
+/// Wakes the sweep when the next use is due.
+fn wake_sweep(context: &Context) {
+    if let Some(due_ms) = context.caches.accesses.due_ms() {
+        context.sweep.due_at(due_ms);
+    }
 }
 
 #[cfg(test)]
@@ -229,7 +262,12 @@ mod tests {
         assert_eq!(accesses.due_ms(), Some(150_000));
         assert_eq!(accesses.take(150_000), [(2, used(100_000, 90_000))]);
         accesses.complete(true);
-        assert_eq!(accesses.take(Millis::MAX), [(1, used(100_001, 100_000))], "before a deletion");
+        let entries = accesses.used_entries();
+        accesses.add(4, used(100_002, 0));
+        assert_eq!(accesses.take_of(&entries), [(1, used(100_001, 100_000))], "before a deletion");
+        accesses.complete(true);
+        assert_eq!(accesses.take_of(&entries), [], "an entry of an earlier batch is not written again");
+        assert!(accesses.has_unwritten(4), "a use that arrived meanwhile is not written");
     }
 
     #[test]
