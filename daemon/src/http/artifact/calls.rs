@@ -25,6 +25,9 @@ pub(super) async fn create(call: &TwirpRequest) -> Result<Response, TwirpError> 
         None => None,
         Some(at) => Some(at.as_millis().ok_or_else(|| TwirpError::invalid("expires_at is not a valid time"))?),
     };
+    if request.version == artifacts::files::VERSION {
+        return Err(TwirpError::invalid("version 3 has another protocol, in which files are uploaded separately"));
+    }
     let input = Create { name: request.name, expires_ms, mime_type: request.mime_type, version: request.version };
     let (key, mime_type) = artifacts::create(&call.state, &call.job, input).await?;
     let address = artifacts::upload_address(&call.state, key, &mime_type);

@@ -6,7 +6,7 @@ use farrier_proto::store::{Block, Committed, Content};
 
 use super::{
     MISSING, block_ref, require_repository, rows,
-    upload::{max_bytes, open_upload},
+    upload::{SINGLE_BLOCK, max_bytes, open_upload, require_blocks},
     validators,
 };
 use crate::{
@@ -41,6 +41,8 @@ pub async fn commit(
     }
     let list_sha256 = list_hash(block_ids);
     let list_ref = &list_sha256;
+    // Clients have no empty ids: the daemon commits content that it stored.
+    let is_content = block_ids == [SINGLE_BLOCK];
     let now = context.now_ms();
     let (validators, blocks) = context
         .store
@@ -51,6 +53,9 @@ pub async fn commit(
                 return Ok((validators, None));
             }
             let mut upload = open_upload(&target, key)?.clone();
+            if !is_content {
+                require_blocks(&upload)?;
+            }
             let found = rows::blocks(&tx, key.artifact, key.generation, block_ids).await?;
             let blocks: Option<Vec<Block>> = found.into_iter().collect();
             let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
@@ -118,7 +123,7 @@ fn list_hash(block_ids: &[String]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::upload::SINGLE_BLOCK, *};
+    use super::*;
 
     #[test]
     fn an_empty_list_and_a_list_of_the_single_block_differ() {

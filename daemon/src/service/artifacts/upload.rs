@@ -110,6 +110,7 @@ where
     E: std::fmt::Display,
 {
     let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    target.upload().map_or(Ok(()), require_blocks)?;
     let _share = context.work.uploads.take(input.holder)?;
     validators::require(conditions, target.upload(), target.content(), key)?;
     receive(context, key, SINGLE_BLOCK, input, None).await?;
@@ -132,7 +133,10 @@ where
     let target = uploads::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
     require_repository(&snapshot, target.repository_id()).await?;
     drop(snapshot);
-    open_upload(&target, key)?;
+    let upload = open_upload(&target, key)?;
+    if path_bytes.is_none() && block_id != SINGLE_BLOCK {
+        require_blocks(upload)?;
+    }
     let space = claim_space(context, input.length, max_bytes(context, &target)).await?;
     let _counted = match &target {
         UploadTarget::CacheEntry(row) => Some(caches::count_upload(context, row.repository_id, input.length).await?),
@@ -168,6 +172,12 @@ where
 /// Returns the upload, or an error unless it is the target's current one.
 pub(super) fn open_upload(target: &UploadTarget, key: UploadKey) -> Result<&Upload, Error> {
     target.upload().filter(|upload| upload.generation == key.generation).ok_or(MISSING)
+}
+
+/// Checks that the client uploads blocks. Those of version 3 are chunks, which the daemon checks and counts, and their
+/// content is written by the daemon.
+pub(super) fn require_blocks(upload: &Upload) -> Result<(), Error> {
+    if upload.version == files::VERSION { Err(MISSING) } else { Ok(()) }
 }
 
 /// Returns the largest size of the content.

@@ -124,6 +124,16 @@ async fn malformed_and_oversized_messages_are_refused() {
     assert!(list(&farrier, &job).await.is_empty());
 }
 
+/// Uploads of version 3 have other limits, which count the files that clients announce over its protocol.
+#[tokio::test]
+async fn version_3_is_refused() {
+    let (farrier, job) = daemon_with_job().await;
+    for (version, status) in [(3, 400), (4, 200), (7, 200)] {
+        let answer = farrier.call(&job, "CreateArtifact", json!({ "name": "x", "version": version })).await;
+        assert_eq!(answer.status, status, "{version}: {answer:?}");
+    }
+}
+
 #[tokio::test]
 async fn names_with_path_or_control_characters_are_refused() {
     let (farrier, job) = daemon_with_job().await;

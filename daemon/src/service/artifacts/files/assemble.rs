@@ -161,7 +161,11 @@ async fn staged_files(context: &Context, key: UploadKey) -> Result<Vec<StagedFil
         let last = read(context, key, [Part::Block(block, block.size.saturating_sub(trailer::MAX_BYTES)..block.size)]);
         let Some(trailer) = Trailer::decode(&last.await?) else { continue };
         let Trailer { path, crc32, is_gzip, start, total, size } = trailer;
-        let length = block.size - Trailer::length(&path);
+        let length = block.size.saturating_sub(Trailer::length(&path));
+        // The daemon wrote the trailer after it had checked this.
+        if !super::is_path_in_archive(&path) || start.checked_add(length).is_none_or(|end| end > total) {
+            return Err(Error::invalid("artifact", "has a chunk that is not a part of a file"));
+        }
         let file = files.entry(path.clone());
         let file = file.or_insert_with(|| StagedFile { path, is_gzip, total, size, chunks: Vec::new() });
         if (file.is_gzip, file.total) != (is_gzip, total) {

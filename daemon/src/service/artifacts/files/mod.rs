@@ -24,11 +24,16 @@ pub const VERSION: i32 = 3;
 /// Returns the path of a file in the archive, from the path that the client sends: the name of the artifact, then the
 /// path with slashes or backslashes. Returns `None` for paths that could leave the directory of a download.
 pub fn path_in_archive(artifact: &str, item: &str) -> Option<String> {
-    const PATH_MAX_BYTES: usize = 4_096;
     let path = item.replace('\\', "/");
     let path = path.strip_prefix(artifact)?.strip_prefix('/')?;
+    is_path_in_archive(path).then(|| path.to_owned())
+}
+
+/// Returns whether `path` has a valid length and stays in the directory of a download.
+fn is_path_in_archive(path: &str) -> bool {
+    const PATH_MAX_BYTES: usize = 4_096;
     let is_plain = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(|c| !c.is_control());
-    (path.len() <= PATH_MAX_BYTES && path.split('/').all(is_plain)).then(|| path.to_owned())
+    path.len() <= PATH_MAX_BYTES && path.split('/').all(is_plain)
 }
 
 #[cfg(test)]
