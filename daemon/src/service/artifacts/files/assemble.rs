@@ -148,15 +148,13 @@ impl StagedFile {
 /// A client may give up a file after some of its chunks, and then finalize the artifact with the other files.
 async fn staged_files(context: &Context, key: UploadKey) -> Result<Vec<StagedFile>, Error> {
     let snapshot = context.store.read().await?;
-    let ids = rows::block_ids(&snapshot, key.artifact, key.generation, rows::BLOCKS_MAX + 1).await?;
-    if ids.len() > rows::BLOCKS_MAX {
-        return Err(Error::invalid("artifact", format!("has more than {} chunks", rows::BLOCKS_MAX)));
-    }
+    // With the archive of an earlier call, and one more to notice that there are too many.
+    let ids = rows::block_ids(&snapshot, key.artifact, key.generation, rows::BLOCKS_MAX + 2).await?;
+    let ids = chunk_ids(ids)?;
     let blocks = rows::blocks(&snapshot, key.artifact, key.generation, &ids).await?;
     drop(snapshot);
     let mut files: BTreeMap<String, StagedFile> = BTreeMap::new();
-    // The block without an id is the archive of an earlier call.
-    for (_, block) in ids.iter().zip(blocks).filter(|(id, _)| !id.is_empty()) {
+    for block in blocks {
         let Some(block) = block.map(|block| BlockRef { file: block.file, size: block.size }) else { continue };
         let last = read(context, key, [Part::Block(block, block.size.saturating_sub(trailer::MAX_BYTES)..block.size)]);
         let Some(trailer) = Trailer::decode(&last.await?) else { continue };
@@ -189,6 +187,15 @@ async fn staged_files(context: &Context, key: UploadKey) -> Result<Vec<StagedFil
         tracing::warn!(artifact, files = incomplete, "files without all of their chunks are not in the artifact");
     }
     Ok(files)
+}
+
+/// Returns the ids of chunks. The block without an id is the archive of an earlier call.
+fn chunk_ids(mut ids: Vec<String>) -> Result<Vec<String>, Error> {
+    ids.retain(|id| !id.is_empty());
+    if ids.len() > rows::BLOCKS_MAX {
+        return Err(Error::invalid("artifact", format!("has more than {} chunks", rows::BLOCKS_MAX)));
+    }
+    Ok(ids)
 }
 
 /// Returns the file for the archive, and which bytes of the upload it stores.
@@ -274,6 +281,13 @@ mod tests {
         assert_eq!(header(8, b"name without end"), None);
         assert_eq!(gzip_header(b"PK\x03\x04"), None);
         assert_eq!(gzip_header(b""), None);
+    }
+
+    #[test]
+    fn the_archive_of_an_earlier_call_is_no_chunk() {
+        let ids = |count: usize| std::iter::once(String::new()).chain((0..count).map(|id| id.to_string())).collect();
+        assert_eq!(chunk_ids(ids(rows::BLOCKS_MAX)).map(|ids| ids.len()).ok(), Some(rows::BLOCKS_MAX));
+        assert!(chunk_ids(ids(rows::BLOCKS_MAX + 1)).is_err());
     }
 
     #[test]
