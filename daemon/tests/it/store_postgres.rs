@@ -108,6 +108,41 @@ async fn acknowledged_changes_survive_kills_of_the_daemon_and_of_the_server() {
     assert!(checked.status.success(), "{}", text(&checked));
 }
 
+/// A request that waits for a second connection while it holds one could wait for requests that do the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn simultaneous_requests_need_one_connection_each() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let farrier = TestDaemon::program(&config(server, &server.database().await, "postgres")).await;
+    let body = json!({ "name": "demo", "auto_init": true });
+    assert_eq!(farrier.admin(Method::POST, "/api/v1/user/repos", body).await.status, 201);
+    let releases = "/api/v1/repos/admin/demo/releases";
+    let created = farrier.admin(Method::POST, releases, json!({ "tag_name": "v1" })).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let one = format!("{releases}/{}", created.json()["id"]);
+    let (latest, by_tag) = (format!("{releases}/latest"), format!("{releases}/tags/v1"));
+    let files = format!("{one}/assets");
+    let paths = [
+        releases,
+        &one,
+        &latest,
+        &by_tag,
+        &files,
+        "/api/v1/users/admin/starred",
+        "/api/v1/users/admin/subscriptions",
+        "/api/v1/users/admin/repos",
+        "/api/v1/repos/admin/demo/commits",
+        "/api/v1/repos/admin/demo/actions/artifacts",
+        "/api/farrier/v1/runs",
+        "/api/v1/repos/admin/demo/hooks",
+    ];
+    for path in paths {
+        let requests = (0..12).map(|_| farrier.admin(Method::GET, path, Value::Null));
+        for answer in futures_util::future::join_all(requests).await {
+            assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_daemon_on_the_same_database_is_refused() {
     let Some(server) = PostgresServer::shared() else { return };

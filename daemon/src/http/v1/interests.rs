@@ -267,6 +267,7 @@ async fn of_user(
     let Owner::User(user) = viewer::find(&snapshot, identity, name).await? else {
         return Err(Error::NotFound { what: "the user" }.into());
     };
+    drop(snapshot);
     list(state, identity, kind, user.id, &format!("/users/{}/{word}", user.name), query).await
 }
 

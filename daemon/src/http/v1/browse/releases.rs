@@ -66,6 +66,7 @@ pub(in crate::http) async fn get(
 }
 
 /// Returns the newest published release that is no prerelease.
+    drop(snapshot);
 #[utoipa::path(
     get, path = "",
     operation_id = "repoGetLatestRelease", tag = "repository",
@@ -83,6 +84,7 @@ pub(in crate::http) async fn latest(
 }
 
 /// Returns the release of a tag.
+    drop(snapshot);
 #[utoipa::path(
     get, path = "",
     operation_id = "repoGetReleaseByTag", tag = "repository",
@@ -100,6 +102,7 @@ pub(in crate::http) async fn get_by_tag(
 }
 
 /// Creates a release, and its tag if it does not exist and the release is no draft.
+    drop(snapshot);
 #[utoipa::path(
     post, path = "",
     operation_id = "repoCreateRelease", tag = "repository",
