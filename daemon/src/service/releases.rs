@@ -13,6 +13,7 @@ pub use self::edit::{create, delete, edit};
 use super::{Error, repositories::FoundRepository};
 use crate::{
     model::access_level::Action,
+    shares::RequestMemory,
     store::{
         Read, Snapshot, StoreError, Tx, owners,
         releases::{self as rows, ReleaseFilter},
@@ -23,19 +24,30 @@ const MISSING: Error = Error::NotFound { what: "the release" };
 /// The error for a file that does not exist.
 pub const MISSING_FILE: Error = Error::NotFound { what: "the file of the release" };
 
-/// Returns a page of the releases that the caller sees, newest first, and their number.
+/// Memory for each byte of a text in a response: the row, the object and its JSON.
+const TEXT_COPIES: u64 = 3;
+
+/// Returns a page of the releases that the caller sees, newest first, and their number. `memory`: of the request, to
+/// which the texts are counted before they are read.
 pub async fn list(
     snapshot: &Snapshot,
     found: &FoundRepository,
     filter: ReleaseFilter,
     window: (u64, usize),
+    memory: Option<&RequestMemory>,
 ) -> Result<(Vec<Release>, u64), Error> {
     let filter = match filter.draft {
         Some(true) if !sees_drafts(found) => return Ok((Vec::new(), 0)),
         None if !sees_drafts(found) => ReleaseFilter { draft: Some(false), ..filter },
         _ => filter,
     };
-    Ok(rows::page(snapshot, found.repository.id, filter, window).await?)
+    let repository = found.repository.id;
+    let (ids, total) = rows::page(snapshot, repository, filter, window).await?;
+    if let Some(memory) = memory {
+        let bytes = rows::text_bytes(snapshot, repository, &ids).await?;
+        memory.grow(usize::try_from(bytes * TEXT_COPIES).unwrap_or(usize::MAX))?;
+    }
+    Ok((rows::many(snapshot, repository, &ids).await?, total))
 }
 
 /// Returns the release `id`, if the caller sees it.
@@ -51,8 +63,8 @@ pub async fn by_tag(read: &impl Read, found: &FoundRepository, tag: &str) -> Res
 /// Returns the newest published release that is no prerelease.
 pub async fn latest(snapshot: &Snapshot, found: &FoundRepository) -> Result<Release, Error> {
     let filter = ReleaseFilter { draft: Some(false), prerelease: Some(false) };
-    let (rows, _) = rows::page(snapshot, found.repository.id, filter, (0, 1)).await?;
-    rows.into_iter().next().ok_or(MISSING)
+    let (ids, _) = rows::page(snapshot, found.repository.id, filter, (0, 1)).await?;
+    rows::many(snapshot, found.repository.id, &ids).await?.pop().ok_or(MISSING)
 }
 
 /// Returns the accounts that created these releases, by id.

@@ -2,7 +2,7 @@
 
 pub mod assets;
 
-use farrier_proto::store::{Reference, Release, ReleaseAsset};
+use farrier_proto::store::{Reference, Release, ReleaseAsset, ReleaseEntry};
 
 use super::{
     Read, Snapshot, StoreError, Tx,
@@ -21,10 +21,10 @@ pub struct ReleaseFilter {
 }
 
 impl ReleaseFilter {
-    /// Returns whether `row` passes.
-    pub fn passes(self, row: &Release) -> bool {
+    /// Returns whether a release passes.
+    pub fn passes(self, entry: &ReleaseEntry) -> bool {
         let fits = |required: Option<bool>, is: bool| required.is_none_or(|required| required == is);
-        fits(self.draft, row.draft) && fits(self.prerelease, row.prerelease)
+        fits(self.draft, entry.draft) && fits(self.prerelease, entry.prerelease)
     }
 }
 
@@ -41,35 +41,53 @@ pub async fn by_tag(read: &impl Read, repository: u64, tag: &str) -> Result<Opti
     }
 }
 
-/// Returns a page of the releases of a repository, newest first, and their number.
+/// Returns the ids of the releases on a page of a repository, newest first, and the number of all releases.
 pub async fn page(
     snapshot: &Snapshot,
     repository: u64,
     filter: ReleaseFilter,
     (skip, limit): (u64, usize),
-) -> Result<(Vec<Release>, u64), StoreError> {
+) -> Result<(Vec<u64>, u64), StoreError> {
     let filter = if filter == ReleaseFilter::default() { KeyFilter::All } else { KeyFilter::Releases(filter) };
-    let prefix = keys::releases(repository);
-    let (ids, total) = listings::ids_at(snapshot, vec![prefix], filter, true, skip, limit).await?;
-    let keys: Vec<Key> = ids.into_iter().map(|id| keys::release(repository, id)).collect();
-    Ok((snapshot.get_many(&keys).await?.into_iter().flatten().collect(), total))
+    listings::ids_at(snapshot, vec![keys::release_entries(repository)], filter, true, skip, limit).await
 }
 
-/// Writes `row` and its index entry. `before` is the stored row, if there is one.
+/// Returns the size of the texts of these releases, bytes.
+pub async fn text_bytes(read: &impl Read, repository: u64, ids: &[u64]) -> Result<u64, StoreError> {
+    let keys: Vec<Key> = ids.iter().map(|id| keys::release_entry(repository, *id)).collect();
+    let entries = read.get_many::<ReleaseEntry>(&keys).await?;
+    Ok(entries.into_iter().flatten().map(|entry| u64::from(entry.text_bytes)).sum())
+}
+
+/// Returns these releases in this order.
+pub async fn many(read: &impl Read, repository: u64, ids: &[u64]) -> Result<Vec<Release>, StoreError> {
+    let keys: Vec<Key> = ids.iter().map(|id| keys::release(repository, *id)).collect();
+    Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
+}
+
+/// Returns the entry of a release in lists. Lists read this entry instead of the row, which may be large.
+pub fn entry(row: &Release) -> ReleaseEntry {
+    let text_bytes = u32::try_from(row.body.len() + row.tag_message.len()).unwrap_or(u32::MAX);
+    ReleaseEntry { draft: row.draft, prerelease: row.prerelease, text_bytes }
+}
+
+/// Writes `row` and its index entries. `before` is the stored row, if there is one.
 pub fn put(tx: &Tx, before: Option<&Release>, row: &Release) {
     if let Some(before) = before.filter(|before| before.tag != row.tag) {
         tx.delete(keys::release_tag(before.repository_id, &before.tag));
     }
     tx.put(keys::release_tag(row.repository_id, &row.tag), &Reference { id: row.id });
+    tx.put(keys::release_entry(row.repository_id, row.id), &entry(row));
     tx.put(keys::release(row.repository_id, row.id), row);
 }
 
-/// Deletes `row` and its index entry, and `files`, which are all its files.
+/// Deletes `row` and its index entries, and `files`, which are all its files.
 pub fn delete(tx: &Tx, row: &Release, files: &[ReleaseAsset], now_ms: i64) {
     for file in files {
         assets::delete(tx, file, now_ms);
     }
     tx.delete(keys::release_tag(row.repository_id, &row.tag));
+    tx.delete(keys::release_entry(row.repository_id, row.id));
     tx.delete(keys::release(row.repository_id, row.id));
 }
 
@@ -84,7 +102,7 @@ pub async fn delete_some(tx: &Tx, repository: u64, limit: usize, now_ms: i64) ->
         }
         return Ok(false);
     }
-    for prefix in [keys::release_tags(repository), keys::releases(repository)] {
+    for prefix in [keys::release_tags(repository), keys::release_entries(repository), keys::releases(repository)] {
         let rows = tx.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
         if !rows.is_empty() {
             for (key, _) in rows {
@@ -129,10 +147,28 @@ mod tests {
             (latest, (0, 1), vec![599], 200),
             (latest, (300, 1), vec![], 200),
         ] {
-            let (rows, found) = page(&read, 7, filter, window).await.expect("a page");
-            let found_ids: Vec<u64> = rows.iter().map(|row| row.id).collect();
-            assert_eq!((found_ids, found), (ids, total), "{filter:?} {window:?}");
+            assert_eq!(page(&read, 7, filter, window).await.expect("a page"), (ids, total), "{filter:?} {window:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_size_of_the_texts_of_a_page_is_known_without_reading_them() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        let large = Release { body: "x".repeat(70_000), tag_message: "y".repeat(5), ..row(1, "a") };
+        let insert = async |tx: Tx| {
+            put(&tx, None, &large);
+            put(&tx, None, &row(2, "b"));
+            Ok::<_, StoreError>(())
+        };
+        store.write(insert).await.expect("rows");
+        let read = store.read().await.expect("a snapshot");
+        let entries = Scan::of(Range::prefix(keys::release_entries(7)), 9);
+        let entries = read.scan_bytes(&entries).await.expect("entries");
+        assert!(entries.len() == 2 && entries.iter().all(|(_, entry)| entry.len() < 16), "{entries:?}");
+        assert_eq!(text_bytes(&read, 7, &[2, 1, 9]).await.expect("a size"), 70_005);
+        let tags: Vec<String> =
+            many(&read, 7, &[2, 1, 9]).await.expect("rows").into_iter().map(|row| row.tag).collect();
+        assert_eq!(tags, ["b", "a"]);
     }
 
     #[tokio::test]

@@ -162,7 +162,9 @@ pub static TABLES: &[Table] = &[
         "le",
         |key, bytes| {
             let row: Release = value::decode(key, bytes)?;
-            Ok(references([keys::release_tag(row.repository_id, &row.tag)], row.id))
+            let mut all = references([keys::release_tag(row.repository_id, &row.tag)], row.id);
+            all.push(entry(keys::release_entry(row.repository_id, row.id), &releases::entry(&row)));
+            Ok(all)
         },
         |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect()),
     ),
@@ -218,6 +220,7 @@ pub static TABLES: &[Table] = &[
     index("ro", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rl", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rg", |key, _| keys::trailing_id(key).map(keys::repository)),
+    index("lf", |key, _| ids(key).map(|(repository, release)| keys::release(repository, release))),
     index("lt", |key, bytes| {
         let reference: Reference = value::decode(key, bytes).ok()?;
         Some(keys::release(keys::first_id(key)?, reference.id))

@@ -8,9 +8,19 @@ pub fn release(repository: u64, id: u64) -> Key {
     Builder::new("le").id(repository).id(id).build()
 }
 
-/// Returns the prefix of `le/<rid>/`: the releases of a repository by id, which is the order of creation.
+/// Returns the prefix of `le/<rid>/`: the releases of a repository.
 pub fn releases(repository: u64) -> Key {
     Builder::new("le").id(repository).build()
+}
+
+/// `lf/<rid>/<release>`: the entry of a release in lists.
+pub fn release_entry(repository: u64, id: u64) -> Key {
+    Builder::new("lf").id(repository).id(id).build()
+}
+
+/// Returns the prefix of `lf/<rid>/`: the releases of a repository by id, which is the order of creation.
+pub fn release_entries(repository: u64) -> Key {
+    Builder::new("lf").id(repository).build()
 }
 
 /// `lt/<rid>/<tag>` → release: the release of a tag.

@@ -1,7 +1,7 @@
 //! The filters of range counts.
 
 use farrier_proto::store::{
-    Artifact, AuditEntry, CommitStatus, Reference, Release, ReleaseAsset, Repository, StatusState,
+    Artifact, AuditEntry, CommitStatus, Reference, ReleaseAsset, ReleaseEntry, Repository, StatusState,
 };
 
 use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, releases::ReleaseFilter, value};
@@ -27,7 +27,7 @@ pub enum KeyFilter {
     CacheSizes,
     /// All entries of `ck`, with size 0 and the ID in the value.
     CacheKeys,
-    /// Releases of a repository (`le`) that pass a filter, with size 0.
+    /// Releases of a repository (`lf`) that pass a filter, with size 0.
     Releases(ReleaseFilter),
     /// Files of releases (`la`), with their size.
     ReleaseAssets,
@@ -51,8 +51,8 @@ impl KeyFilter {
                 (row.state() == *state).then_some(0)
             }
             Self::Releases(filter) => {
-                let row: Release = value::decode(key, bytes).ok()?;
-                filter.passes(&row).then_some(0)
+                let entry: ReleaseEntry = value::decode(key, bytes).ok()?;
+                filter.passes(&entry).then_some(0)
             }
             Self::ReleaseAssets => Some(value::decode::<ReleaseAsset>(key, bytes).ok()?.size),
             Self::ListingSizes => Some(keys::listed_size(key).unwrap_or(0)),

@@ -182,3 +182,58 @@ async fn changes_of_published_releases_are_sent_to_hooks() {
     let line = chat[0].json()["text"].as_str().expect("text").to_owned();
     assert!(line.contains("[admin/demo] Release published: v7 by admin"), "{line}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_message_of_a_tag_is_kept_until_a_draft_is_published() {
+    let farrier = TestDaemon::start().await;
+    let demo = pushed(&farrier).await;
+    let message = async |tag: &str| farrier.json(&demo.at(&format!("/tags/{tag}"))).await["message"].clone();
+    let body = json!({ "tag_name": "v7", "draft": true, "tag_message": "seven" });
+    let (_, draft) = ask(&farrier, &demo, Method::POST, "/releases", body).await;
+    let path = format!("/releases/{}", draft["id"]);
+    let publish = json!({ "tag_name": "", "tag_message": "", "draft": false });
+    assert_eq!(ask(&farrier, &demo, Method::PATCH, &path, publish.clone()).await.0, 200);
+    assert_eq!(message("v7").await.as_str().map(str::trim_end), Some("seven"));
+    // A published release has a tag: the message belongs to the next one.
+    for (body, tag, expected) in [
+        (json!({ "tag_message": "unused" }), "v7", "seven"),
+        (json!({ "tag_name": "v7.1", "tag_message": "more" }), "v7.1", "more"),
+    ] {
+        assert_eq!(ask(&farrier, &demo, Method::PATCH, &path, body.clone()).await.0, 200, "{body}");
+        assert_eq!(message(tag).await.as_str().map(str::trim_end), Some(expected), "{body}");
+    }
+    let (_, draft) = ask(&farrier, &demo, Method::POST, "/releases", json!({ "tag_name": "v8", "draft": true })).await;
+    let path = format!("/releases/{}", draft["id"]);
+    for body in [json!({ "tag_message": "eight" }), publish] {
+        assert_eq!(ask(&farrier, &demo, Method::PATCH, &path, body.clone()).await.0, 200, "{body}");
+    }
+    assert_eq!(message("v8").await.as_str().map(str::trim_end), Some("eight"));
+    let long = json!({ "tag_name": "v9", "draft": true, "tag_message": "x".repeat((128 << 10) + 1) });
+    assert_eq!(ask(&farrier, &demo, Method::POST, "/releases", long).await.0, 422);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_that_a_release_creates_has_its_own_audit_entry() {
+    let farrier = TestDaemon::start().await;
+    let demo = pushed(&farrier).await;
+    let created = farrier.admin(Method::POST, &demo.at("/releases"), json!({ "tag_name": "v7" })).await;
+    let path = format!("/api/farrier/v1/audit?request_id={}", created.header("x-request-id"));
+    let entries = farrier.admin(Method::GET, &path, Value::Null).await.json();
+    let entries = entries.as_array().expect("a list");
+    let mut actions: Vec<&str> = entries.iter().filter_map(|entry| entry["action"].as_str()).collect();
+    actions.sort_unstable();
+    assert_eq!(actions, ["ref.create", "release.create"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_texts_of_a_list_count_as_memory_of_its_request() {
+    let farrier = TestDaemon::with(|config| config.server.request_memory_mib = 1).await;
+    let demo = pushed(&farrier).await;
+    for tag in 0..10 {
+        let body = json!({ "tag_name": format!("t{tag}"), "body": "x".repeat(60 << 10) });
+        assert_eq!(ask(&farrier, &demo, Method::POST, "/releases", body).await.0, 201);
+    }
+    for (query, status) in [("", 429), ("?limit=1", 200), ("?page=2", 200)] {
+        assert_eq!(farrier.status(&demo.at(&format!("/releases{query}"))).await, status, "{query}");
+    }
+}

@@ -20,6 +20,8 @@ mod show;
 pub(in crate::http) mod statuses;
 pub(in crate::http) mod tags;
 
+use std::sync::Arc;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
@@ -36,6 +38,7 @@ use crate::{
         browse::{self, Browse},
         migrations, repositories,
     },
+    shares::RequestMemory,
 };
 
 /// A repository that the caller may read, and the base addresses of its objects.
@@ -43,6 +46,8 @@ struct BrowseContext {
     state: AppState,
     identity: Identity,
     browse: Browse,
+    /// The counted memory of the request.
+    memory: Option<Arc<RequestMemory>>,
     /// Absolute address of the repository in the API.
     api: String,
     /// Absolute address of the repository's web page.
@@ -75,13 +80,19 @@ async fn browse_context_for(
     Ok(BrowseContext {
         api: format!("{}/api/v1/repos/{path}", state.root_url),
         html: format!("{}/{path}", state.root_url),
-        browse: Browse::new(&state, found, caller.holder).with_memory(caller.memory),
+        browse: Browse::new(&state, found, caller.holder).with_memory(caller.memory.clone()),
+        memory: caller.memory,
         identity: caller.identity,
         state,
     })
 }
 
 impl BrowseContext {
+    /// Counts `bytes` to the memory of the request.
+    fn grow(&self, bytes: usize) -> Result<(), Error> {
+        self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
+    }
+
     /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.
     async fn renderer(&self, commits: &[&CommitObject]) -> Result<show::CommitRenderer<'_>, ApiError> {
         let snapshot = self.state.store.read().await.map_err(Error::from)?;

@@ -23,6 +23,9 @@ use crate::{
     store::releases::{ReleaseFilter, assets},
 };
 
+/// Memory for each file in the description of a release, in bytes: the row, the object and its JSON.
+const FILE_BYTES: usize = 2_048;
+
 type ReleasePath = Path<(String, String, String)>;
 
 /// Lists releases, newest first. Drafts are listed for callers with write access.
@@ -42,7 +45,8 @@ pub(in crate::http) async fn list(
     let (page, params) = (PageQuery::of(query.as_deref()), QueryParams::new(query.as_deref()));
     let filter = ReleaseFilter { draft: params.choice("draft"), prerelease: params.choice("pre-release") };
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
-    let (rows, total) = releases::list(&snapshot, &context.browse.found, filter, page.window()).await?;
+    let (rows, total) =
+        releases::list(&snapshot, &context.browse.found, filter, page.window(), context.memory.as_deref()).await?;
     drop(snapshot);
     let address = format!("{}/releases", context.api);
     Ok((page.headers(&address, query.as_deref(), total), ok(shown(&context, &rows).await?)).into_response())
@@ -62,11 +66,11 @@ pub(in crate::http) async fn get(
     let context = browse_context(state, caller, &owner, &name).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::get(&snapshot, &context.browse.found, number(&id)).await?;
+    drop(snapshot);
     one(&context, row).await.map(ok)
 }
 
 /// Returns the newest published release that is no prerelease.
-    drop(snapshot);
 #[utoipa::path(
     get, path = "",
     operation_id = "repoGetLatestRelease", tag = "repository",
@@ -80,11 +84,11 @@ pub(in crate::http) async fn latest(
     let context = browse_context(state, caller, &owner, &name).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::latest(&snapshot, &context.browse.found).await?;
+    drop(snapshot);
     one(&context, row).await.map(ok)
 }
 
 /// Returns the release of a tag.
-    drop(snapshot);
 #[utoipa::path(
     get, path = "",
     operation_id = "repoGetReleaseByTag", tag = "repository",
@@ -98,11 +102,11 @@ pub(in crate::http) async fn get_by_tag(
     let context = browse_context(state, caller, &owner, &name).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::by_tag(&snapshot, &context.browse.found, &tag).await?;
+    drop(snapshot);
     one(&context, row).await.map(ok)
 }
 
 /// Creates a release, and its tag if it does not exist and the release is no draft.
-    drop(snapshot);
 #[utoipa::path(
     post, path = "",
     operation_id = "repoCreateRelease", tag = "repository",
@@ -197,6 +201,7 @@ async fn shown(context: &BrowseContext, rows: &[Release]) -> Result<Vec<api::Rel
     let mut shown = Vec::with_capacity(rows.len());
     for row in rows {
         let files = assets::of_release(&snapshot, row.repository_id, row.id).await.map_err(Error::from)?;
+        context.grow(files.len() * FILE_BYTES)?;
         let author = authors.get(&row.author_id);
         shown.push(show::release(root_url, &context.identity, &path, row, author, &files));
     }
