@@ -95,7 +95,7 @@ pub struct CreateRelease {
     /// Whether it is not ready for production.
     #[serde(deserialize_with = "null_as_default")]
     pub prerelease: bool,
-    /// If the tag is created: its message; without one, the tag is not annotated.
+    /// If the tag is created, now or on publication of a draft: its message; without one, the tag is not annotated.
     #[serde(deserialize_with = "null_as_default")]
     pub tag_message: String,
 }
@@ -122,6 +122,9 @@ pub struct EditRelease {
     pub draft: Option<bool>,
     /// Whether it is not ready for production.
     pub prerelease: Option<bool>,
+    /// If a tag is created, now or on publication of a draft: its message.
+    #[serde(deserialize_with = "null_as_default")]
+    pub tag_message: String,
 }
 
 /// `PATCH /repos/{owner}/{repo}/releases/{id}/assets/{asset}`.

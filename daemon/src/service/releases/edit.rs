@@ -23,8 +23,8 @@ use crate::{
 
 /// Longest title, in characters.
 const TITLE_MAX_CHARS: usize = 255;
-/// Longest text, in bytes. Events contain it.
-const BODY_MAX_BYTES: usize = 128 << 10;
+/// Longest text or message, in bytes. Events contain the text.
+const TEXT_MAX_BYTES: usize = 128 << 10;
 
 /// Creates a release, and its tag if it does not exist and the release is no draft.
 pub async fn create(
@@ -38,7 +38,7 @@ pub async fn create(
     if repository.archived {
         return Err(Error::Archived);
     }
-    check(&input.tag_name, &input.name, &input.body)?;
+    check(&input.tag_name, &input.name, [("body", &input.body), ("tag_message", &input.tag_message)])?;
     if rows::by_tag(&context.store.read().await?, repository.id, &input.tag_name).await?.is_some() {
         return Err(exists(&input.tag_name));
     }
@@ -61,6 +61,7 @@ pub async fn create(
         author_id: account.user.id,
         created_ms: now,
         published_ms: if input.draft { 0 } else { now },
+        tag_message: if input.draft { input.tag_message } else { String::new() },
     };
     write(context, identity, browse, None, &row).await?;
     Ok(row)
@@ -88,9 +89,10 @@ pub async fn edit(
         body: or(input.body, &before.body),
         draft: input.draft.unwrap_or(before.draft),
         prerelease: input.prerelease.unwrap_or(before.prerelease),
+        tag_message: or(input.tag_message, &before.tag_message),
         ..before.clone()
     };
-    check(&row.tag, &row.title, &row.body)?;
+    check(&row.tag, &row.title, [("body", &row.body), ("tag_message", &row.tag_message)])?;
     if row.tag != before.tag {
         let other = rows::by_tag(&context.store.read().await?, repository.id, &row.tag).await?;
         if other.is_some() {
@@ -98,7 +100,11 @@ pub async fn edit(
         }
     }
     if row.tag != before.tag || (before.draft && !row.draft) {
-        ensure_target(context, account, browse, &row.tag, (&row.target, ""), row.draft).await?;
+        let target = (row.target.as_str(), row.tag_message.as_str());
+        ensure_target(context, account, browse, &row.tag, target, row.draft).await?;
+    }
+    if !row.draft {
+        row.tag_message.clear();
     }
     if before.draft && !row.draft {
         row.published_ms = context.now_ms();
@@ -142,15 +148,15 @@ pub async fn delete(context: &Context, identity: &Identity, browse: &Browse, id:
 }
 
 /// Checks the texts of a release.
-fn check(tag: &str, title: &str, body: &str) -> Result<(), Error> {
+fn check(tag: &str, title: &str, texts: [(&'static str, &str); 2]) -> Result<(), Error> {
     rules::branch("tag_name", tag)?;
     if title.chars().count() > TITLE_MAX_CHARS {
         return Err(Error::invalid("name", format!("MaxSize: is longer than {TITLE_MAX_CHARS} characters")));
     }
-    if body.len() > BODY_MAX_BYTES {
-        return Err(Error::invalid("body", format!("MaxSize: is longer than {BODY_MAX_BYTES} bytes")));
+    match texts.into_iter().find(|(_, text)| text.len() > TEXT_MAX_BYTES) {
+        Some((field, _)) => Err(Error::invalid(field, format!("MaxSize: is longer than {TEXT_MAX_BYTES} bytes"))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn exists(tag: &str) -> Error {
@@ -257,6 +263,7 @@ fn entry(browse: &Browse, before: Option<&Release>, row: &Release) -> Entry {
         .field("name", old.title.as_str(), row.title.as_str())
         .field("body", old.body.as_str(), row.body.as_str())
         .field("draft", old.draft, row.draft)
-        .field("prerelease", old.prerelease, row.prerelease);
+        .field("prerelease", old.prerelease, row.prerelease)
+        .field("tag_message", old.tag_message.as_str(), row.tag_message.as_str());
     if is_new { entry.created() } else { entry }
 }
