@@ -140,19 +140,6 @@ pub async fn create_tag(
     apply(context, &browse.found.repository, account.user.id, vec![change], Some(entry)).await
 }
 
-/// Like [`create_tag`], without an audit entry: that of the release is the record.
-pub(super) async fn create_tag_of_release(
-    context: &Context,
-    browse: &Browse,
-    account: &Account,
-    name: &str,
-    message: &str,
-    target: &str,
-) -> Result<(), Error> {
-    let change = new_tag(context, browse, account, name, message, target).await?;
-    apply(context, &browse.found.repository, account.user.id, vec![change], None).await
-}
-
 /// Returns whether the tag `name` exists.
 pub(super) async fn tag_exists(context: &Context, browse: &Browse, name: &str) -> Result<bool, Error> {
     let [tag] = tips(context, browse, [TAGS], name).await?;

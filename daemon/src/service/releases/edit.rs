@@ -178,7 +178,7 @@ async fn ensure_target(
     if draft {
         return browse.resolve(target).await.map(drop);
     }
-    match ref_changes::create_tag_of_release(context, browse, account, tag, message, target).await {
+    match ref_changes::create_tag(context, browse, account, tag, message, target).await {
         Err(Error::Exists { .. }) => Ok(()),
         other => other,
     }
