@@ -108,6 +108,7 @@ pub(in crate::http) async fn create(
     let body = body.into_data_stream();
     let row = match release_form::boundary(content_type.unwrap_or_default())? {
         Some(boundary) => {
+            context.grow(release_form::BEFORE_FILE_MAX_BYTES)?;
             let field = release_form::file(body, boundary).await?;
             let name = if name.is_empty() { field.file_name().unwrap_or_default().to_owned() } else { name };
             let input = AssetInput { name, holder, body: field };

@@ -19,8 +19,8 @@ use crate::{http::error::ApiError, service::Error};
 
 /// The form field with the file.
 const FIELD: &str = "attachment";
-/// Most bytes before the content of the field: its headers, and other fields.
-const BEFORE_FILE_MAX_BYTES: u64 = 1 << 20;
+/// Most bytes before the content of the field: its headers, and other fields. The parser may keep all of them.
+pub(super) const BEFORE_FILE_MAX_BYTES: usize = 64 << 10;
 
 /// Returns the boundary of a form, or `None` if `content_type` is not that of a form.
 pub(super) fn boundary(content_type: &str) -> Result<Option<String>, ApiError> {
@@ -57,7 +57,7 @@ pub(super) async fn file(body: BodyDataStream, boundary: String) -> Result<Field
 /// reads a body until that is not ready.
 struct FormBody {
     body: BodyDataStream,
-    received: u64,
+    received: usize,
     /// Whether the field with the file was found, after which the length is not limited here.
     is_found: Arc<AtomicBool>,
     /// Whether the last poll returned bytes, so that the next one returns none.
@@ -86,7 +86,7 @@ impl Stream for FormBody {
         }
         let next = Pin::new(&mut self.body).poll_next(cx);
         if let Poll::Ready(Some(Ok(bytes))) = &next {
-            self.received += bytes.len() as u64;
+            self.received += bytes.len();
             self.is_paused = true;
         }
         next.map(|item| item.map(|bytes| bytes.map_err(FormError::from)))
@@ -138,10 +138,10 @@ mod tests {
     async fn a_form_whose_file_does_not_begin_early_is_not_read_further() {
         let endless = "x".repeat(4 << 20);
         for body in [endless.clone(), format!("--XX\r\nContent-Disposition: {endless}"), part("other", &endless)] {
-            let (result, chunks) = read(&body, 64 << 10).await;
+            let (result, chunks) = read(&body, 4 << 10).await;
             let error = result.expect_err("refused");
             assert_eq!(error.status(), StatusCode::BAD_REQUEST);
-            assert!(chunks <= 17, "{chunks} chunks of 64 KiB were read");
+            assert!(chunks <= 17, "{chunks} chunks of 4 KiB were read");
         }
     }
 
