@@ -52,7 +52,7 @@ pub struct ContextFields {
     pub finalizing: IdLocks,
     /// The part of the state of caches that is not in the store.
     pub caches: CacheState,
-    /// Decides which downloads of files of releases are counted.
+    /// Counts downloads of files of releases.
     pub asset_downloads: DownloadCounts,
     /// Limits the work that clients can start.
     pub work: WorkShares,
