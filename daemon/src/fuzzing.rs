@@ -6,6 +6,7 @@
 mod git;
 mod hooks;
 mod path;
+mod ssh_key;
 
 use std::fmt::Debug;
 
@@ -13,6 +14,7 @@ pub use self::{
     git::{packed_refs, pkt_line, push_commands, ref_name, source_refs},
     hooks::{branch_filter, hook_config, media_type},
     path::path,
+    ssh_key::ssh_key,
 };
 pub use crate::{
     http::fuzzing::{authorization, conditional_headers, host, list_query, rest_json},
@@ -47,7 +49,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 23] = [
+pub const CHECKS: [(&str, Check); 24] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -71,6 +73,7 @@ pub const CHECKS: [(&str, Check); 23] = [
     ("conditional_headers", conditional_headers),
     ("host", host),
     ("rest_json", rest_json),
+    ("ssh_key", ssh_key),
 ];
 
 /// The current time in all checks, milliseconds since the epoch.

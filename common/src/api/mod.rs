@@ -26,6 +26,7 @@ mod repository;
 mod repository_input;
 mod run;
 mod settings;
+mod ssh_key;
 mod status;
 mod subscription;
 mod tag;
@@ -81,6 +82,7 @@ pub use self::{
         ApiSettings, AttachmentSettings, GitignoreTemplate, LabelTemplate, License, LicenseEntry, RepositorySettings,
         UiSettings,
     },
+    ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
         SetLogFilter, Status, StoreStatus, Version, WorkLimit,

@@ -24,6 +24,7 @@ mod repositories;
 mod results;
 mod runs;
 mod signed;
+mod ssh_keys;
 mod tagged;
 mod tasks;
 mod tls;

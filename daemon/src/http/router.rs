@@ -21,13 +21,13 @@ use super::{
     openapi::{self, RouteDescription},
     pages,
     v1::{
-        admin, artifacts, browse, caches, collaborators, deliveries,
+        admin, artifacts, browse, caches, collaborators, deliveries, deploy_keys,
         hooks::{
             self,
             path::{Admin, Any, HookPath, Org, Own, Repo},
         },
-        interests, members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, topics,
-        users,
+        interests, members, migrations, orgs, repositories, repository_lists, runs, service, settings, ssh_keys,
+        tokens, topics, users,
     },
 };
 
@@ -60,6 +60,10 @@ routes! {
         put "/user/starred/{owner}/{repo}" => interests::star;
         delete "/user/starred/{owner}/{repo}" => interests::unstar;
         get "/user/subscriptions" => interests::own_subscriptions;
+        get "/user/keys" => ssh_keys::own;
+        post "/user/keys" => ssh_keys::create;
+        get "/user/keys/{id}" => ssh_keys::get;
+        delete "/user/keys/{id}" => ssh_keys::delete;
         get "/user/settings" => users::settings;
         patch "/user/settings" => users::edit_settings;
         get "/user/emails" => users::emails;
@@ -68,6 +72,7 @@ routes! {
         get "/users/search" => users::search;
         get "/users/{name}/starred" => interests::starred;
         get "/users/{name}/subscriptions" => interests::subscriptions;
+        get "/users/{name}/keys" => ssh_keys::list;
         get "/users/{name}" => users::get;
         get "/token" => tokens::current;
         delete "/token" => tokens::delete_current;
@@ -85,6 +90,8 @@ routes! {
         get "/users/{name}/tokens" => tokens::list_for;
         post "/users/{name}/tokens" => tokens::create_for;
         delete "/users/{name}/tokens/{token}" => tokens::delete_for;
+        post "/users/{name}/keys" => ssh_keys::create_for;
+        delete "/users/{name}/keys/{id}" => ssh_keys::delete_for;
         get "/users/{name}/orgs" => admin::orgs_of;
         post "/users/{name}/orgs" => admin::create_org;
         get "/orgs" => admin::list_orgs;
@@ -135,6 +142,10 @@ routes! {
         put "/repos/{owner}/{repo}/topics" => topics::replace;
         put "/repos/{owner}/{repo}/topics/{topic}" => topics::add;
         delete "/repos/{owner}/{repo}/topics/{topic}" => topics::remove;
+        get "/repos/{owner}/{repo}/keys" => deploy_keys::list;
+        post "/repos/{owner}/{repo}/keys" => deploy_keys::create;
+        get "/repos/{owner}/{repo}/keys/{id}" => deploy_keys::get;
+        delete "/repos/{owner}/{repo}/keys/{id}" => deploy_keys::delete;
         get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
         get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
         put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;

@@ -23,6 +23,7 @@ pub mod runtime_token;
 pub mod scope;
 pub mod secret;
 pub mod signed_url;
+pub mod ssh_key;
 pub mod throttle;
 pub mod words;
 pub mod zip_records;

@@ -31,6 +31,7 @@ pub mod releases;
 pub mod repositories;
 pub mod set_aside;
 pub mod sign_in;
+pub mod ssh_keys;
 pub mod status;
 pub mod statuses;
 pub mod tasks;

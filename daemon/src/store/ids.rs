@@ -50,11 +50,15 @@ pub enum IdKind {
     Status,
     /// Releases.
     Release,
+    /// Contents of SSH keys.
+    SshKey,
+    /// Deploy keys.
+    DeployKey,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -67,6 +71,8 @@ impl IdKind {
         Self::Audit,
         Self::Status,
         Self::Release,
+        Self::SshKey,
+        Self::DeployKey,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -97,6 +103,8 @@ impl IdKind {
             Self::Audit => "audit",
             Self::Status => "status",
             Self::Release => "release",
+            Self::SshKey => "ssh-key",
+            Self::DeployKey => "deploy-key",
         }
     }
 }

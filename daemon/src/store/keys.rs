@@ -13,12 +13,13 @@ mod hooks;
 mod interests;
 mod releases;
 mod repositories;
+mod ssh_keys;
 mod statuses;
 mod summaries;
 
 pub use self::{
-    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, releases::*, repositories::*, statuses::*,
-    summaries::*,
+    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, releases::*, repositories::*, ssh_keys::*,
+    statuses::*, summaries::*,
 };
 
 use super::{

@@ -29,6 +29,7 @@ pub mod releases;
 pub mod repositories;
 pub mod runs;
 pub mod sealing;
+pub mod ssh_keys;
 pub mod statuses;
 pub mod summaries;
 pub mod tokens;

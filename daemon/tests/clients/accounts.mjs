@@ -31,6 +31,26 @@ seen.taken = await status(api.orgs.orgCreate({ username: 'js-user' }));
 seen.token = await data(api.users.userCreateToken('js-user', { name: 'ci', scopes: ['read:user'] }));
 seen.tokens = (await data(api.users.userGetTokens('js-user'))).map((one) => one.name);
 seen.untoken = await status(api.users.userDeleteAccessToken('js-user', 'ci'));
+const key = (title, byte) => ({
+  title,
+  key: `ssh-ed25519 ${Buffer.concat([
+    Buffer.from([0, 0, 0, 11]),
+    Buffer.from('ssh-ed25519'),
+    Buffer.from([0, 0, 0, 32]),
+    Buffer.alloc(32, byte),
+  ]).toString('base64')} js`,
+});
+const mine = await data(api.user.userCurrentPostKey(key('js', 1)));
+seen.key = [mine.title, mine.key_type, mine.user.login, mine.key.endsWith(' js')];
+seen.keys = (await data(api.users.userListKeys('boss'))).map((one) => one.title);
+seen.unkey = await status(api.user.userCurrentDeleteKey(mine.id));
+const theirs = await data(api.admin.adminCreatePublicKey('js-user', key('js', 2)));
+seen.untheirs = await status(api.admin.adminDeleteUserPublicKey('js-user', theirs.id));
+await data(api.user.createCurrentUserRepo({ name: 'js-repo' }));
+const deploy = await data(api.repos.repoCreateKey('boss', 'js-repo', { ...key('ci', 3), read_only: true }));
+seen.deploy = [deploy.title, deploy.read_only];
+seen.deploys = (await data(api.repos.repoListKeys('boss', 'js-repo'))).map((one) => one.repository.name);
+seen.undeploy = await status(api.repos.repoDeleteKey('boss', 'js-repo', deploy.id));
 seen.renamed = await status(api.admin.adminRenameUser('js-user', { new_username: 'js-two' }));
 // fetch follows the redirect.
 seen.moved = (await data(api.users.userGet('js-user'))).login;

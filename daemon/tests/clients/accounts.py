@@ -1,6 +1,7 @@
 """Manages users, organizations and tokens with pyforgejo. The arguments are the base URL and the token of an
 administrator. Prints "RESULT " and a JSON object with the results."""
 
+import base64
 import json
 import sys
 
@@ -41,6 +42,22 @@ made = api.user.create_token("py-user", name="ci", scopes=["write:repository", "
 seen["token"] = {"length": len(made.sha1), "scopes": made.scopes}
 seen["tokens"] = [[token.name, token.sha1] for token in api.user.get_tokens("py-user")]
 seen["untoken"] = status(api.user.delete_access_token, "py-user", "ci")
+
+
+def key(byte):
+    blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes([byte]) * 32
+    return f"ssh-ed25519 {base64.b64encode(blob).decode()} py"
+
+
+made = api.user.current_post_key(title="py", key=key(1))
+seen["key"] = [made.title, made.key_type, made.user.login, made.created_at.year > 2000]
+seen["keys"] = [one.title for one in api.user.list_keys("boss")]
+seen["unkey"] = status(api.user.current_delete_key, made.id)
+api.repository.create_current_user_repo(name="py-repo")
+made = api.repository.repo_create_key("boss", "py-repo", title="ci", key=key(2), read_only=True)
+seen["deploy"] = [made.title, made.read_only]
+seen["deploys"] = [one.repository.name for one in api.repository.repo_list_keys("boss", "py-repo")]
+seen["undeploy"] = status(api.repository.repo_delete_key, "boss", "py-repo", made.id)
 seen["renamed"] = status(api.admin.rename_user, "py-user", new_username="py-two")
 seen["moved"] = api.user.get("py-user").login
 seen["unorg"] = status(api.organization.org_delete, "py-org")

@@ -21,7 +21,7 @@ use farrierd::{
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Binary, Job, TestDaemon, eventually, git::Client, send};
+use crate::support::{Binary, Job, TestDaemon, eventually, git::Client, send, ssh_key};
 
 /// A corruption of the store.
 type Change = Box<dyn Fn(&Tx) + Send + Sync>;
@@ -42,6 +42,8 @@ async fn world() -> (TestDaemon, Client, Job) {
         (Method::POST, "/api/v1/orgs/corp/repos", json!({ "name": "tool", "auto_init": true })),
         (Method::PATCH, "/api/v1/repos/admin/second", json!({ "name": "renamed" })),
         (Method::PUT, "/api/v1/repos/admin/demo/collaborators/octo", json!({ "permission": "read" })),
+        (Method::POST, "/api/v1/user/keys", json!({ "title": "laptop", "key": ssh_key("admin") })),
+        (Method::POST, "/api/v1/repos/admin/demo/keys", json!({ "title": "ci", "key": ssh_key("ci") })),
     ] {
         let done = farrier.admin(method, path, body).await;
         assert!(done.status < 300, "{path}: {done:?}");
@@ -104,7 +106,7 @@ async fn missing_and_surplus_index_entries_are_found_and_repaired() {
     farrier
         .halted(async |config| {
             let to = |id| Reference { id };
-            let cases: [(&str, &str, Change); 10] = [
+            let cases: [(&str, &str, Change); 13] = [
                 ("rn", "is missing", Box::new(|tx| tx.delete(keys::repository_name(1, "demo")))),
                 ("rg", "is missing", Box::new(|tx| tx.delete(keys::trigram(*b"dem", 1)))),
                 ("ow", "is missing", Box::new(|tx| tx.delete(keys::owner_name("corp")))),
@@ -115,6 +117,9 @@ async fn missing_and_surplus_index_entries_are_found_and_repaired() {
                 ("ji", "is missing", Box::new(|tx| tx.delete(keys::job_run(1)))),
                 ("cu", "no row needs", Box::new(|tx| tx.put(keys::collaboration(2, 2), &Collaborator::default()))),
                 ("ou", "is missing", Box::new(|tx| tx.delete(keys::user_org(1, 3)))),
+                ("ka", "is missing", Box::new(|tx| tx.delete(keys::ssh_key_of_account(1, 1)))),
+                ("kf", "no row needs", Box::new(move |tx| tx.put(keys::ssh_key_of_hash(&[7; 32]), &to(1)))),
+                ("ke", "is missing", Box::new(|tx| tx.delete(keys::deploy_key_of_content(2, 1)))),
             ];
             for (subject, message, change) in cases {
                 corrupt(config, &change).await;

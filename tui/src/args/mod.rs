@@ -9,6 +9,7 @@ mod cache;
 mod ci;
 mod delivery;
 mod hook;
+mod key;
 mod release;
 mod repo;
 mod requests;
@@ -32,6 +33,7 @@ pub(crate) use self::{
     ci::{Ci, Exec, Job, ListRuns, Run},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
+    key::{DeployKey, Key, KeyFile},
     release::{CreateRelease, EditRelease, Release, ReleaseArgs},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     task::Task,
@@ -213,6 +215,9 @@ pub(crate) enum Command {
     /// Manage access tokens
     #[command(subcommand)]
     Token(Token),
+    /// Manage SSH keys
+    #[command(subcommand)]
+    Key(Key),
     /// Manage repositories
     #[command(subcommand)]
     Repo(Repo),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use farrier_common::client::RepositoryPath;
 
-use super::Limit;
+use super::{Limit, key::DeployKey};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Repo {
@@ -69,6 +69,9 @@ pub(crate) enum Repo {
         #[command(flatten)]
         limit: Limit,
     },
+    /// Manage deploy keys: SSH keys that give access to one repository
+    #[command(subcommand)]
+    DeployKey(DeployKey),
 }
 
 #[derive(Args, Debug)]

@@ -13,6 +13,7 @@ mod delivery;
 mod events;
 mod hook;
 mod instant;
+mod key;
 mod list;
 mod log;
 mod manual;
@@ -58,6 +59,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::User(command) => user::run(command, &connect(global, output).await?, output).await?,
         Command::Org(command) => org::run(command, &connect(global, output).await?, output).await?,
         Command::Token(command) => token::run(command, &connect(global, output).await?, output).await?,
+        Command::Key(command) => key::run(command, &connect(global, output).await?, output).await?,
         Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,
         Command::Release(command) => release::run(command, &connect(global, output).await?, output).await?,
         Command::Hook(command) => return hook::run(command, &connect(global, output).await?, output).await,

@@ -12,6 +12,7 @@ mod deliveries;
 mod documents;
 mod fake;
 mod hooks;
+mod keys;
 mod program;
 mod releases;
 mod repos;

@@ -20,6 +20,7 @@ mod audit;
 mod browse;
 mod caches;
 mod repositories;
+mod ssh_keys;
 
 pub(in crate::http) use self::{
     audit::{AuditListParams, OwnAuditListParams},
@@ -29,6 +30,7 @@ pub(in crate::http) use self::{
     },
     caches::{CacheKeyParams, CacheListParams, CachesOfAllParams},
     repositories::{OwnRepositoriesParams, SearchRepositoriesParams},
+    ssh_keys::{DeployKeyParams, FingerprintParams},
 };
 
 queries! {

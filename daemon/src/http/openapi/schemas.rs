@@ -25,11 +25,11 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         BackgroundTasks BegunJob Blob Branch CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
         CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails
         CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks CurrentToken DeletedArtifact
-        DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DiskStatus Email
-        ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundUsers GitObject
+        DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus
+        Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundUsers GitObject
         GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
         InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
-        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions
+        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
         RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature Status Step StoreStatus Tag Task
         TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User UserSettings

@@ -5,6 +5,7 @@ mod deleted;
 mod deliveries;
 mod found;
 mod hooks;
+mod ssh_keys;
 mod tasks;
 mod tokens;
 
@@ -16,6 +17,7 @@ pub(super) use self::{
     deliveries::{delivery, delivery_detail, guid},
     found::{found_artifact, found_run},
     hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
+    ssh_keys::{deploy_key, public_key},
     tasks::background_task,
     tokens::{current_token, token},
 };

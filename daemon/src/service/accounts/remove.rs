@@ -10,13 +10,13 @@ use crate::{
         audit::{Action, AuditRecorder, Entry, Object},
         hooks,
     },
-    store::{Tx, interests, orgs, owners, repositories, tokens},
+    store::{Tx, interests, orgs, owners, repositories, ssh_keys, tokens},
 };
 
 /// Collaborations or stars to remove per transaction.
 const BATCH: usize = 1_000;
 
-/// Deletes an account with its tokens. With `purge` it also removes its memberships, and the organizations without
+/// Deletes an account with its tokens and SSH keys. With `purge` it also removes its memberships, and the organizations without
 /// repositories of which it is the only owner.
 pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
@@ -43,6 +43,9 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
             }
             for token in tokens::of_user(&tx, user.id).await? {
                 tokens::delete(&tx, user.id, token.id).await?;
+            }
+            for key in ssh_keys::of_account(&tx, user.id).await? {
+                ssh_keys::delete(&tx, &key);
             }
             repositories::end_collaborations(&tx, user.id, BATCH).await?;
             interests::end(&tx, user.id, BATCH).await?;

@@ -32,6 +32,10 @@ actions! {
     TokenCreate => "token.create";
     /// A token was deleted.
     TokenDelete => "token.delete";
+    /// An SSH key was added to an account.
+    KeyCreate => "key.create";
+    /// An SSH key of an account was deleted.
+    KeyDelete => "key.delete";
     /// A user was created.
     UserCreate => "user.create";
     /// A user was changed by an administrator.
@@ -80,6 +84,10 @@ actions! {
     CollaboratorAdd => "collaborator.add";
     /// A collaborator was removed.
     CollaboratorRemove => "collaborator.remove";
+    /// A deploy key was added to a repository.
+    DeployKeyCreate => "deploy_key.create";
+    /// A deploy key of a repository was deleted.
+    DeployKeyDelete => "deploy_key.delete";
     /// A branch was overwritten by a forced push.
     RefForcePush => "ref.force_push";
     /// A branch or tag was created through the API.

@@ -1,8 +1,8 @@
 //! The content of audit entries: the object, and the changed fields before and after the change.
 
 use farrier_proto::store::{
-    Artifact, AuditActor, AuditActorKind, AuditEntry, AuditObject, AuditResult, Hook, HookScope, Org, Repository,
-    Token, User,
+    Artifact, AuditActor, AuditActorKind, AuditEntry, AuditObject, AuditResult, DeployKey, Hook, HookScope, Org,
+    Repository, SshKey, Token, User,
 };
 use serde_json::{Map, Value};
 
@@ -208,6 +208,16 @@ impl Object {
     /// A token. `owner`: the name of its account.
     pub fn token(row: &Token, owner: &str) -> Self {
         Self::new("token", row.id, &row.name).owned_by(owner)
+    }
+
+    /// An SSH key. `owner`: the name of its account.
+    pub fn ssh_key(row: &SshKey, owner: &str) -> Self {
+        Self::new("key", row.id, &row.title).owned_by(owner)
+    }
+
+    /// A deploy key. `path`: owner and name of its repository.
+    pub fn deploy_key(row: &DeployKey, path: &str) -> Self {
+        Self::new("deploy_key", row.id, &row.title).in_repository(row.repository_id, path)
     }
 
     /// A repository. `owner`: the name of its owner.

@@ -19,7 +19,7 @@ use crate::{
         migrations,
     },
     show,
-    store::{Snapshot, Tx, hooks, interests, owners::Owner, releases, repositories, statuses},
+    store::{Snapshot, Tx, hooks, interests, owners::Owner, releases, repositories, ssh_keys, statuses},
 };
 
 /// Repositories to handle per step of the sweep.
@@ -224,10 +224,12 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     ci::delete_of_repository(context, row.id).await?;
     caches::delete_of_repository(context, row.id).await?;
     context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
-    // The row says that the repository cannot be restored, so nothing refers to its statuses, releases and stars.
+    // The row says that the repository cannot be restored, so nothing refers to its statuses, releases, stars and
+    // deploy keys.
     while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| releases::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
     while !context.store.write(async |tx: Tx| interests::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
+    while !context.store.write(async |tx: Tx| ssh_keys::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     context
         .store
         .write(async |tx: Tx| {

@@ -42,6 +42,8 @@ pub async fn stale_sequences(
         (IdKind::Audit, audit::newest(read).await?.map_or(0, |row| row.id)),
         (IdKind::Status, highest_id(read, "cs").await?),
         (IdKind::Release, highest_id(read, "le").await?),
+        (IdKind::SshKey, last_id(read, "k").await?),
+        (IdKind::DeployKey, highest_id(read, "kd").await?),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {

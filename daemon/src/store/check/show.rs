@@ -4,11 +4,11 @@
 /// byte, `3` three characters, `t` a text, `h` the remaining bytes in hexadecimal.
 fn layout(tag: &str) -> &'static str {
     match tag {
-        "u" | "o" | "r" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce" | "ck"
-        | "cp" => "i",
+        "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"
+        | "ck" | "cp" => "i",
         "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
-        | "qf" | "qu" | "cc" => "ii",
+        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" => "ii",
         "ca" => "imi",
         "cz" | "js" => "iii",
         "jp" => "iiii",
@@ -20,7 +20,7 @@ fn layout(tag: &str) -> &'static str {
         "an" => "iit",
         "rg" => "3i",
         "rl" => "ibbh",
-        "t" => "h",
+        "t" | "kf" => "h",
         _ => "",
     }
 }

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, Interest, Job, Org, OwnerKind, OwnerName,
-    Reference, Release, ReleaseAsset, Repository, Run, RunStatus, StepSummary, Token, TokenReference, User,
+    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, DeployKey, Interest, Job, Org, OwnerKind,
+    OwnerName, Reference, Release, ReleaseAsset, Repository, Run, RunStatus, SshKey, StepSummary, Token,
+    TokenReference, User,
 };
 use prost::Message;
 
@@ -11,7 +12,7 @@ use super::{
     super::{
         StoreError, artifacts, audit, caches,
         engine::{Key, Range},
-        keys, releases, repositories, value,
+        keys, releases, repositories, ssh_keys, value,
     },
     hooks,
 };
@@ -180,6 +181,21 @@ pub static TABLES: &[Table] = &[
             Ok(vec![keys::release(row.repository_id, row.release_id)])
         },
     ),
+    rows("k", ssh_key, |key, bytes| {
+        let row: SshKey = value::decode(key, bytes)?;
+        Ok(if row.account_id == 0 { Vec::new() } else { vec![keys::user(row.account_id)] })
+    }),
+    rows(
+        "kd",
+        |key, bytes| {
+            let row: DeployKey = value::decode(key, bytes)?;
+            Ok(references([keys::deploy_key_of_content(row.key_id, row.repository_id)], row.id))
+        },
+        |key, bytes| {
+            let row: DeployKey = value::decode(key, bytes)?;
+            Ok(vec![keys::repository(row.repository_id), keys::ssh_key(row.key_id)])
+        },
+    ),
     rows("j", run, |key, bytes| Ok(vec![keys::repository(value::decode::<Run>(key, bytes)?.repository_id)])),
     rows("jj", job, |key, bytes| Ok(vec![keys::run(value::decode::<Job>(key, bytes)?.run_id)])),
     rows("js", summary, |key, _| Ok(keys::first_ids(key).map(|(run, job)| keys::job(run, job)).into_iter().collect())),
@@ -226,6 +242,9 @@ pub static TABLES: &[Table] = &[
         Some(keys::release(keys::first_id(key)?, reference.id))
     }),
     index("st", |key, _| keys::interest_of_interested(key)),
+    index("kf", |key, bytes| reference_id(key, bytes).map(keys::ssh_key)),
+    index("ka", |key, _| keys::trailing_id(key).map(keys::ssh_key)),
+    index("ke", |key, bytes| Some(keys::deploy_key(keys::trailing_id(key)?, reference_id(key, bytes)?))),
     index("lk", asset_of_place),
     index("lu", asset_of_place),
     index("tp", |key, _| keys::trailing_id(key).map(keys::repository)),
@@ -332,6 +351,11 @@ fn repository(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> 
     let mut all = references(repositories::references(&row), row.id);
     all.extend(repositories::listings(&row).into_iter().map(|(key, listing)| entry(key, &listing)));
     Ok(all)
+}
+
+fn ssh_key(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
+    let row: SshKey = value::decode(key, bytes)?;
+    Ok(references(ssh_keys::index_keys(&row), row.id))
 }
 
 fn run(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {

@@ -10,7 +10,7 @@ use super::{Stage, scenes::scene};
 use crate::{
     accounts::world::{PASSWORD, method},
     caches,
-    support::{Answer, send},
+    support::{Answer, send, ssh_key},
 };
 
 /// Routes that leave no entry, or that this test cannot call, with the reason.
@@ -165,6 +165,16 @@ impl Stage {
                 let body = json!({ "emails": [format!("{name}@example.org")] });
                 self.created("/api/v1/user/emails", body.clone()).await;
                 (filled, body)
+            }
+            ("delete", "/api/v1/user/keys/{id}" | "/api/v1/repos/{owner}/{repo}/keys/{id}") => {
+                let list = filled.rsplit_once('/').map(|(list, _)| list.to_owned()).expect("a list");
+                let key = self.created(&list, json!({ "title": name, "key": ssh_key(&name) })).await;
+                (format!("{list}/{}", key["id"]), Value::Null)
+            }
+            ("delete", "/api/v1/admin/users/{name}/keys/{id}") => {
+                let list = "/api/v1/admin/users/octo/keys";
+                let key = self.created(list, json!({ "title": name, "key": ssh_key(&name) })).await;
+                (format!("{list}/{}", key["id"]), Value::Null)
             }
             ("put", "/api/farrier/v1/user/password") => {
                 (filled, json!({ "old_password": PASSWORD, "new_password": "another password" }))

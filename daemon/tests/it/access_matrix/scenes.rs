@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::ssh_key;
+
 /// The request for one route.
 pub(super) struct Scene {
     pub(super) path: String,
@@ -57,6 +59,14 @@ fn account_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<
         ("put" | "delete", "/orgs/{org}/members/{user}" | "/teams/{team}/members/{user}") => {
             scene.path = path.replace("{user}", "helper");
             scene.before = Some(("put", "/api/v1/teams/{team}/members/helper".into(), Value::Null));
+        }
+        ("post", "/user/keys" | "/admin/users/{name}/keys" | "/repos/{owner}/{repo}/keys") => {
+            let title = format!("{fresh}-{}", route.len());
+            scene.body = json!({ "title": title, "key": ssh_key(&title) });
+        }
+        // The key does not exist.
+        (_, "/user/keys/{id}" | "/admin/users/{name}/keys/{id}" | "/repos/{owner}/{repo}/keys/{id}") => {
+            scene.path = path.replace("{id}", "999");
         }
         ("post", "/user/emails") => scene.body = json!({ "emails": [format!("{fresh}-other@example.org")] }),
         ("delete", "/user/emails") => scene.body = json!({ "emails": ["nothing@example.org"] }),

@@ -27,6 +27,10 @@ async fn gitea_js_manages_users_organizations_and_tokens() {
     );
     assert_eq!(results["token"]["sha1"].as_str().expect("text").len(), 40);
     assert_eq!((&results["tokens"], &results["untoken"]), (&json!(["ci"]), &json!(204)));
+    assert_eq!((&results["key"], &results["keys"]), (&json!(["js", "user", "boss", true]), &json!(["js"])));
+    assert_eq!((&results["unkey"], &results["untheirs"]), (&json!(204), &json!(204)));
+    assert_eq!((&results["deploy"], &results["deploys"]), (&json!(["ci", true]), &json!(["js-repo"])));
+    assert_eq!(results["undeploy"], 204);
     assert_eq!((&results["renamed"], &results["moved"]), (&json!(204), &"js-two".into()));
     assert_eq!((&results["unorg"], &results["deleted"], &results["gone"]), (&json!(204), &json!(204), &json!(404)));
     assert!(results["licenses"].as_array().expect("a list").contains(&"MIT".into()));
@@ -50,6 +54,9 @@ async fn pyforgejo_manages_users_organizations_and_tokens() {
     );
     assert_eq!(results["token"], json!({ "length": 40, "scopes": ["write:repository", "read:user"] }));
     assert_eq!((&results["tokens"], &results["untoken"]), (&json!([["ci", ""]]), &json!(0)));
+    assert_eq!((&results["key"], &results["keys"]), (&json!(["py", "user", "boss", true]), &json!(["py"])));
+    assert_eq!((&results["deploy"], &results["deploys"]), (&json!(["ci", true]), &json!(["py-repo"])));
+    assert_eq!((&results["unkey"], &results["undeploy"]), (&json!(0), &json!(0)));
     assert_eq!((&results["renamed"], &results["moved"]), (&json!(0), &"py-two".into()));
     assert_eq!((&results["unorg"], &results["deleted"], &results["gone"]), (&json!(0), &json!(0), &json!(404)));
     assert_eq!(results["templates"], true);

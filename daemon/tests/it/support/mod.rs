@@ -20,6 +20,7 @@ mod random;
 mod raw;
 pub mod receiver;
 mod source;
+mod ssh_key;
 mod waiting;
 
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub use self::{
     raw::RawConnection,
     receiver::{ReceivedRequest, Receiver, Reply},
     source::Source,
+    ssh_key::ssh_key,
     waiting::{eventually, in_time},
 };
 

@@ -13,7 +13,7 @@ use farrier_common::{
 use serde::Serialize;
 
 use super::{
-    confirm,
+    confirm, key,
     list::{self, first},
 };
 use crate::{
@@ -45,6 +45,7 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         Repo::Purge { repo, yes } => deleted::purge(&repo, yes, client, output).await,
         Repo::Migrate(args) => migrate::run(args, client, output).await,
         Repo::Archive(args) => archive::run(args, client, output).await,
+        Repo::DeployKey(command) => key::run_deploy(command, client, output).await,
         Repo::Branches { repo, limit } => branches::run(&repo, limit.items(), client, output).await,
     }
 }
