@@ -21,6 +21,9 @@ pub struct Args {
     /// TCP address to listen on, instead of the configured ones; can be repeated
     #[arg(long, value_name = "ADDR:PORT", global = true)]
     pub listen: Vec<String>,
+    /// TCP address to serve git over SSH on, instead of the configured ones; can be repeated
+    #[arg(long, value_name = "ADDR:PORT", global = true)]
+    pub ssh_listen: Vec<String>,
     /// Unix socket to listen on
     #[arg(long, value_name = "PATH", global = true)]
     pub socket: Option<PathBuf>,
@@ -195,6 +198,17 @@ fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
             match forms::listen_address(text) {
                 Ok(address) => config.server.listen.push(address),
                 Err(reason) => problems.push(ConfigProblem::new("--listen", &format!("{text:?}"), reason)),
+            }
+        }
+    }
+    if !args.ssh_listen.is_empty() {
+        config.ssh.listen.clear();
+        config.ssh.listen_by_default = false;
+        locations.replaced_by_flag("ssh.listen");
+        for text in &args.ssh_listen {
+            match forms::listen_address(text) {
+                Ok(address) => config.ssh.listen.push(address),
+                Err(reason) => problems.push(ConfigProblem::new("--ssh-listen", &format!("{text:?}"), reason)),
             }
         }
     }

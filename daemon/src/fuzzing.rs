@@ -6,6 +6,7 @@
 mod git;
 mod hooks;
 mod path;
+mod ssh_command;
 mod ssh_key;
 
 use std::fmt::Debug;
@@ -14,6 +15,7 @@ pub use self::{
     git::{packed_refs, pkt_line, push_commands, ref_name, source_refs},
     hooks::{branch_filter, hook_config, media_type},
     path::path,
+    ssh_command::ssh_command,
     ssh_key::ssh_key,
 };
 pub use crate::{
@@ -49,7 +51,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 24] = [
+pub const CHECKS: [(&str, Check); 25] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -73,6 +75,7 @@ pub const CHECKS: [(&str, Check); 24] = [
     ("conditional_headers", conditional_headers),
     ("host", host),
     ("rest_json", rest_json),
+    ("ssh_command", ssh_command),
     ("ssh_key", ssh_key),
 ];
 

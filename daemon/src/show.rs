@@ -24,6 +24,7 @@ use crate::{
     model::{
         access_level::{AccessLevel, Action},
         identity::Identity,
+        root_url::RootUrl,
         words,
     },
     store::owners::Owner,
@@ -129,7 +130,7 @@ pub struct LiveMigration {
 
 /// Converts a repository of `owner` as `viewer` may see it. `live` is the progress of its running migration.
 pub(crate) fn repository(
-    root_url: &str,
+    root_url: &RootUrl,
     viewer: &Identity,
     owner: &Owner,
     row: &Repository,
@@ -157,6 +158,7 @@ pub(crate) fn repository(
         html_url: format!("{root_url}/{path}"),
         url: api,
         clone_url: format!("{root_url}/{path}.git"),
+        ssh_url: root_url.ssh_url(&path),
         default_branch: row.default_branch.clone(),
         created_at: time(row.created_ms),
         updated_at: time(row.updated_ms),

@@ -1,12 +1,16 @@
 //! Runs the daemon: opens the data, starts the tasks, serves until it is stopped.
 
 mod error;
+mod ssh_sockets;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use farrier_proto::store as rows;
 use nix::unistd::Group;
-use tokio::sync::{oneshot, watch};
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+};
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::RunError;
@@ -45,6 +49,7 @@ use crate::{
     },
     set_aside::SetAside,
     shares::MemoryBudget,
+    ssh::{self, HostKeys},
     store::{Store, StoreError, Tx, identity, sealing},
     tasks::{self, Tasks},
     wake::Wake,
@@ -103,7 +108,9 @@ pub async fn run_with_store(
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
     let data_dir = config.data_dir.clone();
-    let context = build(store, config, &listeners, clock, tasks.clone()).await?;
+    let (listeners, inherited) = ssh_sockets::split(listeners);
+    let ssh = ssh_sockets::open(&config, inherited)?;
+    let (context, ssh) = build(store, config, &listeners, ssh, clock, tasks.clone()).await?;
     let peers = peer_rules(&context.config)?;
     // The open store locks the data directory, so no other process holds the mark.
     let _mark = running::mark(&data_dir).map_err(|source| DataDirError::Unusable { path: data_dir, source })?;
@@ -135,6 +142,9 @@ pub async fn run_with_store(
     tasks.short(pushes::recover(context.clone(), interrupted));
     tasks.short(repositories::fill_branch_counts(context.clone()));
 
+    if let Some((sockets, keys)) = ssh {
+        tasks.keep("ssh", ssh::serve(context.clone(), sockets, keys));
+    }
     let mut listeners = context.serving.listeners.clone();
     if let Some(address) = context.config.metrics.listen {
         let address =
@@ -142,7 +152,7 @@ pub async fn run_with_store(
         listeners.push(("metrics", address));
     }
     let ready = Started {
-        root_url: context.root_url.clone(),
+        root_url: context.root_url.to_string(),
         listeners,
         control: Control::new(&context),
         log_filter: context.log_filter.subscribe(),
@@ -178,9 +188,10 @@ async fn build(
     store: Store,
     config: Config,
     listeners: &[Listener],
+    ssh_sockets: Vec<TcpListener>,
     clock: Clock,
     tasks: Tasks,
-) -> Result<Context, RunError> {
+) -> Result<(Context, Option<(Vec<TcpListener>, HostKeys)>), RunError> {
     data_dir::create_dir(&config.data_dir)?;
     let pair_failed = |error| DataDirError::from_pair(&config, error);
     // Before anything is created or changed in the data directory. A store of other data usually has another key, so
@@ -203,9 +214,14 @@ async fn build(
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| DataDirError::Unusable { path: config.data_dir.clone(), source })?;
+    let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
+    let bound = ssh.iter().flat_map(|(sockets, _)| sockets).filter_map(|socket| socket.local_addr().ok());
+    let bound: Vec<SocketAddr> = bound.collect();
+    let listening = listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned()));
     let serving = Serving {
         started_ms: now,
-        listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
+        listeners: listening.chain(bound.iter().map(|address| ("ssh", address.to_string()))).collect(),
+        ssh: ssh_serving,
         connections: Arc::default(),
         admission: Arc::new(Admission::new(AdmissionLimits::of(&config))),
         memory: MemoryBudget::new(config.server.request_memory_mib),
@@ -216,7 +232,7 @@ async fn build(
     let digests = Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS);
     let work = WorkShares::new(&config, &git);
     let delivery = DeliveryContext::new(DeliveryFields {
-        root_url: root_url(&config, listeners),
+        root_url: ssh_sockets::addresses(&config, root_url(&config, listeners), bound.first()),
         client: webhook::Client::new(&config.webhook),
         config: LiveConfig::new(config),
         clock,
@@ -232,7 +248,7 @@ async fn build(
         history: delivery::HistoryGrowth::default(),
         sweep: Wake::default(),
     });
-    Ok(Context::new(ContextFields {
+    let context = Context::new(ContextFields {
         delivery,
         blobs,
         digests,
@@ -254,7 +270,8 @@ async fn build(
         pruning: Wake::default(),
         log_filter,
         serving,
-    }))
+    });
+    Ok((context, ssh))
 }
 
 /// Returns the rules for callers on the Unix socket. Fails if a configured group does not exist.

@@ -85,7 +85,7 @@ pub use self::{
     ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        SetLogFilter, Status, StoreStatus, Version, WorkLimit,
+        SetLogFilter, SshHostKey, SshService, Status, StoreStatus, Version, WorkLimit,
     },
     subscription::WatchInfo,
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},

@@ -98,6 +98,8 @@ pub struct Status {
     pub artifacts: ArtifactLimits,
     /// Days for which deleted repositories and artifacts can be restored; 0: deletion is permanent.
     pub restore_days: i64,
+    /// The public host keys of SSH; empty if it is off.
+    pub ssh_host_keys: Vec<SshHostKey>,
     /// Totals of stored data; only for administrators.
     pub kept: Option<Kept>,
 }
@@ -166,11 +168,41 @@ pub struct ArtifactLimits {
     pub max_retention_days: i64,
 }
 
+/// `GET /api/farrier/v1/ssh`: how clients reach the daemon over SSH.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct SshService {
+    /// Whether SSH is served. If not, the other fields are empty.
+    pub enabled: bool,
+    /// The login name of every client.
+    pub user: String,
+    /// The host in the SSH addresses of repositories.
+    pub host: String,
+    /// The port in the SSH addresses of repositories.
+    pub port: i64,
+    /// The public host keys.
+    pub host_keys: Vec<SshHostKey>,
+}
+
+/// A public host key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct SshHostKey {
+    /// The type, such as `ssh-ed25519`.
+    pub r#type: String,
+    /// `SHA256:` and the digest of the key in base64.
+    pub fingerprint: String,
+    /// The key as in a line of `known_hosts`: type and base64.
+    pub public: String,
+}
+
 /// A listener.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ListenerStatus {
-    /// `tcp` or `unix`.
+    /// `tcp`, `unix`, `ssh` or `metrics`.
     pub kind: String,
     /// `ADDRESS:PORT` or a path.
     pub address: String,

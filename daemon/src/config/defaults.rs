@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::{
     ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig,
-    LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig,
+    LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, SshConfig,
     StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
@@ -34,6 +34,17 @@ impl Config {
                 drain_grace: Duration::from_secs(30),
                 request_memory_mib: 256,
                 max_body_bytes: 1 << 20,
+            },
+            ssh: SshConfig {
+                listen: vec![SocketAddr::from(([127, 0, 0, 1], 2222))],
+                listen_by_default: true,
+                user: "git".into(),
+                clone_host: None,
+                clone_port: 0,
+                max_connections: 512,
+                max_unauthenticated: 64,
+                login_timeout: Duration::from_secs(30),
+                idle_timeout: Duration::from_secs(300),
             },
             socket: SocketConfig {
                 path: paths.socket.clone(),

@@ -41,6 +41,7 @@ fn is_default(key: &str, value: &str) -> bool {
 const WITHOUT_DEFAULT: &[&str] = &[
     "server.root_url",
     "server.version",
+    "ssh.clone_host",
     "socket.group",
     "socket.admin_group",
     "socket.ci_group",

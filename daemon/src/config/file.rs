@@ -55,6 +55,7 @@ const TOKEN_DAYS_MAX: u32 = 36_500;
 
 const SECTIONS: &[&str] = &[
     "server",
+    "ssh",
     "socket",
     "auth",
     "repositories",
@@ -75,6 +76,7 @@ const SECTIONS: &[&str] = &[
 fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.top_level("data_dir", &mut c.data_dir, |path| absolute(PathBuf::from(path)));
     read_server(r, c);
+    read_ssh(r, c);
     read_artifacts(r, c);
     read_caches(r, c);
 
@@ -175,6 +177,28 @@ fn read_server(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.seconds("server", "drain_grace_secs", 0, &mut s.drain_grace);
     r.at_least("server", "request_memory_mib", &1, &mut s.request_memory_mib);
     r.at_least("server", "max_body_bytes", &1_024, &mut s.max_body_bytes);
+}
+
+fn read_ssh(r: &mut ConfigReader<'_>, c: &mut Config) {
+    let s = &mut c.ssh;
+    let default = s.listen.clone();
+    r.list("ssh", "listen", &mut s.listen, |text: String| listen_address(&text));
+    s.listen_by_default &= s.listen == default;
+    r.parsed("ssh", "user", &mut s.user, |name: String| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+        let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let valid = starts_well && name.len() <= 32 && name.bytes().all(plain);
+        if valid { Ok(name) } else { Err("expected a login name of letters, digits, -, _ and .".into()) }
+    });
+    r.parsed("ssh", "clone_host", &mut s.clone_host, |host: String| match url::Host::parse(&host) {
+        Ok(host) => Ok(Some(host.to_string())),
+        Err(_) => Err("expected a host name or an address, without a port".into()),
+    });
+    r.value("ssh", "clone_port", &mut s.clone_port);
+    r.at_least("ssh", "max_connections", &1, &mut s.max_connections);
+    r.at_least("ssh", "max_unauthenticated", &1, &mut s.max_unauthenticated);
+    r.seconds("ssh", "login_timeout_secs", 1, &mut s.login_timeout);
+    r.seconds("ssh", "idle_timeout_secs", 1, &mut s.idle_timeout);
 }
 
 fn read_artifacts(r: &mut ConfigReader<'_>, c: &mut Config) {
@@ -309,7 +333,7 @@ filter = "loud"
                 "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 24: weather: unknown section; expected one of server, socket, auth, repositories, store, storage, artifacts, caches, git, ci, webhook, events, audit, migration, metrics, log",
+                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, artifacts, caches, git, ci, webhook, events, audit, migration, metrics, log",
             ]
         );
     }

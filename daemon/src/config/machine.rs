@@ -98,6 +98,13 @@ fn ports(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigPro
             problems.push(locations.problem("server.listen", &format!("\"{address}\""), reason));
         }
     }
+    let ssh = &config.ssh.listen;
+    for (index, address) in ssh.iter().enumerate().filter(|_| !config.ssh.listen_by_default) {
+        if let Some(other) = listen.iter().chain(&ssh[..index]).find(|other| clash(**other, *address)) {
+            let reason = format!("{address} and {other} cannot both be listened on; give each its own port");
+            problems.push(locations.problem("ssh.listen", &format!("\"{address}\""), reason));
+        }
+    }
     if let Some(metrics) = config.metrics.listen
         && let Some(other) = listen.iter().find(|other| clash(**other, metrics))
     {

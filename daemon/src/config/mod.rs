@@ -39,6 +39,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// `[server]`
     pub server: ServerConfig,
+    /// `[ssh]`
+    pub ssh: SshConfig,
     /// `[socket]`
     pub socket: SocketConfig,
     /// `[auth]`
@@ -103,6 +105,29 @@ pub struct ServerConfig {
     pub request_memory_mib: usize,
     /// `max_body_bytes`: largest request body, except for uploads and git.
     pub max_body_bytes: usize,
+}
+
+/// `[ssh]`: git over SSH.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SshConfig {
+    /// `listen`: TCP addresses. Empty: SSH is off.
+    pub listen: Vec<SocketAddr>,
+    /// Not a setting: whether `listen` is the default. A port of the default that is in use is not an error.
+    pub listen_by_default: bool,
+    /// `user`: the login name of every client.
+    pub user: String,
+    /// `clone_host`: the host in the SSH addresses of repositories. `None`: the host of the API.
+    pub clone_host: Option<String>,
+    /// `clone_port`: the port in the SSH addresses of repositories. 0: the port of the first listener.
+    pub clone_port: u16,
+    /// `max_connections`: open connections.
+    pub max_connections: usize,
+    /// `max_unauthenticated`: open connections that have not signed in.
+    pub max_unauthenticated: usize,
+    /// `login_timeout_secs`: time limit from the first byte to the accepted key.
+    pub login_timeout: Duration,
+    /// `idle_timeout_secs`: a connection without a running command is closed after this time.
+    pub idle_timeout: Duration,
 }
 
 /// `[socket]`: the Unix socket.

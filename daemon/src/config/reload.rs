@@ -31,6 +31,14 @@ fixed! {
     "server.idle_timeout_secs" => server.idle_timeout;
     "server.body_min_bytes_per_sec" => server.body_min_bytes_per_sec;
     "server.drain_grace_secs" => server.drain_grace;
+    "ssh.listen" => ssh.listen;
+    "ssh.user" => ssh.user;
+    "ssh.clone_host" => ssh.clone_host;
+    "ssh.clone_port" => ssh.clone_port;
+    "ssh.max_connections" => ssh.max_connections;
+    "ssh.max_unauthenticated" => ssh.max_unauthenticated;
+    "ssh.login_timeout_secs" => ssh.login_timeout;
+    "ssh.idle_timeout_secs" => ssh.idle_timeout;
     "socket.path" => socket.path;
     "socket.group" => socket.group;
     "socket.admin_group" => socket.admin_group;
@@ -66,7 +74,7 @@ pub fn changed_sections(before: &Config, after: &Config) -> Vec<&'static str> {
         };
     }
     let sections = changed![
-        data_dir server socket auth repositories store storage artifacts git ci webhook events audit migration metrics
+        data_dir server ssh socket auth repositories store storage artifacts git ci webhook events audit migration metrics
         log
     ];
     sections.into_iter().filter(|(_, is_changed)| *is_changed).map(|(section, _)| section).collect()

@@ -8,6 +8,7 @@ use crate::{
     config::LiveConfig,
     git::Git,
     metrics::Metrics,
+    model::root_url::RootUrl,
     store::Store,
     tasks::Tasks,
     wake::Wake,
@@ -23,7 +24,7 @@ pub struct DeliveryFields {
     /// The current configuration.
     pub config: LiveConfig,
     /// The base URL of the daemon, without a slash at the end. All URLs in responses and payloads start with it.
-    pub root_url: String,
+    pub root_url: RootUrl,
     /// Returns the current time.
     pub clock: Clock,
     /// Starts background tasks and stops them when the daemon stops.

@@ -16,6 +16,7 @@ use super::{EventKind, Subject, event_kind::Actor};
 use crate::{
     model::access_level::AccessLevel,
     model::identity::Identity,
+    model::root_url::RootUrl,
     show::{self, LiveMigration},
     store::owners::Owner,
 };
@@ -84,7 +85,7 @@ struct JobBody {
 
 /// Returns the payload of `kind`. URLs in it start with `root_url`. `live` is the progress of the repository's running
 /// migration.
-pub fn build(root_url: &str, subject: Subject<'_>, live: LiveMigration, kind: &EventKind<'_>) -> Payload {
+pub fn build(root_url: &RootUrl, subject: Subject<'_>, live: LiveMigration, kind: &EventKind<'_>) -> Payload {
     let builder = PayloadBuilder { root_url, subject, live };
     match kind {
         EventKind::Repository { action, before } => builder.about_repository(action, before),
@@ -101,7 +102,7 @@ pub fn build(root_url: &str, subject: Subject<'_>, live: LiveMigration, kind: &E
 
 /// Builds the payload of one event.
 struct PayloadBuilder<'a> {
-    root_url: &'a str,
+    root_url: &'a RootUrl,
     subject: Subject<'a>,
     live: LiveMigration,
 }

@@ -120,6 +120,11 @@ impl Parser {
         Ok(self.stage == Stage::Done)
     }
 
+    /// Returns the number of bytes that were parsed. After the end of the list, its length.
+    pub fn length(&self) -> usize {
+        self.read
+    }
+
     /// Returns the list in `all`, for which [`Parser::advance`] returned `true`.
     pub fn finish(self, all: &[u8]) -> Commands {
         let mut updates = Vec::with_capacity(self.updates);

@@ -36,7 +36,7 @@ pub(super) async fn register(
     let registration = read(&state, source, request).await?;
     ci::register_job(&state, &registration.token).await?;
     // The runner then sends all requests of its jobs for artifacts and caches to this daemon.
-    let mut response = ok(json!({ "results_url": state.root_url })).into_response();
+    let mut response = ok(json!({ "results_url": *state.root_url })).into_response();
     response.headers_mut().remove(header::ETAG);
     Ok(response)
 }

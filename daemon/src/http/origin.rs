@@ -15,7 +15,7 @@ pub(super) fn base(state: &AppState, headers: &HeaderMap, peer: Option<&Peer>) -
     let forwarded = |name: &str| forwarded(state, headers, peer, name);
     let requested = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = forwarded("x-forwarded-host").into_iter().chain(requested).find(|host| is_host(host));
-    let Some(host) = host else { return state.root_url.clone() };
+    let Some(host) = host else { return state.root_url.to_string() };
     let scheme = match forwarded("x-forwarded-proto") {
         Some("https") => "https",
         _ => "http",

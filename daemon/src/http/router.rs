@@ -293,6 +293,7 @@ routes! {
         get "/deliveries/{delivery}" => deliveries::history::get_any;
         post "/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver_any;
         get "/status" => farrier::status::get;
+        get "/ssh" => farrier::ssh::get;
         put "/user/password" => farrier::password::change;
         get "/audit" => farrier::audit::list;
         get "/audit/{entry}" => farrier::audit::get;

@@ -14,6 +14,25 @@ pub enum Identity {
     /// A local CI agent, identified by the kernel as peer of the Unix socket. It may begin and end jobs of any
     /// repository and use its artifacts, and has no other rights.
     CiAgent,
+    /// A deploy key, over SSH only. It may fetch from one repository, or also push to it, and has no other rights.
+    DeployKey(Box<DeployKey>),
+}
+
+/// A deploy key and its repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeployKey {
+    /// ID of the public key, which several repositories can share.
+    pub key_id: u64,
+    /// ID of the deploy key.
+    pub id: u64,
+    /// The title of the deploy key.
+    pub title: String,
+    /// The account that added the deploy key.
+    pub added_by: u64,
+    /// The repository.
+    pub repository_id: u64,
+    /// Whether the key may only fetch.
+    pub read_only: bool,
 }
 
 /// An account and how it was authenticated.
@@ -34,6 +53,8 @@ pub enum Proof {
     Password,
     /// With an access token.
     Token(TokenProof),
+    /// With the private half of the public key with this ID, over SSH.
+    Key(u64),
 }
 
 /// The access token of a request.
@@ -58,13 +79,22 @@ impl Identity {
     pub fn account(&self) -> Option<&Account> {
         match self {
             Self::Account(account) => Some(account),
-            Self::Anonymous | Self::CiAgent => None,
+            Self::Anonymous | Self::CiAgent | Self::DeployKey(_) => None,
         }
     }
 
     /// Returns the id of the account, or 0.
     pub fn user_id(&self) -> u64 {
         self.account().map_or(0, |account| account.user.id)
+    }
+
+    /// Returns the ID of the account under whose name a push is recorded, or 0: the account itself, or the one that added
+    /// the deploy key.
+    pub fn actor_id(&self) -> u64 {
+        match self {
+            Self::DeployKey(key) => key.added_by,
+            _ => self.user_id(),
+        }
     }
 
     /// Returns whether the caller is a site administrator.
@@ -78,6 +108,7 @@ impl Identity {
             Self::Anonymous => "",
             Self::Account(account) => &account.user.name,
             Self::CiAgent => "(ci agent)",
+            Self::DeployKey(_) => "(deploy key)",
         }
     }
 
@@ -91,7 +122,7 @@ impl Identity {
     pub fn token(&self) -> Option<&TokenProof> {
         match &self.account()?.proof {
             Proof::Token(token) => Some(token),
-            Proof::Peer | Proof::Password => None,
+            Proof::Peer | Proof::Password | Proof::Key(_) => None,
         }
     }
 }

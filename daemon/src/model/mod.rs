@@ -19,6 +19,7 @@ pub mod known_sources;
 pub mod mime;
 pub mod ref_name;
 pub mod revision;
+pub mod root_url;
 pub mod runtime_token;
 pub mod scope;
 pub mod secret;

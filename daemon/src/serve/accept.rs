@@ -292,6 +292,8 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
             let peer = Peer::of_tcp(&stream);
             Ok(Accepted::Tcp(stream, peer))
         }
+        // Taken out before; see `Listener::into_ssh`.
+        Kind::Ssh(_) => std::future::pending().await,
         Kind::Unix(listener) => {
             let (stream, _) = listener.accept().await?;
             let peer = Peer::of_unix(&stream);

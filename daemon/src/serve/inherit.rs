@@ -14,6 +14,9 @@ use tokio::net::{TcpListener, UnixListener};
 
 use super::Listener;
 
+/// Name of inherited TCP sockets that serve SSH.
+const SSH_NAME: &str = "ssh";
+
 /// Returns the listeners in `LISTEN_FDS`; empty if the service manager passed none. Must be called only once, at the
 /// start.
 pub fn inherited() -> io::Result<Vec<Listener>> {
@@ -23,14 +26,14 @@ pub fn inherited() -> io::Result<Vec<Listener>> {
         // so nothing else owns them.
         #[expect(unsafe_code, reason = "descriptors arrive as bare numbers")]
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let listener = adopt(fd)?;
+        let listener = adopt(fd, name == SSH_NAME)?;
         tracing::debug!(name, address = listener.address(), "inherited a listening socket");
         listeners.push(listener);
     }
     Ok(listeners)
 }
 
-fn adopt(fd: OwnedFd) -> io::Result<Listener> {
+fn adopt(fd: OwnedFd, is_ssh: bool) -> io::Result<Listener> {
     let unsupported = |what| io::Error::new(io::ErrorKind::InvalidInput, format!("an inherited socket is {what}"));
     if sockopt::socket_type(fd.as_fd())? != SocketType::STREAM || !sockopt::socket_acceptconn(fd.as_fd())? {
         return Err(unsupported("not a listening stream socket"));
@@ -45,7 +48,8 @@ fn adopt(fd: OwnedFd) -> io::Result<Listener> {
         AddressFamily::INET | AddressFamily::INET6 => {
             let listener = std::net::TcpListener::from(fd);
             listener.set_nonblocking(true)?;
-            Listener::tcp(TcpListener::from_std(listener)?)
+            let listener = TcpListener::from_std(listener)?;
+            if is_ssh { Listener::ssh(listener) } else { Listener::tcp(listener) }
         }
         _ => Err(unsupported("neither TCP nor Unix")),
     }

@@ -37,6 +37,8 @@ pub struct Listener {
 
 enum Kind {
     Tcp(TcpListener),
+    /// TCP, for SSH. [`serve`] does not accept from it.
+    Ssh(TcpListener),
     Unix(UnixListener),
 }
 
@@ -47,15 +49,30 @@ impl Listener {
         Ok(Self { kind: Kind::Tcp(listener), address, _path: None })
     }
 
+    /// Wraps a TCP listener for SSH.
+    pub fn ssh(listener: TcpListener) -> io::Result<Self> {
+        let address = listener.local_addr()?.to_string();
+        Ok(Self { kind: Kind::Ssh(listener), address, _path: None })
+    }
+
+    /// Returns the socket of a listener for SSH, or the listener if it is not one.
+    pub fn into_ssh(self) -> Result<TcpListener, Self> {
+        match self.kind {
+            Kind::Ssh(listener) => Ok(listener),
+            kind => Err(Self { kind, ..self }),
+        }
+    }
+
     fn unix(listener: UnixListener, path: PathBuf, owned: bool) -> Self {
         let address = path.display().to_string();
         Self { kind: Kind::Unix(listener), address, _path: owned.then(|| unix::SocketPath::new(path)) }
     }
 
-    /// Returns `tcp` or `unix`.
+    /// Returns `tcp`, `ssh` or `unix`.
     pub fn kind(&self) -> &'static str {
         match self.kind {
             Kind::Tcp(_) => "tcp",
+            Kind::Ssh(_) => "ssh",
             Kind::Unix(_) => "unix",
         }
     }
@@ -65,11 +82,11 @@ impl Listener {
         &self.address
     }
 
-    /// Returns the TCP address, or `None` for a Unix socket.
+    /// Returns the TCP address, or `None` for SSH and for a Unix socket.
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().ok(),
-            Kind::Unix(_) => None,
+            Kind::Ssh(_) | Kind::Unix(_) => None,
         }
     }
 }

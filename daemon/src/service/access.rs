@@ -22,8 +22,14 @@ pub async fn access_level(
     let own = own_right(read, identity, owner, repository).await?;
     let public = !repository.private && sees_owner(identity, owner) && !repository.deleted;
     let floor = if public { AccessLevel::Reader } else { AccessLevel::Hidden };
-    if matches!(identity, Identity::CiAgent) {
-        return Ok(AccessLevel::CiAgent { sees: public });
+    match identity {
+        Identity::CiAgent => return Ok(AccessLevel::CiAgent { sees: public }),
+        Identity::DeployKey(key) if key.repository_id != repository.id || repository.deleted => {
+            return Ok(AccessLevel::Hidden);
+        }
+        Identity::DeployKey(key) if key.read_only => return Ok(AccessLevel::Reader),
+        Identity::DeployKey(_) => return Ok(AccessLevel::Writer),
+        Identity::Anonymous | Identity::Account(_) => {}
     }
     Ok(limited(identity, owner, repository, own.max(floor), floor))
 }
@@ -116,6 +122,7 @@ pub fn require_account(identity: &Identity) -> Result<&Account, Error> {
         Identity::CiAgent => {
             Err(Error::Forbidden { reason: "a local CI agent may only begin and end jobs and use artifacts".into() })
         }
+        Identity::DeployKey(_) => Err(Error::Forbidden { reason: "a deploy key may only fetch and push".into() }),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     clock::Millis,
     model::{
         access_token,
-        identity::{Account, Identity, Proof, TokenProof},
+        identity::{Account, DeployKey, Identity, Proof, TokenProof},
         runtime_token::Claims,
         scope::Scopes,
         secret,
@@ -18,7 +18,7 @@ use crate::{
     },
     shares::Holder,
     show,
-    store::{Read, Snapshot, Tx, owners, repositories, runs, tokens},
+    store::{Read, Snapshot, Tx, owners, repositories, runs, ssh_keys, tokens},
 };
 
 /// Minimum time between two updates of a token's last use.
@@ -120,7 +120,8 @@ fn passwords_disabled() -> Error {
 pub(super) fn issued_to(identity: &Identity) -> Option<IssuedTo> {
     let account = identity.account()?;
     let token = match &account.proof {
-        Proof::Peer => return None,
+        // Nothing is signed for callers over SSH.
+        Proof::Peer | Proof::Key(_) => return None,
         Proof::Password => None,
         Proof::Token(proof) => Some((proof.id, proof.user_id)),
     };
@@ -154,7 +155,16 @@ pub(super) async fn refresh(
     accepts_passwords: bool,
     now: Millis,
 ) -> Result<Option<Identity>, Error> {
-    let Identity::Account(account) = identity else { return Ok(Some(identity.clone())) };
+    let account = match identity {
+        Identity::Account(account) => account,
+        Identity::DeployKey(key) => {
+            let row = ssh_keys::deploy_key_of_content(read, key.key_id, key.repository_id).await?;
+            let current =
+                row.filter(|row| row.id == key.id).map(|row| DeployKey { read_only: row.read_only, ..*key.clone() });
+            return Ok(current.map(|key| Identity::DeployKey(Box::new(key))));
+        }
+        Identity::Anonymous | Identity::CiAgent => return Ok(Some(identity.clone())),
+    };
     let Some(user) = owners::user(read, account.user.id).await? else { return Ok(None) };
     // A password that must be changed is no reason to end what the account has started.
     if check_state(&user, true).is_err() {
@@ -164,6 +174,7 @@ pub(super) async fn refresh(
         Proof::Peer => true,
         Proof::Password => accepts_passwords && user.password_hash == account.user.password_hash,
         Proof::Token(proof) => is_token_valid(read, proof, &user, now).await?,
+        Proof::Key(id) => ssh_keys::get(read, *id).await?.is_some_and(|row| row.account_id == user.id),
     };
     Ok(is_valid.then(|| Identity::Account(Box::new(Account { user, proof: account.proof.clone() }))))
 }
@@ -194,6 +205,11 @@ pub async fn act_as(context: &Context, identity: Identity, name: &str) -> Result
         }
         _ => Err(Error::Forbidden { reason: "only administrators may act as another user".into() }),
     }
+}
+
+/// Returns an error if the account is closed. A password that must be changed does not close an account for its keys.
+pub(super) fn require_open(user: &User) -> Result<(), Error> {
+    check_state(user, true)
 }
 
 fn check_state(user: &User, password_may_be_due: bool) -> Result<(), Error> {

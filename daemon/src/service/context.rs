@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicI64},
 };
 
+use farrier_common::api::SshHostKey;
 use tokio::sync::watch;
 
 use super::{
@@ -98,6 +99,8 @@ pub struct Serving {
     pub started_ms: Millis,
     /// `(kind, address)` of each listener.
     pub listeners: Vec<(&'static str, String)>,
+    /// SSH: its host keys, and why it is off although it is configured.
+    pub ssh: SshServing,
     /// The number of open client connections.
     pub connections: Arc<AtomicI64>,
     /// Limits the number of open client connections, see `server.max_connections`.
@@ -106,6 +109,15 @@ pub struct Serving {
     pub memory: MemoryBudget,
     /// Keeps spare file descriptors for the case that the process has no other free one.
     pub reserve: Arc<FdReserve>,
+}
+
+/// The state of SSH since the start.
+#[derive(Debug, Default)]
+pub struct SshServing {
+    /// The public host keys. Empty: SSH is off.
+    pub host_keys: Vec<SshHostKey>,
+    /// Why SSH is off although it is configured. The text is public.
+    pub problem: Option<&'static str>,
 }
 
 impl Context {

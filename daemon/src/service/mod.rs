@@ -32,15 +32,17 @@ pub mod repositories;
 pub mod set_aside;
 pub mod sign_in;
 pub mod ssh_keys;
+pub mod ssh_sign_in;
 pub mod status;
 pub mod statuses;
 pub mod tasks;
 pub mod templates;
 pub mod tokens;
+pub mod transfers;
 pub mod viewer;
 pub mod work;
 
 pub use self::{
-    context::{Context, ContextFields, Serving, SigningKeys, WeakContext},
+    context::{Context, ContextFields, Serving, SigningKeys, SshServing, WeakContext},
     error::Error,
 };

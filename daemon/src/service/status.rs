@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use farrier_common::{
     VERSION,
     api::{
-        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, Status, StoreStatus, WorkLimit,
+        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, SshService, Status, StoreStatus,
+        WorkLimit,
     },
 };
 
@@ -37,6 +38,7 @@ pub async fn health(context: &Context) -> Health {
         ("disk", disk(context).await),
         ("deliveries", deliveries(context).await),
         ("audit", audit(context)),
+        ("ssh", ssh(context)),
     ];
     let mut worst = "pass";
     for (name, part) in parts {
@@ -101,6 +103,23 @@ fn audit(context: &Context) -> PartHealth {
     }
 }
 
+/// Checks SSH. HTTP is served also if SSH is not.
+fn ssh(context: &Context) -> PartHealth {
+    context.serving.ssh.problem.map_or(PartHealth::Pass, PartHealth::Warn)
+}
+
+/// Returns how clients reach the daemon over SSH, for anybody.
+pub fn ssh_service(context: &Context) -> SshService {
+    let Some(address) = context.root_url.ssh() else { return SshService::default() };
+    SshService {
+        enabled: true,
+        user: address.user.clone(),
+        host: address.host.clone(),
+        port: address.port.into(),
+        host_keys: context.serving.ssh.host_keys.clone(),
+    }
+}
+
 /// Returns the status for operators. Requires any authenticated caller.
 pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Error> {
     if matches!(identity, Identity::Anonymous) {
@@ -118,7 +137,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         version: VERSION.into(),
         api_version: context.config.server.version.clone(),
         api_level: farrier_common::API_LEVEL,
-        root_url: context.root_url.clone(),
+        root_url: context.root_url.to_string(),
         uptime_secs: (context.now_ms() - context.serving.started_ms).max(0) / 1_000,
         listeners: listeners
             .map(|(kind, address)| ListenerStatus { kind: (*kind).into(), address: address.clone() })
@@ -131,6 +150,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         identity: identity.label().into(),
         artifacts: artifact_limits(context),
         restore_days: context.config.storage.set_aside_days.into(),
+        ssh_host_keys: context.serving.ssh.host_keys.clone(),
         kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
     })
 }

@@ -22,6 +22,15 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// Listening on an address of `ssh.listen` failed.
+    #[error("listening on {address} for SSH failed")]
+    Ssh {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
     /// A configured group does not exist on this machine.
     #[error("{key} names the group {name}, which does not exist")]
     Group {

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 33] = [
+const LAYERS: [&str; 34] = [
     "inherited",
     "clock",
     "id_locks",
@@ -30,6 +30,7 @@ const LAYERS: [&str; 33] = [
     "service",
     "background",
     "http",
+    "ssh",
     "metrics_listener",
     "args",
     "running",

@@ -31,6 +31,7 @@ mod runs;
 mod security_page;
 mod service;
 mod serving;
+mod ssh;
 mod ssh_keys;
 mod store_postgres;
 mod summaries;

@@ -57,6 +57,8 @@ fn page(status: &Status) -> String {
         ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
         ("disk", format!("{} free of {}", human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes))),
     ]);
+    let host_keys = status.ssh_host_keys.iter();
+    lines.extend(host_keys.map(|key| ("ssh host key", format!("{} {}", key.r#type, key.fingerprint))));
     let busy = status.limits.iter().filter(|limit| limit.running > 0 || limit.waiting > 0 || limit.refused > 0);
     lines.extend(busy.map(|limit| ("limit", work_limit(limit))));
     if let Some(kept) = &status.kept {

@@ -9,6 +9,7 @@ use super::{PayloadBuilder, serialized};
 use crate::{
     delivery::{Subject, event_kind::ref_type},
     git::ref_name,
+    model::root_url::RootUrl,
     show::LiveMigration,
 };
 
@@ -65,7 +66,7 @@ pub struct RefPayloadBuilder {
 impl RefPayloadBuilder {
     /// Creates a builder for events of `subject`. URLs in the payloads start with `root_url`. `live` is the progress of
     /// the repository's running migration. `known`: the tips of the other branches before the push.
-    pub fn new(root_url: &str, subject: Subject<'_>, live: LiveMigration, known: &[String]) -> Self {
+    pub fn new(root_url: &RootUrl, subject: Subject<'_>, live: LiveMigration, known: &[String]) -> Self {
         let common = PayloadBuilder { root_url, subject, live };
         Self { repository: common.repository(), sender: common.sender(), known: known.to_vec() }
     }
@@ -133,7 +134,12 @@ mod tests {
         let user = User { id: 3, name: "octo".into(), email: "o@x.example".into(), ..User::default() };
         let (owner, actor) = (Owner::User(user.clone()), Actor::User(Box::new(user)));
         let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
-        let builder = RefPayloadBuilder::new("http://h", subject, LiveMigration::default(), &["ab".into()]);
+        let builder = RefPayloadBuilder::new(
+            &RootUrl::new("http://h".into(), None),
+            subject,
+            LiveMigration::default(),
+            &["ab".into()],
+        );
         let restored = RefPayloadBuilder::from_row(&builder.to_row()).expect("own JSON");
         let zero = "0".repeat(40);
         let change = |before: &str, after: &str| RefChange {

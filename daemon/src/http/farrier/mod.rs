@@ -13,6 +13,7 @@ pub(super) mod password;
 pub(super) mod runs;
 pub(super) mod series;
 pub(super) mod set_aside;
+pub(super) mod ssh;
 pub(super) mod status;
 pub(super) mod tasks;
 

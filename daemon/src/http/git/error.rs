@@ -6,7 +6,10 @@ use http::{HeaderValue, StatusCode, header};
 use crate::{
     git::GitError,
     http::error::{ApiError, report, retry_after_secs, status_of},
-    service::Error,
+    service::{
+        Error,
+        transfers::{InputError, TransferError},
+    },
 };
 
 /// An error response for git clients.
@@ -76,6 +79,33 @@ impl From<Error> for GitFailure {
 impl From<GitError> for GitFailure {
     fn from(error: GitError) -> Self {
         Error::git("serving a client")(error).into()
+    }
+}
+
+impl From<TransferError> for GitFailure {
+    fn from(error: TransferError) -> Self {
+        let status = match error {
+            TransferError::Service(error) => return error.into(),
+            TransferError::Input(error) => return error.into(),
+            TransferError::Protocol(_) => StatusCode::BAD_REQUEST,
+            TransferError::Stalled | TransferError::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            TransferError::GaveWay | TransferError::NotRecorded => StatusCode::SERVICE_UNAVAILABLE,
+            TransferError::Revoked => StatusCode::FORBIDDEN,
+            TransferError::Reported(_) | TransferError::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<InputError> for GitFailure {
+    fn from(error: InputError) -> Self {
+        let status = match error {
+            InputError::Cut | InputError::Gzip => StatusCode::BAD_REQUEST,
+            InputError::Revoked => StatusCode::FORBIDDEN,
+            InputError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            InputError::Refused(refused) => return Error::from(refused).into(),
+        };
+        Self::new(status, error.to_string())
     }
 }
 

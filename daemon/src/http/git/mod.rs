@@ -7,57 +7,33 @@
 mod access;
 mod error;
 mod fetch;
-mod output;
-mod push;
-mod refs;
+mod output_body;
 mod request_body;
-mod spool;
-mod stall_timer;
 
 use axum::{
+    body::Body,
     extract::{Path, Request, State},
     response::{IntoResponse as _, Response},
 };
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use self::{
-    access::{Allowed, allow},
-    error::GitFailure,
-};
+use self::{access::allow, error::GitFailure, output_body::into_body};
 use super::{AppState, error::ApiError};
-use crate::git::pkt;
+use crate::{
+    git::pkt,
+    service::transfers::{
+        Allowed, GitService, NoInput,
+        fetch::stream,
+        protocol_version,
+        push::{self, Pushed},
+        refs,
+    },
+};
 
 /// Returns an error response for git clients.
 pub(super) fn failure(status: StatusCode, text: impl Into<String>) -> Response {
     GitFailure::new(status, text).into_response()
-}
-
-/// The service that a git client requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Service {
-    /// `git-upload-pack`: fetch.
-    Upload,
-    /// `git-receive-pack`: push.
-    Receive,
-}
-
-impl Service {
-    fn named(word: &str) -> Option<Self> {
-        match word {
-            "git-upload-pack" => Some(Self::Upload),
-            "git-receive-pack" => Some(Self::Receive),
-            _ => None,
-        }
-    }
-
-    /// Returns the git command.
-    fn command(self) -> &'static str {
-        match self {
-            Self::Upload => "upload-pack",
-            Self::Receive => "receive-pack",
-        }
-    }
 }
 
 /// First path segments of other protocols. No owner can have these names.
@@ -76,7 +52,7 @@ pub(super) async fn info_refs(
     let query = parts.uri.query().unwrap_or_default();
     let word = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "service").map(|(_, word)| word);
     let Some(word) = word else { return GitFailure::dumb_protocol().into_response() };
-    let Some(service) = Service::named(&word) else { return GitFailure::unknown_service().into_response() };
+    let Some(service) = GitService::named(&word) else { return GitFailure::unknown_service().into_response() };
     let result = match allow(&state, &parts, &repository, service).await {
         Ok(allowed) => advertise(&state, &allowed, service, &parts.headers).await,
         Err(failure) => Err(failure),
@@ -90,7 +66,7 @@ pub(super) async fn upload_pack(
     Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    serve(state, repository, request, Service::Upload).await
+    serve(state, repository, request, GitService::Upload).await
 }
 
 /// `POST …/git-receive-pack`
@@ -99,10 +75,10 @@ pub(super) async fn receive_pack(
     Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    serve(state, repository, request, Service::Receive).await
+    serve(state, repository, request, GitService::Receive).await
 }
 
-async fn serve(state: AppState, repository: (String, String), request: Request, service: Service) -> Response {
+async fn serve(state: AppState, repository: (String, String), request: Request, service: GitService) -> Response {
     if NOT_OWNERS.contains(&repository.0.as_str()) {
         return ApiError::no_route().into_response();
     }
@@ -111,8 +87,8 @@ async fn serve(state: AppState, repository: (String, String), request: Request, 
         let allowed = allow(&state, &parts, &repository, service).await?;
         let input = request_body::RequestBody::new(&parts, body, service, state.git.max_push_bytes())?;
         match service {
-            Service::Upload => fetch::serve(state, allowed, input, protocol(&parts.headers)).await,
-            Service::Receive => push::serve(state, allowed, input).await,
+            GitService::Upload => fetch::serve(state, allowed, input, protocol(&parts.headers)).await,
+            GitService::Receive => Ok(result(service, push(&state, allowed, input).await?)),
         }
     };
     handling.await.unwrap_or_else(GitFailure::into_response)
@@ -121,49 +97,50 @@ async fn serve(state: AppState, repository: (String, String), request: Request, 
 async fn advertise(
     state: &AppState,
     allowed: &Allowed,
-    service: Service,
+    service: GitService,
     headers: &HeaderMap,
 ) -> Result<Response, GitFailure> {
     let mut prefix = BytesMut::new();
     pkt::put(&mut prefix, format!("# service=git-{}\n", service.command()).as_bytes());
     pkt::put_flush(&mut prefix);
-    let repository = &allowed.found.repository;
+    let repository = &allowed.repository;
     let protocol = protocol(headers).unwrap_or_default();
     let content_type = format!("application/x-git-{}-advertisement", service.command());
-    if service == Service::Upload && protocol == "version=2" {
+    if service == GitService::Upload && protocol == "version=2" {
         let capabilities = state.git.fetch_capabilities(repository.id, repository.sha256).await?;
         prefix.extend_from_slice(&capabilities);
-        return Ok(response(&content_type, axum::body::Body::from(prefix.freeze())));
+        return Ok(response(&content_type, Body::from(prefix.freeze())));
     }
     // Version 1 has a different first line. No common client uses it, so git itself answers.
-    if service == Service::Receive
+    if service == GitService::Receive
         && !protocol.contains("version=1")
         && let Some(list) = state.git.ref_list(repository.id).await?
     {
         let capabilities = state.git.push_capabilities(repository.id, repository.sha256).await?;
         prefix.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
-        return Ok(response(&content_type, axum::body::Body::from(prefix.freeze())));
+        return Ok(response(&content_type, Body::from(prefix.freeze())));
     }
     let call = state.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);
     let call = call.args([state.git.directory(repository.id)]).env("GIT_PROTOCOL", protocol);
-    let body = fetch::stream(state, allowed, call, request_body::RequestBody::empty(), prefix.freeze()).await?;
-    Ok(response(&content_type, body))
+    let output = stream(state, allowed, call, NoInput).await?;
+    Ok(response(&content_type, into_body(output, prefix.freeze()).await?))
 }
 
-/// Returns the protocol version that the client requests. `None` if the header has characters other than letters,
-/// digits, `:` and `=`, because the value is put into git's environment.
+/// Handles a push. Returns the body of the response.
+async fn push(state: &AppState, allowed: Allowed, input: request_body::RequestBody) -> Result<Body, GitFailure> {
+    match push::serve(state, allowed, input).await? {
+        Pushed::Answered(answer) => Ok(Body::from(answer)),
+        Pushed::Running(output) => into_body(output, EMPTY).await,
+    }
+}
+
+/// Returns the protocol version that the client requests.
 fn protocol(headers: &HeaderMap) -> Option<&str> {
-    let text = headers.get("git-protocol")?.to_str().ok()?;
-    let word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
-    let pair = |pair: &str| match pair.split_once('=') {
-        Some((key, value)) => word(key) && word(value),
-        None => word(pair),
-    };
-    (text.len() <= 256 && text.split(':').all(pair)).then_some(text)
+    protocol_version(headers.get("git-protocol")?.to_str().ok()?)
 }
 
 /// Returns 200 with headers that forbid caching.
-fn response(content_type: &str, body: axum::body::Body) -> Response {
+fn response(content_type: &str, body: Body) -> Response {
     let mut response = Response::new(body);
     if let Ok(value) = HeaderValue::from_str(content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, value);
@@ -184,30 +161,9 @@ fn uncached(headers: &mut HeaderMap) {
 }
 
 /// Returns the response to a POST request.
-fn result(service: Service, body: impl Into<axum::body::Body>) -> Response {
+fn result(service: GitService, body: impl Into<Body>) -> Response {
     response(&format!("application/x-git-{}-result", service.command()), body.into())
 }
 
 /// No bytes.
 const EMPTY: Bytes = Bytes::new();
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_valid_git_protocol_values_are_passed_to_git() {
-        let shown = |text: &str| {
-            let headers =
-                HeaderMap::from_iter([(HeaderName::from_static("git-protocol"), text.parse().expect("a value"))]);
-            protocol(&headers).map(str::to_owned)
-        };
-        for good in ["version=2", "version=1", "version=2:object=sha1", "a"] {
-            assert_eq!(shown(good).as_deref(), Some(good));
-        }
-        for bad in ["", "version=2;rm", "version=2:", "=2", "version=", "a=b=c", "version=2 x", "version=$(id)"] {
-            assert_eq!(shown(bad), None, "{bad}");
-        }
-        assert_eq!(shown(&"a".repeat(257)), None);
-    }
-}

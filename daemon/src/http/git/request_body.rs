@@ -8,56 +8,23 @@ use flate2::write::GzDecoder;
 use http::{StatusCode, header, request::Parts};
 use http_body_util::BodyExt as _;
 
-use super::{Service, error::GitFailure};
+use super::error::GitFailure;
 use crate::{
-    service::Error,
-    shares::{Refused, RequestMemory},
+    git::commands::Commands,
+    service::transfers::{GitService, InputError, TransferInput, push_limit},
+    shares::RequestMemory,
 };
 
 /// Largest body of a fetch (the list of wants and haves), in bytes.
 const FETCH_MAX_BYTES: u64 = 32 << 20;
-/// Allowance for the list of ref updates of a push, in bytes.
-const LIST_MAX_BYTES: u64 = 16 << 20;
 /// Compressed bytes to decompress at a time: the result is at most about a thousand times larger.
 const STEP_BYTES: usize = 512;
-
-/// Why a request body cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum RequestBodyError {
-    /// The client disconnected or stopped sending.
-    #[error("the body ended early")]
-    Cut,
-    /// The compressed data is not valid.
-    #[error("the gzip encoding of the body is broken")]
-    Gzip,
-    /// The caller lost its access while it sent the body.
-    #[error("your access was revoked")]
-    Revoked,
-    /// The body is larger than the limit.
-    #[error("the body is larger than {0} bytes")]
-    TooLarge(u64),
-    /// The memory of requests is in use.
-    #[error(transparent)]
-    Refused(#[from] Refused),
-}
-
-impl From<RequestBodyError> for GitFailure {
-    fn from(error: RequestBodyError) -> Self {
-        let status = match error {
-            RequestBodyError::Cut | RequestBodyError::Gzip => StatusCode::BAD_REQUEST,
-            RequestBodyError::Revoked => StatusCode::FORBIDDEN,
-            RequestBodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            RequestBodyError::Refused(refused) => return Error::from(refused).into(),
-        };
-        Self::new(status, error.to_string())
-    }
-}
 
 /// A request body that is read in chunks.
 pub(super) struct RequestBody {
     body: Body,
     gzip: Option<GzDecoder<Vec<u8>>>,
-    /// The counted memory of the request. `None`: the body is empty.
+    /// The counted memory of the request.
     memory: Option<Arc<RequestMemory>>,
     /// Compressed bytes that were received and not decompressed yet.
     compressed: Bytes,
@@ -73,7 +40,7 @@ impl RequestBody {
     pub(super) fn new(
         Parts { headers, extensions, .. }: &Parts,
         body: Body,
-        service: Service,
+        service: GitService,
         max_push_bytes: u64,
     ) -> Result<Self, GitFailure> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
@@ -90,60 +57,16 @@ impl RequestBody {
             _ => return Err(GitFailure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the only content encoding is gzip")),
         };
         let limit = match service {
-            Service::Upload => FETCH_MAX_BYTES,
-            // Higher than the limit that git enforces: the client shows git's own error message.
-            Service::Receive => max_push_bytes.saturating_mul(2).saturating_add(LIST_MAX_BYTES),
+            GitService::Upload => FETCH_MAX_BYTES,
+            GitService::Receive => push_limit(max_push_bytes),
         };
         let (compressed, peeked) = (Bytes::new(), Bytes::new());
         let memory = extensions.get::<Arc<RequestMemory>>().cloned();
         Ok(Self { body, gzip, memory, compressed, peeked, limit, remaining: limit, ended: false })
     }
 
-    /// Creates an empty body.
-    pub(super) fn empty() -> Self {
-        Self {
-            body: Body::empty(),
-            gzip: None,
-            memory: None,
-            compressed: Bytes::new(),
-            peeked: Bytes::new(),
-            limit: 0,
-            remaining: 0,
-            ended: true,
-        }
-    }
-
-    /// Returns the next chunk, which is never empty, or `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, RequestBodyError> {
-        if !self.peeked.is_empty() {
-            return Ok(Some(std::mem::take(&mut self.peeked)));
-        }
-        loop {
-            let chunk = if !self.compressed.is_empty() {
-                self.decompress()?
-            } else if self.ended {
-                return Ok(None);
-            } else {
-                self.receive().await?
-            };
-            if !chunk.is_empty() {
-                let remaining = self.remaining.checked_sub(chunk.len() as u64);
-                self.remaining = remaining.ok_or(RequestBodyError::TooLarge(self.limit))?;
-                return Ok(Some(chunk));
-            }
-        }
-    }
-
-    /// Counts `bytes` of memory to the request, until it has ended.
-    pub(super) fn count(&self, bytes: usize) -> Result<(), RequestBodyError> {
-        if let Some(memory) = &self.memory {
-            memory.grow(bytes)?;
-        }
-        Ok(())
-    }
-
     /// Returns the complete body if it has at most `max` bytes, without consuming it.
-    pub(super) async fn peek(&mut self, max: usize) -> Result<Option<Bytes>, RequestBodyError> {
+    pub(super) async fn peek(&mut self, max: usize) -> Result<Option<Bytes>, InputError> {
         let mut bytes = BytesMut::new();
         let mut complete = false;
         while bytes.len() <= max && !complete {
@@ -159,13 +82,7 @@ impl RequestBody {
         Ok(complete.then(|| self.peeked.clone()))
     }
 
-    /// Reads and discards the rest: git reads the response only after it has sent the complete body.
-    pub(super) async fn drain(&mut self) {
-        self.gzip = None;
-        while let Ok(Some(_)) = self.next().await {}
-    }
-
-    async fn receive(&mut self) -> Result<Bytes, RequestBodyError> {
+    async fn receive(&mut self) -> Result<Bytes, InputError> {
         match self.body.frame().await {
             Some(Ok(frame)) => {
                 let bytes = frame.into_data().unwrap_or_default();
@@ -175,12 +92,12 @@ impl RequestBody {
                 self.compressed = bytes;
                 Ok(Bytes::new())
             }
-            Some(Err(_)) => Err(RequestBodyError::Cut),
+            Some(Err(_)) => Err(InputError::Cut),
             None => {
                 self.ended = true;
                 match &mut self.gzip {
                     Some(gzip) => {
-                        gzip.try_finish().map_err(|_| RequestBodyError::Gzip)?;
+                        gzip.try_finish().map_err(|_| InputError::Gzip)?;
                         Ok(std::mem::take(gzip.get_mut()).into())
                     }
                     None => Ok(Bytes::new()),
@@ -189,16 +106,55 @@ impl RequestBody {
         }
     }
 
-    fn decompress(&mut self) -> Result<Bytes, RequestBodyError> {
+    fn decompress(&mut self) -> Result<Bytes, InputError> {
         let step = self.compressed.split_to(self.compressed.len().min(STEP_BYTES));
         let Some(gzip) = &mut self.gzip else { return Ok(step) };
-        gzip.write_all(&step).map_err(|_| RequestBodyError::Gzip)?;
+        gzip.write_all(&step).map_err(|_| InputError::Gzip)?;
         Ok(std::mem::take(gzip.get_mut()).into())
     }
 }
 
+impl TransferInput for RequestBody {
+    const READ_TO_END: bool = true;
+
+    async fn next(&mut self) -> Result<Option<Bytes>, InputError> {
+        if !self.peeked.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.peeked)));
+        }
+        loop {
+            let chunk = if !self.compressed.is_empty() {
+                self.decompress()?
+            } else if self.ended {
+                return Ok(None);
+            } else {
+                self.receive().await?
+            };
+            if !chunk.is_empty() {
+                let remaining = self.remaining.checked_sub(chunk.len() as u64);
+                self.remaining = remaining.ok_or(InputError::TooLarge(self.limit))?;
+                return Ok(Some(chunk));
+            }
+        }
+    }
+
+    fn count(&self, bytes: usize) -> Result<(), InputError> {
+        if let Some(memory) = &self.memory {
+            memory.grow(bytes)?;
+        }
+        Ok(())
+    }
+
+    fn list_ended(&mut self, _: &Commands, _: &[u8]) {}
+
+    async fn discard(&mut self) {
+        self.gzip = None;
+        let rest = async { while let Ok(Some(_)) = self.next().await {} };
+        let _ = tokio::time::timeout(DRAIN_MAX, rest).await;
+    }
+}
+
 /// How long a client whose request was refused may continue to send its body.
-pub(super) const DRAIN_MAX: Duration = Duration::from_secs(600);
+const DRAIN_MAX: Duration = Duration::from_secs(600);
 
 #[cfg(test)]
 mod tests {
@@ -211,10 +167,10 @@ mod tests {
             .header(header::CONTENT_TYPE, "application/x-git-upload-pack-request")
             .header(header::CONTENT_ENCODING, encoding);
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        RequestBody::new(&parts, body.into(), Service::Upload, 0).expect("usable")
+        RequestBody::new(&parts, body.into(), GitService::Upload, 0).expect("usable")
     }
 
-    async fn read(mut input: RequestBody) -> Result<usize, RequestBodyError> {
+    async fn read(mut input: RequestBody) -> Result<usize, InputError> {
         let compressed = input.gzip.is_some();
         let mut read = 0;
         while let Some(chunk) = input.next().await? {
@@ -238,7 +194,7 @@ mod tests {
         assert_eq!(read(input("", megabytes)).await, Ok(5 << 20));
         let bomb = gzip(&vec![0; 33 << 20]);
         assert!(bomb.len() < 64 << 10);
-        assert_eq!(read(input("gzip", bomb)).await, Err(RequestBodyError::TooLarge(FETCH_MAX_BYTES)));
+        assert_eq!(read(input("gzip", bomb)).await, Err(InputError::TooLarge(FETCH_MAX_BYTES)));
     }
 
     #[tokio::test]
@@ -263,7 +219,7 @@ mod tests {
     async fn invalid_compression_is_reported() {
         let valid = gzip(b"0000");
         for broken in [b"no gzip at all".to_vec(), valid[..valid.len() - 3].to_vec(), Vec::new()] {
-            assert_eq!(read(input("gzip", broken.clone())).await, Err(RequestBodyError::Gzip), "{broken:?}");
+            assert_eq!(read(input("gzip", broken.clone())).await, Err(InputError::Gzip), "{broken:?}");
         }
     }
 }

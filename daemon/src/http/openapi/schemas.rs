@@ -31,9 +31,9 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
         MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
         RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
-        RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature Status Step StoreStatus Tag Task
-        TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User UserSettings
-        Verification WatchInfo WorkLimit
+        RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
+        StoreStatus Tag Task TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User
+        UserSettings Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

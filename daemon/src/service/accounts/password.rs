@@ -42,7 +42,7 @@ pub async fn change_password(
     let revoke_tokens = input.revoke_tokens;
     let hash_before = match account.proof {
         Proof::Peer => account.user.password_hash.clone(),
-        Proof::Password | Proof::Token(_) => verified(context, &account.user, &input, source).await?,
+        Proof::Password | Proof::Token(_) | Proof::Key(_) => verified(context, &account.user, &input, source).await?,
     };
     let hash = &password_hash::hash(context, identity, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());

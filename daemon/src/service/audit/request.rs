@@ -65,6 +65,7 @@ impl RequestScope {
                 actor.set_kind(AuditActorKind::CiAgent);
                 identity.label().clone_into(&mut actor.name);
             }
+            Identity::DeployKey(key) => actor.name = format!("deploy key {}", key.id),
             Identity::Account(account) => {
                 drop(actor);
                 self.set_account(account);
@@ -81,7 +82,7 @@ impl RequestScope {
         actor.name.clone_from(&user.name);
         actor.token_id = match proof {
             Proof::Token(token) => token.id,
-            Proof::Peer | Proof::Password => 0,
+            Proof::Peer | Proof::Password | Proof::Key(_) => 0,
         };
     }
 

@@ -23,6 +23,9 @@ const COUNTERS_MAX: usize = 100;
 /// Maximum number of accepted sign-ins that are recorded per day.
 const ACCEPTED_MAX: usize = 20_000;
 
+/// Distinguishes the ID of a public key from the ID of a token.
+const KEY_BIT: u64 = 1 << 63;
+
 /// The sign-ins that are counted now.
 #[derive(Debug, Default)]
 pub struct SignIns {
@@ -132,16 +135,20 @@ pub(in crate::service) fn log_locked_out(account: Option<&str>, source: &str, re
 
 /// Records the first use of a password or token from an address on a day, without delaying the request.
 pub fn accepted(context: &Context, account: &Account, source: &str) {
-    let (how, token, token_owner) = match &account.proof {
+    let (how, key, token, token_owner) = match &account.proof {
         Proof::Peer => return,
-        Proof::Password => ("password", 0, account.user.id),
-        Proof::Token(token) => ("token", token.id, token.user_id),
+        Proof::Password => ("password", 0, 0, account.user.id),
+        Proof::Key(key) => ("ssh_key", *key, 0, account.user.id),
+        Proof::Token(token) => ("token", 0, token.id, token.user_id),
     };
-    if !context.audit.sign_ins.is_first(token_owner, token, source, context.now_ms()) {
+    // IDs of keys and tokens are two sequences.
+    let credential = if key == 0 { token } else { key | KEY_BIT };
+    if !context.audit.sign_ins.is_first(token_owner, credential, source, context.now_ms()) {
         return;
     }
     let entry = Entry::new(Action::SignInAccept, Object::user(&account.user)).set("with", how);
     let entry = if token == 0 { entry } else { entry.set("token_id", token) };
+    let entry = if key == 0 { entry } else { entry.set("key_id", key) };
     // The task may run before the request gets its caller.
     if let Some(request) = RequestScope::current() {
         request.set_account(account);

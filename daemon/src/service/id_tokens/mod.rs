@@ -48,7 +48,7 @@ pub async fn issue(context: &Context, job: &JobIdentity, audience: Option<String
     let snapshot = context.store.read().await?;
     let claims = job_claims(&snapshot, job).await?;
     drop(snapshot);
-    let issuer = context.root_url.clone();
+    let issuer = context.root_url.to_string();
     let audience = audience.filter(|text| !text.is_empty());
     let audience = audience.unwrap_or_else(|| format!("{issuer}/{}", claims.repository_owner));
     let now = context.now_ms();

@@ -113,6 +113,8 @@ impl TestDaemon {
         // The host of requests that tests write byte by byte.
         config.server.hosts = vec!["x".into()];
         config.artifacts.reserve_bytes = 0;
+        // The tests of SSH turn it on.
+        config.ssh.listen = Vec::new();
         change(&mut config);
         let (url, metrics) = (String::new(), String::new());
         Self { url, metrics, clock, config, store, stop: CancellationToken::new(), running: Running::Not, dir }

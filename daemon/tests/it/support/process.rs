@@ -58,8 +58,12 @@ impl Program {
     fn spawn_under(manager: &Manager, dir: &Path, data: &Path, socket: &Path, listen: &str) -> (Self, ChildStdout) {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log_file(dir)).expect("a file");
         let config = config_file(dir);
+        // The tests run at the same time and cannot all have the default port of SSH.
+        let has_ssh = std::fs::read_to_string(&config).is_ok_and(|text| text.contains("[ssh]"));
+        let ssh = ["--ssh-listen", "127.0.0.1:0"].map(OsStr::new);
         let mut child = manager
             .program()
+            .args(if has_ssh { &[][..] } else { &ssh })
             .args([OsStr::new("--config"), config.as_os_str(), OsStr::new("--data-dir"), data.as_os_str()])
             .args([OsStr::new("--socket"), socket.as_os_str(), OsStr::new("--listen"), OsStr::new(listen)])
             .stdout(Stdio::piped())

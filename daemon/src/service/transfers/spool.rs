@@ -8,8 +8,10 @@ use std::{fs::File, io, os::unix::fs::FileExt as _, sync::Arc};
 use bytes::Bytes;
 
 use crate::{
-    http::AppState,
-    service::disk_space::{DiskSpace, SpaceClaim},
+    service::{
+        Context,
+        disk_space::{DiskSpace, SpaceClaim},
+    },
     shares::{Holder, Share},
     tasks,
 };
@@ -35,19 +37,19 @@ struct Step {
 
 impl Spool {
     /// Creates an empty file. `None`: the holder has used its share, the disk is full, or the file cannot be created.
-    pub(super) async fn open(state: &AppState, holder: Holder) -> Option<Self> {
-        let step = Step::take(state, holder).await?;
-        let directory = state.config.data_dir.clone();
+    pub(super) async fn open(context: &Context, holder: Holder) -> Option<Self> {
+        let step = Step::take(context, holder).await?;
+        let directory = context.config.data_dir.clone();
         let created = tasks::blocking(move || tempfile::tempfile_in(directory)).await;
         let file = created.inspect_err(|error| tracing::warn!(%error, "a slow fetch cannot be buffered")).ok()?;
         Some(Self { file: Arc::new(file), read: 0, written: 0, steps: vec![step] })
     }
 
     /// Appends `bytes`. Returns `false` if they do not fit; the file then has none of them.
-    pub(super) async fn append(&mut self, state: &AppState, holder: Holder, bytes: &Bytes) -> bool {
+    pub(super) async fn append(&mut self, context: &Context, holder: Holder, bytes: &Bytes) -> bool {
         let length = bytes.len() as u64;
         while self.written + length > self.steps.len() as u64 * STEP_BYTES {
-            let Some(step) = Step::take(state, holder).await else { return false };
+            let Some(step) = Step::take(context, holder).await else { return false };
             self.steps.push(step);
         }
         let (file, bytes, offset) = (self.file.clone(), bytes.clone(), self.written);
@@ -102,9 +104,9 @@ impl Spool {
 }
 
 impl Step {
-    async fn take(state: &AppState, holder: Holder) -> Option<Self> {
-        let share = state.work.git_spool.take(holder).ok()?;
-        let space = DiskSpace::claim(state, STEP_BYTES).await.ok()?;
+    async fn take(context: &Context, holder: Holder) -> Option<Self> {
+        let share = context.work.git_spool.take(holder).ok()?;
+        let space = DiskSpace::claim(context, STEP_BYTES).await.ok()?;
         Some(Self { _share: share, space })
     }
 }

@@ -13,11 +13,11 @@ use crate::git::{
 /// The end of a request's first section.
 const DELIMITER: &[u8] = b"0001";
 /// Longest request that is parsed; git sends a few hundred bytes.
-pub(super) const REQUEST_MAX_BYTES: usize = 64 << 10;
+pub const REQUEST_MAX_BYTES: usize = 64 << 10;
 
 /// An `ls-refs` request.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct LsRefs {
+pub struct LsRefs {
     peel: bool,
     symrefs: bool,
     unborn: bool,
@@ -27,7 +27,7 @@ pub(super) struct LsRefs {
 
 impl LsRefs {
     /// Parses a request. `None` for other commands and for everything that git itself must answer.
-    pub(super) fn parse(body: &[u8], sha256: bool) -> Option<Self> {
+    pub fn parse(body: &[u8], sha256: bool) -> Option<Self> {
         let mut lines = Lines(body);
         if !matches!(lines.next()?, Line::Text("command=ls-refs")) {
             return None;
@@ -59,7 +59,7 @@ impl LsRefs {
     }
 
     /// Returns the response, or `None` if the target of a tag is needed but not known.
-    pub(super) fn list(&self, list: &RefList) -> Option<BytesMut> {
+    pub fn list(&self, list: &RefList) -> Option<BytesMut> {
         let mut out = BytesMut::new();
         self.put_head(&mut out, list);
         for (name, tip) in &list.tips {
@@ -101,7 +101,7 @@ impl LsRefs {
 }
 
 /// Returns the ref advertisement of a push: all refs, with `capabilities` after the first one.
-pub(super) fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -> BytesMut {
+pub fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -> BytesMut {
     let zero = Tip { id: "0".repeat(if sha256 { 64 } else { 40 }), peeled: Peeled::Same };
     let mut tips: Vec<(&str, &Tip)> = list.tips.iter().map(|(name, tip)| (name.as_str(), tip)).collect();
     if tips.is_empty() {

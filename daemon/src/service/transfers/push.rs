@@ -6,19 +6,13 @@
 
 use std::{error::Error as StdError, pin::pin, time::Duration};
 
-use axum::response::Response;
 use bytes::Bytes;
 use futures_util::future::{self, Either};
-use http::StatusCode;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 
 use super::{
-    EMPTY, Service,
-    access::Allowed,
-    error::GitFailure,
-    output::{self, OutputSender},
-    request_body::{DRAIN_MAX, RequestBody, RequestBodyError},
-    result,
+    Allowed, InputError, TransferError, TransferInput,
+    output::{self, OutputReceiver, OutputSender},
     stall_timer::StallTimer,
 };
 use crate::{
@@ -27,8 +21,8 @@ use crate::{
         commands::{Commands, Parser},
         report,
     },
-    http::AppState,
     service::{
+        Context,
         access::Action,
         access_watch::AccessWatch,
         audit::RequestScope,
@@ -45,26 +39,38 @@ const LIST_STEP_BYTES: usize = 64 << 10;
 /// Memory of the parsed list, as a multiple of its size.
 const PARSED_FACTOR: usize = 2;
 
-/// Handles a push.
-pub(super) async fn serve(state: AppState, allowed: Allowed, mut input: RequestBody) -> Result<Response, GitFailure> {
-    let repository = allowed.found.repository;
+/// The answer to a push.
+pub enum Pushed {
+    /// This is the complete answer: git was not started.
+    Answered(Bytes),
+    /// The output of git. The push continues if it is dropped.
+    Running(OutputReceiver),
+}
+
+/// Handles a push: checks its list of ref updates, starts git, records the result.
+pub async fn serve<I: TransferInput>(
+    context: &Context,
+    allowed: Allowed,
+    mut input: I,
+) -> Result<Pushed, TransferError> {
+    let actor = allowed.actor();
+    let Allowed { identity, repository, holder } = allowed;
     let (list, commands) = read_commands(&mut input).await?;
     if commands.updates.is_empty() {
         // Git sends an empty list to check the credentials before it sends a large push.
-        let _ = tokio::time::timeout(DRAIN_MAX, input.drain()).await;
-        return Ok(result(Service::Receive, EMPTY));
+        input.discard().await;
+        return Ok(Pushed::Answered(Bytes::new()));
     }
     let refusals = pushes::refusals(&repository, &commands);
     if !refusals.is_empty() {
-        let _ = tokio::time::timeout(DRAIN_MAX, input.drain()).await;
-        return Ok(result(Service::Receive, report::refused(&commands, &refusals)));
+        input.discard().await;
+        return Ok(Pushed::Answered(report::refused(&commands, &refusals)));
     }
     let (out, git_output) = output::channel();
-    let access = AccessWatch::new(&state, allowed.identity.clone(), Some((repository.id, Action::Write)));
-    let (actor, holder) = (allowed.identity.user_id(), allowed.holder);
+    let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
     let request = PushRequest { repository: repository.id, actor, holder, access, list, commands };
-    state.tasks.short(RequestScope::inherit(run(state.clone(), request, input, out)));
-    Ok(result(Service::Receive, git_output.into_body(EMPTY).await?))
+    context.tasks.short(RequestScope::inherit(run(context.clone(), request, input, out)));
+    Ok(Pushed::Running(git_output))
 }
 
 /// A push that passed all checks.
@@ -79,7 +85,7 @@ struct PushRequest {
 }
 
 /// Reads the list of ref updates. Also returns the bytes of the body that were read.
-async fn read_commands(input: &mut RequestBody) -> Result<(Bytes, Commands), GitFailure> {
+async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, Commands), TransferError> {
     let mut parser = Parser::default();
     let mut read = Vec::new();
     while let Some(chunk) = input.next().await? {
@@ -94,31 +100,33 @@ async fn read_commands(input: &mut RequestBody) -> Result<(Bytes, Commands), Git
         match parser.advance(&read) {
             Ok(true) => {
                 input.count(read.len() * PARSED_FACTOR)?;
+                let length = parser.length();
                 let commands = parser.finish(&read);
+                input.list_ended(&commands, &read[length..]);
                 return Ok((read.into(), commands));
             }
             Ok(false) => {}
-            Err(error) => return Err(GitFailure::new(StatusCode::BAD_REQUEST, error.to_string())),
+            Err(error) => return Err(TransferError::Protocol(error.to_string())),
         }
     }
-    Err(GitFailure::new(StatusCode::BAD_REQUEST, "the body ended within the list of ref updates"))
+    Err(TransferError::Protocol("the body ended within the list of ref updates".to_owned()))
 }
 
 /// Starts git and marks the push as started in the store.
-async fn start(state: &AppState, request: &PushRequest) -> Result<(GitProcess, Push), GitFailure> {
+async fn start(context: &Context, request: &PushRequest) -> Result<(GitProcess, Push), TransferError> {
     let id = request.repository;
-    let limit = state.git.max_push_bytes().to_string();
-    let call = state.git.call(id, ["receive-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
+    let limit = context.git.max_push_bytes().to_string();
+    let call = context.git.call(id, ["receive-pack", "--stateless-rpc"]).args([context.git.directory(id)]);
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
     let starting = call.stream(request.holder);
-    let (process, push) = tokio::join!(starting, pushes::begin(state, id, request.actor, &request.commands));
+    let (process, push) = tokio::join!(starting, pushes::begin(context, id, request.actor, &request.commands));
     let push = push?;
     match process {
         Ok(process) => Ok((process, push)),
         Err(error) => {
             // Git did not start: record the push with 0 bytes, which removes the mark.
-            let lock = state.git.lock(id).await;
-            pushes::record(state, &push, 0, &lock).await?;
+            let lock = context.git.lock(id).await;
+            pushes::record(context, &push, 0, &lock).await?;
             Err(error.into())
         }
     }
@@ -129,13 +137,13 @@ struct FeedResult {
     /// The repository's lock. `Some` if git received the complete body.
     lock: Option<RepositoryLock>,
     bytes: u64,
-    error: Option<RequestBodyError>,
+    error: Option<InputError>,
 }
 
 /// Runs a push and records its result. Outlives the request: once git has received the complete body, the push is
 /// finished and recorded even if the client disconnects.
-async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out: OutputSender) {
-    let (mut process, push) = match start(&state, &request).await {
+async fn run(context: Context, request: PushRequest, mut input: impl TransferInput, out: OutputSender) {
+    let (mut process, push) = match start(&context, &request).await {
         Ok(started) => started,
         Err(failure) => {
             let _ = out.send(Err(failure)).await;
@@ -143,11 +151,11 @@ async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out:
         }
     };
     let PushRequest { repository, mut access, list, .. } = request;
-    let (state, push) = (&state, &push);
-    let stall_timer = StallTimer::new(state.git.timeout());
+    let (context, push) = (&context, &push);
+    let stall_timer = StallTimer::new(context.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = pin!(feed(state, repository, &mut access, list, &mut input, stdin, &stall_timer));
+        let feeding = pin!(feed(context, repository, &mut access, list, &mut input, stdin, &stall_timer));
         let forwarding = pin!(output::forward(&mut process, &out, &stall_timer));
         // `select` polls `feeding` first. After its error, git only reports that the body ended too early. That report
         // is not forwarded, because the client gets the status of the error.
@@ -170,16 +178,14 @@ async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out:
     end(process, stalled).await;
     let lock = match lock {
         Some(lock) => lock,
-        None => state.git.lock(repository).await,
+        None => context.git.lock(repository).await,
     };
-    let recorded = pushes::record(state, push, bytes, &lock).await;
+    let recorded = pushes::record(context, push, bytes, &lock).await;
     drop(lock);
     let failure = match (&recorded, error) {
-        (Err(_), _) => Some(GitFailure::new(StatusCode::SERVICE_UNAVAILABLE, "the push could not be recorded")),
+        (Err(_), _) => Some(TransferError::NotRecorded),
         (Ok(()), Some(error)) => Some(error.into()),
-        (Ok(()), None) if stalled => {
-            Some(GitFailure::new(StatusCode::REQUEST_TIMEOUT, "the transfer made no progress for too long"))
-        }
+        (Ok(()), None) if stalled => Some(TransferError::Stalled),
         (Ok(()), None) => None,
     };
     if let Some(failure) = failure {
@@ -188,9 +194,9 @@ async fn run(state: AppState, request: PushRequest, mut input: RequestBody, out:
     drop(out);
     if let Err(error) = recorded {
         tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet");
-        record_later(state, repository, push, bytes).await;
+        record_later(context, repository, push, bytes).await;
     }
-    pushes::tidy(state, repository).await;
+    pushes::tidy(context, repository).await;
 }
 
 async fn end(process: GitProcess, kill: bool) {
@@ -207,14 +213,14 @@ async fn end(process: GitProcess, kill: bool) {
 
 /// Retries to record a push. The mark in the store stays until this succeeds; otherwise the next start recovers the
 /// push.
-async fn record_later(state: &AppState, repository: u64, push: &Push, bytes: u64) {
+async fn record_later(context: &Context, repository: u64, push: &Push, bytes: u64) {
     for pause in RECORD_PAUSES_SECS {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_secs(pause)) => {}
-            () = state.tasks.stop().cancelled() => return,
+            () = context.tasks.stop().cancelled() => return,
         }
-        let lock = state.git.lock(repository).await;
-        match pushes::record(state, push, bytes, &lock).await {
+        let lock = context.git.lock(repository).await;
+        match pushes::record(context, push, bytes, &lock).await {
             Ok(()) => return,
             Err(error) => tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet"),
         }
@@ -226,11 +232,11 @@ async fn record_later(state: &AppState, repository: u64, push: &Push, bytes: u64
 /// Git may end before it has read everything. The body is still read to its end, because the client reads the response
 /// only after it has sent everything.
 async fn feed(
-    state: &AppState,
+    context: &Context,
     repository: u64,
     access: &mut AccessWatch,
     list: Bytes,
-    input: &mut RequestBody,
+    input: &mut impl TransferInput,
     stdin: Option<ChildStdin>,
     stall_timer: &StallTimer,
 ) -> FeedResult {
@@ -240,7 +246,7 @@ async fn feed(
     loop {
         let next = tokio::select! {
             next = input.next() => next,
-            () = access.lost() => Err(RequestBodyError::Revoked),
+            () = access.lost() => Err(InputError::Revoked),
         };
         let next = match next {
             Ok(Some(next)) => next,
@@ -254,9 +260,9 @@ async fn feed(
         stall_timer.restart();
         held = next;
     }
-    let lock = state.git.lock(repository).await;
+    let lock = context.git.lock(repository).await;
     if !access.holds().await {
-        return FeedResult { lock: None, bytes, error: Some(RequestBodyError::Revoked) };
+        return FeedResult { lock: None, bytes, error: Some(InputError::Revoked) };
     }
     stall_timer.restart();
     write(&mut stdin, &held).await;

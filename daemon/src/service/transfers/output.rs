@@ -2,25 +2,21 @@
 
 use std::{
     io,
-    pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::body::Body as AxumBody;
 use bytes::{Bytes, BytesMut};
-use http::StatusCode;
-use http_body::{Body, Frame};
 use tokio::{
     io::AsyncReadExt as _,
     sync::mpsc::{self, error::TrySendError},
     time::Instant,
 };
 
-use super::{EMPTY, error::GitFailure, spool::Spool, stall_timer::StallTimer};
+use super::{TransferError, spool::Spool, stall_timer::StallTimer};
 use crate::{
     git::{GitError, GitProcess},
-    http::AppState,
+    service,
     shares::Holder,
 };
 
@@ -40,10 +36,10 @@ const REST_TIME_MIN: Duration = Duration::from_secs(600);
 const REST_BYTES_PER_SEC: u64 = 8 << 10;
 
 /// The sending end of git's output: chunks, or the error that ends it.
-pub(super) type OutputSender = mpsc::Sender<Result<Bytes, GitFailure>>;
+pub(super) type OutputSender = mpsc::Sender<Result<Bytes, TransferError>>;
 
 /// The receiving end of git's output.
-pub(super) struct OutputReceiver(mpsc::Receiver<Result<Bytes, GitFailure>>);
+pub struct OutputReceiver(mpsc::Receiver<Result<Bytes, TransferError>>);
 
 /// Creates both ends of git's output.
 pub(super) fn channel() -> (OutputSender, OutputReceiver) {
@@ -52,16 +48,14 @@ pub(super) fn channel() -> (OutputSender, OutputReceiver) {
 }
 
 impl OutputReceiver {
-    /// Waits for git's first output or its end, then returns the response body, which starts with `prefix`.
-    ///
-    /// A failure before the first output is returned as an error, so that it can still become a status code.
-    pub(super) async fn into_body(mut self, prefix: Bytes) -> Result<AxumBody, GitFailure> {
-        let first = match self.0.recv().await {
-            Some(chunk) => chunk?,
-            None => EMPTY,
-        };
-        let first = if prefix.is_empty() { first } else { [prefix, first].concat().into() };
-        Ok(AxumBody::new(OutputBody { first, rest: self.0 }))
+    /// Returns the next chunk, or the error that ends the output. `None`: the output is complete.
+    pub async fn recv(&mut self) -> Option<Result<Bytes, TransferError>> {
+        self.0.recv().await
+    }
+
+    /// Like [`OutputReceiver::recv`], for callers that poll.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, TransferError>>> {
+        self.0.poll_recv(cx)
     }
 }
 
@@ -95,7 +89,7 @@ pub(super) struct Forwarded {
 /// Sends the output of `process` to `out` until the process closes it or the client disconnects. If the client reads
 /// slower than git writes, the output goes to a file, as far as `holder` may have one.
 pub(super) async fn forward_or_spool(
-    state: &AppState,
+    context: &service::Context,
     holder: Holder,
     process: &mut GitProcess,
     out: &OutputSender,
@@ -143,11 +137,11 @@ pub(super) async fn forward_or_spool(
             }
             () = tokio::time::sleep_until(spool_at), if next.is_some() => {
                 if rest.is_none() {
-                    rest = Spool::open(state, holder).await;
+                    rest = Spool::open(context, holder).await;
                 }
                 let Some((chunk, _)) = &next else { continue };
                 let fits = match &mut rest {
-                    Some(rest) => rest.append(state, holder, chunk).await,
+                    Some(rest) => rest.append(context, holder, chunk).await,
                     None => false,
                 };
                 // Without room, the process waits for the client and keeps its share.
@@ -158,7 +152,11 @@ pub(super) async fn forward_or_spool(
 }
 
 /// Sends spooled bytes after git has ended. Returns the error that ends the response.
-pub(super) async fn send_rest(rest: Option<Spool>, out: &OutputSender, stall_timer: &StallTimer) -> Option<GitFailure> {
+pub(super) async fn send_rest(
+    rest: Option<Spool>,
+    out: &OutputSender,
+    stall_timer: &StallTimer,
+) -> Option<TransferError> {
     let mut rest = rest?;
     let limit = REST_TIME_MIN + Duration::from_secs(rest.len() / REST_BYTES_PER_SEC);
     let sending = async {
@@ -172,28 +170,5 @@ pub(super) async fn send_rest(rest: Option<Spool>, out: &OutputSender, stall_tim
         }
         None
     };
-    let too_slow = || GitFailure::new(StatusCode::REQUEST_TIMEOUT, "the transfer was too slow");
-    tokio::time::timeout(limit, sending).await.unwrap_or_else(|_| Some(too_slow()))
-}
-
-struct OutputBody {
-    first: Bytes,
-    rest: mpsc::Receiver<Result<Bytes, GitFailure>>,
-}
-
-/// The error that closes the connection when git fails after its first output.
-#[derive(Debug, thiserror::Error)]
-#[error("git failed")]
-struct GitAborted;
-
-impl Body for OutputBody {
-    type Data = Bytes;
-    type Error = GitAborted;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, GitAborted>>> {
-        if !self.first.is_empty() {
-            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.first)))));
-        }
-        self.rest.poll_recv(cx).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data).map_err(|_| GitAborted)))
-    }
+    tokio::time::timeout(limit, sending).await.unwrap_or(Some(TransferError::TooSlow))
 }

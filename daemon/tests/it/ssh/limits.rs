@@ -1,0 +1,78 @@
+//! Connections that are silent, broken or too many.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::{demo, demo_with};
+use crate::support::in_time;
+
+async fn connect(port: i64) -> TcpStream {
+    let port = u16::try_from(port).expect("a port");
+    TcpStream::connect(("127.0.0.1", port)).await.expect("a connection")
+}
+
+/// Reads until the daemon closes the connection.
+async fn closed(mut stream: TcpStream) {
+    let mut bytes = [0; 4_096];
+    in_time("the daemon closes the connection", async {
+        while stream.read(&mut bytes).await.is_ok_and(|read| read > 0) {}
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_connections_keep_nobody_out() {
+    let (_farrier, client) = demo_with(|config| config.ssh.max_unauthenticated = 16).await;
+    let mut silent = Vec::new();
+    for _ in 0..60 {
+        silent.push(connect(client.port).await);
+    }
+    let ended = client.run("admin", &["-T"], &[]).await;
+    assert_eq!(ended.status, 0, "{ended:?}");
+    closed(silent.swap_remove(0)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_sign_in_is_disconnected() {
+    let (_farrier, client) = demo_with(|config| config.ssh.login_timeout = Duration::from_secs(1)).await;
+    closed(connect(client.port).await).await;
+    let mut stream = connect(client.port).await;
+    stream.write_all(b"SSH-2.0-x\r\n").await.expect("open");
+    closed(stream).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn junk_is_disconnected_and_the_daemon_lives() {
+    let (_farrier, client) = demo().await;
+    let banner = b"SSH-2.0-x\r\n".to_vec();
+    for junk in [
+        b"GET / HTTP/1.1\r\n\r\n\r\n".repeat(600),
+        vec![b'a'; 64 << 10],
+        vec![0xff; 64 << 10],
+        [banner.clone(), vec![0xff; 64 << 10]].concat(),
+        [banner.clone(), vec![0; 64 << 10]].concat(),
+        [banner, vec![0, 0, 0, 12, 255, 20, 1, 2, 3]].concat(),
+    ] {
+        let mut stream = connect(client.port).await;
+        // The daemon may close the connection before it has everything.
+        let _ = stream.write_all(&junk).await;
+        let _ = stream.shutdown().await;
+        closed(stream).await;
+    }
+    assert_eq!(client.run("admin", &["-T"], &[]).await.status, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_connection_is_closed() {
+    let (_farrier, client) = demo_with(|config| {
+        config.ssh.idle_timeout = Duration::from_secs(1);
+        config.ssh.login_timeout = Duration::from_secs(5);
+    })
+    .await;
+    let ended = client.run("admin", &["-N"], &[]).await;
+    assert_eq!(ended.status, 255, "{ended:?}");
+}
