@@ -40,9 +40,10 @@ use crate::{
         disk_space::DiskSpace,
         events::SequenceTracker,
         id_tokens::IdTokenState,
+        marked_uploads,
         migrations::{self, Migrations},
         pushes,
-        releases::{self, downloads::DownloadCounts},
+        releases::downloads::DownloadCounts,
         repositories,
         sign_in::SignIn,
         work::WorkShares,
@@ -115,7 +116,7 @@ pub async fn run_with_store(
     // The open store locks the data directory, so no other process holds the mark.
     let _mark = running::mark(&data_dir).map_err(|source| DataDirError::Unusable { path: data_dir, source })?;
     migrations::recover(&context).await.map_err(RunError::Recover)?;
-    releases::assets::recover(&context).await.map_err(RunError::Recover)?;
+    marked_uploads::recover(&context).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&context).await.map_err(RunError::Recover)?;
     let state = AppState::new(context.clone(), peers);
     let router = http::router(state.clone());
@@ -313,5 +314,7 @@ async fn signing_keys(store: &Store, now: Millis) -> Result<SigningKeys, StoreEr
     Ok(SigningKeys {
         signed_url: SigningKey::derive(&root, "signed-url"),
         runtime_token: SigningKey::derive(&root, "runtime-token"),
+        lfs_address: SigningKey::derive(&root, "lfs-address"),
+        lfs_token: SigningKey::derive(&root, "lfs-token"),
     })
 }

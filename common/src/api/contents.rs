@@ -33,6 +33,12 @@ pub struct Contents {
     /// Content in base64; only for a single file. Empty if the file is too large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// SHA-256 of the content, if the file is a pointer file of Git LFS. Only for a single file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lfs_oid: Option<String>,
+    /// Size of that content, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lfs_size: Option<i64>,
     /// Target of a symbolic link; otherwise, and in lists, `null`.
     pub target: Option<String>,
     /// Absolute URL of this object.

@@ -6,7 +6,7 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     clock::Millis,
     delivery::retention,
-    service::{Context, Error, artifacts, audit, caches, ci, events, hooks, repositories, set_aside},
+    service::{Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, repositories, set_aside},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -39,8 +39,9 @@ pub async fn run(context: Context) {
 async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
     while ci::cancel_overdue(context, JOBS).await? == JOBS {}
     while repositories::sweep(context).await? {}
-    // Before artifacts, which also removes the bytes of deleted cache entries.
+    // Before artifacts, which also removes the bytes of deleted cache entries and LFS objects.
     while caches::sweep(context).await? {}
+    while lfs::sweep(context).await? {}
     while artifacts::sweep(context).await? {}
     while ci::sweep_summaries(context).await? {}
     while hooks::sweep(context).await? {}
@@ -54,6 +55,7 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
         set_aside::next_due_ms(context),
         artifacts::next_due_ms(context).await?,
         caches::next_due_ms(context).await?,
+        lfs::next_due_ms(context).await?,
         hooks::next_due_ms(context).await?,
         events::next_due_ms(context).await?,
         audit::next_due_ms(context).await?,

@@ -11,7 +11,7 @@ use futures_util::TryStreamExt as _;
 use super::{Check, CheckError, Class};
 use crate::{
     blob::{BlobError, BlobStore as _, BlockRef, UploadKey},
-    store::{Store, StoreError, Tx, artifacts as rows, caches, releases::assets, uploads},
+    store::{Store, StoreError, Tx, artifacts as rows, caches, lfs, releases::assets, uploads},
 };
 
 /// Rows to read per transaction.
@@ -133,7 +133,7 @@ async fn check_stored(check: &mut Check, row: &Stored) -> Result<(), CheckError>
 
 /// Compares the bytes of an artifact or a file of a release with their SHA-256. Missing and short blocks are reported
 /// by the check of files.
-async fn check_content(check: &mut Check, subject: String, key: UploadKey, list: &[Block], sha256: &[u8]) {
+pub(super) async fn check_content(check: &mut Check, subject: String, key: UploadKey, list: &[Block], sha256: &[u8]) {
     let blocks: Arc<[BlockRef]> = list.iter().map(|block| BlockRef { file: block.file, size: block.size }).collect();
     let size = blocks.iter().map(|block| block.size).sum();
     let mut reader = check.blobs.read(key, blocks, 0..size).verified(key, sha256.to_vec(), |_| {});
@@ -275,5 +275,8 @@ pub(super) async fn is_known(store: &Store, key: UploadKey) -> Result<bool, Chec
     let target = uploads::get(&snapshot, key.artifact).await?;
     let live = target.is_some_and(|target| target.live_generations().contains(&key.generation));
     let is_garbage = rows::is_garbage(&snapshot, key.artifact, key.generation).await?;
-    Ok(live || is_garbage || assets::is_known(&snapshot, key.artifact, key.generation).await?)
+    Ok(live
+        || is_garbage
+        || assets::is_known(&snapshot, key.artifact, key.generation).await?
+        || lfs::is_known(&snapshot, key.artifact, key.generation).await?)
 }

@@ -8,6 +8,7 @@ mod artifacts;
 mod decide;
 mod free_ids;
 mod indexes;
+mod lfs;
 mod report;
 mod repositories;
 
@@ -112,6 +113,7 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
     check_secrets(&mut check, config).await?;
     repositories::check(&mut check).await?;
     let highest_file = artifacts::check(&mut check).await?;
+    lfs::check(&mut check).await?;
     indexes::check_sequences(&mut check, highest_file).await?;
     record_repair(&check).await?;
     let items = check.aside.items(config.storage.set_aside_days).await.map_err(CheckError::SetAside)?;

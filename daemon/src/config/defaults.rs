@@ -4,8 +4,8 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::{
     ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig,
-    LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig, SshConfig,
-    StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
+    LfsConfig, LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig,
+    SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
 
@@ -95,6 +95,12 @@ impl Config {
                 timeout: Duration::from_secs(360),
                 max_push_bytes: 4_096 * MIB,
                 prune_after_days: 30,
+            },
+            lfs: LfsConfig {
+                enabled: true,
+                max_object_bytes: 0,
+                quota_bytes: 0,
+                address: Duration::from_secs(HOUR_SECS),
             },
             ci: CiConfig {
                 job_timeout: Duration::from_secs(6 * HOUR_SECS),

@@ -64,6 +64,7 @@ const SECTIONS: &[&str] = &[
     "artifacts",
     "caches",
     "git",
+    "lfs",
     "ci",
     "webhook",
     "events",
@@ -79,6 +80,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     read_ssh(r, c);
     read_artifacts(r, c);
     read_caches(r, c);
+    read_lfs(r, c);
 
     let s = &mut c.socket;
     r.parsed("socket", "path", &mut s.path, absolute);
@@ -236,6 +238,13 @@ fn read_caches(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("caches", "retention_days", &mut c.caches.retention_days);
 }
 
+fn read_lfs(r: &mut ConfigReader<'_>, c: &mut Config) {
+    r.value("lfs", "enabled", &mut c.lfs.enabled);
+    r.value("lfs", "max_object_bytes", &mut c.lfs.max_object_bytes);
+    r.value("lfs", "quota_bytes", &mut c.lfs.quota_bytes);
+    r.seconds("lfs", "address_secs", 1, &mut c.lfs.address);
+}
+
 fn read_webhook(r: &mut ConfigReader<'_>, c: &mut Config) {
     let w = &mut c.webhook;
     let hosts = |text: String| AddressPolicy::parse(&text).map(|_| text);
@@ -333,7 +342,7 @@ filter = "loud"
                 "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, artifacts, caches, git, ci, webhook, events, audit, migration, metrics, log",
+                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, metrics, log",
             ]
         );
     }

@@ -57,6 +57,8 @@ pub struct Config {
     pub caches: CachesConfig,
     /// `[git]`
     pub git: GitConfig,
+    /// `[lfs]`
+    pub lfs: LfsConfig,
     /// `[ci]`
     pub ci: CiConfig,
     /// `[webhook]`
@@ -275,6 +277,19 @@ impl CachesConfig {
         let limits = [self.max_bytes, self.quota_bytes, self.total_bytes];
         limits.into_iter().filter(|limit| *limit != 0).min().unwrap_or(u64::MAX)
     }
+}
+
+/// `[lfs]`: Git LFS.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LfsConfig {
+    /// `enabled`: whether the routes of Git LFS answer.
+    pub enabled: bool,
+    /// `max_object_bytes`: largest object. 0: unlimited.
+    pub max_object_bytes: u64,
+    /// `quota_bytes`: maximum total size of the objects in all repositories of one owner. 0: unlimited.
+    pub quota_bytes: u64,
+    /// `address_secs`: validity of signed addresses of objects.
+    pub address: Duration,
 }
 
 /// `[git]`: git processes.

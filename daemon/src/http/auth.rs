@@ -238,6 +238,16 @@ async fn identify_any(state: &AppState, parts: &Parts, password_may_be_due: bool
     Ok(acting)
 }
 
+/// Records the caller of a request that was authenticated in another way, for the audit log and the access log.
+pub(super) fn note_caller(parts: &Parts, identity: &Identity) {
+    if let Some(scope) = RequestScope::current() {
+        scope.set_caller(identity);
+    }
+    if let Some(caller) = parts.extensions.get::<CallerName>() {
+        caller.set(identity.label());
+    }
+}
+
 /// Categories of objects that belong to no repository.
 const BEYOND_REPOSITORIES: [Category; 3] = [Category::Admin, Category::Organization, Category::User];
 

@@ -6,6 +6,7 @@ use axum::{
 };
 use farrier_common::api::ErrorBody;
 use http::{HeaderValue, StatusCode, Uri, header};
+use serde_json::{Map, Value};
 
 use super::{
     extract::{JSON, to_json},
@@ -225,10 +226,26 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// The JSON body of an error of another protocol, in the extensions of a response, until [`complete`] adds the request
+/// ID.
+#[derive(Clone)]
+pub(super) struct PendingFields {
+    /// The type of the body.
+    pub(super) content_type: &'static str,
+    /// The body without `request_id`.
+    pub(super) fields: Map<String, Value>,
+}
+
 /// Writes the body of an error response, with the URL of the API's description and the request id. Other responses
 /// are returned unchanged.
 pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id: &str) -> Response {
     let (mut parts, body) = response.into_parts();
+    if let Some(PendingFields { content_type, mut fields }) = parts.extensions.remove() {
+        fields.insert("request_id".into(), request_id.into());
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        return Response::from_parts(parts, Body::from(to_json(&fields)));
+    }
     let Some(PendingError(mut error, details)) = parts.extensions.remove::<PendingError>() else {
         return Response::from_parts(parts, body);
     };

@@ -18,6 +18,7 @@ pub mod fuzzing;
 mod git;
 mod handle;
 mod if_match;
+mod lfs;
 mod metrics;
 mod oidc;
 mod openapi;

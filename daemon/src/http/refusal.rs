@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri, Version, header, request::Pa
 use super::{
     artifact::{BlobApiError, TwirpError},
     error::ApiError,
-    git,
+    git, lfs,
 };
 
 /// Largest head of a request, in bytes. Larger heads that are complete within [`crate::serve::HEAD_READ_MAX`] are
@@ -97,6 +97,8 @@ pub(super) fn in_protocol(
         TwirpError::new(status, twirp_code, message).into_response()
     } else if path.starts_with("/_blob/") {
         BlobApiError::new(status, blob_code, message).into_response()
+    } else if lfs::is_lfs(path) {
+        lfs::failure(status, message)
     } else if is_git(path) {
         git::failure(status, message)
     } else {
@@ -168,6 +170,7 @@ mod tests {
             ("/twirp/a/b", "application/json"),
             ("/_blob/1/1/x", "application/xml"),
             ("/a/b.git/info/refs", "text/plain; charset=utf-8"),
+            ("/a/b.git/info/lfs/objects/batch", "application/vnd.git-lfs+json"),
         ] {
             let response = Refusal::Busy.response(path);
             assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -17,7 +17,7 @@ use super::{
     artifact::{block, download, files, summaries, twirp},
     cache, cache_server,
     error::ApiError,
-    farrier, git, metrics, oidc,
+    farrier, git, lfs, metrics, oidc,
     openapi::{self, RouteDescription},
     pages,
     v1::{
@@ -205,7 +205,7 @@ routes! {
         delete "/contents/{*path}" => browse::contents_write::delete;
         post "/diffpatch" => browse::contents_write::apply_patch;
         get "/raw/{*path}" => browse::raw::get;
-        get "/media/{*path}" => browse::raw::get as "repoGetRawFileOrLFS";
+        get "/media/{*path}" => browse::raw::media;
         get "/archive/{*name}" => browse::archives::get;
         get "/zipball/{*ref}" => browse::archives::zipball;
         get "/tarball/{*ref}" => browse::archives::tarball;
@@ -394,6 +394,17 @@ routes! {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
         post "/git-receive-pack" => git::receive_pack;
+    }
+
+    git_lfs below "/{owner}/{repo}/info/lfs" speaking lfs {
+        post "/objects/batch" => lfs::batch;
+        get "/objects/{oid}" => lfs::download;
+        put "/objects/{oid}" => lfs::upload;
+        post "/verify" => lfs::verify;
+        get "/locks" => lfs::locks;
+        post "/locks" => lfs::lock;
+        post "/locks/verify" => lfs::verify_locks;
+        post "/locks/{id}/unlock" => lfs::unlock;
     }
 }
 

@@ -40,7 +40,10 @@ fn class(path: &str) -> usize {
         2
     } else if path.starts_with("/_blob/") {
         3
-    } else if path.ends_with("/info/refs") || path.ends_with("/git-upload-pack") || path.ends_with("/git-receive-pack")
+    } else if path.ends_with("/info/refs")
+        || path.ends_with("/git-upload-pack")
+        || path.ends_with("/git-receive-pack")
+        || path.contains("/info/lfs/")
     {
         4
     } else {
@@ -71,6 +74,7 @@ mod tests {
             ("/_blob/1/1/x", "blob"),
             ("/a/b.git/info/refs", "git"),
             ("/a/b/git-receive-pack", "git"),
+            ("/a/b.git/info/lfs/objects/batch", "git"),
             ("/", "other"),
         ] {
             assert_eq!(CLASSES[class(path)], expected, "{path}");

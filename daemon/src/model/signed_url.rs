@@ -60,14 +60,14 @@ pub struct IssuedTo {
 
 impl IssuedTo {
     /// Returns the value of the parameter `si`.
-    fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         match self.token {
             Some((id, owner)) => format!("{}.{id}.{owner}", self.user),
             None => self.user.to_string(),
         }
     }
 
-    fn parse(text: &str) -> Result<Self, UrlRefused> {
+    pub(super) fn parse(text: &str) -> Result<Self, UrlRefused> {
         let parts: Vec<&str> = text.split('.').collect();
         match *parts.as_slice() {
             [user] => Ok(Self { user: decimal(user)?, token: None }),
@@ -201,7 +201,7 @@ fn expiry_text(secs: i64) -> String {
 }
 
 /// Parses a number in its canonical spelling. farrier signs no other spelling.
-fn decimal(text: &str) -> Result<u64, UrlRefused> {
+pub(super) fn decimal(text: &str) -> Result<u64, UrlRefused> {
     let number: u64 = text.parse().map_err(|_| UrlRefused::Signature)?;
     if number.to_string() == text { Ok(number) } else { Err(UrlRefused::Signature) }
 }
@@ -212,7 +212,7 @@ fn has(query: &str, name: &str) -> bool {
 }
 
 /// Returns the decoded value of `name`, or an error if it is absent or repeated.
-fn required(query: &str, name: &str) -> Result<String, UrlRefused> {
+pub(super) fn required(query: &str, name: &str) -> Result<String, UrlRefused> {
     single(query, name).ok_or(UrlRefused::Signature)
 }
 

@@ -90,6 +90,10 @@ pub struct SigningKeys {
     pub signed_url: SigningKey,
     /// Signs the runtime tokens of jobs.
     pub runtime_token: SigningKey,
+    /// Signs the URLs of LFS objects.
+    pub lfs_address: SigningKey,
+    /// Signs the tokens of `git-lfs-authenticate`.
+    pub lfs_token: SigningKey,
 }
 
 /// The listeners and connections of the daemon.

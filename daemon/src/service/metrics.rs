@@ -71,6 +71,12 @@ async fn add_storage(context: &Context, all: &mut Exposition) {
         all.add_gauge("farrier_deleted_artifacts", "Deleted artifacts that can be restored.", artifacts.count);
         all.add_gauge("farrier_deleted_artifacts_bytes", "Bytes of deleted artifacts.", artifacts.size_bytes);
     }
+    if let Ok(snapshot) = context.store.read().await
+        && let Ok(objects) = totals::lfs_objects(&snapshot).await
+    {
+        all.add_gauge("farrier_lfs_objects", "LFS objects that are stored.", objects.count);
+        all.add_gauge("farrier_lfs_bytes", "Bytes of LFS objects.", objects.size_bytes);
+    }
     if let Ok(space) = context.blobs.space().await {
         let help = "Free space on the disk of the data directory.";
         all.add_gauge("farrier_disk_free_bytes", help, space.free_bytes);

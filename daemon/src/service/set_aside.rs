@@ -11,7 +11,7 @@ use crate::{
     clock::Millis,
     model::identity::Identity,
     set_aside::SetAsideEntry,
-    store::{artifacts, releases::assets, repositories, uploads},
+    store::{artifacts, lfs, releases::assets, repositories, uploads},
 };
 
 /// Returns all entries of `set-aside`, by path. Requires a site administrator.
@@ -78,7 +78,10 @@ async fn has_row(context: &Context, key: UploadKey) -> Result<bool, Error> {
     let target = uploads::get(&snapshot, key.artifact).await?;
     let live = target.is_some_and(|target| target.live_generations().contains(&key.generation));
     let is_garbage = artifacts::is_garbage(&snapshot, key.artifact, key.generation).await?;
-    Ok(live || is_garbage || assets::is_known(&snapshot, key.artifact, key.generation).await?)
+    Ok(live
+        || is_garbage
+        || assets::is_known(&snapshot, key.artifact, key.generation).await?
+        || lfs::is_known(&snapshot, key.artifact, key.generation).await?)
 }
 
 /// Removes entries whose retention is over. A failure is logged and retried later.

@@ -17,6 +17,8 @@ use crate::{
     model::{identity::Identity, secret},
     service::{
         audit::RequestScope,
+        lfs::{self, LfsAccess},
+        repositories::FoundRepository,
         ssh_keys::{self, KeyIdentity},
         ssh_sign_in,
         transfers::{
@@ -138,7 +140,7 @@ async fn execute(
         Some(Command::UploadPack(path) | Command::UploadArchive(path)) => (path, GitService::Upload),
         Some(Command::ReceivePack(path)) => (path, GitService::Receive),
         Some(Command::LfsAuthenticate { path, uploads }) => {
-            return lfs_authenticate(connection, caller, path, *uploads).await;
+            return lfs_authenticate(connection, caller, (path, *uploads), write).await;
         }
         Some(Command::LfsTransfer) => return Err(Failure::new("LFS is not served over SSH alone")),
     };
@@ -171,12 +173,20 @@ async fn greet(connection: &Connection, caller: KeyIdentity) -> Result<(), Failu
 async fn lfs_authenticate(
     connection: &Connection,
     caller: KeyIdentity,
-    path: &RepositoryPath,
-    uploads: bool,
+    (path, uploads): (&RepositoryPath, bool),
+    write: &ChannelWriteHalf<Msg>,
 ) -> Result<(), Failure> {
-    let service = if uploads { GitService::Receive } else { GitService::Upload };
-    allow(connection, caller, path, service).await?;
-    Err(Failure::new("LFS is not served"))
+    let (service, operation) =
+        if uploads { (GitService::Receive, LfsAccess::Upload) } else { (GitService::Upload, LfsAccess::Download) };
+    let KeyIdentity::Account { key_id, account_id } = caller else {
+        return Err(Failure::new("LFS is not available with deploy keys"));
+    };
+    let Some(names) = path.names() else { return Err(Failure::missing(path)) };
+    let identity = ssh_sign_in::caller(&connection.context, key_id, account_id).await?;
+    let found = find(connection, &identity, names, service).await.map_err(|denied| denial(denied, path))?;
+    let token = lfs::token(&connection.context, &identity, &found, operation)?;
+    let line = serde_json::to_vec(&token).expect("the token is plain data");
+    send(write, Bytes::from(line)).await
 }
 
 /// Returns the caller and the repository if the caller may use `service` with it.
@@ -191,21 +201,25 @@ async fn allow(
     let found = match caller {
         KeyIdentity::Account { key_id, account_id } => {
             let identity = ssh_sign_in::caller(context, key_id, account_id).await?;
-            find(connection, &identity, (owner, name), service).await.map(|repository| (identity, repository))
+            find(connection, &identity, (owner, name), service).await.map(|found| (identity, found.repository))
         }
         KeyIdentity::Deploy { key_id } => access::allow_deploy_key(context, key_id, (owner, name), service).await,
     };
-    let (identity, repository) = found.map_err(|denied| match denied {
-        Denied::Missing | Denied::Moved(_) => Failure::missing(path),
-        Denied::NoRight => Failure::new(format!("you have no right to push to {path}")),
-        Denied::Forbidden(text) => Failure::new(text),
-        Denied::Failed(error) => error.into(),
-    })?;
+    let (identity, repository) = found.map_err(|denied| denial(denied, path))?;
     if let Some(scope) = RequestScope::current() {
         scope.set_caller(&identity);
     }
     let holder = Holder::caller(&identity, Some(connection.origin.address));
     Ok(Allowed { identity, repository, holder })
+}
+
+fn denial(denied: Denied, path: &RepositoryPath) -> Failure {
+    match denied {
+        Denied::Missing | Denied::Moved(_) => Failure::missing(path),
+        Denied::NoRight => Failure::new(format!("you have no right to push to {path}")),
+        Denied::Forbidden(text) => Failure::new(text),
+        Denied::Failed(error) => error.into(),
+    }
 }
 
 /// Returns the repository, also under an old name: clients of SSH do not follow redirects.
@@ -214,7 +228,7 @@ async fn find(
     identity: &Identity,
     (owner, name): (&str, &str),
     service: GitService,
-) -> Result<Repository, Denied> {
+) -> Result<FoundRepository, Denied> {
     let mut path = (owner.to_owned(), name.to_owned());
     for _ in 0..MOVES_MAX {
         match access::allow(&connection.context, identity, (&path.0, &path.1), service).await {

@@ -54,11 +54,13 @@ pub enum IdKind {
     SshKey,
     /// Deploy keys.
     DeployKey,
+    /// Locks of LFS files.
+    LfsLock,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -73,6 +75,7 @@ impl IdKind {
         Self::Release,
         Self::SshKey,
         Self::DeployKey,
+        Self::LfsLock,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -105,6 +108,7 @@ impl IdKind {
             Self::Release => "release",
             Self::SshKey => "ssh-key",
             Self::DeployKey => "deploy-key",
+            Self::LfsLock => "lfs-lock",
         }
     }
 }

@@ -11,6 +11,7 @@ mod audit;
 mod caches;
 mod hooks;
 mod interests;
+mod lfs;
 mod releases;
 mod repositories;
 mod ssh_keys;
@@ -18,8 +19,8 @@ mod statuses;
 mod summaries;
 
 pub use self::{
-    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, releases::*, repositories::*, ssh_keys::*,
-    statuses::*, summaries::*,
+    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, releases::*, repositories::*,
+    ssh_keys::*, statuses::*, summaries::*,
 };
 
 use super::{

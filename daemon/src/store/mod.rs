@@ -20,6 +20,7 @@ pub mod ids;
 pub mod interests;
 pub mod keyring;
 pub mod keys;
+pub mod lfs;
 pub mod listings;
 pub mod orgs;
 pub mod owners;

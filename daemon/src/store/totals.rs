@@ -45,6 +45,11 @@ pub async fn cache_entries(snapshot: &Snapshot, repository: Option<u64>) -> Resu
     sum(snapshot, prefix, &KeyFilter::CacheSizes).await
 }
 
+/// Returns the total of all LFS objects. Each object counts once, also if several repositories have it.
+pub async fn lfs_objects(snapshot: &Snapshot) -> Result<Total, StoreError> {
+    sum(snapshot, keys::tag("lo"), &KeyFilter::LfsObjects).await
+}
+
 async fn sum(snapshot: &Snapshot, prefix: Key, filter: &KeyFilter) -> Result<Total, StoreError> {
     let buckets = snapshot.range_counts(&Range::prefix(prefix), filter).await?;
     Ok(buckets.iter().map(|bucket| bucket.total).sum())

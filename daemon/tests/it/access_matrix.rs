@@ -181,6 +181,7 @@ impl Stage {
             ("{attempt}", "1"),
             ("{id}", &artifact),
             ("{asset}", "1"),
+            ("{oid}", &"0".repeat(64)),
             ("{uuid}", "1"),
             ("{*file}", "v1/a"),
             ("{entry}", "1"),

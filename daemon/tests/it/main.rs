@@ -20,6 +20,7 @@ mod hostile;
 mod id_tokens;
 mod kill;
 mod layers;
+mod lfs;
 mod model;
 mod openapi;
 mod pages;

@@ -6,22 +6,38 @@ use super::error::GitFailure;
 use crate::{
     http::{AppState, auth},
     model::identity::Identity,
-    service::transfers::{Allowed, Denied, GitService, access},
+    service::{
+        repositories::FoundRepository,
+        transfers::{Allowed, Denied, GitService, access},
+    },
+    shares::Holder,
 };
 
 /// Checks the caller's permission for `service`.
 pub(super) async fn allow(
     state: &AppState,
     parts: &Parts,
-    (owner, name): &(String, String),
+    repository: &(String, String),
     service: GitService,
 ) -> Result<Allowed, GitFailure> {
     let identity = auth::identify(state, parts).await?;
-    let repository = access::allow(state, &identity, (owner, name), service).await;
-    let repository = repository.map_err(|denied| refusal(denied, &identity, parts))?;
-    let holder = auth::holder(state, parts, &identity);
+    let (found, holder) = allow_identity(state, parts, &identity, repository, service).await?;
+    Ok(Allowed { identity, repository: found.repository, holder })
+}
+
+/// Like [`allow`], for a caller that was authenticated already. Returns the repository and the holder of shares.
+pub(in crate::http) async fn allow_identity(
+    state: &AppState,
+    parts: &Parts,
+    identity: &Identity,
+    (owner, name): &(String, String),
+    service: GitService,
+) -> Result<(FoundRepository, Holder), GitFailure> {
+    let found = access::allow(state, identity, (owner, name), service).await;
+    let found = found.map_err(|denied| refusal(denied, identity, parts))?;
+    let holder = auth::holder(state, parts, identity);
     auth::count_memory_to(&parts.extensions, holder);
-    Ok(Allowed { identity, repository, holder })
+    Ok((found, holder))
 }
 
 /// Returns the error for a refused request. Missing repositories are a redirect if they were renamed or moved, 401 for

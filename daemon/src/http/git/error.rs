@@ -14,11 +14,11 @@ use crate::{
 
 /// An error response for git clients.
 #[derive(Debug)]
-pub(super) struct GitFailure {
-    status: StatusCode,
-    text: String,
-    location: Option<String>,
-    retry_after_secs: Option<u64>,
+pub(in crate::http) struct GitFailure {
+    pub(in crate::http) status: StatusCode,
+    pub(in crate::http) text: String,
+    pub(in crate::http) location: Option<String>,
+    pub(in crate::http) retry_after_secs: Option<u64>,
 }
 
 impl GitFailure {

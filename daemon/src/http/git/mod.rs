@@ -18,7 +18,8 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use self::{access::allow, error::GitFailure, output_body::into_body};
+use self::{access::allow, output_body::into_body};
+pub(super) use self::{access::allow_identity, error::GitFailure};
 use super::{AppState, error::ApiError};
 use crate::{
     git::pkt,
@@ -37,7 +38,7 @@ pub(super) fn failure(status: StatusCode, text: impl Into<String>) -> Response {
 }
 
 /// First path segments of other protocols. No owner can have these names.
-const NOT_OWNERS: [&str; 3] = ["api", "twirp", "_blob"];
+pub(super) const NOT_OWNERS: [&str; 3] = ["api", "twirp", "_blob"];
 
 /// `GET …/info/refs?service=…`: lists the refs and the capabilities of a service.
 pub(super) async fn info_refs(

@@ -43,7 +43,10 @@ pub(in crate::http) async fn api(_: CheckedCredentials) -> JsonResponse<api::Api
     operation_id = "getGeneralRepositorySettings", tag = "settings",
     responses((status = 200, body = api::RepositorySettings)),
 )]
-pub(in crate::http) async fn repository(_: CheckedCredentials) -> JsonResponse<api::RepositorySettings> {
+pub(in crate::http) async fn repository(
+    State(state): State<AppState>,
+    _: CheckedCredentials,
+) -> JsonResponse<api::RepositorySettings> {
     ok(api::RepositorySettings {
         mirrors_disabled: true,
         http_git_disabled: false,
@@ -51,7 +54,7 @@ pub(in crate::http) async fn repository(_: CheckedCredentials) -> JsonResponse<a
         stars_disabled: true,
         forks_disabled: true,
         time_tracking_disabled: true,
-        lfs_disabled: true,
+        lfs_disabled: !state.config.lfs.enabled,
     })
 }
 

@@ -110,6 +110,8 @@ actions! {
     AssetEdit => "release_file.edit";
     /// A file of a release was deleted.
     AssetDelete => "release_file.delete";
+    /// A lock of an LFS file was removed by another account than its owner.
+    LfsLockForce => "lfs_lock.force";
     /// A hook was created.
     HookCreate => "hook.create";
     /// A hook was changed.

@@ -21,6 +21,7 @@ use crate::{
             tree::{EntryKind, TreeEntry},
         },
     },
+    model::lfs_pointer::{LfsPointer, POINTER_MAX_BYTES},
     service::Error,
 };
 
@@ -200,6 +201,15 @@ impl RawFile {
     /// Starts to read the bytes.
     pub async fn bytes(&self, browse: &Browse) -> Result<GitProcess, Error> {
         Ok(browse.git.blob(&self.entry.id).await?)
+    }
+
+    /// Returns the LFS object that the file names, if it is a pointer file.
+    pub async fn pointer(&self, browse: &Browse) -> Result<Option<LfsPointer>, Error> {
+        if self.entry.entry_kind() != EntryKind::File || self.entry.size >= POINTER_MAX_BYTES {
+            return Ok(None);
+        }
+        let content = objects::content(browse, &self.entry.id, self.entry.size).await?;
+        Ok(content.as_deref().and_then(LfsPointer::parse))
     }
 }
 

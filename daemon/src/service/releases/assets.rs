@@ -20,6 +20,7 @@ use crate::{
         access_watch::AccessWatch,
         audit::{Action, AuditRecorder, Entry, Object},
         browse::Browse,
+        marked_uploads::MarkedUpload,
     },
     shares::Holder,
     store::{
@@ -32,8 +33,6 @@ use crate::{
 
 /// Longest name, in bytes.
 const NAME_MAX_BYTES: usize = 255;
-/// Marks to read at a time.
-const MARKS_AT_ONCE: usize = 100;
 
 /// Returns the key of the bytes of the file `id`.
 pub(super) fn upload_key(id: u64) -> UploadKey {
@@ -82,7 +81,7 @@ where
             Ok::<_, Error>(())
         })
         .await?;
-    let mut upload = MarkedUpload { context, id, is_recorded: false };
+    let mut upload = MarkedUpload::new(context, id);
     let mut access = AccessWatch::new(context, identity.clone(), Some((repository, access::Action::Write)));
     let (size, sha256) = receive(context, &mut access, (repository, id, file), input.body).await?;
     let row = ReleaseAsset {
@@ -99,7 +98,7 @@ where
         downloads: 0,
     };
     record(context, browse, &row).await?;
-    upload.is_recorded = true;
+    upload.recorded();
     Ok(row)
 }
 
@@ -156,27 +155,6 @@ pub async fn delete(context: &Context, browse: &Browse, (release, id): (u64, u64
     Ok(())
 }
 
-/// Removes the bytes of uploads that an earlier daemon did not record. Called before the first request, so no upload is
-/// in progress. The transaction that records a file removes its mark, so no acknowledged file has one.
-pub async fn recover(context: &Context) -> Result<(), Error> {
-    let now = context.now_ms();
-    loop {
-        let ids = &assets::marked(&context.store.read().await?, MARKS_AT_ONCE).await?;
-        if ids.is_empty() {
-            return Ok(());
-        }
-        context
-            .store
-            .write(async |tx: Tx| {
-                for id in ids {
-                    assets::abandon(&tx, *id, now);
-                }
-                Ok::<_, Error>(())
-            })
-            .await?;
-    }
-}
-
 /// Checks the name of a file, which becomes part of a URL and the name of a saved download.
 fn check_name(name: &str) -> Result<(), Error> {
     let reason = if name.is_empty() {
@@ -223,43 +201,6 @@ async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Resul
             Ok::<_, Error>(())
         })
         .await
-}
-
-/// A marked upload. If it is dropped before it was recorded, because it failed or the client disconnected, its bytes
-/// are removed.
-struct MarkedUpload<'a> {
-    context: &'a Context,
-    id: u64,
-    is_recorded: bool,
-}
-
-impl Drop for MarkedUpload<'_> {
-    fn drop(&mut self) {
-        if !self.is_recorded {
-            let (context, id) = (self.context.clone(), self.id);
-            self.context.tasks.short(async move { abandon(&context, id).await });
-        }
-    }
-}
-
-/// Marks the bytes of a failed upload for removal. After an error the next start does it.
-///
-/// A recorded file has no mark, so its bytes are never removed here. This also holds if the outcome of the commit that
-/// records the file is unknown, because the transaction below reads the mark.
-async fn abandon(context: &Context, id: u64) {
-    let now = context.now_ms();
-    let abandoned = context.store.write(async |tx: Tx| {
-        if assets::is_marked(&tx, id).await? {
-            assets::abandon(&tx, id, now);
-        }
-        Ok::<_, Error>(())
-    });
-    match abandoned.await {
-        Ok(()) => context.sweep.now(),
-        Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a failed upload stays marked");
-        }
-    }
 }
 
 /// Returns a random UUID, version 4.

@@ -19,7 +19,7 @@ use crate::{
         migrations,
     },
     show,
-    store::{Snapshot, Tx, hooks, interests, owners::Owner, releases, repositories, ssh_keys, statuses},
+    store::{Snapshot, Tx, hooks, interests, lfs, owners::Owner, releases, repositories, ssh_keys, statuses},
 };
 
 /// Repositories to handle per step of the sweep.
@@ -228,6 +228,7 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     // deploy keys.
     while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| releases::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
+    while !context.store.write(async |tx: Tx| lfs::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
     while !context.store.write(async |tx: Tx| interests::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| ssh_keys::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     context

@@ -11,7 +11,9 @@ use crate::{
     service::{
         Context, Error,
         access::{self, Action},
-        migrations, repositories, ssh_keys,
+        migrations,
+        repositories::{self, FoundRepository},
+        ssh_keys,
     },
     shares::Holder,
     store::{Read, Snapshot, owners, owners::Owner, repositories as rows},
@@ -97,7 +99,7 @@ pub async fn allow(
     identity: &Identity,
     (owner, name): (&str, &str),
     service: GitService,
-) -> Result<Repository, Denied> {
+) -> Result<FoundRepository, Denied> {
     let level = match service {
         GitService::Upload => Level::Read,
         GitService::Receive => Level::Write,
@@ -125,7 +127,7 @@ pub async fn allow(
         return Err(Denied::NoRight);
     }
     require_ready(&found.repository, service)?;
-    Ok(found.repository)
+    Ok(found)
 }
 
 /// Returns the deploy key `key_id` and the repository `owner`/`name`, which may be an old name, if the key may use

@@ -29,6 +29,7 @@ pub async fn stale_sequences(
 ) -> Result<Vec<StaleSequence>, StoreError> {
     let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
     let artifacts = last_id(read, "a").await?.max(last_id(read, "ce").await?).max(last_id(read, "lk").await?);
+    let artifacts = artifacts.max(last_id(read, "li").await?);
     let used = [
         (IdKind::Owner, owners),
         (IdKind::Token, highest_id(read, "tu").await?),
@@ -44,6 +45,7 @@ pub async fn stale_sequences(
         (IdKind::Release, highest_id(read, "le").await?),
         (IdKind::SshKey, last_id(read, "k").await?),
         (IdKind::DeployKey, highest_id(read, "kd").await?),
+        (IdKind::LfsLock, highest_id(read, "ll").await?),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {

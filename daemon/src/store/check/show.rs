@@ -20,7 +20,11 @@ fn layout(tag: &str) -> &'static str {
         "an" => "iit",
         "rg" => "3i",
         "rl" => "ibbh",
-        "t" | "kf" => "h",
+        "t" | "kf" | "lo" | "lx" => "h",
+        "li" => "i",
+        "ll" => "ii",
+        "lr" | "lp" => "ih",
+        "lg" => "mh",
         _ => "",
     }
 }
@@ -77,6 +81,7 @@ mod tests {
             (keys::payload(4), "ep/4"),
             (keys::artifact_name(1, 2, "a b"), "an/1/2/a b"),
             (keys::trigram(*b"dem", 3), "rg/dem/3"),
+            (keys::lfs_entry(3, &[0xab; 32]), &format!("lr/3/{}", "ab".repeat(32))),
             (keys::token(&[0xab; 32]), &format!("t/{}", "ab".repeat(32))),
             (b"rn\0short".to_vec(), "rn/short"),
             (b"zz\0\x01".to_vec(), "zz/\\x01"),

@@ -1,7 +1,7 @@
 //! The filters of range counts.
 
 use farrier_proto::store::{
-    Artifact, AuditEntry, CommitStatus, Reference, ReleaseAsset, ReleaseEntry, Repository, StatusState,
+    Artifact, AuditEntry, CommitStatus, LfsObject, Reference, ReleaseAsset, ReleaseEntry, Repository, StatusState,
 };
 
 use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, releases::ReleaseFilter, value};
@@ -31,6 +31,8 @@ pub enum KeyFilter {
     Releases(ReleaseFilter),
     /// Files of releases (`la`), with their size.
     ReleaseAssets,
+    /// LFS objects (`lo`), with their size.
+    LfsObjects,
     /// Deleted repositories (`r`) that can be restored, with the size of their git data.
     DeletedRepositories,
     /// Entries of the audit log (`al`) that pass a filter, with size 0.
@@ -55,6 +57,7 @@ impl KeyFilter {
                 filter.passes(&entry).then_some(0)
             }
             Self::ReleaseAssets => Some(value::decode::<ReleaseAsset>(key, bytes).ok()?.size),
+            Self::LfsObjects => Some(value::decode::<LfsObject>(key, bytes).ok()?.size),
             Self::ListingSizes => Some(keys::listed_size(key).unwrap_or(0)),
             Self::Artifacts { deleted } => {
                 let row: Artifact = value::decode(key, bytes).ok()?;

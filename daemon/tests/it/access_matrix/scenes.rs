@@ -144,6 +144,9 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
             scene.body = json!({ "name": "else" });
         }
         ("get", "/{owner}/{repo}/info/refs") => scene.path = format!("{path}?service=git-upload-pack"),
+        ("post", "/{owner}/{repo}/info/lfs/objects/batch") => scene.body = json!({ "operation": "download" }),
+        ("post", "/{owner}/{repo}/info/lfs/locks") => scene.body = json!({ "path": fresh }),
+        ("post", "/{owner}/{repo}/info/lfs/locks/{id}/unlock") => scene.path = path.replace("{id}", "999"),
         ("delete", "/repos/{owner}/{repo}/actions/artifacts/{id}") => {
             scene.path = "/api/v1/repos/octo/open/actions/artifacts/999".into();
         }

@@ -83,6 +83,17 @@ pub async fn installed() -> bool {
     }
 }
 
+/// Whether git-lfs is installed. If not, prints the reason, or panics if [`REQUIRED`] is set.
+pub async fn has_git_lfs() -> bool {
+    let mut git_lfs = command("git-lfs");
+    git_lfs.arg("version");
+    let found = output(git_lfs).await.is_some_and(|done| done.status.success());
+    if !found {
+        assert!(!required("there is no git-lfs"), "{REQUIRED} is set and there is no git-lfs");
+    }
+    found
+}
+
 /// Whether the clients are required ([`REQUIRED`]). If not, prints why the test is skipped.
 pub fn required(reason: &str) -> bool {
     let required = std::env::var_os(REQUIRED).is_some();

@@ -8,6 +8,7 @@ use std::{
 /// A directory in which git commands run.
 pub struct Client {
     dir: PathBuf,
+    home: PathBuf,
 }
 
 /// The result of a git command.
@@ -23,7 +24,12 @@ impl Client {
     pub fn at(dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         std::fs::create_dir_all(&dir).expect("a directory");
-        Self { dir }
+        Self { dir, home: "/nonexistent".into() }
+    }
+
+    /// Sets the home directory, for programs that git starts.
+    pub fn with_home(self, home: impl Into<PathBuf>) -> Self {
+        Self { home: home.into(), ..self }
     }
 
     /// Creates an empty working copy on branch `main`.
@@ -35,7 +41,7 @@ impl Client {
 
     /// A client in a subdirectory.
     pub fn below(&self, name: &str) -> Self {
-        Self::at(self.dir.join(name))
+        Self::at(self.dir.join(name)).with_home(&self.home)
     }
 
     /// The directory.
@@ -50,7 +56,7 @@ impl Client {
         git.args(args).current_dir(&self.dir).env_clear();
         git.envs([
             ("PATH", std::env::var("PATH").unwrap_or_default().as_str()),
-            ("HOME", "/nonexistent"),
+            ("HOME", &self.home.display().to_string()),
             ("LC_ALL", "C"),
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_TERMINAL_PROMPT", "0"),

@@ -21,6 +21,7 @@ use crate::{
         openapi::{parameters::RevisionParams, shapes::FileOrDirectory},
         show::number,
     },
+    model::lfs_pointer::LfsPointer,
     service::browse::contents::{self, ContentEntry, Contents},
 };
 
@@ -78,6 +79,7 @@ pub(super) fn shown(context: &BrowseContext, item: &ContentEntry, revision: &str
     let html_url = (!is_submodule).then(|| format!("{}/src/{revision}/{path}", context.html));
     let content = item.content.as_deref().filter(|_| with_content);
     let is_file = with_content && shape == EntryKind::File;
+    let pointer = content.filter(|_| is_file).and_then(LfsPointer::parse);
     api::Contents {
         name: item.path.rsplit('/').next().unwrap_or_default().to_owned(),
         path: item.path.clone(),
@@ -89,6 +91,8 @@ pub(super) fn shown(context: &BrowseContext, item: &ContentEntry, revision: &str
         size: number(item.entry.size),
         encoding: is_file.then(|| "base64".to_owned()),
         content: is_file.then(|| content.map(|bytes| BASE64.encode(bytes)).unwrap_or_default()),
+        lfs_size: pointer.as_ref().map(|pointer| number(pointer.size)),
+        lfs_oid: pointer.map(|pointer| pointer.oid),
         target: content
             .filter(|_| shape == EntryKind::Symlink)
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned()),

@@ -13,7 +13,7 @@ use crate::{
     http::{
         AppState,
         artifact::{
-            disposition,
+            BlockBody, disposition,
             range::{self, RequestedRange},
         },
         auth::{Caller, RepositoryScope},
@@ -24,7 +24,10 @@ use crate::{
     },
     service::{
         Error,
+        access::Action,
+        access_watch::AccessWatch,
         browse::contents::{self, RawFile},
+        lfs::{self, Content},
     },
 };
 
@@ -67,13 +70,94 @@ pub(in crate::http) async fn get(
 ) -> Result<Response, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
     let file = contents::raw(&context.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
+    send(&context, &file, &method, &params).await
+}
+
+/// Returns the bytes of a file, or of the LFS object that it names.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "repoGetRawFileOrLFS", tag = "repository",
+    params(RevisionParams),
+    responses(
+        (status = 200, body = Bytes, content_type = "*/*"),
+        (status = 206, body = Bytes, content_type = "*/*"),
+        (status = 304),
+        (status = 416, description = "The range is outside the file."),
+        (status = 422, description = "The path is not valid."),
+    ),
+)]
+pub(in crate::http) async fn media(
+    State(state): State<AppState>,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name, path)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    method: Method,
+    params: HeaderMap,
+) -> Result<Response, ApiError> {
+    let context = browse_context(state, caller, &owner, &name).await?;
+    let file = contents::raw(&context.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
+    match lfs_content(&context, &file).await? {
+        Some(content) => Ok(send_lfs(&context, &file, &content, &method, &params)),
+        None => send(&context, &file, &method, &params).await,
+    }
+}
+
+/// Returns the LFS object that a file names, if the repository has it.
+async fn lfs_content(context: &BrowseContext, file: &RawFile) -> Result<Option<Content>, Error> {
+    let Some(pointer) = file.pointer(&context.browse).await? else { return Ok(None) };
+    let Some(oid) = lfs::parse_oid(&pointer.oid) else { return Ok(None) };
+    let snapshot = context.state.store.read().await?;
+    match lfs::of_repository(&context.state, &snapshot, &context.browse.found.repository, &oid).await {
+        Err(Error::NotFound { .. }) => Ok(None),
+        found => Ok(found?.filter(|content| content.size() == pointer.size)),
+    }
+}
+
+fn send_lfs(
+    context: &BrowseContext,
+    file: &RawFile,
+    content: &Content,
+    method: &Method,
+    params: &HeaderMap,
+) -> Response {
+    let (etag, size) = (format!("\"{}\"", content.oid()), content.size());
+    let mut headers = headers(file, &etag);
+    if is_known(params, &etag) {
+        return not_modified(headers);
+    }
+    let (status, range) = match requested_range(params, &etag, size) {
+        RequestedRange::Whole => (StatusCode::OK, 0..size),
+        RequestedRange::Part(range) => {
+            set(&mut headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{size}", range.start, range.end - 1));
+            (StatusCode::PARTIAL_CONTENT, range)
+        }
+        RequestedRange::Unsatisfiable => return unsatisfiable(size),
+    };
+    // A zero byte: the type is not guessed from the content.
+    set(&mut headers, header::CONTENT_TYPE, media_type(&file.entry.path, b"\0"));
+    headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
+    if *method == Method::HEAD {
+        return (status, headers).into_response();
+    }
+    let repository = Some((context.browse.found.repository.id, Action::Read));
+    let access = AccessWatch::new(&context.state, context.identity.clone(), repository);
+    let body = Body::new(BlockBody::new(content.bytes(&context.state, range), Some(access)));
+    (status, headers, body).into_response()
+}
+
+async fn send(
+    context: &BrowseContext,
+    file: &RawFile,
+    method: &Method,
+    params: &HeaderMap,
+) -> Result<Response, ApiError> {
     let etag = format!("\"{}\"", file.entry.id);
-    let mut headers = headers(&file, &etag);
-    if is_known(&params, &etag) {
+    let mut headers = headers(file, &etag);
+    if is_known(params, &etag) {
         return Ok(not_modified(headers));
     }
     let size = file.entry.size;
-    let (status, range) = match requested_range(&params, &etag, size) {
+    let (status, range) = match requested_range(params, &etag, size) {
         RequestedRange::Whole => (StatusCode::OK, 0..size),
         RequestedRange::Part(range) => {
             set(&mut headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{size}", range.start, range.end - 1));
@@ -81,14 +165,14 @@ pub(in crate::http) async fn get(
         }
         RequestedRange::Unsatisfiable => return Ok(unsatisfiable(size)),
     };
-    let mut pipe = open(&context, &file).await?;
+    let mut pipe = open(context, file).await?;
     let start = pipe.peek().await.map_err(|error| {
         tracing::error!(%error, "a file of a repository cannot be read");
         ApiError::internal()
     })?;
     set(&mut headers, header::CONTENT_TYPE, media_type(&file.entry.path, start));
     headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
-    let body = if method == Method::HEAD { Body::empty() } else { pipe.part(&range).body() };
+    let body = if *method == Method::HEAD { Body::empty() } else { pipe.part(&range).body() };
     Ok((status, headers, body).into_response())
 }
 
@@ -118,7 +202,7 @@ fn headers(file: &RawFile, etag: &str) -> HeaderMap {
 }
 
 /// Returns the requested range. If `If-Range` names other content, that is the complete file.
-pub(super) fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
+pub(in crate::http) fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match (text(header::RANGE), text(header::IF_RANGE)) {
         (None, _) => RequestedRange::Whole,

@@ -1,0 +1,126 @@
+//! Decides for a list of objects which ones a client must upload or can download.
+
+use std::collections::BTreeSet;
+
+use farrier_proto::store::Repository;
+
+use super::{is_intact, largest, quota_left, rows};
+use crate::{
+    service::{Context, Error},
+    store::{Read, lfs::Oid},
+};
+
+/// What a client wants to do with the objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchOperation {
+    /// Send the bytes.
+    Upload,
+    /// Get the bytes.
+    Download,
+}
+
+/// An object of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchObject {
+    /// SHA-256 of the bytes.
+    pub oid: Oid,
+    /// Their number.
+    pub size: u64,
+}
+
+/// What the client can do with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectState {
+    /// Upload it.
+    Upload,
+    /// Nothing: the repository has it.
+    Present,
+    /// Download it.
+    Download,
+    /// Neither.
+    Refused(ObjectProblem),
+}
+
+/// Why an object cannot be transferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectProblem {
+    /// The repository does not have it.
+    Missing,
+    /// The repository has it, but its bytes were lost.
+    Lost,
+    /// The repository has it with another size.
+    OtherSize {
+        /// Its size, bytes.
+        size: u64,
+    },
+    /// It is larger than `lfs.max_object_bytes`.
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+    /// The owner of the repository would have more bytes than `lfs.quota_bytes`.
+    Quota {
+        /// The limit.
+        limit: u64,
+    },
+}
+
+/// Returns the state of each object in a repository. New objects that together exceed the quota are refused from the
+/// first one that does not fit.
+pub async fn batch(
+    context: &Context,
+    repository: &Repository,
+    operation: BatchOperation,
+    objects: &[BatchObject],
+) -> Result<Vec<ObjectState>, Error> {
+    let read = context.store.read().await?;
+    let mut left = match operation {
+        BatchOperation::Upload => quota_left(context, &read, repository).await?,
+        BatchOperation::Download => 0,
+    };
+    let (mut states, mut counted) = (Vec::with_capacity(objects.len()), BTreeSet::new());
+    for object in objects {
+        let mut state = state(context, &read, repository, operation, object).await?;
+        if state == ObjectState::Upload && counted.insert(object.oid) {
+            match left.checked_sub(object.size) {
+                Some(rest) => left = rest,
+                None => {
+                    counted.remove(&object.oid);
+                    let limit = context.config.lfs.quota_bytes;
+                    state = ObjectState::Refused(ObjectProblem::Quota { limit });
+                }
+            }
+        }
+        states.push(state);
+    }
+    Ok(states)
+}
+
+async fn state(
+    context: &Context,
+    read: &impl Read,
+    repository: &Repository,
+    operation: BatchOperation,
+    object: &BatchObject,
+) -> Result<ObjectState, Error> {
+    let entry = rows::entry(read, repository.id, &object.oid).await?;
+    if let Some(entry) = &entry
+        && entry.size != object.size
+    {
+        return Ok(ObjectState::Refused(ObjectProblem::OtherSize { size: entry.size }));
+    }
+    let is_intact = match rows::object(read, &object.oid).await? {
+        Some(row) if entry.is_some() => is_intact(context, &row).await?,
+        _ => false,
+    };
+    Ok(match (operation, entry.is_some(), is_intact) {
+        (BatchOperation::Upload, true, true) => ObjectState::Present,
+        (BatchOperation::Upload, ..) if object.size > largest(context) => {
+            ObjectState::Refused(ObjectProblem::TooLarge { limit: largest(context) })
+        }
+        (BatchOperation::Upload, ..) => ObjectState::Upload,
+        (BatchOperation::Download, true, true) => ObjectState::Download,
+        (BatchOperation::Download, true, false) => ObjectState::Refused(ObjectProblem::Lost),
+        (BatchOperation::Download, false, _) => ObjectState::Refused(ObjectProblem::Missing),
+    })
+}

@@ -1,0 +1,93 @@
+//! Git LFS: objects, locks, and the tokens of `git-lfs-authenticate`.
+//!
+//! A repository has an object only because it received and hashed the bytes. Knowing the ID of an object of another
+//! repository gives nothing. The objects of a repository are never removed while it exists.
+
+mod batch;
+mod download;
+mod grants;
+pub mod locks;
+mod sweep;
+mod tokens;
+mod upload;
+
+use farrier_proto::store::{LfsObject, Repository};
+use futures_util::TryStreamExt as _;
+
+pub use self::{
+    batch::{BatchObject, BatchOperation, ObjectProblem, ObjectState, batch},
+    download::{Content, Opened, of_repository, open, verify},
+    grants::sign,
+    sweep::{next_due_ms, sweep},
+    tokens::{LfsAuthentication, authenticate, has_token_form, token},
+    upload::{UploadInput, upload},
+};
+use super::{Context, Error};
+pub use crate::model::lfs_token::LfsAccess;
+use crate::{
+    blob::UploadKey,
+    store::{
+        Read, StoreError,
+        lfs::{self as rows, Oid},
+    },
+};
+
+const MISSING: Error = Error::NotFound { what: "the object" };
+const MISSING_REPOSITORY: Error = Error::NotFound { what: "the repository" };
+
+/// Parses the ID of an object: the SHA-256 in lower-case hexadecimal digits.
+pub fn parse_oid(text: &str) -> Option<Oid> {
+    let is_canonical = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+    let mut oid = [0; 32];
+    (is_canonical && hex::decode_to_slice(text, &mut oid).is_ok()).then_some(oid)
+}
+
+fn upload_key(id: u64) -> UploadKey {
+    UploadKey { artifact: id, generation: rows::GENERATION }
+}
+
+/// Returns whether the file with the bytes of an object exists and has the right size.
+async fn is_intact(context: &Context, row: &LfsObject) -> Result<bool, Error> {
+    let mut files = context.blobs.files(upload_key(row.id));
+    let failed = |source| Error::Blob { doing: "looking for an LFS object", source };
+    while let Some(block) = files.try_next().await.map_err(failed)? {
+        if block.file == row.file {
+            return Ok(block.size == row.size);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns how many more bytes of objects the owner of `repository` may store.
+async fn quota_left(context: &Context, read: &impl Read, repository: &Repository) -> Result<u64, StoreError> {
+    match context.config.lfs.quota_bytes {
+        0 => Ok(u64::MAX),
+        quota => Ok(quota.saturating_sub(rows::size_of_owner(read, repository.owner_id).await?)),
+    }
+}
+
+fn quota_exceeded(context: &Context) -> Error {
+    let quota = context.config.lfs.quota_bytes;
+    Error::Quota { reason: format!("the repositories of an owner may have at most {quota} bytes of LFS objects") }
+}
+
+/// Returns the size limit of an object, if there is one.
+fn largest(context: &Context) -> u64 {
+    match context.config.lfs.max_object_bytes {
+        0 => u64::MAX,
+        limit => limit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_sha256_in_lower_case_digits_is_an_oid() {
+        assert_eq!(parse_oid(&"0a".repeat(32)), Some([10; 32]));
+        for bad in ["", "0a", &"0A".repeat(32), &"0a".repeat(33), &"zz".repeat(32), &format!("{}/", "0a".repeat(31))] {
+            assert_eq!(parse_oid(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Quota, deleted repositories, lost bytes, and `check-data`.
+
+use farrierd::clock::Clock;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Lfs, oid, path_of, stored};
+use crate::support::{TestDaemon, eventually};
+
+const DAY_MS: i64 = 86_400_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quota_of_an_owner_is_checked_before_bytes_move() {
+    let farrier = TestDaemon::with(|config| config.lfs.quota_bytes = 10).await;
+    let (first, second) = (Lfs::new(&farrier, "first").await, Lfs::new(&farrier, "second").await);
+    first.upload(b"123456").await;
+    assert_eq!(second.problem("upload", &oid(b"12345"), 5).await, 507);
+    let open = second.object("upload", &oid(b"1234"), 4).await;
+    let (a, b) = (oid(b"123"), oid(b"12"));
+    let objects = json!([{ "oid": a, "size": 3 }, { "oid": a, "size": 3 }, { "oid": b, "size": 2 }]);
+    let answer = second.batch("upload", objects).await.json();
+    let codes: Vec<Value> = (0..3).map(|at| answer["objects"][at]["error"]["code"].clone()).collect();
+    assert_eq!(codes, [Value::Null, Value::Null, json!(507)], "each object counts once: {answer}");
+    second.upload(b"123").await;
+    let late = second.put(&path_of(&open["actions"]["upload"]["href"]), b"1234").await;
+    assert_eq!(late.status, 507, "the address is older: {late:?}");
+    eventually("only recorded objects are stored", async || stored(&farrier) == 2).await;
+    assert_eq!(second.problem("download", &oid(b"1234"), 4).await, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_go_with_their_repository_a_day_after_the_last_one() {
+    let clock = Clock::manual(1_767_323_045_000);
+    let mut farrier = TestDaemon::with_clock(clock.clone(), |_| {}).await;
+    let (authorization, shared, only) = {
+        let (first, second) = (Lfs::new(&farrier, "first").await, Lfs::new(&farrier, "second").await);
+        let (shared, only) = (first.upload(b"shared").await, first.upload(b"only").await);
+        second.upload(b"shared").await;
+        assert_eq!(first.post("locks", json!({ "path": "a" })).await.status, 201);
+        (first.authorization.clone(), shared, only)
+    };
+    let delete = async |farrier: &TestDaemon| {
+        let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/first", Value::Null).await;
+        assert_eq!(deleted.status, 204, "{deleted:?}");
+        farrier.admin(Method::GET, "/api/farrier/v1/deleted/repositories", Value::Null).await.json()[0]["id"]
+            .to_string()
+    };
+    let at = |farrier| Lfs { farrier, repository: "admin/first".into(), authorization: authorization.clone() };
+    let id = delete(&farrier).await;
+    assert_eq!(at(&farrier).batch("download", json!([])).await.status, 404);
+    let restore = format!("/api/farrier/v1/deleted/repositories/{id}/restore");
+    let restored = farrier.admin(Method::POST, &restore, json!({})).await;
+    assert_eq!(restored.status, 200, "{restored:?}");
+    assert_eq!(at(&farrier).download(&only, 4).await.text(), "only");
+    assert_eq!(at(&farrier).get("locks").await.json()["locks"].as_array().map(Vec::len), Some(1));
+
+    let id = delete(&farrier).await;
+    let path = format!("/api/farrier/v1/deleted/repositories/{id}");
+    assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 204);
+    farrier.repository("first").await;
+    assert_eq!(at(&farrier).problem("download", &only, 4).await, 404, "a new repository with the same name");
+    assert_eq!(stored(&farrier), 2, "kept for a day");
+    farrier.stop().await;
+    let checked = farrier.check_data(&[]).await;
+    assert!(checked.status.success(), "{checked:?}");
+    farrier.start_in_process(clock.clone()).await;
+    let is_collected = async || {
+        clock.advance_ms(DAY_MS + 1_000);
+        stored(&farrier) == 1
+    };
+    eventually("the bytes are removed", is_collected).await;
+    let second = Lfs { farrier: &farrier, repository: "admin/second".into(), authorization: authorization.clone() };
+    assert_eq!(second.download(&shared, 6).await.text(), "shared");
+    let id = at(&farrier).upload(b"only").await;
+    assert_eq!(at(&farrier).download(&id, 4).await.text(), "only");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_bytes_are_reported_and_replaced_by_the_next_push() {
+    let mut farrier = TestDaemon::start().await;
+    let (authorization, id) = {
+        let lfs = Lfs::new(&farrier, "demo").await;
+        (lfs.authorization.clone(), lfs.upload(b"content").await)
+    };
+    farrier.stop().await;
+    let mut files = Vec::new();
+    let mut pending = vec![farrier.data_dir().join("artifacts")];
+    while let Some(path) = pending.pop() {
+        for entry in std::fs::read_dir(&path).expect("a directory").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if std::fs::read(&path).is_ok_and(|bytes| bytes == b"content") {
+                files.push(path);
+            }
+        }
+    }
+    assert_eq!(files.len(), 1);
+    std::fs::rename(&files[0], farrier.scratch().join("lost")).expect("moved");
+    let checked = farrier.check_data(&[]).await;
+    let report = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(!checked.status.success() && report.contains(&id) && report.contains("missing"), "{report}");
+    farrier.restart().await;
+    let lfs = Lfs { farrier: &farrier, repository: "admin/demo".into(), authorization };
+    assert_eq!(lfs.problem("download", &id, 7).await, 410);
+    lfs.upload(b"content").await;
+    assert_eq!(lfs.download(&id, 7).await.text(), "content");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_bytes_are_not_downloaded_completely() {
+    let mut farrier = TestDaemon::start().await;
+    let (authorization, id) = {
+        let lfs = Lfs::new(&farrier, "demo").await;
+        (lfs.authorization.clone(), lfs.upload(b"content").await)
+    };
+    farrier.stop().await;
+    let mut pending = vec![farrier.data_dir().join("artifacts")];
+    while let Some(path) = pending.pop() {
+        for entry in std::fs::read_dir(&path).expect("a directory").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if std::fs::read(&path).is_ok_and(|bytes| bytes == b"content") {
+                std::fs::write(&path, b"CONTENT").expect("written");
+            }
+        }
+    }
+    let checked = farrier.check_data(&["--content"]).await;
+    assert!(String::from_utf8_lossy(&checked.stdout).contains("SHA-256"), "{checked:?}");
+    farrier.restart().await;
+    let lfs = Lfs { farrier: &farrier, repository: "admin/demo".into(), authorization };
+    let address = lfs.address("download", &id, 7).await;
+    let answer = crate::support::try_send(&farrier.tcp(), Method::GET, &address, &[], "").await;
+    assert!(answer.is_err(), "{answer:?}");
+}
