@@ -102,7 +102,7 @@ pub struct SettingAdvice {
 }
 
 /// `POST …/hooks`. Unknown keys are ignored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateHook {
@@ -138,8 +138,17 @@ pub struct CreateHook {
     pub name: String,
 }
 
+/// Omits the configuration and the header, which contain secrets.
+impl std::fmt::Debug for CreateHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = f.debug_struct("CreateHook");
+        fields.field("type", &self.r#type).field("events", &self.events).field("active", &self.active);
+        fields.finish_non_exhaustive()
+    }
+}
+
 /// `PATCH …/hooks/{id}`. Absent fields are unchanged. Empty values reset a field, except for secrets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditHook {
@@ -168,6 +177,15 @@ pub struct EditHook {
     /// Fields to remove: `secret`, `authorization_header`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub clear: Vec<String>,
+}
+
+/// Omits the configuration and the header, which contain secrets.
+impl std::fmt::Debug for EditHook {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = f.debug_struct("EditHook");
+        fields.field("events", &self.events).field("active", &self.active).field("clear", &self.clear);
+        fields.finish_non_exhaustive()
+    }
 }
 
 /// `POST /admin/hooks/{id}/apply`: copies a default hook to repositories that have no copy of it.

@@ -28,7 +28,6 @@ mod run;
 mod settings;
 mod ssh_key;
 mod status;
-mod subscription;
 mod tag;
 mod task;
 mod token;
@@ -74,7 +73,7 @@ pub use self::{
     release::{Attachment, CreateRelease, EditAttachment, EditRelease, Release},
     repository::{
         AddCollaborator, CollaboratorPermission, InternalTracker, MigrationProgress, Permissions, Repository,
-        RepositorySearch,
+        RepositorySearch, WatchInfo,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{FoundJob, FoundRun, Job, Jobs, Run, Runs, Step, Task, TaskList},
@@ -87,7 +86,6 @@ pub use self::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
         SetLogFilter, SshHostKey, SshService, Status, StoreStatus, Version, WorkLimit,
     },
-    subscription::WatchInfo,
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},

@@ -91,7 +91,7 @@ impl std::fmt::Debug for ChangePassword {
 }
 
 /// `POST /admin/users`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct CreateUser {
@@ -129,8 +129,17 @@ pub struct CreateUser {
     pub admin: bool,
 }
 
+/// Omits the password, so that it is not logged.
+impl std::fmt::Debug for CreateUser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = f.debug_struct("CreateUser");
+        fields.field("username", &self.username).field("email", &self.email).field("admin", &self.admin);
+        fields.finish_non_exhaustive()
+    }
+}
+
 /// `PATCH /admin/users/{name}`. Absent and `null` mean unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct EditUser {
@@ -191,6 +200,15 @@ pub struct EditUser {
     pub restricted: Option<bool>,
 }
 
+/// Omits the password, so that it is not logged.
+impl std::fmt::Debug for EditUser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = f.debug_struct("EditUser");
+        fields.field("email", &self.email).field("active", &self.active).field("admin", &self.admin);
+        fields.finish_non_exhaustive()
+    }
+}
+
 /// `GET /users/search`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -214,4 +232,20 @@ pub struct RenameUser {
         schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")
     )]
     pub new_username: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_contains_no_passwords() {
+        let password = Some("correct horse".to_owned());
+        let created = CreateUser { username: "mia".into(), password: password.clone(), ..CreateUser::default() };
+        let edited = EditUser { active: Some(false), password, ..EditUser::default() };
+        for text in [format!("{created:?}"), format!("{edited:?}")] {
+            assert!(!text.contains("correct horse"), "{text}");
+        }
+        assert!(format!("{created:?}").contains("mia"));
+    }
 }

@@ -1,4 +1,4 @@
-//! Repositories: descriptions, permissions and collaborators.
+//! Repositories: descriptions, permissions, collaborators and subscriptions.
 
 use serde::{Deserialize, Serialize};
 
@@ -171,4 +171,24 @@ pub struct AddCollaborator {
     #[serde(deserialize_with = "null_as_default")]
     #[cfg_attr(feature = "openapi", schema(pattern = "^(read|write|admin)$"))]
     pub permission: String,
+}
+
+/// The caller's subscription to a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct WatchInfo {
+    /// Always true.
+    pub subscribed: bool,
+    /// Always false.
+    pub ignored: bool,
+    /// Always `null`.
+    pub reason: Option<String>,
+    /// Since when.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub created_at: String,
+    /// Absolute URL of this object.
+    pub url: String,
+    /// Absolute URL of the repository.
+    pub repository_url: String,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::null_as_default;
 
 /// An access token in the format of the Gitea API.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct AccessToken {
@@ -38,6 +38,15 @@ pub struct AccessToken {
     /// The repositories to which the token is limited; absent for all repositories that the account can access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<TokenRepository>>,
+}
+
+/// Omits the token, so that it is not logged.
+impl std::fmt::Debug for AccessToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut fields = f.debug_struct("AccessToken");
+        fields.field("id", &self.id).field("name", &self.name).field("scopes", &self.scopes);
+        fields.finish_non_exhaustive()
+    }
 }
 
 /// A repository to which a token is limited.
@@ -133,4 +142,16 @@ fn scopes() -> utoipa::openapi::Array {
     let words = ["all", "public-only"].map(str::to_owned).into_iter().chain(of_categories);
     let word = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words));
     ArrayBuilder::new().items(word).min_items(Some(1)).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_does_not_contain_the_token() {
+        let token = AccessToken { id: 7, sha1: "frr_secret".into(), ..AccessToken::default() };
+        let text = format!("{token:?}");
+        assert!(text.contains("id: 7") && !text.contains("frr_"), "{text}");
+    }
 }

@@ -52,7 +52,7 @@ macro_rules! narrower {
     )*};
 }
 
-narrower!(u32, usize);
+narrower!(u16, u32, usize);
 
 fn expected(what: &str, found: &DeValue<'_>) -> String {
     let kind = match found {

@@ -26,7 +26,7 @@ pub(super) async fn configuration(
     State(state): State<AppState>,
     _: OpenToAnonymous,
 ) -> JsonResponse<serde_json::Value> {
-    let issuer = &state.root_url;
+    let issuer: &str = &state.root_url;
     ok(json!({
         "issuer": issuer,
         "jwks_uri": format!("{issuer}/.well-known/jwks"),

@@ -42,7 +42,7 @@ pub struct PublicKey {
 
 /// Why a text is not accepted as a public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeyProblem {
+pub enum PublicKeyProblem {
     /// The text is longer than [`TEXT_MAX_BYTES`].
     #[error("is longer than {TEXT_MAX_BYTES} bytes")]
     TooLong,
@@ -89,13 +89,13 @@ pub enum KeyProblem {
 
 impl PublicKey {
     /// Reads a key in the format of OpenSSH (`ssh-ed25519 AAAA… comment`) or of RFC 4716.
-    pub fn parse(text: &str) -> Result<Self, KeyProblem> {
+    pub fn parse(text: &str) -> Result<Self, PublicKeyProblem> {
         if text.len() > TEXT_MAX_BYTES {
-            return Err(KeyProblem::TooLong);
+            return Err(PublicKeyProblem::TooLong);
         }
         let text = text.trim_matches([' ', '\t', '\r', '\n']);
         if is_private(text) {
-            return Err(KeyProblem::Private);
+            return Err(PublicKeyProblem::Private);
         }
         let (algorithm, blob, comment) = if text.starts_with(RFC_4716_BEGIN) {
             let (blob, comment) = rfc_4716(text)?;
@@ -105,11 +105,11 @@ impl PublicKey {
             (Some(algorithm), blob, comment)
         };
         if comment.chars().count() > COMMENT_MAX_CHARS || comment.chars().any(char::is_control) {
-            return Err(KeyProblem::Comment);
+            return Err(PublicKeyProblem::Comment);
         }
         let found = checked(&blob)?;
         if algorithm.is_some_and(|algorithm| algorithm != found) {
-            return Err(KeyProblem::Damaged);
+            return Err(PublicKeyProblem::Damaged);
         }
         Ok(Self { blob, comment })
     }
@@ -137,31 +137,31 @@ fn is_private(text: &str) -> bool {
 }
 
 /// Splits a line in the format of OpenSSH.
-fn open_ssh(text: &str) -> Result<(&str, Vec<u8>, String), KeyProblem> {
+fn open_ssh(text: &str) -> Result<(&str, Vec<u8>, String), PublicKeyProblem> {
     if text.starts_with("-----BEGIN ") {
-        return Err(KeyProblem::Pem);
+        return Err(PublicKeyProblem::Pem);
     }
     if text.contains(['\r', '\n']) {
-        return Err(KeyProblem::SeveralLines);
+        return Err(PublicKeyProblem::SeveralLines);
     }
     let (algorithm, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
     match algorithm {
-        DSA => return Err(KeyProblem::Dsa),
-        _ if algorithm.ends_with(CERTIFICATE_SUFFIX) => return Err(KeyProblem::Certificate),
+        DSA => return Err(PublicKeyProblem::Dsa),
+        _ if algorithm.ends_with(CERTIFICATE_SUFFIX) => return Err(PublicKeyProblem::Certificate),
         _ if ALGORITHMS.contains(&algorithm) => {}
         _ if rest.split([' ', '\t']).any(|word| word == DSA || ALGORITHMS.contains(&word)) => {
-            return Err(KeyProblem::Options);
+            return Err(PublicKeyProblem::Options);
         }
-        _ => return Err(KeyProblem::Algorithm),
+        _ => return Err(PublicKeyProblem::Algorithm),
     }
     let rest = rest.trim_start_matches([' ', '\t']);
     let (encoded, comment) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
-    let blob = STANDARD.decode(encoded).map_err(|_| KeyProblem::Damaged)?;
+    let blob = STANDARD.decode(encoded).map_err(|_| PublicKeyProblem::Damaged)?;
     Ok((algorithm, blob, comment.trim_matches([' ', '\t']).to_owned()))
 }
 
 /// Reads the format of RFC 4716: headers, of which a line can continue after a backslash, and base64.
-fn rfc_4716(text: &str) -> Result<(Vec<u8>, String), KeyProblem> {
+fn rfc_4716(text: &str) -> Result<(Vec<u8>, String), PublicKeyProblem> {
     let mut lines = text.lines().skip(1).map(str::trim_end);
     let (mut comment, mut encoded, mut ended) = (String::new(), String::new(), false);
     while let Some(line) = lines.next() {
@@ -175,7 +175,7 @@ fn rfc_4716(text: &str) -> Result<(Vec<u8>, String), KeyProblem> {
         };
         let mut value = value.trim_start().to_owned();
         while let Some(begin) = value.strip_suffix('\\') {
-            value = format!("{begin}{}", lines.next().ok_or(KeyProblem::Damaged)?);
+            value = format!("{begin}{}", lines.next().ok_or(PublicKeyProblem::Damaged)?);
         }
         if name.eq_ignore_ascii_case("comment") {
             let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
@@ -183,12 +183,12 @@ fn rfc_4716(text: &str) -> Result<(Vec<u8>, String), KeyProblem> {
         }
     }
     if !ended {
-        return Err(KeyProblem::Damaged);
+        return Err(PublicKeyProblem::Damaged);
     }
     if lines.next().is_some() {
-        return Err(KeyProblem::SeveralLines);
+        return Err(PublicKeyProblem::SeveralLines);
     }
-    Ok((STANDARD.decode(encoded).map_err(|_| KeyProblem::Damaged)?, comment))
+    Ok((STANDARD.decode(encoded).map_err(|_| PublicKeyProblem::Damaged)?, comment))
 }
 
 /// Returns the name of the algorithm at the start of a blob.
@@ -199,36 +199,36 @@ fn algorithm_of(blob: &[u8]) -> Option<&str> {
 }
 
 /// Returns the algorithm of a blob that is a complete key with nothing after it.
-fn checked(blob: &[u8]) -> Result<&str, KeyProblem> {
-    let algorithm = algorithm_of(blob).ok_or(KeyProblem::Damaged)?;
+fn checked(blob: &[u8]) -> Result<&str, PublicKeyProblem> {
+    let algorithm = algorithm_of(blob).ok_or(PublicKeyProblem::Damaged)?;
     match algorithm {
-        DSA => return Err(KeyProblem::Dsa),
-        _ if algorithm.ends_with(CERTIFICATE_SUFFIX) => return Err(KeyProblem::Certificate),
+        DSA => return Err(PublicKeyProblem::Dsa),
+        _ if algorithm.ends_with(CERTIFICATE_SUFFIX) => return Err(PublicKeyProblem::Certificate),
         _ if ALGORITHMS.contains(&algorithm) => {}
-        _ => return Err(KeyProblem::Algorithm),
+        _ => return Err(PublicKeyProblem::Algorithm),
     }
-    let decoded = Decoded::from_bytes(blob).map_err(|_| KeyProblem::Damaged)?;
+    let decoded = Decoded::from_bytes(blob).map_err(|_| PublicKeyProblem::Damaged)?;
     if let KeyData::Rsa(rsa) = decoded.key_data() {
         check_rsa(rsa)?;
     }
     // A key with a second encoding could be added twice.
-    let encoded = decoded.to_bytes().map_err(|_| KeyProblem::Damaged)?;
-    if encoded == blob { Ok(algorithm) } else { Err(KeyProblem::Damaged) }
+    let encoded = decoded.to_bytes().map_err(|_| PublicKeyProblem::Damaged)?;
+    if encoded == blob { Ok(algorithm) } else { Err(PublicKeyProblem::Damaged) }
 }
 
-fn check_rsa(key: &RsaPublicKey) -> Result<(), KeyProblem> {
+fn check_rsa(key: &RsaPublicKey) -> Result<(), PublicKeyProblem> {
     let exponent = key.e().as_positive_bytes().unwrap_or_default();
     let modulus = key.n().as_positive_bytes().unwrap_or_default();
     let is_odd = |number: &[u8]| number.last().is_some_and(|byte| byte & 1 == 1);
     let bits = bits_of(modulus);
     if bits < *RSA_BITS.start() {
-        return Err(KeyProblem::Short { bits });
+        return Err(PublicKeyProblem::Short { bits });
     }
     if bits > *RSA_BITS.end() {
-        return Err(KeyProblem::Long { bits });
+        return Err(PublicKeyProblem::Long { bits });
     }
     let sound = is_odd(exponent) && is_odd(modulus) && bits_of(exponent) > 1 && bits_of(exponent) <= 64;
-    if sound { Ok(()) } else { Err(KeyProblem::Damaged) }
+    if sound { Ok(()) } else { Err(PublicKeyProblem::Damaged) }
 }
 
 /// Returns the length of a positive number in bits.

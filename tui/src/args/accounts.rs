@@ -7,31 +7,31 @@ use super::Limit;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum User {
-    /// List accounts
+    /// List users
     List {
-        /// Only accounts whose name, display name or email address contains this
+        /// Only users whose name, display name or email address contains this
         #[arg(value_name = "TEXT")]
         text: Option<String>,
         #[command(flatten)]
         limit: Limit,
     },
-    /// Show an account
+    /// Show a user
     Show {
-        /// Name of the account
+        /// Name of the user
         name: String,
     },
-    /// Create an account
+    /// Create a user
     Create(CreateUser),
-    /// Change an account; omitted fields are unchanged
+    /// Change a user; omitted fields are unchanged
     Edit(EditUser),
-    /// Deactivate an account; `user edit --active true` reactivates it
+    /// Turn a user off; `user edit --active true` turns it on
     Off {
-        /// Name of the account
+        /// Name of the user
         name: String,
     },
-    /// Delete an account and its tokens permanently
+    /// Delete a user and its tokens permanently
     Delete {
-        /// Name of the account
+        /// Name of the user
         name: String,
         /// Also end its memberships, and delete empty organizations that it alone owns
         #[arg(long)]
@@ -52,7 +52,7 @@ pub(crate) struct CreateUser {
     /// Create an administrator
     #[arg(long)]
     pub(crate) admin: bool,
-    /// Read the password from standard input; without a password, the account can only use tokens
+    /// Read the password from standard input; without a password, the user can only use tokens
     #[arg(long)]
     pub(crate) password_stdin: bool,
     /// Display name
@@ -62,7 +62,7 @@ pub(crate) struct CreateUser {
 
 #[derive(Args, Debug)]
 pub(crate) struct EditUser {
-    /// Name of the account
+    /// Name of the user
     pub(crate) name: String,
     /// New name; the old name redirects to it
     #[arg(long, value_name = "NAME")]
@@ -73,13 +73,13 @@ pub(crate) struct EditUser {
     /// Display name
     #[arg(long, value_name = "TEXT")]
     pub(crate) full_name: Option<String>,
-    /// Whether the account is an administrator
+    /// Whether the user is an administrator
     #[arg(long, value_name = "BOOL")]
     pub(crate) admin: Option<bool>,
-    /// Whether the account can sign in
+    /// Whether the user is on; a user that is off cannot sign in
     #[arg(long, value_name = "BOOL")]
     pub(crate) active: Option<bool>,
-    /// Whether the account sees only repositories that it was given access to
+    /// Whether the user sees only repositories that it was given access to
     #[arg(long, value_name = "BOOL")]
     pub(crate) restricted: Option<bool>,
     /// Who can see it: everyone, signed-in users, or only members
@@ -134,9 +134,9 @@ pub(crate) struct CreateOrg {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    /// List the tokens of an account
+    /// List the tokens of a user
     List {
-        /// Account
+        /// User
         #[arg(long, value_name = "NAME")]
         user: String,
         #[command(flatten)]
@@ -146,7 +146,7 @@ pub(crate) enum Token {
     Create(CreateToken),
     /// Revoke a token
     Revoke {
-        /// Account
+        /// User
         #[arg(long, value_name = "NAME")]
         user: String,
         /// ID or name of the token
@@ -156,10 +156,10 @@ pub(crate) enum Token {
 
 #[derive(Args, Debug)]
 pub(crate) struct CreateToken {
-    /// Account that the token belongs to
+    /// User that the token belongs to
     #[arg(long, value_name = "NAME")]
     pub(crate) user: String,
-    /// Name of the token, unique within the account
+    /// Name of the token, unique among the tokens of the user
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
     /// What the token may do, separated by commas: `all`, or scopes such as `write:repository,read:user`
@@ -179,7 +179,7 @@ pub(crate) struct CreateToken {
     /// the maximum lifetime that the daemon allows]
     #[arg(long, value_name = "WHEN")]
     pub(crate) expires: Option<String>,
-    /// Limit the token to this repository; can be repeated [default: all that the account can access]
+    /// Limit the token to this repository; can be repeated [default: all that the user can access]
     #[arg(long = "repo", value_name = "OWNER/NAME", value_delimiter = ',')]
     pub(crate) repositories: Vec<RepositoryPath>,
 }

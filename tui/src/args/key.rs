@@ -8,7 +8,7 @@ use farrier_common::client::RepositoryPath;
 use super::Limit;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Key {
+pub(crate) enum SshKey {
     /// List your SSH keys, or those of another account
     List {
         /// Account [default: your own]

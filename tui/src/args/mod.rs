@@ -33,8 +33,8 @@ pub(crate) use self::{
     ci::{Ci, Exec, Job, ListRuns, Run},
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
-    key::{DeployKey, Key, KeyFile},
-    release::{CreateRelease, EditRelease, Release, ReleaseArgs},
+    key::{DeployKey, KeyFile, SshKey},
+    release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     task::Task,
 };
@@ -206,7 +206,7 @@ pub(crate) enum Command {
         #[arg(long)]
         watch: bool,
     },
-    /// Manage user accounts
+    /// Manage users
     #[command(subcommand)]
     User(User),
     /// Manage organizations
@@ -217,7 +217,7 @@ pub(crate) enum Command {
     Token(Token),
     /// Manage SSH keys
     #[command(subcommand)]
-    Key(Key),
+    Key(SshKey),
     /// Manage repositories
     #[command(subcommand)]
     Repo(Repo),

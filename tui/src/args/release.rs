@@ -35,7 +35,7 @@ pub(crate) enum Release {
     Upload {
         #[command(flatten)]
         release: ReleaseArgs,
-        /// Files
+        /// Files to attach
         #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
     },
@@ -46,7 +46,7 @@ pub(crate) enum Release {
         /// Name of the file
         #[arg(value_name = "NAME")]
         file: String,
-        /// File, or directory if it exists as one or ends in a slash
+        /// Path of the file, or of a directory (existing, or with a final slash)
         #[arg(short, long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
         output: Option<PathBuf>,
         /// Replace an existing file
@@ -66,19 +66,26 @@ pub(crate) struct ReleaseArgs {
     pub(crate) tag: String,
 }
 
+/// Title and notes of a release. `release edit` cannot empty them, because the API ignores empty texts.
+#[derive(Args, Debug)]
+pub(crate) struct ReleaseText {
+    /// Title; a new release without one gets the tag
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Release notes; they cannot be emptied later
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) notes: Option<String>,
+    /// File with the release notes
+    #[arg(long, value_name = "FILE", conflicts_with = "notes", value_hint = ValueHint::FilePath)]
+    pub(crate) notes_file: Option<PathBuf>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct CreateRelease {
     #[command(flatten)]
     pub(crate) release: ReleaseArgs,
-    /// Title [default: the tag]
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) title: Option<String>,
-    /// Text
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) notes: Option<String>,
-    /// File with the text
-    #[arg(long, value_name = "FILE", conflicts_with = "notes", value_hint = ValueHint::FilePath)]
-    pub(crate) notes_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) text: ReleaseText,
     /// Branch or commit at which the tag is created [default: the default branch]
     #[arg(long, value_name = "REF")]
     pub(crate) target: Option<String>,
@@ -100,16 +107,9 @@ pub(crate) struct EditRelease {
     /// New tag; the former tag stays
     #[arg(long, value_name = "TAG")]
     pub(crate) rename: Option<String>,
-    /// New title
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) title: Option<String>,
-    /// New text
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) notes: Option<String>,
-    /// File with the new text
-    #[arg(long, value_name = "FILE", conflicts_with = "notes", value_hint = ValueHint::FilePath)]
-    pub(crate) notes_file: Option<PathBuf>,
-    /// Whether it is a draft; false publishes it
+    #[command(flatten)]
+    pub(crate) text: ReleaseText,
+    /// Make it a draft; false publishes it
     #[arg(long, value_name = "BOOL")]
     pub(crate) draft: Option<bool>,
     /// Whether it is a prerelease

@@ -78,6 +78,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "artifact.delete",
     "artifact.restore",
     "artifact.purge",
+    "cache.delete",
     "run.cancel",
     "task.cancel",
     "settings.reload",
@@ -158,8 +159,19 @@ pub(super) const SCREENS: [&str; 7] =
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::ui::ScreenId;
+
+    #[test]
+    fn audit_actions_match_the_manual() {
+        const MANUAL: &str = include_str!("../../../docs/operations.md");
+        let rows = MANUAL.lines().skip_while(|line| !line.starts_with("| action | recorded when |")).skip(2);
+        let rows = rows.take_while(|line| line.starts_with('|'));
+        let listed: BTreeSet<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
+        assert_eq!(AUDIT_ACTIONS.0.iter().copied().collect::<BTreeSet<&str>>(), listed);
+    }
 
     #[test]
     fn screen_values_match_the_tabs() {

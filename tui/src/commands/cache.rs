@@ -19,7 +19,7 @@ struct Caches {
     caches: Vec<FoundCacheEntry>,
 }
 
-/// A deleted entry, of which only the id is known.
+/// A deleted entry, of which only the ID is known.
 #[derive(Serialize)]
 struct DeletedCache {
     id: i64,

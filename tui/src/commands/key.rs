@@ -25,21 +25,21 @@ struct Keys<T> {
     keys: Vec<T>,
 }
 
-pub(super) async fn run(command: args::Key, client: &Client, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(command: args::SshKey, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
-        args::Key::List { user, limit } => {
+        args::SshKey::List { user, limit } => {
             let pages = client.ssh_keys(user.as_deref());
             let all = list::first(limit.items(), pages, |page: Vec<PublicKey>| page, |key| key.id).await;
             let all = all.map_err(Failure::call("listing keys"))?;
             list::show(output, all, |key| key.id, table, |total_count, keys| Keys { total_count, keys })
         }
-        args::Key::Add { key, user } => {
+        args::SshKey::Add { key, user } => {
             let request = request(key, false).await?;
             let doing = format!("adding key {}", request.title);
             let added = client.add_ssh_key(user.as_deref(), &request).await.map_err(Failure::call(doing))?;
             output.object(&added, &added.id.to_string(), || format!("Added key {}: {}", added.id, added.fingerprint))
         }
-        args::Key::Delete { key, user, yes } => delete(&key, user.as_deref(), yes, client, output).await,
+        args::SshKey::Delete { key, user, yes } => delete(&key, user.as_deref(), yes, client, output).await,
     }
 }
 

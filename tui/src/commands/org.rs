@@ -46,12 +46,12 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
             };
             let created = client.create_org(args.owner.as_deref(), &request).await;
             let org = created.map_err(Failure::call(format!("creating {}", request.username)))?;
-            output.object(&org, &org.name, || format!("Created organization {}", org.name))
+            output.object(&org, &org.name, || format!("Organization {} created", org.name))
         }
         Org::Delete { name, yes } => {
             confirm::deletion(&format!("Organization {name}"), &name, yes).await?;
             client.delete_org(&name).await.map_err(Failure::call(format!("deleting {name}")))?;
-            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted organization {name}"))
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Organization {name} deleted"))
         }
     }
 }

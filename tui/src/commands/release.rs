@@ -15,7 +15,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::{confirm, list, save};
 use crate::{
-    args::{self, ReleaseArgs},
+    args::{self, ReleaseArgs, ReleaseText},
     blocking,
     exit::Failure,
     output::{Output, Table, fields, human_bytes, moment, time},
@@ -63,11 +63,12 @@ async fn find(release: &ReleaseArgs, client: &Client) -> Result<Release, Failure
 
 async fn create(args: args::CreateRelease, client: &Client, output: &Output) -> Result<(), Failure> {
     let ReleaseArgs { repo, tag } = args.release;
+    let (title, notes) = text(args.text).await?;
     let request = api::CreateRelease {
         tag_name: tag.clone(),
         target_commitish: args.target.unwrap_or_default(),
-        name: args.title.unwrap_or_default(),
-        body: text(args.notes, args.notes_file).await?.unwrap_or_default(),
+        name: title.unwrap_or_default(),
+        body: notes.unwrap_or_default(),
         draft: args.draft,
         prerelease: args.prerelease,
         tag_message: args.tag_message.unwrap_or_default(),
@@ -77,10 +78,16 @@ async fn create(args: args::CreateRelease, client: &Client, output: &Output) -> 
 }
 
 async fn edit(args: args::EditRelease, client: &Client, output: &Output) -> Result<(), Failure> {
+    let (title, notes) = text(args.text).await?;
+    for (what, text) in [("title", &title), ("notes", &notes)] {
+        if text.as_deref() == Some("") {
+            return Err(Failure::Usage(format!("the {what} of a release cannot be emptied; give a text")));
+        }
+    }
     let request = api::EditRelease {
         tag_name: args.rename.unwrap_or_default(),
-        name: args.title.unwrap_or_default(),
-        body: text(args.notes, args.notes_file).await?.unwrap_or_default(),
+        name: title.unwrap_or_default(),
+        body: notes.unwrap_or_default(),
         draft: args.draft,
         prerelease: args.prerelease,
         ..api::EditRelease::default()
@@ -99,7 +106,7 @@ async fn delete(release: &ReleaseArgs, yes: bool, client: &Client, output: &Outp
     let ReleaseArgs { repo, tag } = release;
     confirm::deletion(&format!("Release {tag} of {repo}"), tag, yes).await?;
     client.delete_release(repo, id).await.map_err(Failure::call(format!("deleting release {tag} of {repo}")))?;
-    output.object(&serde_json::json!({ "deleted": tag }), tag, || format!("Deleted release {tag}"))
+    output.object(&serde_json::json!({ "deleted": tag }), tag, || format!("Release {tag} deleted"))
 }
 
 async fn upload(release: &ReleaseArgs, files: Vec<PathBuf>, client: &Client, output: &Output) -> Result<(), Failure> {
@@ -154,14 +161,15 @@ async fn download(
     output.object(&file, &path.display().to_string(), || format!("{}: {}", path.display(), human_bytes(file.size)))
 }
 
-/// Returns the text of a release from `notes` or from a file.
-async fn text(notes: Option<String>, file: Option<PathBuf>) -> Result<Option<String>, Failure> {
-    let Some(file) = file else { return Ok(notes) };
-    blocking::run(move || {
+/// Returns the title and the notes of a release; the notes can be in a file.
+async fn text(args: ReleaseText) -> Result<(Option<String>, Option<String>), Failure> {
+    let ReleaseText { title, notes, notes_file } = args;
+    let Some(file) = notes_file else { return Ok((title, notes)) };
+    let notes = blocking::run(move || {
         let text = std::fs::read_to_string(&file);
-        text.map(Some).map_err(|source| Failure::io(format!("reading {}", file.display()), source))
-    })
-    .await
+        text.map_err(|source| Failure::io(format!("reading {}", file.display()), source))
+    });
+    Ok((title, Some(notes.await?)))
 }
 
 fn table(all: &[Release]) -> String {

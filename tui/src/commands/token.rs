@@ -29,7 +29,7 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
             let ended = client.delete_token(&user, &token).await;
             ended.map_err(Failure::call(format!("revoking token {token} of {user}")))?;
             return output
-                .object(&serde_json::json!({ "revoked": token }), &token, || format!("Revoked token {token}"));
+                .object(&serde_json::json!({ "revoked": token }), &token, || format!("Token {token} revoked"));
         }
     };
     let expires_at = match &args.expires {

@@ -1,4 +1,4 @@
-//! `farrier user`: lists, shows, creates, edits and deletes accounts.
+//! `farrier user`: lists, shows, creates, edits, turns off and deletes users.
 
 use std::io::Read as _;
 
@@ -32,7 +32,7 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
         User::List { text, limit } => {
             let pages = client.users(text.as_deref());
             let all = list::first(limit.items(), pages, |page: Vec<Account>| page, |user| user.id).await;
-            let all = all.map_err(Failure::call("listing accounts"))?;
+            let all = all.map_err(Failure::call("listing users"))?;
             list::show(output, all, |user| user.login.clone(), table, |total_count, users| Users { total_count, users })
         }
         User::Show { name } => {
@@ -41,13 +41,13 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
         User::Off { name } => {
             let request = api::EditUser { active: Some(false), ..api::EditUser::default() };
             let closed =
-                client.edit_user(&name, &request).await.map_err(Failure::call(format!("deactivating {name}")))?;
-            output.object(&closed, &closed.login, || format!("Deactivated account {}", closed.login))
+                client.edit_user(&name, &request).await.map_err(Failure::call(format!("turning off {name}")))?;
+            output.object(&closed, &closed.login, || format!("User {} turned off", closed.login))
         }
         User::Delete { name, purge, yes } => {
-            confirm::deletion(&format!("Account {name}"), &name, yes).await?;
+            confirm::deletion(&format!("User {name}"), &name, yes).await?;
             client.delete_user(&name, purge).await.map_err(Failure::call(format!("deleting {name}")))?;
-            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted account {name}"))
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("User {name} deleted"))
         }
     }
 }
@@ -65,7 +65,7 @@ fn show(user: &Account, output: &Output) -> Result<(), Failure> {
     })
 }
 
-/// Returns the state of an account. Only administrators and the account itself see whether it is deactivated.
+/// Returns the state of a user. Only administrators and the user itself see whether it is turned off.
 fn state(user: &Account) -> String {
     let words = [
         (user.is_admin, "administrator"),
@@ -122,7 +122,7 @@ async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<()
         ..api::CreateUser::default()
     };
     let user = client.create_user(&request).await.map_err(Failure::call(format!("creating {}", request.username)))?;
-    output.object(&user, &user.login, || format!("Created account {}", user.login))
+    output.object(&user, &user.login, || format!("User {} created", user.login))
 }
 
 /// Reads standard input without the line break at its end. `option` is the option that requires it.

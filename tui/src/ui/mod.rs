@@ -16,6 +16,7 @@ mod line;
 mod list;
 mod net;
 mod pager;
+mod redacted;
 mod repo;
 mod report;
 mod run;

@@ -13,6 +13,7 @@ use super::{
     keymap::Keymap,
     layer::Layer,
     net::{Problem, ProblemKind, Reconnect, Request},
+    redacted::Redacted,
     screens::ScreenId,
     starter::Starter,
     times::Clock,
@@ -183,6 +184,8 @@ pub(crate) enum Cmd {
     Line(String),
     /// Shows a screen.
     Screen(ScreenId),
+    /// Shows a screen with a filter.
+    Filtered(ScreenId, String),
     /// Requests the repositories again, because another screen changed them, and puts the cursor on one of them.
     ReloadRepositories(Option<i64>),
     /// Shows the artifacts of a repository, with the cursor on one of them.
@@ -212,7 +215,7 @@ pub(crate) enum Cmd {
     /// Copies a text to the clipboard; the second text describes it.
     Copy(String, String),
     /// Copies a text that the notice and the messages must not show.
-    CopySecret(String, String),
+    CopySecret(Redacted, String),
 }
 
 impl Cmd {

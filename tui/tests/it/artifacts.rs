@@ -197,7 +197,10 @@ fn a_deletion_without_a_terminal_requires_yes() {
     let document: serde_json::Value = serde_json::from_str(&partly.stdout).unwrap();
     assert_eq!((&document["results"][0]["deleted"], &document["results"][1]["deleted"]), (&true.into(), &false.into()));
     assert_eq!(sandbox.run("artifact delete a --repo o/r --yes").code, 3);
-    assert_eq!(sandbox.run("artifact delete 2 3 --repo o/r --yes").ok().stdout, "Deleted 2 (2)\nDeleted 3 (3)\n");
+    assert_eq!(
+        sandbox.run("artifact delete 2 3 --repo o/r --yes").ok().stdout,
+        "Artifact 2 (2) deleted\nArtifact 3 (3) deleted\n"
+    );
 }
 
 #[test]

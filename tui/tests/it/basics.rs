@@ -68,7 +68,7 @@ fn repositories_are_listed_edited_deleted_and_migrated() {
     assert_eq!((&list["total_count"], &list["repositories"][0]["id"]), (&1.into(), &4.into()));
     assert_eq!(sandbox.run("repo edit octo/tool --archived true --json").json()["archived"], true);
     assert_eq!(sandbox.run("repo delete octo/tool").code, 2);
-    assert_eq!(sandbox.run("repo delete octo/tool --yes").ok().stdout, "Deleted octo/tool\n");
+    assert_eq!(sandbox.run("repo delete octo/tool --yes").ok().stdout, "Repository octo/tool deleted\n");
     assert_eq!(sandbox.run("repo migrate http://h/a octo/copy --wait -q").ok().stdout, "octo/copy\n");
     assert_eq!(sandbox.run("repo migrate http://h/a octo/copy -q").ok().stdout, "6\n", "the ID of the task");
     let refused = sandbox.run_with("repo migrate http://h/a octo/copy --password-stdin", [], "s3cret\n");

@@ -208,17 +208,23 @@ fn a_deletion_asks_on_a_terminal_and_shows_how_to_restore() {
     };
     let restore = "farrier artifact restore 1";
     delete_and_answer(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "n", "nothing was changed");
-    delete_and_answer(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "y", "Deleted 1 (1)");
+    delete_and_answer(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "y", "Artifact 1 (1) deleted");
     let (question, restore) = ("Type admin/demo to confirm:", "farrier repo restore admin/demo");
     delete_and_answer(&["repo", "delete", "admin/demo"], question, restore, "demo", "nothing was deleted");
-    delete_and_answer(&["repo", "delete", "admin/demo"], question, restore, "admin/demo", "Deleted admin/demo");
+    delete_and_answer(
+        &["repo", "delete", "admin/demo"],
+        question,
+        restore,
+        "admin/demo",
+        "Repository admin/demo deleted",
+    );
     daemon.farrier(&["org", "create", "acme"]).ok();
     delete_and_answer(
         &["org", "delete", "acme"],
         "deleted permanently",
         "Type acme",
         "acme",
-        "Deleted organization acme",
+        "Organization acme deleted",
     );
     for delete in [
         &["repo", "delete", "admin/x"][..],

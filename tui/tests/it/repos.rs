@@ -161,7 +161,7 @@ fn a_watched_status_prints_json_lines_and_ends_with_its_reader() {
 fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
     let daemon = demo();
     let deleted = daemon.farrier(&["repo", "delete", "admin/demo", "--yes"]).ok();
-    assert_eq!(deleted.stdout, "Deleted admin/demo\n");
+    assert_eq!(deleted.stdout, "Repository admin/demo deleted\n");
     let hint = "with `farrier repo restore admin/demo`.";
     assert!(deleted.stderr.starts_with("An administrator can restore it until 20"), "{deleted:?}");
     assert!(deleted.stderr.trim_end().ends_with(hint), "{deleted:?}");
@@ -175,7 +175,7 @@ fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
     let conflict = daemon.farrier(&["repo", "restore", "admin/demo"]);
     assert_eq!((conflict.code, conflict.stderr.contains("--as OWNER/NAME")), (5, true), "{conflict:?}");
     let restored = daemon.farrier(&["repo", "restore", "admin/demo", "--as", "admin/second"]).ok();
-    assert_eq!(restored.stdout, "Restored admin/second\n");
+    assert_eq!(restored.stdout, "Repository admin/second restored\n");
     assert!(daemon.farrier(&["repo", "branches", "admin/second"]).ok().stdout.contains("feature/x"));
     assert_eq!(daemon.farrier(&["repo", "restore", "admin/demo"]).code, 3);
 
@@ -184,10 +184,10 @@ fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
     }
     assert_eq!(daemon.farrier(&["repo", "purge", "admin/demo"]).code, 2, "a confirmation needs a terminal");
     let purged = daemon.farrier(&["repo", "purge", "admin/demo", "--yes"]).ok();
-    assert_eq!(purged.stdout, "Deleted admin/demo (ID 2) permanently\n");
+    assert_eq!(purged.stdout, "Repository admin/demo (ID 2) deleted permanently\n");
     let listed = daemon.farrier(&["repo", "list", "--deleted", "-q"]).ok().stdout;
     assert_eq!(listed, "1\n");
-    assert_eq!(daemon.farrier(&["repo", "restore", "1"]).ok().stdout, "Restored admin/second\n");
+    assert_eq!(daemon.farrier(&["repo", "restore", "1"]).ok().stdout, "Repository admin/second restored\n");
 
     std::fs::write(daemon.work("raw.txt"), "hello\n").unwrap();
     daemon.farrier(&["artifact", "upload", "raw.txt", "--repo", "admin/second"]).ok();
@@ -195,9 +195,9 @@ fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
     assert!(deleted.stderr.contains("`farrier artifact restore 1`"), "{deleted:?}");
     assert_eq!(daemon.farrier(&["artifact", "list", "--deleted", "-q"]).ok().stdout, "1\n");
     let restored = daemon.farrier(&["artifact", "restore", "1"]).ok();
-    assert_eq!(restored.stdout, "Restored artifact raw.txt (1)\n");
+    assert_eq!(restored.stdout, "Artifact raw.txt (1) restored\n");
     daemon.farrier(&["artifact", "delete", "1", "--yes"]).ok();
     let purged = daemon.farrier(&["artifact", "purge", "1", "--yes"]).ok();
-    assert_eq!(purged.stdout, "Deleted artifact raw.txt (1) permanently\n");
+    assert_eq!(purged.stdout, "Artifact raw.txt (1) deleted permanently\n");
     assert_eq!(daemon.farrier(&["artifact", "restore", "1"]).code, 3);
 }

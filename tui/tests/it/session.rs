@@ -266,11 +266,11 @@ fn users_organizations_and_tokens_are_managed_on_the_command_line() {
     let tokens = daemon.farrier(&["token", "list", "--user", "rob", "--json"]).json();
     assert_eq!((&tokens["tokens"][0]["name"], &tokens["tokens"][0]["sha1"]), (&"ci".into(), &"".into()));
     assert!(tokens["tokens"][0]["expires_at"].is_string() && tokens["tokens"][0]["expired"] == false, "{tokens}");
-    assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).ok().stdout, "Revoked token ci\n");
+    assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).ok().stdout, "Token ci revoked\n");
     assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).code, 3);
     assert_eq!(daemon.farrier(&["token", "list", "--user", "rob", "-q"]).ok().stdout, "");
 
-    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("Deactivated account rob"));
+    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("User rob turned off"));
     assert!(daemon.farrier(&["user", "list"]).ok().stdout.contains("inactive"));
     assert_eq!(daemon.farrier(&["user", "delete", "rob"]).code, 2, "without --yes");
     assert_eq!(daemon.farrier(&["user", "delete", "rob", "--yes"]).code, 9, "belongs to acme");

@@ -86,11 +86,11 @@ fn the_format_of_rfc_4716_is_accepted() {
         assert_eq!(key.line(), format!("ssh-rsa {RSA_2048}{separator}{comment}"));
     }
     for (text, problem) in [
-        (format!("{RFC_4716_BEGIN}\n{body}"), KeyProblem::Damaged),
-        (format!("{RFC_4716_BEGIN}\n{body}\n{RFC_4716_END}\nmore"), KeyProblem::SeveralLines),
-        (format!("{RFC_4716_BEGIN}\nComment: a\\"), KeyProblem::Damaged),
-        (format!("{RFC_4716_BEGIN}\n{}\n{RFC_4716_END}", &body[..200]), KeyProblem::Damaged),
-        (RFC_4716_BEGIN.to_owned(), KeyProblem::Damaged),
+        (format!("{RFC_4716_BEGIN}\n{body}"), PublicKeyProblem::Damaged),
+        (format!("{RFC_4716_BEGIN}\n{body}\n{RFC_4716_END}\nmore"), PublicKeyProblem::SeveralLines),
+        (format!("{RFC_4716_BEGIN}\nComment: a\\"), PublicKeyProblem::Damaged),
+        (format!("{RFC_4716_BEGIN}\n{}\n{RFC_4716_END}", &body[..200]), PublicKeyProblem::Damaged),
+        (RFC_4716_BEGIN.to_owned(), PublicKeyProblem::Damaged),
     ] {
         assert_eq!(PublicKey::parse(&text), Err(problem), "{text}");
     }
@@ -100,34 +100,34 @@ fn the_format_of_rfc_4716_is_accepted() {
 fn other_texts_are_refused_with_the_reason() {
     let ed25519 = format!("ssh-ed25519 {ED25519}");
     for (text, problem) in [
-        (String::new(), KeyProblem::Algorithm),
-        ("junk".into(), KeyProblem::Algorithm),
-        (format!("junk {ED25519}"), KeyProblem::Algorithm),
-        (ED25519.into(), KeyProblem::Algorithm),
-        ("ssh-ed25519".into(), KeyProblem::Damaged),
-        ("ssh-ed25519 ".into(), KeyProblem::Damaged),
-        ("ssh-ed25519 junk!".into(), KeyProblem::Damaged),
-        (ed25519[..60].to_owned(), KeyProblem::Damaged),
-        (format!("ssh-rsa {ED25519}"), KeyProblem::Damaged),
-        (format!("ecdsa-sha2-nistp384 {ECDSA_256}"), KeyProblem::Damaged),
-        (format!("no-pty {ed25519}"), KeyProblem::Options),
-        (format!("command=\"echo a b\",restrict {ed25519}"), KeyProblem::Options),
-        (format!("{ed25519}\n{ed25519}"), KeyProblem::SeveralLines),
-        (format!("{ed25519} a\n# comment"), KeyProblem::SeveralLines),
-        (format!("{ed25519} a\rb"), KeyProblem::SeveralLines),
-        (format!("ssh-rsa {RSA_1024}"), KeyProblem::Short { bits: 1_024 }),
-        (format!("ssh-dss {DSA}"), KeyProblem::Dsa),
-        (format!("ssh-rsa {DSA}"), KeyProblem::Dsa),
-        (format!("ecdsa-sha2-nistp256-cert-v01@openssh.com {CERTIFICATE}"), KeyProblem::Certificate),
-        (format!("ecdsa-sha2-nistp256 {CERTIFICATE}"), KeyProblem::Certificate),
-        ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n".into(), KeyProblem::Private),
-        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n".into(), KeyProblem::Private),
-        ("PuTTY-User-Key-File-3: ssh-ed25519\n".into(), KeyProblem::Private),
-        ("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n".into(), KeyProblem::Private),
-        ("-----BEGIN RSA PUBLIC KEY-----\nMIIB\n".into(), KeyProblem::Pem),
-        (format!("{ed25519} \u{1b}[31mred"), KeyProblem::Comment),
-        (format!("{ed25519} {}", "x".repeat(COMMENT_MAX_CHARS + 1)), KeyProblem::Comment),
-        (format!("{ed25519} {}", "x".repeat(TEXT_MAX_BYTES)), KeyProblem::TooLong),
+        (String::new(), PublicKeyProblem::Algorithm),
+        ("junk".into(), PublicKeyProblem::Algorithm),
+        (format!("junk {ED25519}"), PublicKeyProblem::Algorithm),
+        (ED25519.into(), PublicKeyProblem::Algorithm),
+        ("ssh-ed25519".into(), PublicKeyProblem::Damaged),
+        ("ssh-ed25519 ".into(), PublicKeyProblem::Damaged),
+        ("ssh-ed25519 junk!".into(), PublicKeyProblem::Damaged),
+        (ed25519[..60].to_owned(), PublicKeyProblem::Damaged),
+        (format!("ssh-rsa {ED25519}"), PublicKeyProblem::Damaged),
+        (format!("ecdsa-sha2-nistp384 {ECDSA_256}"), PublicKeyProblem::Damaged),
+        (format!("no-pty {ed25519}"), PublicKeyProblem::Options),
+        (format!("command=\"echo a b\",restrict {ed25519}"), PublicKeyProblem::Options),
+        (format!("{ed25519}\n{ed25519}"), PublicKeyProblem::SeveralLines),
+        (format!("{ed25519} a\n# comment"), PublicKeyProblem::SeveralLines),
+        (format!("{ed25519} a\rb"), PublicKeyProblem::SeveralLines),
+        (format!("ssh-rsa {RSA_1024}"), PublicKeyProblem::Short { bits: 1_024 }),
+        (format!("ssh-dss {DSA}"), PublicKeyProblem::Dsa),
+        (format!("ssh-rsa {DSA}"), PublicKeyProblem::Dsa),
+        (format!("ecdsa-sha2-nistp256-cert-v01@openssh.com {CERTIFICATE}"), PublicKeyProblem::Certificate),
+        (format!("ecdsa-sha2-nistp256 {CERTIFICATE}"), PublicKeyProblem::Certificate),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n".into(), PublicKeyProblem::Private),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n".into(), PublicKeyProblem::Private),
+        ("PuTTY-User-Key-File-3: ssh-ed25519\n".into(), PublicKeyProblem::Private),
+        ("---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n".into(), PublicKeyProblem::Private),
+        ("-----BEGIN RSA PUBLIC KEY-----\nMIIB\n".into(), PublicKeyProblem::Pem),
+        (format!("{ed25519} \u{1b}[31mred"), PublicKeyProblem::Comment),
+        (format!("{ed25519} {}", "x".repeat(COMMENT_MAX_CHARS + 1)), PublicKeyProblem::Comment),
+        (format!("{ed25519} {}", "x".repeat(TEXT_MAX_BYTES)), PublicKeyProblem::TooLong),
     ] {
         assert_eq!(PublicKey::parse(&text), Err(problem), "{text}");
     }
@@ -138,7 +138,7 @@ fn field(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-fn rsa(exponent: &[u8], modulus: &[u8]) -> Result<PublicKey, KeyProblem> {
+fn rsa(exponent: &[u8], modulus: &[u8]) -> Result<PublicKey, PublicKeyProblem> {
     let mut blob = Vec::new();
     for part in [b"ssh-rsa".as_slice(), exponent, modulus] {
         field(&mut blob, part);
@@ -156,19 +156,19 @@ fn numbers_of_rsa_keys_are_checked() {
     };
     let e = [1, 0, 1];
     assert!(rsa(&e, &modulus(256, 0x80, 1)).is_ok());
-    assert_eq!(rsa(&e, &modulus(256, 0x80, 2)), Err(KeyProblem::Damaged), "an even modulus");
+    assert_eq!(rsa(&e, &modulus(256, 0x80, 2)), Err(PublicKeyProblem::Damaged), "an even modulus");
     for exponent in [&[][..], &[1], &[2], &[0x81], &[1; 9]] {
-        assert_eq!(rsa(exponent, &modulus(256, 0x80, 1)), Err(KeyProblem::Damaged), "{exponent:?}");
+        assert_eq!(rsa(exponent, &modulus(256, 0x80, 1)), Err(PublicKeyProblem::Damaged), "{exponent:?}");
     }
     let mut short = modulus(255, 0x7f, 1);
     short.remove(0);
-    assert_eq!(rsa(&e, &short), Err(KeyProblem::Short { bits: 2_039 }));
-    assert_eq!(rsa(&e, &modulus(2_049, 0x80, 1)), Err(KeyProblem::Long { bits: 16_392 }));
+    assert_eq!(rsa(&e, &short), Err(PublicKeyProblem::Short { bits: 2_039 }));
+    assert_eq!(rsa(&e, &modulus(2_049, 0x80, 1)), Err(PublicKeyProblem::Long { bits: 16_392 }));
     let mut negative = modulus(256, 0x80, 1);
     negative.remove(0);
-    assert_eq!(rsa(&e, &negative), Err(KeyProblem::Damaged), "a negative modulus");
+    assert_eq!(rsa(&e, &negative), Err(PublicKeyProblem::Damaged), "a negative modulus");
     let padded = [&[0, 0][..], &modulus(256, 0x80, 1)].concat();
-    assert_eq!(rsa(&e, &padded), Err(KeyProblem::Damaged), "a second encoding of the same number");
+    assert_eq!(rsa(&e, &padded), Err(PublicKeyProblem::Damaged), "a second encoding of the same number");
 }
 
 #[test]
@@ -177,17 +177,20 @@ fn bytes_after_a_key_and_cut_keys_are_refused() {
         let blob = STANDARD.decode(encoded).expect("base64");
         let parse = |blob: &[u8]| PublicKey::parse(&format!("{algorithm} {}", STANDARD.encode(blob)));
         assert!(parse(&blob).is_ok());
-        assert_eq!(parse(&[&blob[..], &[0]].concat()), Err(KeyProblem::Damaged), "{algorithm}");
+        assert_eq!(parse(&[&blob[..], &[0]].concat()), Err(PublicKeyProblem::Damaged), "{algorithm}");
         for length in 0..blob.len() {
             let problem = parse(&blob[..length]).expect_err("a cut key");
-            let is_known = matches!(problem, KeyProblem::Damaged | KeyProblem::Algorithm | KeyProblem::Short { .. });
+            let is_known = matches!(
+                problem,
+                PublicKeyProblem::Damaged | PublicKeyProblem::Algorithm | PublicKeyProblem::Short { .. }
+            );
             assert!(is_known, "{algorithm} {length}: {problem}");
         }
     }
     let mut endless = vec![0xff; 4];
     endless.extend(b"ssh-rsa");
     let text = format!("ssh-rsa {}", STANDARD.encode(endless));
-    assert_eq!(PublicKey::parse(&text), Err(KeyProblem::Damaged), "a length beyond the end");
+    assert_eq!(PublicKey::parse(&text), Err(PublicKeyProblem::Damaged), "a length beyond the end");
 }
 
 #[test]

@@ -31,10 +31,8 @@ async fn a_batch_response_has_signed_addresses_and_no_credentials() {
     let present = lfs.object("upload", &id, 7).await;
     assert_eq!(present, json!({ "oid": id, "size": 7, "authenticated": true }));
     let download = lfs.object("download", &id, 7).await;
-    assert_eq!(
-        download["actions"].as_object().map(|actions| actions.keys().collect::<Vec<_>>()),
-        Some(vec!["download"])
-    );
+    let actions: Vec<&str> = download["actions"].as_object().expect("actions").keys().map(String::as_str).collect();
+    assert_eq!(actions, ["download"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,14 +133,10 @@ async fn access_is_that_of_fetch_and_push() {
             }
         }
     }
-    let socket = send(
-        &farrier.unix(),
-        Method::POST,
-        "/admin/hidden.git/info/lfs/objects/batch",
-        &[("content-type", JSON)],
-        json!({ "operation": "upload", "objects": [{ "oid": oid(b"s"), "size": 1 }] }).to_string(),
-    );
-    let object = socket.await.json()["objects"][0].clone();
+    let path = "/admin/hidden.git/info/lfs/objects/batch";
+    let body = json!({ "operation": "upload", "objects": [{ "oid": oid(b"s"), "size": 1 }] }).to_string();
+    let local = send(&farrier.unix(), Method::POST, path, &[("content-type", JSON)], body).await;
+    let object = local.json()["objects"][0].clone();
     let put = open.put(&path_of(&object["actions"]["upload"]["href"]), b"s").await;
     assert_eq!(put.status, 200, "the address of a local caller works over TCP: {put:?}");
 

@@ -9,6 +9,11 @@ use crate::support::{TestDaemon, eventually};
 
 const DAY_MS: i64 = 86_400_000;
 
+/// The LFS routes of the repository `admin/NAME`.
+fn at<'a>(farrier: &'a TestDaemon, name: &str, authorization: &str) -> Lfs<'a> {
+    Lfs { farrier, repository: format!("admin/{name}"), authorization: authorization.to_owned() }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_quota_of_an_owner_is_checked_before_bytes_move() {
     let farrier = TestDaemon::with(|config| config.lfs.quota_bytes = 10).await;
@@ -45,20 +50,26 @@ async fn objects_go_with_their_repository_a_day_after_the_last_one() {
         farrier.admin(Method::GET, "/api/farrier/v1/deleted/repositories", Value::Null).await.json()[0]["id"]
             .to_string()
     };
-    let at = |farrier| Lfs { farrier, repository: "admin/first".into(), authorization: authorization.clone() };
     let id = delete(&farrier).await;
-    assert_eq!(at(&farrier).batch("download", json!([])).await.status, 404);
+    assert_eq!(at(&farrier, "first", &authorization).batch("download", json!([])).await.status, 404);
     let restore = format!("/api/farrier/v1/deleted/repositories/{id}/restore");
     let restored = farrier.admin(Method::POST, &restore, json!({})).await;
     assert_eq!(restored.status, 200, "{restored:?}");
-    assert_eq!(at(&farrier).download(&only, 4).await.text(), "only");
-    assert_eq!(at(&farrier).get("locks").await.json()["locks"].as_array().map(Vec::len), Some(1));
+    assert_eq!(at(&farrier, "first", &authorization).download(&only, 4).await.text(), "only");
+    assert_eq!(
+        at(&farrier, "first", &authorization).get("locks").await.json()["locks"].as_array().map(Vec::len),
+        Some(1)
+    );
 
     let id = delete(&farrier).await;
     let path = format!("/api/farrier/v1/deleted/repositories/{id}");
     assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 204);
     farrier.repository("first").await;
-    assert_eq!(at(&farrier).problem("download", &only, 4).await, 404, "a new repository with the same name");
+    assert_eq!(
+        at(&farrier, "first", &authorization).problem("download", &only, 4).await,
+        404,
+        "a new repository with the same name"
+    );
     assert_eq!(stored(&farrier), 2, "kept for a day");
     farrier.stop().await;
     let checked = farrier.check_data(&[]).await;
@@ -69,10 +80,10 @@ async fn objects_go_with_their_repository_a_day_after_the_last_one() {
         stored(&farrier) == 1
     };
     eventually("the bytes are removed", is_collected).await;
-    let second = Lfs { farrier: &farrier, repository: "admin/second".into(), authorization: authorization.clone() };
+    let second = at(&farrier, "second", &authorization);
     assert_eq!(second.download(&shared, 6).await.text(), "shared");
-    let id = at(&farrier).upload(b"only").await;
-    assert_eq!(at(&farrier).download(&id, 4).await.text(), "only");
+    let id = at(&farrier, "first", &authorization).upload(b"only").await;
+    assert_eq!(at(&farrier, "first", &authorization).download(&id, 4).await.text(), "only");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -90,7 +90,7 @@ fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
     for outcome in outcomes {
         let id = outcome.id.map(|id| id.to_string()).unwrap_or_default();
         if format.jsonl || outcome.deleted {
-            output.object(&outcome, &id, || format!("Deleted {} ({id})", clean_line(&outcome.artifact)))?;
+            output.object(&outcome, &id, || format!("Artifact {} ({id}) deleted", clean_line(&outcome.artifact)))?;
         }
     }
     Ok(())

@@ -38,7 +38,7 @@ pub(super) async fn restore(id: i64, global: &Global, output: &Output) -> Result
     let client = endpoint::connect(global).await?;
     let restored = client.restore_artifact(id).await.map_err(Failure::call(format!("restoring artifact {id}")))?;
     output.object(&restored, &restored.id.to_string(), || {
-        format!("Restored artifact {} ({})", clean_line(&restored.name), restored.id)
+        format!("Artifact {} ({}) restored", clean_line(&restored.name), restored.id)
     })?;
     Ok(exit::OK)
 }
@@ -51,7 +51,7 @@ pub(super) async fn purge(id: i64, yes: bool, global: &Global, output: &Output) 
     confirm::deletion(&what, &id.to_string(), yes).await?;
     client.purge_artifact(id).await.map_err(Failure::call(format!("deleting artifact {id} permanently")))?;
     output.object(&serde_json::json!({ "purged": id }), &id.to_string(), || {
-        format!("Deleted artifact {} ({id}) permanently", clean_line(&found.name))
+        format!("Artifact {} ({id}) deleted permanently", clean_line(&found.name))
     })?;
     Ok(exit::OK)
 }

@@ -52,7 +52,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
         Hook::Delete { id, owner, yes } => {
             confirm::deletion(&format!("Hook {id}"), &id.to_string(), yes).await?;
             client.delete_hook(&owner.of_one(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
-            output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("Deleted hook {id}"))?;
+            output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("Hook {id} deleted"))?;
         }
         Hook::Export { owner, kind } => transfer::export(&all(&owner, kind, client).await?, output)?,
         Hook::Import { file, owner } => return transfer::import(&file, &owner.api(), client, output).await,
@@ -74,7 +74,7 @@ async fn all(owner: &HookOwnerArgs, kind: Kind, client: &Client) -> Result<Vec<R
 async fn switch(id: i64, owner: &HookOwnerArgs, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
     let request = EditHook { active: Some(active), ..EditHook::default() };
     let hook = edited(client, &owner.of_one(), id, &request).await?;
-    let word = if active { "activated" } else { "deactivated" };
+    let word = if active { "turned on" } else { "turned off" };
     output.object(&hook, &id.to_string(), || format!("Hook {id} {word}"))
 }
 
@@ -98,7 +98,7 @@ async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure>
     }
     let text = || {
         format!(
-            "Copied into {} repositories; {} skipped: they have a copy or the maximum number of hooks",
+            "Hook {id} copied into {} repositories; {} skipped: they have a copy or the maximum number of hooks",
             total.copied, total.skipped
         )
     };
@@ -168,7 +168,7 @@ fn page(hook: &Row) -> String {
         ("kind", hook.scope.clone()),
         ("owner", if hook.repository.is_empty() { hook.owner.clone() } else { hook.repository.clone() }),
         ("state", if hook.active { "active" } else { "inactive" }.to_owned()),
-        ("deactivated because", hook.disabled_reason.clone()),
+        ("turned off because", hook.disabled_reason.clone()),
         ("type", format!("{}, {}", hook.r#type, hook.content_type)),
         ("target", hook.url.clone()),
         ("warning", hook.warning.clone().unwrap_or_default()),

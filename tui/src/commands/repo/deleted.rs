@@ -50,7 +50,7 @@ pub(super) async fn restore(
         )),
         _ => Failure::call(doing)(error),
     })?;
-    output.object(&restored, &restored.full_name, || format!("Restored {}", restored.full_name))
+    output.object(&restored, &restored.full_name, || format!("Repository {} restored", restored.full_name))
 }
 
 pub(super) async fn purge(word: &str, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
@@ -60,7 +60,7 @@ pub(super) async fn purge(word: &str, yes: bool, client: &Client, output: &Outpu
     let purged = client.purge_repository(deleted.id).await;
     purged.map_err(Failure::call(format!("deleting {what} permanently")))?;
     output.object(&serde_json::json!({ "purged": deleted.id }), &deleted.id.to_string(), || {
-        format!("Deleted {what} permanently")
+        format!("Repository {what} deleted permanently")
     })
 }
 

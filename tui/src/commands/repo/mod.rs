@@ -75,7 +75,7 @@ async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Outp
     confirm::restorable_deletion(&format!("Repository {repo}"), &repo.to_string(), hint.clone(), yes).await?;
     client.delete_repository(repo).await.map_err(Failure::call(format!("deleting {repo}")))?;
     let deleted = serde_json::json!({ "deleted": repo.to_string() });
-    output.object(&deleted, &repo.to_string(), || format!("Deleted {repo}"))?;
+    output.object(&deleted, &repo.to_string(), || format!("Repository {repo} deleted"))?;
     confirm::print_restore_hint(hint.as_deref(), output);
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! The clap definitions of the shell parse them. A line names the object that it acts on; the cursor is not used.
 
 mod artifacts;
+mod users;
 
 use std::fmt::Display;
 
@@ -16,15 +17,17 @@ use super::{App, RequestOwner};
 use crate::{
     args::{self, Cli, Command},
     ui::{
+        keymap::Object,
         layer::Layer,
         net::{Existing, NewHook, Reconnect, Request},
+        redacted::Redacted,
         screens::{ScreenId, Screens, generated_secret},
         world::World,
     },
 };
 
 /// Why a line cannot be run.
-pub(super) type LineResult = Result<(), String>;
+type LineResult = Result<(), String>;
 
 /// Returns whether a word is a command of the shell or an option.
 fn is_command(word: &str) -> bool {
@@ -103,10 +106,7 @@ impl App {
             ("result", list.result),
             ("request", list.request),
         ];
-        let words = columns.into_iter().filter_map(|(name, value)| {
-            let value = value?;
-            Some(if value.contains(' ') { format!("{name}:\"{value}\"") } else { format!("{name}:{value}") })
-        });
+        let words = columns.into_iter().filter_map(|(name, value)| Some(filter_word(name, "=", &value?)));
         let filter = words.collect::<Vec<_>>().join(" ");
         self.go(ScreenId::Audit);
         self.filter(&filter);
@@ -117,9 +117,8 @@ impl App {
     fn show_caches(&mut self, list: &args::ListCaches) {
         let repo = list.repo.as_ref().map(ToString::to_string).unwrap_or_default();
         let columns = [("repo", &repo), ("key", &list.key), ("ref", &list.git_ref)];
-        let words = columns.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| {
-            if value.contains(' ') { format!("{name}:\"{value}\"") } else { format!("{name}:{value}") }
-        });
+        let words = columns.iter().filter(|(_, value)| !value.is_empty());
+        let words = words.map(|(name, value)| filter_word(name, "", value));
         let filter = words.collect::<Vec<_>>().join(" ");
         self.go(ScreenId::Caches);
         self.filter(&filter);
@@ -131,7 +130,7 @@ impl App {
     }
 
     /// Opens a question of the screen `owner` before a change.
-    pub(super) fn question(&mut self, owner: ScreenId, build: impl FnOnce(&Screens, &World) -> Layer) -> LineResult {
+    fn question(&mut self, owner: ScreenId, build: impl FnOnce(&Screens, &World) -> Layer) -> LineResult {
         self.may_change()?;
         let layer = build(&self.screens, &self.world);
         self.open(RequestOwner::Screen(owner), layer);
@@ -139,7 +138,7 @@ impl App {
     }
 
     /// Sends a request; the screen `owner` reports its result.
-    pub(super) fn change(&mut self, owner: ScreenId, request: Request) -> LineResult {
+    fn change(&mut self, owner: ScreenId, request: Request) -> LineResult {
         self.may_change()?;
         self.send(RequestOwner::Screen(owner), request);
         Ok(())
@@ -218,6 +217,11 @@ impl App {
     }
 
     fn show_repository(&mut self, path: &RepositoryPath) -> LineResult {
+        if !self.screens.is_known(Object::Repository) {
+            self.go(ScreenId::Repositories);
+            self.filter(&path.to_string());
+            return Ok(());
+        }
         if !self.screens.repositories.show_named(&path.to_string()) {
             return Err(format!("{path} is not in the list of repositories; r refreshes it"));
         }
@@ -287,7 +291,7 @@ impl App {
                 request,
                 test: false,
                 unless_above: None,
-                shown_once: secret,
+                shown_once: secret.map(Redacted),
             })),
         )
     }
@@ -330,6 +334,11 @@ impl App {
             _ => return None,
         })
     }
+}
+
+/// Returns the word of a filter that tests a column. `test` is `=` for the exact value, or empty for a part of it.
+fn filter_word(column: &str, test: &str, value: &str) -> String {
+    if value.contains(' ') { format!("{column}:{test}\"{value}\"") } else { format!("{column}:{test}{value}") }
 }
 
 /// Returns the first paragraph of a clap error, which names the problem.

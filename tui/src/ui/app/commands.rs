@@ -4,6 +4,7 @@
 
 use super::{App, Effect, RequestOwner};
 use crate::ui::{
+    redacted::Redacted,
     screens::ScreenId,
     world::{Cmd, Tone},
 };
@@ -31,6 +32,10 @@ impl App {
                     }
                 }
                 Cmd::Screen(id) => self.go(id),
+                Cmd::Filtered(id, filter) => {
+                    self.go(id);
+                    self.filter(&filter);
+                }
                 Cmd::ReloadRepositories(id) => {
                     self.with_screens(ScreenId::Repositories, |screens, env| screens.repositories.reload(id, env));
                 }
@@ -54,7 +59,7 @@ impl App {
                 Cmd::Page(text) => self.effects.push(Effect::Page(text)),
                 Cmd::Copy(text, what) => {
                     self.notify(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
-                    self.effects.push(Effect::Copy(text));
+                    self.effects.push(Effect::Copy(Redacted(text)));
                 }
                 Cmd::CopySecret(text, what) => {
                     self.notify(Tone::Plain, format!("{what} copied"));

@@ -4,6 +4,7 @@
 use super::App;
 use crate::ui::{
     key::Key,
+    keymap::Object,
     layer::{
         Layer, Menu,
         menu::{Item, Pick},
@@ -104,11 +105,17 @@ impl App {
         }
     }
 
-    /// Shows the only repository with this name, or the repositories whose names contain the word.
+    /// Shows the only repository with this name, or the repositories whose names contain the word. Before repositories
+    /// were requested, it opens their screen with the word as filter.
     fn jump_to_name(&mut self, word: &str) -> Result<(), String> {
+        if !self.screens.is_known(Object::Repository) {
+            self.go(ScreenId::Repositories);
+            self.filter(word);
+            return Ok(());
+        }
         let names = self.screens.repositories.names_like(word);
         match names.as_slice() {
-            [] => Err(format!("'{word}' is no command, and no repository has this name")),
+            [] => Err(format!("'{word}' is neither a command nor the name of a loaded repository")),
             [one] => self.run_line(&format!("repo show {one}")),
             _ => {
                 self.go(ScreenId::Repositories);

@@ -6,6 +6,7 @@ use super::Mouse;
 use crate::ui::{
     key::Key,
     net::{Answer, Problem, Reconnect, Request, Ticket},
+    redacted::Redacted,
 };
 
 /// An input of the model.
@@ -44,7 +45,7 @@ pub(crate) enum Effect {
     Reconnect(Reconnect),
     /// Close idle connections: no request follows soon.
     Rest,
-    Copy(String),
+    Copy(Redacted),
     /// Show a text in the user's pager.
     Page(String),
     /// Turn mouse reports of the terminal on or off.

@@ -3,7 +3,6 @@
 //! [`App::update`] takes a message and returns effects. It reads no clock, does not use the terminal and
 //! does not block, so that a test is a list of messages.
 
-mod account_commands;
 mod command_line;
 mod commands;
 mod downloads;

@@ -49,7 +49,7 @@ pub(crate) enum Action {
     NewToken,
     /// Revokes tokens.
     Revoke,
-    /// Shows what an account did.
+    /// Shows what a user did.
     AuditTrail,
     Migrate,
     Edit,
@@ -149,7 +149,7 @@ impl Object {
             Self::Artifact => "artifact",
             Self::AuditEntry => "audit entry",
             Self::CacheEntry => "cache entry",
-            Self::User => "account",
+            Self::User => "user",
             Self::Token => "token",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",

@@ -237,28 +237,29 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
     bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
     bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),
-    bind(S::Users, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the tokens of the account", "tokens").of(O::User),
-    bind(S::Users, &[C('n')], A::New, "Create an account", "new").also("add make user").changes(),
-    bind(S::Users, &[C('N')], A::NewToken, "Create a token of the account", "new token")
+    bind(S::Users, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the tokens of the user", "tokens").of(O::User),
+    bind(S::Users, &[C('n')], A::New, "Create a user", "new").also("add make user").changes(),
+    bind(S::Users, &[C('N')], A::NewToken, "Create a token of the user", "new token")
         .also("add make access key")
         .of(O::User)
         .changes(),
-    bind(S::Users, &[C('t')], A::Toggle, "Turn the account on or off", "on/off")
+    bind(S::Users, &[C('t')], A::Toggle, "Turn the user on or off", "on/off")
         .also("toggle disable enable deactivate lock")
         .of(O::User)
         .changes(),
-    bind(S::Users, &[C('o')], A::AuditTrail, "Show what the account did", "audit").also("history who").of(O::User),
+    bind(S::Users, &[C('o')], A::AuditTrail, "Show what the user did", "audit").also("history who").of(O::User),
     bind(S::Users, &[C('y')], A::Copy, "Copy name, email or JSON", "copy").of(O::User),
-    bind(S::Users, &[C('D')], A::Delete, "Delete the account", "delete")
+    bind(S::Users, &[C('D')], A::Delete, "Delete the user", "delete")
         .words("user delete")
         .also("remove")
         .of(O::User)
         .changes(),
-    bind(S::Tokens, &[C('N'), C('n')], A::NewToken, "Create a token of the account", "new token")
+    bind(S::Tokens, &[Key::Enter, C('l'), Key::Right], A::Open, "Show all fields of the token", "open").of(O::Token),
+    bind(S::Tokens, &[C('N'), C('n')], A::NewToken, "Create a token of the user", "new token")
         .also("add make access key")
         .changes(),
     bind(S::Tokens, &[C('D')], A::Revoke, "Revoke the token", "revoke").also("delete remove").of(O::Token).changes(),
-    bind(S::Tokens, &[C('o')], A::AuditTrail, "Show what the account did", "audit").also("history who"),
+    bind(S::Tokens, &[C('o')], A::AuditTrail, "Show what the user did", "audit").also("history who"),
     bind(S::Tokens, &[C('y')], A::Copy, "Copy name or ID", "copy").of(O::Token),
     bind(S::Moves, &[C('j'), Key::Down], A::Down, "Down", ""),
     bind(S::Moves, &[C('k'), Key::Up], A::Up, "Up", ""),
@@ -347,7 +348,7 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(O::Repository),
     typed("hook show", "ID", "Show a hook").also("open go").of(O::Hook),
     typed("delivery show", "UUID|ID", "Show a delivery").also("open go").of(O::Delivery),
-    typed("user show", "NAME", "Show an account and its tokens").also("open go").of(O::User),
+    typed("user show", "NAME", "Show a user and its tokens").also("open go").of(O::User),
     typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
     typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
     typed("delivery list --event", "EVENT", "Show deliveries of an event"),

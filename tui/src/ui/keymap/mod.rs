@@ -43,7 +43,7 @@ pub(crate) enum Scope {
     Audit,
     Caches,
     Users,
-    /// The tokens of an account.
+    /// The tokens of a user.
     Tokens,
     Hooks,
     Deliveries,

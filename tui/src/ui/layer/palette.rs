@@ -31,7 +31,7 @@ pub(crate) struct Palette {
     /// The highlighted row. Suggested names have none until one is chosen, so that Enter alone picks no object.
     at: Option<usize>,
     history: Vec<String>,
-    /// How far back in the history the line is.
+    /// Number of steps back in the history.
     back: usize,
     keymap: Keymap,
     /// The selection of the screen below.

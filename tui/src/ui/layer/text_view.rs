@@ -5,12 +5,13 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::Step;
 use crate::ui::{
     key::Key,
+    redacted::Redacted,
     view::{Role, boxed, lines, wrapped},
     world::Cmd,
 };
 
 /// A text in a box.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct TextView {
     title: String,
     text: String,
@@ -18,12 +19,19 @@ pub(crate) struct TextView {
     /// The text that `y` copies, and its label.
     copy: Option<(String, &'static str)>,
     /// Whether only Esc closes it, because the text is shown once.
-    keeps: bool,
+    closes_on_esc_only: bool,
+}
+
+/// Omits the text, which can be a secret that is shown once.
+impl std::fmt::Debug for TextView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextView").field("title", &self.title).finish_non_exhaustive()
+    }
 }
 
 impl TextView {
     pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0, copy: None, keeps: false }
+        Self { title: title.into(), text: text.into(), top: 0, copy: None, closes_on_esc_only: false }
     }
 
     /// Adds a text to copy, if there is one.
@@ -34,7 +42,7 @@ impl TextView {
 
     /// Returns a view of a secret that is shown only once: only Esc closes it.
     pub(crate) fn once(title: impl Into<String>, text: impl Into<String>, copy: (String, &'static str)) -> Self {
-        Self { copy: Some(copy), keeps: true, ..Self::new(title, text) }
+        Self { copy: Some(copy), closes_on_esc_only: true, ..Self::new(title, text) }
     }
 
     pub(super) fn hints(&self) -> Vec<(String, String)> {
@@ -47,8 +55,8 @@ impl TextView {
         match key {
             Key::Char('y') if let Some((text, what)) = &self.copy => {
                 let (text, what) = (text.clone(), (*what).to_owned());
-                return if self.keeps {
-                    Step::Do(vec![Cmd::CopySecret(text, what)])
+                return if self.closes_on_esc_only {
+                    Step::Do(vec![Cmd::CopySecret(Redacted(text), what)])
                 } else {
                     Step::Then(vec![Cmd::Copy(text, what)])
                 };
@@ -58,7 +66,7 @@ impl TextView {
             Key::PageDown => self.top += 10,
             Key::PageUp => self.top = self.top.saturating_sub(10),
             Key::Esc => return Step::Close,
-            _ if self.keeps => {}
+            _ if self.closes_on_esc_only => {}
             Key::Char(_) | Key::Enter | Key::Backspace | Key::Left => return Step::Close,
             _ => {}
         }

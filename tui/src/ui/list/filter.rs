@@ -1,8 +1,9 @@
 //! Parses filters and matches rows.
 //!
 //! A row must match every word; letter case matters only for words with a capital. `!w` excludes, `^w` matches the
-//! beginning, `w$` the end, `~w` the letters in this order. `column:word` matches one column. Ages, sizes and
-//! numbers are written as the screen prints them: `age:>12m`, `size:<1.5M`, `code:500`.
+//! beginning, `w$` the end, `~w` the letters in this order. `column:word` matches one column, `column:=word` a column
+//! with exactly this value; a value in quotes may contain blanks. Ages, sizes and numbers are written as the screen
+//! prints them: `age:>12m`, `size:<1.5M`, `code:500`.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -23,6 +24,8 @@ enum Test {
     Begins(String),
     Ends(String),
     Letters(String),
+    /// The whole value of a column.
+    Exactly(String),
     More(i64),
     Less(i64),
     /// A number that the screen prints the same way.
@@ -51,6 +54,10 @@ pub(crate) trait Haystack {
     fn text(&self) -> Cow<'_, str>;
     /// Returns the text of a column.
     fn column(&self, name: &str) -> Option<String>;
+    /// Returns whether `value` is the value of a column, in any case. Columns that combine several values override it.
+    fn is_exactly(&self, name: &str, value: &str) -> bool {
+        self.column(name).is_some_and(|text| text.eq_ignore_ascii_case(value))
+    }
     /// Returns the value of a column: a size in bytes, an age in seconds or a number.
     fn number(&self, name: &str) -> Option<i64>;
 }
@@ -59,11 +66,8 @@ impl Filter {
     /// Parses `text`, whose words may name the columns `known`.
     pub(crate) fn parse(text: &str, known: &[FilterColumn]) -> Result<Self, BadFilter> {
         let mut atoms = Vec::new();
-        let mut end = 0;
-        for word in text.split_whitespace() {
-            let begin = end + text[end..].find(word).unwrap_or(0);
-            end = begin + word.len();
-            atoms.push(atom(word, known).map_err(|text| BadFilter { at: begin..end, text })?);
+        for at in words(text) {
+            atoms.push(atom(&text[at.clone()], known).map_err(|text| BadFilter { at, text })?);
         }
         Ok(Self { text: text.trim().to_owned(), atoms })
     }
@@ -77,7 +81,7 @@ impl Filter {
         let plain = self.atoms.iter().filter(|atom| !atom.not && atom.column.is_none());
         let words = plain.filter_map(|atom| match &atom.test {
             Test::Part(word) | Test::Begins(word) | Test::Ends(word) => Some(word.as_str()),
-            Test::Letters(_) | Test::More(_) | Test::Less(_) | Test::Same(..) => None,
+            Test::Letters(_) | Test::Exactly(_) | Test::More(_) | Test::Less(_) | Test::Same(..) => None,
         });
         words.max_by_key(|word| word.len()).filter(|word| !word.is_empty())
     }
@@ -86,7 +90,7 @@ impl Filter {
     pub(crate) fn must_hold(&self, column: &str) -> Option<&str> {
         let mut of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
         match (of_column.next().map(|atom| &atom.test), of_column.next()) {
-            (Some(Test::Part(word)), None) if !word.is_empty() => Some(word),
+            (Some(Test::Part(word) | Test::Exactly(word)), None) if !word.is_empty() => Some(word),
             _ => None,
         }
     }
@@ -139,6 +143,29 @@ impl Filter {
     }
 }
 
+/// Returns the ranges of the words of a filter. A value in quotes is part of its word: `object:="hook 7"`.
+fn words(text: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    let mut rest = 0;
+    while let Some(begin) = text[rest..].find(|c: char| !c.is_whitespace()).map(|at| rest + at) {
+        let mut is_quoted = false;
+        let end = text[begin..].char_indices().find(|(at, c)| {
+            if *c == '"' && (is_quoted || text[begin..begin + at].ends_with([':', '='])) {
+                is_quoted = !is_quoted;
+            }
+            c.is_whitespace() && !is_quoted
+        });
+        rest = end.map_or(text.len(), |(at, _)| begin + at);
+        words.push(begin..rest);
+    }
+    words
+}
+
+/// Returns a value without its quotes.
+fn unquoted(value: &str) -> &str {
+    value.strip_prefix('"').map_or(value, |rest| rest.strip_suffix('"').unwrap_or(rest))
+}
+
 fn atom(word: &str, known: &[FilterColumn]) -> Result<Atom, String> {
     let (not, word) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
     let Some((name, value)) = word.split_once(':').filter(|(name, _)| is_name(name)) else {
@@ -153,8 +180,13 @@ fn atom(word: &str, known: &[FilterColumn]) -> Result<Atom, String> {
     } else if let Some(bound) = value.strip_prefix('<') {
         Test::Less(field.number(bound)?)
     } else if field.unit == Unit::Text || value.is_empty() {
-        // `column:` without a value matches all rows.
-        if value.is_empty() { Test::Part(String::new()) } else { plain(value) }
+        // `column:` and `column:=` without a value match all rows.
+        match value.strip_prefix('=').map(unquoted) {
+            Some("") => Test::Part(String::new()),
+            Some(exact) => Test::Exactly(exact.to_owned()),
+            None if value.is_empty() => Test::Part(String::new()),
+            None => plain(unquoted(value)),
+        }
     } else {
         Test::Same(*field, field.number(value)?)
     };
@@ -200,6 +232,7 @@ impl Atom {
             Test::Less(bound) => own.and_then(|name| row.number(name)).is_some_and(|number| number < *bound),
             Test::Same(field, value) => row.number(field.name).is_some_and(|number| field.prints_alike(number, *value)),
             Test::Part(word) if word.is_empty() => true,
+            Test::Exactly(value) => own.is_some_and(|name| row.is_exactly(name, value)),
             test => match own {
                 None => test.text(all, small),
                 Some(name) => row.column(name).is_some_and(|text| test.text(&text, &text.to_lowercase())),
@@ -229,7 +262,8 @@ impl Test {
                 let letter = |letter: char| rest.find(|(_, c)| *c == letter).map(|(at, c)| at..at + c.len_utf8());
                 word.chars().map_while(letter).collect()
             }
-            Self::More(_) | Self::Less(_) | Self::Same(..) => Vec::new(),
+            Self::Exactly(word) if all.eq_ignore_ascii_case(word) => vec![0..all.len()],
+            Self::Exactly(_) | Self::More(_) | Self::Less(_) | Self::Same(..) => Vec::new(),
         }
     }
 
@@ -244,7 +278,7 @@ impl Test {
                 let mut rest = source(word).chars();
                 word.chars().all(|letter| rest.any(|c| c == letter))
             }
-            Self::More(_) | Self::Less(_) | Self::Same(..) => false,
+            Self::Exactly(_) | Self::More(_) | Self::Less(_) | Self::Same(..) => false,
         }
     }
 }
@@ -298,6 +332,18 @@ mod tests {
         for bad in
             ["mobile", "!gate", "^gate", "infra$", "~wgfi", "GATE", "state:ok", "size:>2g", "size:<1k", "infra x"]
         {
+            assert!(!takes(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_exact_value_is_the_whole_column_and_may_contain_blanks_in_quotes() {
+        for good in
+            ["state:=failed", "state:=FAILED", "state:=\"failed\"", "state:=", "!state:=fail", "state:\"ail\" infra"]
+        {
+            assert!(takes(good), "{good}");
+        }
+        for bad in ["state:=fail", "!state:=failed", "state:=\"failed twice\"", "state:\"failed infra"] {
             assert!(!takes(bad), "{bad}");
         }
     }

@@ -212,7 +212,7 @@ impl<T: Row> List<T> {
     /// Compares two rows by the sort column.
     fn order(&self, a: usize, b: usize) -> Ordering {
         let Some((column, reversed)) = self.sort else { return Ordering::Equal };
-        let Some(order) = T::columns().get(column).and_then(|column| column.order) else { return Ordering::Equal };
+        let Some(order) = T::COLUMNS.get(column).and_then(|column| column.order) else { return Ordering::Equal };
         let by = order(&self.rows[a], &self.rows[b]);
         if reversed { by.reverse() } else { by }
     }
@@ -244,7 +244,7 @@ impl<T: Row> List<T> {
 
     /// Sorts by the column with this title.
     pub(crate) fn sort_by(&mut self, title: &str, reversed: bool) {
-        let column = T::columns().iter().position(|column| column.title == title && column.order.is_some());
+        let column = T::COLUMNS.iter().position(|column| column.title == title && column.order.is_some());
         if let Some(column) = column {
             self.sort = Some((column, reversed));
             self.arrange();

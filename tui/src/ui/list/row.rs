@@ -44,10 +44,11 @@ impl<T> Debug for Column<T> {
 pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     type Id: Clone + Eq + Hash + Debug;
 
-    fn id(&self) -> Self::Id;
-    fn columns() -> &'static [Column<Self>];
+    const COLUMNS: &'static [Column<Self>];
     /// Columns that filters can name.
-    fn filters() -> &'static [FilterColumn];
+    const FILTERS: &'static [FilterColumn];
+
+    fn id(&self) -> Self::Id;
     fn is_problem(&self) -> bool;
     /// Returns the size in bytes; the status line shows the sum of the marked rows.
     fn weight(&self) -> i64 {

@@ -37,16 +37,11 @@ static COLUMNS: [Column<Thing>; 1] = [Column {
 impl Row for Thing {
     type Id = u32;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[];
+
     fn id(&self) -> u32 {
         self.0
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        &[]
     }
 
     fn is_problem(&self) -> bool {

@@ -213,12 +213,12 @@ impl<T: Row> ListView for Feed<T> {
     }
 
     fn set_filter(&mut self, text: &str) -> Result<(), BadFilter> {
-        self.list.set_filter(Filter::parse(text, T::filters())?);
+        self.list.set_filter(Filter::parse(text, T::FILTERS)?);
         Ok(())
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        let columns = T::columns().iter().enumerate();
+        let columns = T::COLUMNS.iter().enumerate();
         columns.filter(|(_, column)| column.order.is_some()).map(|(at, column)| (at, column.title)).collect()
     }
 
@@ -257,7 +257,7 @@ impl<T: Row> ListView for Feed<T> {
             is_age: T::ages().contains(&column.title),
             is_flexible: at == T::flexible(),
         };
-        T::columns().iter().enumerate().map(head).collect()
+        T::COLUMNS.iter().enumerate().map(head).collect()
     }
 
     fn window(&self, area: Rect, columns: &[usize], clock: &Clock) -> Vec<WindowRow> {
@@ -266,7 +266,7 @@ impl<T: Row> ListView for Feed<T> {
         let current = self.list.current().map(Row::id);
         let rows = self.list.shown().skip(top).take(usize::from(area.height));
         let formatted = rows.map(|row| {
-            let cells: Vec<CellText> = columns.iter().map(|at| (T::columns()[*at].cell)(row, clock)).collect();
+            let cells: Vec<CellText> = columns.iter().map(|at| (T::COLUMNS[*at].cell)(row, clock)).collect();
             WindowRow {
                 matches: self.list.matches(row, columns, &cells),
                 cells,

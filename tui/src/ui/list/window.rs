@@ -46,7 +46,7 @@ impl<T: Row> List<T> {
         let text = format!(" {} ", row.text());
         let parts = |(column, cell): (&usize, &CellText)| {
             let is_in_text = text.contains(&format!(" {} ", cell.text));
-            self.filter.match_ranges(&cell.text, T::columns()[*column].title, is_in_text)
+            self.filter.match_ranges(&cell.text, T::COLUMNS[*column].title, is_in_text)
         };
         columns.iter().zip(cells).map(parts).collect()
     }
@@ -76,7 +76,7 @@ impl<T: Row> List<T> {
             let _ = write!(text, " of {}", words::count(total));
         }
         if let Some((column, _)) = self.sort {
-            let _ = write!(text, "  sort {}", T::columns()[column].title.to_lowercase());
+            let _ = write!(text, "  sort {}", T::COLUMNS[column].title.to_lowercase());
         }
         if !self.filter.text().is_empty() {
             let _ = write!(text, "  filter {}", self.filter.text());

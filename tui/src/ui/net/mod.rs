@@ -16,7 +16,6 @@ mod deliveries;
 mod fetch;
 mod hooks;
 mod request;
-mod series;
 mod users;
 mod zip_listing;
 
@@ -40,8 +39,7 @@ pub(crate) use self::{
     answer::{Answer, Page},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
-    request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository},
-    series::SeriesSpan,
+    request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository, SeriesSpan},
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

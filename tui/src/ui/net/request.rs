@@ -8,8 +8,42 @@ use farrier_common::{
     client::{EntityTag, HookOwner, RepositoryPath},
 };
 
-use super::SeriesSpan;
-use crate::{transfer::copy::Content, ui::starter::Starter};
+use crate::{
+    transfer::copy::Content,
+    ui::{redacted::Redacted, starter::Starter},
+};
+
+/// The period of a series of metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SeriesSpan {
+    #[default]
+    Minute,
+    Hour,
+    Day,
+}
+
+impl SeriesSpan {
+    /// Returns its name, which is also that in requests.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+        }
+    }
+
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Minute => Self::Hour,
+            Self::Hour => Self::Day,
+            Self::Day => Self::Minute,
+        }
+    }
+
+    pub(crate) fn previous(self) -> Self {
+        self.next().next()
+    }
+}
 
 /// A hook to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +56,7 @@ pub(crate) struct NewHook {
     /// result of that attempt.
     pub(crate) unless_above: Option<i64>,
     /// A generated secret that is shown once when the hook is created.
-    pub(crate) shown_once: Option<String>,
+    pub(crate) shown_once: Option<Redacted>,
 }
 
 /// The changed fields of a hook.
@@ -34,7 +68,7 @@ pub(crate) struct SaveHook {
     /// The version that the form was filled with; the daemon refuses the change if it has another one.
     pub(crate) tag: Option<EntityTag>,
     /// A generated secret that is shown once when the hook is saved.
-    pub(crate) shown_once: Option<String>,
+    pub(crate) shown_once: Option<Redacted>,
 }
 
 /// The changed fields of a repository.
@@ -170,9 +204,9 @@ pub(crate) enum Request {
     },
     /// The caller's organizations.
     OwnOrganizations,
-    /// All accounts.
+    /// All users; only the caller if it is not an administrator.
     Users,
-    /// The access tokens of an account.
+    /// The access tokens of a user.
     Tokens(String),
     CreateUser(Box<CreateUser>),
     EditUser(String, Box<EditUser>),
@@ -351,13 +385,13 @@ impl Request {
             Self::Redeliver(ids) => format!("redelivering {}", ids.len()),
             Self::Events { .. } => "following events".to_owned(),
             Self::OwnOrganizations => "listing your organizations".to_owned(),
-            Self::Users => "listing accounts".to_owned(),
+            Self::Users => "listing users".to_owned(),
             Self::Tokens(user) => format!("listing tokens of {user}"),
             Self::CreateUser(request) => format!("creating {}", request.username),
             Self::EditUser(user, _) => format!("changing {user}"),
             Self::DeleteUser(user) => format!("deleting {user}"),
             Self::CreateToken(user, _) => format!("creating a token of {user}"),
-            Self::DeleteToken { name, .. } => format!("revoking {name}"),
+            Self::DeleteToken { name, .. } => format!("revoking token {name}"),
             Self::DeletedRepositories => "listing deleted repositories".to_owned(),
             Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
             Self::Audit { .. } => "listing the audit log".to_owned(),

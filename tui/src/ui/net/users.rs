@@ -1,18 +1,27 @@
-//! Requests about accounts and access tokens.
+//! Requests about users and access tokens.
 
 use farrier_common::{
     api::{AccessToken, User},
     client::{Client, ClientError},
 };
 
-use super::{Answer, Request, fetch::pages};
+use super::{Answer, Page, Request, fetch::pages};
 
-/// Handles a request about accounts or tokens. `part` receives the pages before the last one.
+/// Status of a caller who is not an administrator.
+const FORBIDDEN: u16 = 403;
+
+/// Handles a request about users or tokens. `part` receives the pages before the last one.
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
         Request::Users => {
             let open = |list: Vec<User>| list;
-            pages(client.users(None), open, |user: &User| user.id, part, Answer::Users).await?
+            match pages(client.users(None), open, |user: &User| user.id, part, Answer::Users).await {
+                Err(error) if error.status().is_some_and(|status| status.as_u16() == FORBIDDEN) => {
+                    let items = vec![client.current_user().await?];
+                    Answer::Users(Page { items, total: Some(1), last: true })
+                }
+                listed => listed?,
+            }
         }
         Request::Tokens(login) => {
             let open = |list: Vec<AccessToken>| list;

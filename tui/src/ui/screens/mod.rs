@@ -317,7 +317,7 @@ pub(crate) trait Screen: Debug {
 /// Returns the column names of a list. Both names are those of the configuration file.
 pub(crate) fn columns_of(list: &str) -> Vec<String> {
     fn titles<T: super::list::Row>() -> Vec<String> {
-        T::columns().iter().map(|column| column.title.to_lowercase()).collect()
+        T::COLUMNS.iter().map(|column| column.title.to_lowercase()).collect()
     }
     match list {
         "repositories" => titles::<RepositorySummary>(),

@@ -30,7 +30,7 @@ impl Related {
     }
 
     fn user(name: &str) -> Self {
-        Self::new('u', format!("account {name}"), format!("user show {name}"))
+        Self::new('u', format!("user {name}"), format!("user show {name}"))
     }
 
     /// The runs of a commit.
@@ -56,7 +56,7 @@ impl Related {
         Self::new('l', format!("audit log of {kind} {id}"), format!("audit list --object {kind}:{id}"))
     }
 
-    /// The audit log entries of the actions of an account.
+    /// The audit log entries of the actions of a user.
     pub(super) fn audit_by(login: &str) -> Self {
         Self::new('d', format!("what {login} did"), format!("audit list --actor {login}"))
     }

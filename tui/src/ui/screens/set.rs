@@ -77,8 +77,8 @@ impl Screens {
     /// Returns whether objects of a kind have been listed.
     pub(crate) fn is_known(&self, object: Object) -> bool {
         match object {
-            // Repositories are listed from the start.
-            Object::Repository | Object::Branch => true,
+            // The visible list of the screen can be that of branches.
+            Object::Repository | Object::Branch => self.repositories.repos.was_requested(),
             _ => self.get(ScreenId::listing(object)).list().is_some_and(ListView::was_requested),
         }
     }

@@ -74,7 +74,7 @@ fn sparkline(buf: &mut Buffer, row: Rect, values: &[i64]) {
     // The highest step is left out, because it would touch the row above.
     let columns = columns(values, row.width, STEPS - 1);
     let used = u16::try_from(columns.len()).unwrap_or(u16::MAX);
-    let area = Rect { x: row.right() - used, width: used, height: 1, ..row };
+    let area = Rect { x: row.right() - used, width: used, height: row.height.min(1), ..row };
     Sparkline::default().data(columns).max(STEPS).render(area.intersection(buf.area), buf);
 }
 

@@ -274,7 +274,7 @@ fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
     let target = "/_blob/21/1/a.zip?sv=2024-11-04&se=2026-11-21T13%3A00%3A00Z&sr=b&sp=r&sig=00ff";
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Signed(target.into()))));
     let address = format!("http://forge01.lan:3000{target}");
-    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if *text == address)));
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if text.0 == address)));
     let text = screen.text();
     assert!(
         text.contains("sig=00ff") && text.contains("for 1h 0m,") && text.contains("until 2026-11-21 13:00:00."),
@@ -285,7 +285,7 @@ fn a_signed_url_is_copied_and_shown_with_its_expiry_time() {
     assert!(!screen.text().contains("sig="), "{}", screen.text());
     screen.keys("ya");
     let copied = "http://forge01.lan:3000/api/v1/repos/infra/gateway/actions/artifacts/21/zip";
-    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if text == copied)));
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if text.0 == copied)));
 }
 
 #[test]

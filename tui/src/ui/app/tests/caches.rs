@@ -48,7 +48,7 @@ fn marked_entries_are_deleted_together_and_those_that_failed_stay_marked() {
     let repo = "infra/gateway".parse().unwrap();
     assert_eq!(screen.take_requests(), [Request::DeleteCache { repo, id: 41, name }]);
     screen.answer_last(Ok(Answer::Done));
-    assert!(screen.text().contains("Deleted linux-cargo-5f2a of infra/gateway"), "{}", screen.text());
+    assert!(screen.text().contains("Cache entry linux-cargo-5f2a of infra/gateway deleted"), "{}", screen.text());
     assert!(screen.take_requests().contains(&Request::Caches), "the list is loaded again");
     screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
 

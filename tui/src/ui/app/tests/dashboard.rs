@@ -32,7 +32,7 @@ fn the_dashboard_shows_the_rest_if_metrics_are_forbidden() {
     let text = screen.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
     assert_eq!(screen.app.notice(), None);
-    assert!(text.contains("? figures not checked: asking: user should be the site admin (403)"), "{text}");
+    assert!(text.contains("? metrics not checked: asking: user should be the site admin (403)"), "{text}");
     assert!(text.contains("live  2 problems"), "{text}");
     screen.advance(Duration::from_secs(2));
     screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
@@ -150,7 +150,10 @@ fn each_status_problem_is_shown_once() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
     let problems = ["the store is read-only", "1.2 GiB free on the disk, less than 5 %"];
-    screen.answer(|request| *request == Request::Status, Ok(status_with(&problems)));
+    let Answer::Status(mut now) = status_with(&problems) else { unreachable!() };
+    let failed = farrier_common::api::HealthCheck { status: "fail".into(), ..Default::default() };
+    now.1.checks.insert("disk".into(), vec![failed]);
+    screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now)));
     let text = screen.text();
     for problem in problems {
         assert_eq!(text.matches(problem).count(), 1, "{problem}: {text}");
@@ -178,6 +181,74 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
     assert_eq!(text.matches("failed for 3 days").count(), 1, "{text}");
     screen.keys("G\n");
     assert_eq!(screen.app.current, ScreenId::Hooks);
+    assert!(screen.text().contains("url:ci.example.net"), "{}", screen.text());
+}
+
+#[test]
+fn an_action_applies_to_the_same_hook_after_a_problem_appears_above_it() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status_with(&[])));
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let failing = |id: i64| farrier_common::api::Hook {
+        id,
+        state: "failing".into(),
+        active: true,
+        url: format!("https://host-{id}.example.net/hook"),
+        disabled_reason: String::new(),
+        ..all[1].clone()
+    };
+    let is_hooks = |request: &Request| *request == Request::FailingHooks;
+    screen.answer(is_hooks, Ok(Answer::Hooks(vec![failing(31), failing(32)])));
+    screen.keys("G");
+    assert!(screen.text().contains(">! hook 32"), "{}", screen.text());
+    screen.advance(Duration::from_secs(11));
+    screen.answer_last_of(|request| *request == Request::Status, Ok(status_with(&["the store is read-only"])));
+    screen.answer_last_of(is_hooks, Ok(Answer::Hooks(vec![failing(30), failing(31), failing(32)])));
+    assert!(screen.text().contains(">! hook 32"), "{}", screen.text());
+    screen.take_requests();
+    screen.keys("t");
+    let requests = screen.take_requests();
+    assert!(requests.iter().any(|request| matches!(request, Request::EditHook(_, 32, _))), "{requests:?}");
+}
+
+#[test]
+fn the_cursor_stays_on_an_activity_while_problems_and_events_come() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status_with(&["first"])));
+    let event = |id: i64| farrier_common::api::Event {
+        id,
+        kind: "repository".into(),
+        action: "created".into(),
+        actor: "mia".into(),
+        repository: format!("tools/r{id}"),
+        repository_id: id,
+        at: "2026-11-21T12:00:00Z".into(),
+        ..Default::default()
+    };
+    let is_events = |request: &Request| matches!(request, Request::Events { .. });
+    for id in 1..=2 {
+        screen.answer(is_events, Ok(Answer::Event(Box::new(event(id)))));
+    }
+    screen.keys("G");
+    let row = |screen: &TestScreen| screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
+    assert!(row(&screen).is_some_and(|row| row.contains("tools/r1")), "{}", screen.text());
+    screen.answer(is_events, Ok(Answer::Event(Box::new(event(3)))));
+    screen.advance(Duration::from_secs(2));
+    screen.answer_last_of(|request| *request == Request::Status, Ok(status_with(&["first", "second"])));
+    assert!(row(&screen).is_some_and(|row| row.contains("tools/r1")), "{}", screen.text());
+}
+
+#[test]
+fn the_key_of_a_problem_is_shown_in_narrow_columns() {
+    for width in [110, 114, 180] {
+        let mut screen = TestScreen::loaded(width, 40);
+        screen.keys("1");
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        screen.answer(|request| *request == Request::FailingHooks, Ok(hooks()));
+        assert!(screen.text().contains("R redeliver"), "{width}: {}", screen.text());
+    }
 }
 
 #[test]
@@ -190,7 +261,7 @@ fn checks_that_fail_for_the_same_reason_share_one_line() {
         screen.answer(|one| *one == request, Err(Problem::new(ProblemKind::Forbidden, text)));
     }
     let text = screen.text();
-    assert!(text.contains("? figures, hooks, tasks not checked: token needs the scope read:admin (403)"), "{text}");
+    assert!(text.contains("? hooks, metrics, tasks not checked: token needs the scope read:admin (403)"), "{text}");
     assert_eq!(text.matches("read:admin").count(), 1, "{text}");
 }
 
@@ -273,7 +344,7 @@ fn the_charts_show_the_last_minute_hour_or_day() {
 }
 
 #[test]
-fn an_event_shows_what_became_of_its_deliveries() {
+fn an_event_shows_the_results_of_its_deliveries() {
     let mut screen = TestScreen::loaded(80, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status()));
@@ -299,7 +370,7 @@ fn an_event_shows_what_became_of_its_deliveries() {
     let page = crate::ui::net::Page { items, total: None, last: true };
     screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(Answer::Deliveries(page)));
     let text = screen.text();
-    assert!(text.contains("mia pushed to main of tools/cli; 2 hooks notified, 1 failed"), "{text}");
+    assert!(text.contains("mia pushed to main of tools/cli; 2 deliveries succeeded, 1 failed"), "{text}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_deleted_repository_can_be_restored_under_another_name() {
     let target = RestoreRepository { name: Some("relay-2".into()), owner: None };
     assert_eq!(screen.take_requests().last(), Some(&restore(target)));
     screen.answer_last(Ok(Answer::Repository(Box::new(repository(31, "infra/relay-2")))));
-    assert!(screen.app.layers.is_empty() && screen.text().contains("Restored infra/relay-2"), "{}", screen.text());
+    assert!(screen.app.layers.is_empty() && screen.text().contains("infra/relay-2 restored"), "{}", screen.text());
     let requests = screen.take_requests();
     assert!(
         requests.contains(&Request::DeletedRepositories) && requests.contains(&Request::Repositories),
@@ -112,7 +112,7 @@ fn a_repository_is_purged_only_after_its_name_was_typed() {
     screen.keys("data/lake-old\t\n");
     assert_eq!(screen.take_requests(), [Request::PurgeRepository { id: 12, name: "data/lake-old".into() }]);
     screen.answer_last(Ok(Answer::Done));
-    assert!(screen.text().contains("Deleted data/lake-old permanently"), "{}", screen.text());
+    assert!(screen.text().contains("data/lake-old deleted permanently"), "{}", screen.text());
     assert_eq!(screen.take_requests(), [Request::DeletedRepositories]);
     // Deleting several requires typing their number.
     screen.answer_last(Ok(deleted_repositories()));
@@ -168,7 +168,7 @@ fn a_deleted_artifact_is_restored_unless_its_repository_is_deleted() {
     screen.keys("y");
     assert_eq!(screen.take_requests(), [Request::RestoreArtifact { id: 21, name: "dist-linux.zip".into() }]);
     screen.answer_last(Ok(Answer::Done));
-    assert!(screen.text().contains("Restored dist-linux.zip"), "{}", screen.text());
+    assert!(screen.text().contains("dist-linux.zip restored"), "{}", screen.text());
     assert_eq!(screen.take_requests(), [Request::DeletedArtifacts]);
     screen.answer_last(Ok(deleted_artifacts()));
     screen.keys("*R");

@@ -64,7 +64,40 @@ fn a_commit_shows_its_runs() {
 fn an_unknown_word_is_refused_in_the_command_line() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys(":nothinglikeit\n");
-    assert!(screen.text().contains("is no command, and no repository has this name"), "{}", screen.text());
+    assert!(screen.text().contains("is neither a command nor the name of a loaded repository"), "{}", screen.text());
+}
+
+#[test]
+fn a_name_filters_the_repositories_before_they_are_listed() {
+    for typed in ["auth", "infra/auth"] {
+        let start = Settings { start: Some(ScreenId::Dashboard), ..Settings::default() };
+        let mut screen = TestScreen::with(start, 120, 40);
+        screen.answer(|request| matches!(request, Request::Status), Ok(status()));
+        screen.keys(&format!(":{typed}\n"));
+        assert_eq!(screen.app.current, ScreenId::Repositories, "{}", screen.text());
+        screen.answer(|request| matches!(request, Request::Repositories), Ok(repositories(&NAMES)));
+        let text = screen.text();
+        assert!(text.contains("infra/auth") && !text.contains("data/lake"), "{text}");
+    }
+}
+
+#[test]
+fn the_audit_log_of_one_hook_does_not_show_hooks_with_a_longer_id() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys(":audit list --object hook:7\n");
+    let Answer::Audit(mut page) = audit() else { unreachable!() };
+    let of_hook = |id: i64| {
+        let mut entry = page.items[0].clone();
+        entry.id = id;
+        entry.action = "hook.edit".into();
+        entry.object = farrier_common::api::AuditObject { kind: "hook".into(), id, ..Default::default() };
+        entry.object.owner = "infra/auth".into();
+        entry
+    };
+    page.items = vec![of_hook(70), of_hook(7)];
+    screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(Answer::Audit(page)));
+    let text = screen.text();
+    assert!(text.contains("infra/auth 7 ") && !text.contains("infra/auth 70"), "{text}");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn a_long_list_is_polled_for_changes_and_reloaded_less_often() {
 fn a_failed_list_offers_retry_details_and_copying_the_request_id() {
     let mut screen = test_terminal(80, 24).start();
     let text = "listing repositories: internal error (500, request 7d1e)";
-    let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text == "7d1e");
+    let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text.0 == "7d1e");
     let problem = Problem { request: Some("7d1e".into()), ..Problem::new(ProblemKind::Other, text) };
     screen.answer(|request| *request == Request::Repositories, Err(problem));
     let shown = screen.text();

@@ -74,7 +74,7 @@ fn copying_a_repository_as_json_requests_the_whole_object() {
     let loaded = repository(2, "data/lake");
     let text = serde_json::to_string(&loaded).unwrap();
     screen.answer(|request| *request == load, Ok(Answer::Repository(Box::new(loaded))));
-    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if copied.0 == text)));
 }
 
 /// Returns repositories with different permissions of the caller.

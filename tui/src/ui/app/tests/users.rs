@@ -1,8 +1,8 @@
-//! Accounts and tokens.
+//! Users and tokens.
 
 use super::prelude::*;
 
-/// Returns the screen with the tokens of the second account in focus.
+/// Returns the screen with the tokens of the second user in focus.
 fn tokens_of_mia() -> TestScreen {
     let mut screen = TestScreen::loaded(120, 40);
     open_users(&mut screen);
@@ -38,7 +38,8 @@ fn a_new_token_is_shown_once_and_copied_with_y() {
 fn revoking_a_token_requires_a_confirmation() {
     let mut screen = tokens_of_mia();
     screen.keys("D");
-    assert!(screen.text().contains("Revoke 1 token"), "{}", screen.text());
+    let text = screen.text();
+    assert!(text.contains("Revoke 1 token") && text.contains(" of mia"), "{text}");
     screen.advance(Duration::from_secs(1));
     screen.keys("y");
     let requests = screen.take_requests();
@@ -48,39 +49,46 @@ fn revoking_a_token_requires_a_confirmation() {
     );
 }
 
-/// Returns whether a request turns the account on or off.
+/// Returns whether a request turns the user on or off.
 fn switches_mia(request: &Request, on: bool) -> bool {
     matches!(request, Request::EditUser(login, edit) if login == "mia" && edit.active == Some(on))
 }
 
 #[test]
-fn an_account_is_turned_off_and_on_again_with_undo() {
+fn a_user_is_turned_off_after_a_confirmation_and_on_again_with_undo() {
     let mut screen = TestScreen::loaded(80, 24);
     open_users(&mut screen);
     screen.keys("jt");
+    let text = screen.text();
+    assert!(text.contains("Turn off mia") && !text.contains("your own account"), "{text}");
+    assert!(!screen.take_requests().iter().any(|request| switches_mia(request, false)));
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
     assert!(screen.take_requests().iter().any(|request| switches_mia(request, false)));
     screen.answer_last_of(|request| switches_mia(request, false), Ok(Answer::Done));
-    assert!(screen.text().contains("Account mia turned off - z undoes"), "{}", screen.text());
+    assert!(screen.text().contains("User mia turned off - z undoes"), "{}", screen.text());
     screen.keys("z");
     assert!(screen.take_requests().iter().any(|request| switches_mia(request, true)));
 }
 
 #[test]
-fn the_audit_trail_of_an_account_is_the_filtered_audit_log() {
+fn the_audit_trail_of_a_user_is_the_filtered_audit_log() {
     let mut screen = TestScreen::loaded(80, 24);
     open_users(&mut screen);
     screen.keys("jo");
     assert_eq!(screen.app.current, ScreenId::Audit);
-    assert!(screen.text().contains("actor:mia"), "{}", screen.text());
+    assert!(screen.text().contains("actor:=mia"), "{}", screen.text());
 }
 
 #[test]
-fn commands_about_accounts_work_as_in_the_shell() {
+fn commands_about_users_work_as_in_the_shell() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys(":user list\n");
     assert_eq!(screen.app.current, ScreenId::Users, "{}", screen.text());
     screen.answer(|request| *request == Request::Users, Ok(users()));
     screen.keys(":user off ops-a\n");
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
     let requests = screen.take_requests();
     assert!(
         requests.iter().any(|request| matches!(request, Request::EditUser(login, _) if login == "ops-a")),
@@ -89,4 +97,34 @@ fn commands_about_accounts_work_as_in_the_shell() {
     screen.advance(Duration::from_secs(1));
     screen.keys(":user delete tomas\n");
     assert!(screen.text().contains("Type tomas to confirm"), "{}", screen.text());
+}
+
+#[test]
+fn the_question_before_the_own_account_is_turned_off_says_so() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_users(&mut screen);
+    screen.keys(":user off admin\n");
+    assert!(screen.text().contains("This is your own account."), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.keys("*t");
+    assert!(screen.text().contains("admin   your own account"), "{}", screen.text());
+}
+
+#[test]
+fn an_action_on_marks_that_a_filter_hides_is_refused() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_users(&mut screen);
+    screen.keys("j /admin\n");
+    screen.take_requests();
+    screen.keys("t");
+    assert!(screen.text().contains("hidden by the filter"), "{}", screen.text());
+    assert_eq!(screen.take_requests(), []);
+}
+
+#[test]
+fn enter_on_a_token_shows_its_scopes_and_repositories() {
+    let mut screen = tokens_of_mia();
+    screen.keys("\n");
+    let text = screen.text();
+    assert!(text.contains("scopes") && text.contains("repositories  all that the user can access"), "{text}");
 }

@@ -22,6 +22,7 @@ use crate::{
         },
         list::ListView as _,
         net::{Existing, Request},
+        redacted::Redacted,
         runs::{ArtifactSummary, Outcome, RunSummary},
         world::{Cmd, Env, World},
     },
@@ -291,7 +292,7 @@ impl Artifacts {
         let until =
             ends.map_or_else(String::new, |ends| format!(" for {},\nuntil {}", clock.left(ends), clock.stamp_of(ends)));
         let text = format!("Anyone with this URL can read the artifact{until}.\n\n{address}");
-        env.push(Cmd::CopySecret(address, "signed URL".to_owned()));
+        env.push(Cmd::CopySecret(Redacted(address), "signed URL".to_owned()));
         env.open(Layer::TextView(TextView::new("Copied: signed URL", text)));
     }
 }

@@ -29,7 +29,7 @@ use crate::ui::{
     world::{Env, World},
 };
 
-const PACE: Duration = Duration::from_secs(5);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(5);
 /// A long list takes many requests: each time it grows by this many rows, it is refreshed less often.
 const ROWS_PER_STEP: usize = 500;
 
@@ -129,7 +129,7 @@ impl Screen for Artifacts {
 
     fn refresh_interval(&self) -> Option<Duration> {
         let slower = u32::try_from((self.totals.runs + self.totals.artifacts) / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
-        Some(PACE.saturating_mul(slower + 1))
+        Some(REFRESH_INTERVAL.saturating_mul(slower + 1))
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {

@@ -208,6 +208,19 @@ impl Haystack for Node {
 impl Row for Node {
     type Id = NodeId;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("name"),
+        FilterColumn::text("state"),
+        FilterColumn::text("run"),
+        FilterColumn::text("job"),
+        FilterColumn::text("repo"),
+        FilterColumn::text("commit"),
+        FilterColumn::size("size"),
+        FilterColumn::age("age"),
+        FilterColumn::age("expires"),
+    ];
+
     fn id(&self) -> NodeId {
         match self {
             Self::Run { run, .. } => NodeId::Run(run.id),
@@ -216,28 +229,8 @@ impl Row for Node {
         }
     }
 
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
     fn ages() -> &'static [&'static str] {
         &["CREATED", "EXPIRES IN"]
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("name"),
-                FilterColumn::text("state"),
-                FilterColumn::text("run"),
-                FilterColumn::text("job"),
-                FilterColumn::text("repo"),
-                FilterColumn::text("commit"),
-                FilterColumn::size("size"),
-                FilterColumn::age("age"),
-                FilterColumn::age("expires"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

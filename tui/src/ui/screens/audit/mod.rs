@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Refresh interval while the screen is visible.
-const PACE: Duration = Duration::from_secs(10);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 /// Number of entries to load at first.
 const ROWS_STEP: usize = 500;
 /// Older entries are loaded when fewer rows than this are left below the cursor.
@@ -111,7 +111,7 @@ impl Screen for AuditLog {
 
     fn refresh_interval(&self) -> Option<Duration> {
         let slower = u32::try_from(self.row_limit / ROWS_STEP).unwrap_or(1);
-        Some(PACE.saturating_mul(slower))
+        Some(REFRESH_INTERVAL.saturating_mul(slower))
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -150,7 +150,7 @@ impl Screen for AuditLog {
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
-        self.rows.list.set_filter(Filter::parse(text, AuditEntry::filters())?);
+        self.rows.list.set_filter(Filter::parse(text, AuditEntry::FILTERS)?);
         self.fetch_on(env);
         Ok(())
     }

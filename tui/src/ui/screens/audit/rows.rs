@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::AuditEntry;
+use farrier_common::api::{AuditActor, AuditEntry, AuditObject};
 
 use crate::{
     audit_text,
@@ -100,6 +100,25 @@ impl Haystack for AuditEntry {
         }
     }
 
+    /// Several forms of a value are exact, as in `farrier audit list`: the first word of an action, the actor or the
+    /// account that it acted as, and the object by its kind, with or without its ID or name.
+    fn is_exactly(&self, name: &str, value: &str) -> bool {
+        let is_value = |text: &str| text.eq_ignore_ascii_case(value);
+        match name {
+            "action" => is_value(&self.action) || self.action.split('.').next().is_some_and(is_value),
+            "actor" => {
+                let AuditActor { name, acts_as, .. } = &self.actor;
+                is_value(name) || is_value(acts_as) || is_value(&audit_text::actor(&self.actor))
+            }
+            "object" => {
+                let AuditObject { kind, id, name, .. } = &self.object;
+                let by_id = *id != 0 && is_value(&format!("{kind} {id}"));
+                by_id || is_value(kind) || is_value(&format!("{kind} {name}")) || is_value(&audit_text::object(self))
+            }
+            _ => self.column(name).is_some_and(|text| is_value(&text)),
+        }
+    }
+
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
@@ -112,27 +131,20 @@ impl Haystack for AuditEntry {
 impl Row for AuditEntry {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("action"),
+        FilterColumn::text("actor"),
+        FilterColumn::text("object"),
+        FilterColumn::text("result"),
+        FilterColumn::text("from"),
+        FilterColumn::text("request"),
+        FilterColumn::count("id"),
+        FilterColumn::age("age"),
+    ];
+
     fn id(&self) -> i64 {
         self.id
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("action"),
-                FilterColumn::text("actor"),
-                FilterColumn::text("object"),
-                FilterColumn::text("result"),
-                FilterColumn::text("from"),
-                FilterColumn::text("request"),
-                FilterColumn::count("id"),
-                FilterColumn::age("age"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

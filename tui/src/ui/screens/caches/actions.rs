@@ -99,7 +99,7 @@ impl Caches {
                     failed.into_iter().map(|(name, _, why)| (name.clone(), why.clone())).collect();
                 bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
             }
-            (Request::DeleteCache { name, .. }, _) => env.notify(format!("Deleted {name}")),
+            (Request::DeleteCache { name, .. }, _) => env.notify(format!("Cache entry {name} deleted")),
             _ => {}
         }
     }

@@ -117,28 +117,21 @@ impl Haystack for FoundCacheEntry {
 impl Row for FoundCacheEntry {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("key"),
+        FilterColumn::text("ref"),
+        FilterColumn::text("repo"),
+        FilterColumn::text("version"),
+        FilterColumn::size("size"),
+        FilterColumn::count("hits"),
+        FilterColumn::count("id"),
+        FilterColumn::age("used"),
+        FilterColumn::age("age"),
+    ];
+
     fn id(&self) -> i64 {
         self.id
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("key"),
-                FilterColumn::text("ref"),
-                FilterColumn::text("repo"),
-                FilterColumn::text("version"),
-                FilterColumn::size("size"),
-                FilterColumn::count("hits"),
-                FilterColumn::count("id"),
-                FilterColumn::age("used"),
-                FilterColumn::age("age"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

@@ -5,7 +5,7 @@ use farrier_common::{api::Hook, client::HookOwner};
 use super::{
     Dashboard,
     activity::Activity,
-    problems::{HealthProblem, ProblemTarget},
+    problems::{self, HealthProblem, ProblemTarget},
 };
 use crate::ui::{
     keymap::Action,
@@ -49,14 +49,14 @@ impl Dashboard {
     /// Opens the objects of the row under the cursor.
     pub(super) fn open(&self, env: &mut Env) {
         match self.cursor_row() {
-            CursorRow::Problem(problem) => match problem.target {
+            CursorRow::Problem(problem) => match &problem.target {
                 ProblemTarget::Daemon => env.open(Layer::TextView(TextView::new("Problem", problem.text))),
                 ProblemTarget::FailingHooks(ids) | ProblemTarget::DisabledHooks(ids) => match ids.as_slice() {
                     [one] => env.push(Cmd::Deliveries(u64::try_from(*one).ok())),
-                    _ => env.push(Cmd::Screen(ScreenId::Hooks)),
+                    _ => env.push(Cmd::Filtered(ScreenId::Hooks, self.hook_filter(ids))),
                 },
-                ProblemTarget::Run(id) => env.push(Cmd::Run(id)),
-                ProblemTarget::Repository(id) => env.push(Cmd::Repository(id)),
+                ProblemTarget::Run(id) => env.push(Cmd::Run(*id)),
+                ProblemTarget::Repository(id) => env.push(Cmd::Repository(*id)),
             },
             CursorRow::Activity(Activity { run: Some(run), .. }) => env.push(Cmd::Run(run)),
             CursorRow::Activity(activity) => env.push(Cmd::Repository(activity.repository_id)),
@@ -64,17 +64,23 @@ impl Dashboard {
         }
     }
 
+    /// Returns the filter of the screen Hooks that shows hooks of one problem: their common host.
+    fn hook_filter(&self, ids: &[i64]) -> String {
+        let hook = self.problem_hooks.iter().find(|hook| ids.contains(&hook.id));
+        hook.map(|hook| format!("url:{}", problems::host(&hook.url))).unwrap_or_default()
+    }
+
     /// Returns the hooks of the problem under the cursor; empty if the row is not about hooks.
     fn hooks_here(&self) -> Vec<&Hook> {
         let CursorRow::Problem(problem) = self.cursor_row() else { return Vec::new() };
         let Some(ids) = problem.target.hooks() else { return Vec::new() };
-        self.failing.iter().filter(|hook| ids.contains(&hook.id)).collect()
+        self.problem_hooks.iter().filter(|hook| ids.contains(&hook.id)).collect()
     }
 
     /// `R`: redelivers the failed deliveries of all hooks of the problem.
     pub(super) fn redeliver(&self, env: &mut Env) {
         let ids: Vec<i64> = self.hooks_here().iter().map(|hook| hook.id).collect();
-        let question = recover_question(&self.failing, &ids, env.world);
+        let question = recover_question(&self.problem_hooks, &ids, env.world);
         env.push(Cmd::OpenFor(ScreenId::Hooks, Box::new(question)));
     }
 
@@ -102,7 +108,7 @@ impl Dashboard {
     /// Returns why an action is not available now.
     pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
         match action {
-            Action::Open if matches!(self.cursor_row(), CursorRow::Nothing) => Some("nothing here".to_owned()),
+            Action::Open if matches!(self.cursor_row(), CursorRow::Nothing) => Some("no row selected".to_owned()),
             Action::Recover | Action::Toggle => {
                 let hooks = self.hooks_here();
                 if hooks.is_empty() {
@@ -114,7 +120,7 @@ impl Dashboard {
                 }
             }
             Action::NextPart | Action::PreviousPart if self.series.is_none() => {
-                Some("the daemon sends no figures".to_owned())
+                Some("the daemon sends no metrics".to_owned())
             }
             _ => None,
         }

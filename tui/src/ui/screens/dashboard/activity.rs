@@ -1,4 +1,4 @@
-//! Events as sentences: who did what, and what became of the deliveries.
+//! Events as sentences: who did what, and the results of the deliveries.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -46,19 +46,10 @@ impl DeliveryResults {
         self.failed > 0
     }
 
-    /// Formats `2 hooks notified, 1 failed`, or for several events `6 deliveries succeeded, 1 failed`; empty without
-    /// deliveries.
-    fn text(self, events: usize) -> String {
-        let good = match (events, self.succeeded) {
-            (1, 1) => "1 hook notified".to_owned(),
-            (1, count) => format!("{count} hooks notified"),
-            (_, count) => format!("{} succeeded", deliveries(count)),
-        };
+    /// Formats `2 deliveries succeeded, 1 failed`; empty without deliveries.
+    fn text(self) -> String {
         let mut parts = Vec::new();
-        if self.succeeded > 0 {
-            parts.push(good);
-        }
-        for (count, word) in [(self.failed, "failed"), (self.pending, "waiting")] {
+        for (count, word) in [(self.succeeded, "succeeded"), (self.failed, "failed"), (self.pending, "waiting")] {
             if count > 0 {
                 let subject = if parts.is_empty() { deliveries(count) } else { count.to_string() };
                 parts.push(format!("{subject} {word}"));
@@ -75,8 +66,8 @@ fn deliveries(count: usize) -> String {
 /// One line: an event, or several events of the same kind in succession.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Activity {
-    /// Index of the newest event.
-    pub(super) first: usize,
+    /// ID of the oldest event, which stays the same while newer events join the line.
+    pub(super) oldest: i64,
     /// Time of the newest event.
     pub(super) at: String,
     pub(super) repository_id: i64,
@@ -85,7 +76,7 @@ pub(super) struct Activity {
     sentence: String,
     commits: String,
     pub(super) results: DeliveryResults,
-    /// What became of the deliveries; empty without deliveries.
+    /// The results of the deliveries; empty without deliveries.
     outcome: String,
 }
 
@@ -126,27 +117,27 @@ pub(super) fn activities<'a>(
     events: impl IntoIterator<Item = &'a Event>,
     results: &HashMap<i64, DeliveryResults>,
 ) -> Vec<Activity> {
-    let mut groups: Vec<(usize, Vec<&Event>)> = Vec::new();
-    for (at, event) in events.into_iter().enumerate() {
+    let mut groups: Vec<Vec<&Event>> = Vec::new();
+    for event in events {
         match groups.last_mut() {
-            Some((_, group)) if group.last().is_some_and(|last| group_key(last) == group_key(event)) => {
+            Some(group) if group.last().is_some_and(|last| group_key(last) == group_key(event)) => {
                 group.push(event);
             }
-            _ => groups.push((at, vec![event])),
+            _ => groups.push(vec![event]),
         }
     }
-    let line = |(first, group): (usize, Vec<&Event>)| {
-        let newest = *group.first()?;
+    let line = |group: Vec<&Event>| {
+        let (newest, oldest) = (*group.first()?, *group.last()?);
         let of_event = |event: &&Event| results.get(&event.id).copied().unwrap_or_default();
         let results = group.iter().map(of_event).fold(DeliveryResults::default(), DeliveryResults::plus);
         Some(Activity {
-            first,
+            oldest: oldest.id,
             at: newest.at.clone(),
             repository_id: newest.repository_id,
             run: newest.run_id,
             sentence: sentence(&group),
             commits: commits(&group),
-            outcome: results.text(group.len()),
+            outcome: results.text(),
             results,
         })
     };
@@ -240,8 +231,11 @@ mod tests {
         let delivery = |state: &str| Delivery { event_id: Some(7), state: state.into(), ..Delivery::default() };
         let results = DeliveryResults::by_event(&[delivery("success"), delivery("success"), delivery("failed")]);
         let lines = activities([&push], &results);
-        assert_eq!(lines[0].text(99), "mia pushed to main of tools/cli (0123456..abcdef0); 2 hooks notified, 1 failed");
-        assert_eq!(lines[0].text(70), "mia pushed to main of tools/cli; 2 hooks notified, 1 failed");
+        assert_eq!(
+            lines[0].text(99),
+            "mia pushed to main of tools/cli (0123456..abcdef0); 2 deliveries succeeded, 1 failed"
+        );
+        assert_eq!(lines[0].text(72), "mia pushed to main of tools/cli; 2 deliveries succeeded, 1 failed");
         assert!(lines[0].results.has_failures());
         let waiting = DeliveryResults::by_event(&[delivery("pending"), delivery("pending")]);
         assert!(activities([&push], &waiting)[0].text(99).ends_with("; 2 deliveries waiting"));
@@ -265,7 +259,7 @@ mod tests {
                 "mia created the branch c in tools/cli",
             ]
         );
-        assert_eq!(lines[1].first, 2);
+        assert_eq!(lines[1].oldest, 3);
     }
 
     #[test]

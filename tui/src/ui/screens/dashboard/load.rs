@@ -1,4 +1,4 @@
-//! The figures and charts of requests, git, deliveries and uploads.
+//! The metrics and charts of requests, git, delivery attempts and uploads.
 
 use std::fmt::Write as _;
 
@@ -80,7 +80,7 @@ pub(super) fn figures(
             _ => format!("ok {} %, {} failed", words::percent(total - bad, total), words::count(bad)),
         };
         let role = if bad > 0 { Role::Warn } else { Role::Text };
-        rated("deliveries", &all, &series.failed, LinePart::Text(role, share));
+        rated("attempts", &all, &series.failed, LinePart::Text(role, share));
         let uploads =
             format!("{} blocks, {} now", words::count(series.uploaded.iter().sum()), words::count(series.uploads));
         rated("uploads", &series.uploaded, &[], LinePart::plain(uploads));

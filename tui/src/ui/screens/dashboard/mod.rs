@@ -32,7 +32,7 @@ use crate::ui::{
     world::{Env, World},
 };
 
-const PACE: Duration = Duration::from_secs(2);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 /// Lists are refreshed less often than the other data, because they can be long.
 const LISTS_EVERY: Duration = Duration::from_secs(10);
 /// Number of newest deliveries whose results are shown beside their events.
@@ -42,12 +42,13 @@ const EVENTS_MAX: usize = 200;
 
 #[derive(Debug, Default)]
 pub(crate) struct Dashboard {
-    pub(super) now: Option<(Status, Health)>,
+    pub(super) status: Option<(Status, Health)>,
     /// `None` if the caller has no permission to read it.
     pub(super) series: Option<MetricsSeries>,
     /// The period of the charts.
     pub(super) span: SeriesSpan,
-    failing: Vec<Hook>,
+    /// Hooks whose deliveries fail, and hooks that the daemon turned off.
+    problem_hooks: Vec<Hook>,
     lists_at: Option<Duration>,
     load: Load,
     /// Background tasks of the daemon, the newest first.
@@ -61,16 +62,28 @@ pub(crate) struct Dashboard {
     following: bool,
     /// The row under the cursor: problems first, then the activity.
     at: usize,
+    /// What this row shows, to find it again after a response.
+    row: Option<RowIdentity>,
     /// Requests that failed, and why.
-    unknown: BTreeMap<&'static str, String>,
+    failed_requests: BTreeMap<&'static str, String>,
+}
+
+/// Identifies a row while other rows come and go.
+#[derive(Clone, Debug)]
+enum RowIdentity {
+    Problem(HealthProblem),
+    /// The newest activity: the cursor stays on it while newer events arrive.
+    Newest,
+    /// The ID of the oldest event of an activity.
+    Activity(i64),
 }
 
 impl Dashboard {
     /// Returns the problems of the daemon, then those of hooks, runs and imports.
     fn problems(&self) -> Vec<HealthProblem> {
-        let Some((status, health)) = &self.now else { return Vec::new() };
+        let Some((status, health)) = &self.status else { return Vec::new() };
         let mut all = problems::of_daemon(status, health);
-        all.extend(problems::of_hooks(&self.failing));
+        all.extend(problems::of_hooks(&self.problem_hooks));
         all.extend(problems::of_runs(&self.runs));
         all.extend(problems::of_tasks(&self.tasks));
         all
@@ -88,10 +101,10 @@ impl Dashboard {
         running.map(task_lines::progress_line).chain(mine).collect()
     }
 
-    /// Returns the failed checks, one line per reason: `figures, hooks not checked: forbidden (403)`.
+    /// Returns the failed checks, one line per reason: `metrics, hooks not checked: forbidden (403)`.
     fn unchecked(&self) -> Vec<String> {
         let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
-        for (what, why) in &self.unknown {
+        for (what, why) in &self.failed_requests {
             match by_reason.iter_mut().find(|(known, _)| known == why) {
                 Some((_, all)) => all.push(what),
                 None => by_reason.push((why, vec![what])),
@@ -100,9 +113,9 @@ impl Dashboard {
         by_reason.into_iter().map(|(why, all)| format!("{} not checked: {why}", all.join(", "))).collect()
     }
 
-    fn note_unknown(&mut self, request: &Request, result: &Result<Answer, Problem>) {
+    fn note_failure(&mut self, request: &Request, result: &Result<Answer, Problem>) {
         let what = match request {
-            Request::Series(_) => "figures",
+            Request::Series(_) => "metrics",
             Request::Tasks => "tasks",
             Request::FailingHooks => "hooks",
             Request::CompletedRuns => "runs",
@@ -115,10 +128,10 @@ impl Dashboard {
                 // Only the reason, because the heading already names the request.
                 let doing = format!("{}: ", request.doing());
                 let why = problem.line().strip_prefix(&doing).unwrap_or(problem.line()).to_owned();
-                self.unknown.insert(what, why);
+                self.failed_requests.insert(what, why);
             }
             Err(_) => {}
-            Ok(_) => drop(self.unknown.remove(what)),
+            Ok(_) => drop(self.failed_requests.remove(what)),
         }
     }
 
@@ -128,16 +141,39 @@ impl Dashboard {
 
     fn go(&mut self, to: usize) {
         self.at = to.min(self.rows().saturating_sub(1));
+        self.row = self.identity(self.at);
     }
 
-    /// Adds an event. The cursor stays on its row while others come above it, unless it is on the newest.
-    fn add_event(&mut self, event: &Event) {
-        let is_below_newest = self.at > self.problems().len();
-        let before = self.activities().len();
-        self.events.push_front(event.clone());
-        if is_below_newest {
-            self.at += self.activities().len().saturating_sub(before);
+    /// Returns what a row shows. The first row has no identity while there are no problems: the cursor stays on the
+    /// first row then, so that a new problem is visible.
+    fn identity(&self, at: usize) -> Option<RowIdentity> {
+        let mut problems = self.problems();
+        if at < problems.len() {
+            return Some(RowIdentity::Problem(problems.swap_remove(at)));
         }
+        match at - problems.len() {
+            0 => (at > 0).then_some(RowIdentity::Newest),
+            index => self.activities().get(index).map(|one| RowIdentity::Activity(one.oldest)),
+        }
+    }
+
+    /// Puts the cursor on the row that it was on before a response. If that row is gone, it keeps its position.
+    fn keep_row(&mut self) {
+        let problems = self.problems();
+        let found = match &self.row {
+            Some(RowIdentity::Problem(before)) => problems.iter().position(|problem| problem.is_same(before)),
+            Some(RowIdentity::Newest) => Some(problems.len()),
+            Some(RowIdentity::Activity(oldest)) => {
+                let at = self.activities().iter().position(|one| one.oldest == *oldest);
+                at.map(|at| problems.len() + at)
+            }
+            None => None,
+        };
+        self.go(found.unwrap_or(self.at));
+    }
+
+    fn add_event(&mut self, event: &Event) {
+        self.events.push_front(event.clone());
         self.events.truncate(EVENTS_MAX);
     }
 
@@ -173,7 +209,7 @@ impl Screen for Dashboard {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        if self.now.is_none() {
+        if self.status.is_none() {
             self.load = Load::Loading(env.world.now);
         }
         env.send(Request::Status);
@@ -186,7 +222,7 @@ impl Screen for Dashboard {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        Some(PACE)
+        Some(REFRESH_INTERVAL)
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -212,10 +248,10 @@ impl Screen for Dashboard {
     }
 
     fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
-        self.note_unknown(request, result);
+        self.note_failure(request, result);
         match (request, result) {
-            (Request::Status, Ok(Answer::Status(now))) => {
-                self.now = Some((**now).clone());
+            (Request::Status, Ok(Answer::Status(status))) => {
+                self.status = Some((**status).clone());
                 self.load = Load::Done(env.world.now);
             }
             (Request::Series(span), Ok(Answer::Series(series))) if *span == self.span => {
@@ -227,7 +263,7 @@ impl Screen for Dashboard {
             }
             (Request::Tasks, Err(_)) => self.tasks.clear(),
             (Request::FailingHooks, Ok(Answer::Hooks(hooks))) => {
-                self.failing = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
+                self.problem_hooks = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
             (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => self.runs.clone_from(runs),
             (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {
@@ -238,7 +274,7 @@ impl Screen for Dashboard {
             (Request::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
             _ => {}
         }
-        self.go(self.at);
+        self.keep_row();
     }
 
     fn problem(&self) -> Option<&Problem> {
@@ -249,12 +285,12 @@ impl Screen for Dashboard {
     }
 
     fn is_failed(&self) -> bool {
-        self.now.is_none() && self.problem().is_some()
+        self.status.is_none() && self.problem().is_some()
     }
 
     fn status(&self, world: &World) -> String {
         let state = if world.paused { "paused" } else { "live" };
-        match (self.problems().len(), self.unknown.len()) {
+        match (self.problems().len(), self.failed_requests.len()) {
             (0, 0) => format!("{state}  no problems"),
             (0, _) => format!("{state}  not everything was checked"),
             (1, _) => format!("{state}  1 problem"),
@@ -263,7 +299,7 @@ impl Screen for Dashboard {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        if self.now.is_some() {
+        if self.status.is_some() {
             return parts::draw(self, self.at, world, area, buf);
         }
         let Load::Failed(problem) = &self.load else { return };

@@ -21,12 +21,10 @@ use crate::{
     },
 };
 
-/// Disk usage above this is reported as a problem.
-pub(super) const DISK_FULL_PERCENT: i64 = 90;
 /// With fewer rows, the last sections are left out.
-const SHORT: u16 = 16;
+const PARTIAL_BELOW_ROWS: u16 = 16;
 /// With fewer rows, load and storage are brief.
-const TALL: u16 = 30;
+const BRIEF_BELOW_ROWS: u16 = 30;
 /// In one column: the least rows for problems, the least rows for the activity with its heading, and the most tasks.
 const PROBLEMS_MIN: u16 = 3;
 const ACTIVITY_MIN: u16 = 4;
@@ -37,12 +35,12 @@ const SENTENCE_LINES: usize = 2;
 const TWO_COLUMNS: u16 = 110;
 const THREE_COLUMNS: u16 = 180;
 /// Width of the names of figures, in cells.
-const NAME: u16 = 12;
-/// Width from which a problem shows the key that helps.
-const SHOWS_KEYS: u16 = 60;
-/// Cells of the key that helps, and of the age of a problem.
-const HELP: u16 = 12;
-const AGE: u16 = 5;
+const NAME_WIDTH: u16 = 12;
+/// With fewer columns of the terminal, problems have no keys, and the first line has neither version nor uptime.
+const NARROW_BELOW: u16 = 60;
+/// Cells of the suggested action of a problem with its key, and of its age.
+const ACTION_WIDTH: u16 = 12;
+const AGE_WIDTH: u16 = 5;
 
 /// An entry of a section.
 pub(super) enum Figure {
@@ -67,7 +65,7 @@ fn from_row(area: Rect, y: u16) -> Rect {
 }
 
 pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
-    let Some((status, _)) = &dashboard.now else { return };
+    let Some((status, _)) = &dashboard.status else { return };
     let rest = below(area, head(status, area, buf));
     let sections = Sections { dashboard, status, at, world, problems: dashboard.problems() };
     if area.width >= THREE_COLUMNS {
@@ -101,12 +99,12 @@ struct Sections<'a> {
 
 impl Sections<'_> {
     fn in_one_column(&self, area: Rect, buf: &mut Buffer) {
-        let is_short = area.height < SHORT;
+        let is_short = area.height < PARTIAL_BELOW_ROWS;
         if is_short && self.at >= self.problems.len() && self.at > 0 {
             // The row of the cursor is always visible.
             return self.activity(area, 1, buf);
         }
-        let is_brief = area.height < TALL;
+        let is_brief = area.height < BRIEF_BELOW_ROWS;
         let figures = load::figures(self.status, self.dashboard.series.as_ref(), area.width, 0, is_brief);
         let stored = storage(self.status, area.width, is_brief);
         let running = self.dashboard.running(self.world);
@@ -169,7 +167,7 @@ impl Sections<'_> {
             2..=60 => "hour",
             _ => "day",
         };
-        format!("Load, last {period} ([ ] change it)")
+        format!("Load, last {period} (] [ period)")
     }
 
     /// Returns the name of the first key of an action.
@@ -208,15 +206,17 @@ impl Sections<'_> {
         y.min(area.bottom())
     }
 
-    /// Returns the row of a problem: the text, its age and the key that helps.
+    /// Returns the row of a problem: the text, its age and the key of the suggested action.
     fn problem(&self, problem: &HealthProblem, room: u16, lines_max: usize) -> SentenceRow {
-        let help = problem.target.help().filter(|_| room >= SHOWS_KEYS);
-        let help = help.and_then(|(action, title)| Some(format!("{} {title}", self.key_of(action)?)));
-        let help = help.unwrap_or_default();
+        // The width of the terminal counts, because columns wrap long sentences.
+        let shows_keys = self.world.size.width >= NARROW_BELOW;
+        let suggested = problem.target.suggested_action().filter(|_| shows_keys);
+        let suggested = suggested.and_then(|(action, title)| Some(format!("{} {title}", self.key_of(action)?)));
+        let suggested = suggested.unwrap_or_default();
         let age = if problem.since > 0 { self.world.clock.since(problem.since) } else { String::new() };
-        let aside = match (room >= SHOWS_KEYS, age.is_empty()) {
-            (true, true) if help.is_empty() => String::new(),
-            (true, _) => format!("{age:>0$}  {help:<1$}", usize::from(AGE), usize::from(HELP)),
+        let aside = match (shows_keys, age.is_empty()) {
+            (true, true) if suggested.is_empty() => String::new(),
+            (true, _) => format!("{age:>0$}  {suggested:<1$}", usize::from(AGE_WIDTH), usize::from(ACTION_WIDTH)),
             (false, false) => format!(" {age}"),
             (false, true) => String::new(),
         };
@@ -245,12 +245,12 @@ impl Sections<'_> {
 fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
     let addresses: Vec<String> = status.listeners.iter().map(|one| one.address.clone()).collect();
     let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
-    let line = format!(
-        " farrierd {}   up {}   you are {identity}   {}",
-        status.version,
-        words::uptime(status.uptime_secs),
-        addresses.join("   ")
-    );
+    let daemon = if area.width < NARROW_BELOW {
+        String::new()
+    } else {
+        format!(" farrierd {}   up {}  ", status.version, words::uptime(status.uptime_secs))
+    };
+    let line = format!("{daemon} you are {identity}   {}", addresses.join("   "));
     text(buf, Rect { height: 1, ..area }, &line, Role::Title);
     1
 }
@@ -260,11 +260,15 @@ fn storage(status: &Status, room: u16, is_brief: bool) -> Vec<Figure> {
     let disk = &status.disk;
     let used = disk.total_bytes - disk.free_bytes;
     let percent = words::percent(used, disk.total_bytes);
-    let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
-    let bar = LinePart::Bar { role, share: (used, disk.total_bytes), cells: room.saturating_sub(44).clamp(10, 24) };
+    // A full disk is a problem, and each problem is red once.
+    let bar = LinePart::Bar {
+        role: Role::Text,
+        share: (used, disk.total_bytes),
+        cells: room.saturating_sub(44).clamp(10, 24),
+    };
     let (store, memory) = (human_bytes(status.store.size_bytes), human_bytes(status.resident_bytes));
-    let free = LinePart::Text(role, format!("{:>9} free  ", human_bytes(disk.free_bytes)));
-    let mut disk = vec![free, bar, LinePart::Text(role, format!(" {percent} %"))];
+    let free = LinePart::plain(format!("{:>9} free  ", human_bytes(disk.free_bytes)));
+    let mut disk = vec![free, bar, LinePart::plain(format!(" {percent} %"))];
     let line = |name, text: String| Figure::Line(name, vec![LinePart::plain(text)]);
     if is_brief {
         let mut sizes = vec![(store, "store")];
@@ -297,12 +301,15 @@ fn section(buf: &mut Buffer, area: Rect, title: &str, figures: &[Figure]) -> u16
     rule(buf, area, title);
     let mut y = area.y + 1;
     for figure in figures {
+        if y >= area.bottom() {
+            break;
+        }
         let rest = from_row(area, y);
         let from = |x: u16| Rect { x: rest.x + x.min(rest.width), width: rest.width.saturating_sub(x), ..rest };
         match figure {
             Figure::Line(name, line) => {
                 text(buf, from(1), name, Role::Muted);
-                parts(buf, from(1 + NAME), line);
+                parts(buf, from(1 + NAME_WIDTH), line);
             }
             Figure::Chart(chart, rows) => {
                 chart.draw(buf, Rect { width: from(4).width.saturating_sub(1), ..from(4) }, *rows);

@@ -1,15 +1,16 @@
-//! The problems of the dashboard, grouped by cause and object, with their age and the key that helps.
+//! The problems of the dashboard, grouped by cause and object, with their age and the key of the suggested action.
 
 use std::collections::BTreeMap;
 
 use farrier_common::api::{BackgroundTask, FoundRun, Health, Hook, Status};
 
-use super::parts::DISK_FULL_PERCENT;
 use crate::{
     output::human_bytes,
     ui::{keymap::Action, screens::hooks::rows as hook_rows, words},
 };
 
+/// Disk usage above this is reported as a problem.
+const DISK_FULL_PERCENT: i64 = 90;
 /// Number of hook IDs named in a problem that concerns several hooks.
 const NAMED_MAX: usize = 5;
 
@@ -36,8 +37,8 @@ impl ProblemTarget {
         }
     }
 
-    /// Returns the action that helps, and its name.
-    pub(super) fn help(&self) -> Option<(Action, &'static str)> {
+    /// Returns the action that the dashboard suggests, and its name.
+    pub(super) fn suggested_action(&self) -> Option<(Action, &'static str)> {
         match self {
             Self::Daemon => None,
             Self::FailingHooks(_) => Some((Action::Recover, "redeliver")),
@@ -56,6 +57,22 @@ pub(super) struct HealthProblem {
     pub(super) target: ProblemTarget,
 }
 
+impl HealthProblem {
+    /// Returns whether both are the same problem at different times. The hooks of a problem and the last failed run of
+    /// a workflow may change meanwhile.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (&self.target, &other.target) {
+            (ProblemTarget::Daemon, ProblemTarget::Daemon) => self.text == other.text,
+            (ProblemTarget::FailingHooks(ours), ProblemTarget::FailingHooks(theirs))
+            | (ProblemTarget::DisabledHooks(ours), ProblemTarget::DisabledHooks(theirs)) => {
+                ours.iter().any(|id| theirs.contains(id))
+            }
+            (ProblemTarget::Run(ours), ProblemTarget::Run(theirs)) => ours == theirs || self.since == other.since,
+            (ours, theirs) => ours == theirs,
+        }
+    }
+}
+
 /// Returns the problems of the daemon itself: failed checks and a full disk.
 pub(super) fn of_daemon(status: &Status, health: &Health) -> Vec<HealthProblem> {
     let plain = |text: String| HealthProblem { text, since: 0, target: ProblemTarget::Daemon };
@@ -64,7 +81,7 @@ pub(super) fn of_daemon(status: &Status, health: &Health) -> Vec<HealthProblem> 
     texts.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
     let mut problems: Vec<HealthProblem> = texts.into_iter().cloned().map(plain).collect();
     let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
-    let is_reported = problems.iter().any(|problem| problem.text.contains("disk"));
+    let is_reported = health.checks.get("disk").is_some_and(|checks| checks.iter().any(|check| check.status != "pass"));
     if used >= DISK_FULL_PERCENT && !is_reported {
         problems.push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
     }
@@ -72,7 +89,7 @@ pub(super) fn of_daemon(status: &Status, health: &Health) -> Vec<HealthProblem> 
 }
 
 /// Returns the host of a URL, or the whole text if it is no URL.
-fn host(url: &str) -> &str {
+pub(super) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?']).next().unwrap_or(rest)
 }
@@ -147,7 +164,7 @@ fn with_colon(why: &str) -> String {
 }
 
 /// Returns one problem for each workflow and branch of a repository whose last runs failed. `runs` are completed runs,
-/// the newest first. A failure that is followed by a success is no problem.
+/// the newest first. A failure that is followed by a success is not reported.
 pub(super) fn of_runs(runs: &[FoundRun]) -> Vec<HealthProblem> {
     let mut workflows: BTreeMap<(&str, &str, &str), Vec<&FoundRun>> = BTreeMap::new();
     let mut order = Vec::new();
@@ -164,10 +181,11 @@ pub(super) fn of_runs(runs: &[FoundRun]) -> Vec<HealthProblem> {
         let failed: Vec<_> = workflows.get(key)?.iter().take_while(|run| run.conclusion == "failure").collect();
         let (last, first) = (failed.first()?, failed.last()?);
         let on = if branch.is_empty() { String::new() } else { format!(" on {branch}") };
-        let title = if title.is_empty() { String::new() } else { format!("   {title}") };
-        let text = match failed.len() {
-            1 => format!("run {} of {repository}{on} failed{title}", last.id),
-            count => format!("the last {count} runs of {repository}{on} failed{title}"),
+        let text = match (failed.len(), title) {
+            (1, "") => format!("run {} of {repository}{on} failed", last.id),
+            (1, title) => format!("run {} ({title}) of {repository}{on} failed", last.id),
+            (count, "") => format!("the last {count} runs of {repository}{on} failed"),
+            (count, title) => format!("workflow {title} of {repository}{on} failed {count} times"),
         };
         let since = words::seconds(&first.completed_at);
         Some(HealthProblem { text, since, target: ProblemTarget::Run(last.id) })

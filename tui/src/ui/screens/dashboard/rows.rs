@@ -1,4 +1,4 @@
-//! Draws the rows of the dashboard that have a cursor: sentences of one or more lines.
+//! Draws the rows of the dashboard that the cursor can be on: sentences of one or more lines.
 
 use std::ops::Range;
 

@@ -36,12 +36,12 @@ impl<T: Restorable> Deleted<T> {
         match (request, answer) {
             (Request::Batch(batch), Answer::Batch(each)) => self.report_batch(batch, each, env),
             (_, Answer::Repository(repo)) => {
-                env.notify(format!("Restored {}", repo.full_name));
+                env.notify(format!("{} restored", repo.full_name));
                 env.push(Cmd::ReloadRepositories(Some(repo.id)));
             }
             _ => match named(request) {
-                Some((true, _, name)) => env.notify(format!("Restored {name}")),
-                Some((false, _, name)) => env.notify(format!("Deleted {name} permanently")),
+                Some((true, _, name)) => env.notify(format!("{name} restored")),
+                Some((false, _, name)) => env.notify(format!("{name} deleted permanently")),
                 None => {}
             },
         }

@@ -25,7 +25,7 @@ use crate::ui::{
 };
 
 /// How often the list is refreshed while it is visible.
-const PACE: Duration = Duration::from_secs(15);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 /// Rows of the pane below the list, with its rule.
 const PANE: u16 = 6;
 /// With fewer rows there is no pane.
@@ -110,7 +110,7 @@ impl<T: Restorable> Screen for Deleted<T> {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        Some(PACE)
+        Some(REFRESH_INTERVAL)
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {

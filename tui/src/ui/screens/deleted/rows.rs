@@ -135,20 +135,16 @@ impl Haystack for RestorableRepository {
 impl Row for RestorableRepository {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &REPOSITORIES;
+    const FILTERS: &'static [FilterColumn] =
+        &[FilterColumn::text("by"), FilterColumn::count("id"), FilterColumn::size("size"), FilterColumn::age("age")];
+
     fn id(&self) -> i64 {
         self.id
     }
 
-    fn columns() -> &'static [Column<Self>] {
-        &REPOSITORIES
-    }
-
     fn ages() -> &'static [&'static str] {
         &["DELETED", "RESTORABLE UNTIL"]
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const { &[FilterColumn::text("by"), FilterColumn::count("id"), FilterColumn::size("size"), FilterColumn::age("age")] }
     }
 
     fn is_problem(&self) -> bool {
@@ -188,30 +184,23 @@ impl Haystack for RestorableArtifact {
 impl Row for RestorableArtifact {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &ARTIFACTS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("name"),
+        FilterColumn::text("repo"),
+        FilterColumn::text("by"),
+        FilterColumn::count("id"),
+        FilterColumn::count("run"),
+        FilterColumn::size("size"),
+        FilterColumn::age("age"),
+    ];
+
     fn id(&self) -> i64 {
         self.id
     }
 
-    fn columns() -> &'static [Column<Self>] {
-        &ARTIFACTS
-    }
-
     fn ages() -> &'static [&'static str] {
         &["DELETED", "RESTORABLE UNTIL"]
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("name"),
-                FilterColumn::text("repo"),
-                FilterColumn::text("by"),
-                FilterColumn::count("id"),
-                FilterColumn::count("run"),
-                FilterColumn::size("size"),
-                FilterColumn::age("age"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

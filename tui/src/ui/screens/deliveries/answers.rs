@@ -57,8 +57,8 @@ impl Deliveries {
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match (request, result) {
             (Request::Deliveries { .. }, result) if self.rows.awaits(request) => self.take_rows(result, env),
-            (Request::Delivery(id), result) if self.finding.as_ref() == Some(id) => {
-                self.finding = None;
+            (Request::Delivery(id), result) if self.requested_delivery.as_ref() == Some(id) => {
+                self.requested_delivery = None;
                 match result {
                     Ok(Answer::Delivery(detail)) => {
                         let hook = u64::try_from(detail.delivery.hook_id).unwrap_or_default();

@@ -22,9 +22,9 @@ use crate::ui::{
     world::{Cmd, Env, World},
 };
 
-const PACE: Duration = Duration::from_secs(5);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(5);
 /// Refresh interval while deliveries are pending.
-const PACE_WAITING: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL_WAITING: Duration = Duration::from_secs(1);
 /// Older deliveries are loaded when fewer rows than this are left below the cursor.
 const NEAR: usize = 50;
 /// Above this number of loaded rows, a filter no longer loads older deliveries by itself.
@@ -56,7 +56,7 @@ pub(crate) struct Deliveries {
     /// Whether hooks are being listed for the menu.
     pub(super) choosing: bool,
     /// The delivery that is requested to show it, whether it is listed or not.
-    finding: Option<String>,
+    requested_delivery: Option<String>,
 }
 
 impl Default for Deliveries {
@@ -75,7 +75,7 @@ impl Default for Deliveries {
             row_limit: DELIVERIES_STEP,
             since: String::new(),
             choosing: false,
-            finding: None,
+            requested_delivery: None,
         }
     }
 }
@@ -108,7 +108,7 @@ impl Deliveries {
     /// Shows one delivery, by its UUID or ID, of any hook.
     pub(crate) fn find(&mut self, delivery: String, env: &mut Env) {
         env.send(Request::Delivery(delivery.clone()));
-        self.finding = Some(delivery);
+        self.requested_delivery = Some(delivery);
     }
 
     /// Shows one delivery of a hook as soon as it is listed.
@@ -196,7 +196,7 @@ impl Screen for Deliveries {
     fn refresh_interval(&self) -> Option<Duration> {
         let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
         let slower = u32::try_from(self.row_limit / DELIVERIES_STEP).unwrap_or(1);
-        Some(if waits { PACE_WAITING } else { PACE }.saturating_mul(slower))
+        Some(if waits { REFRESH_INTERVAL_WAITING } else { REFRESH_INTERVAL }.saturating_mul(slower))
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -270,7 +270,7 @@ impl Screen for Deliveries {
             self.inspector.search(text, &env.world.clock);
             return Ok(());
         }
-        let filter = Filter::parse(text, Delivery::filters())?;
+        let filter = Filter::parse(text, Delivery::FILTERS)?;
         let age = filter.must_be("age").1.filter(|_| filter != *self.rows.list.filter());
         if filter != *self.rows.list.filter() {
             let since = age.map(|age| env.world.clock.now.as_second().saturating_sub(age));

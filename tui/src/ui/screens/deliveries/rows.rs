@@ -150,25 +150,18 @@ impl Haystack for Delivery {
 impl Row for Delivery {
     type Id = String;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("event"),
+        FilterColumn::text("repo"),
+        FilterColumn::text("state"),
+        FilterColumn::count("hook"),
+        FilterColumn::count("code"),
+        FilterColumn::age("age"),
+    ];
+
     fn id(&self) -> String {
         self.guid.clone()
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("event"),
-                FilterColumn::text("repo"),
-                FilterColumn::text("state"),
-                FilterColumn::count("hook"),
-                FilterColumn::count("code"),
-                FilterColumn::age("age"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

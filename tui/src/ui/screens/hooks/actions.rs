@@ -283,21 +283,21 @@ impl Hooks {
 pub(in crate::ui::screens) fn recover_question(known: &[Hook], ids: &[i64], world: &World) -> Layer {
     let known: Vec<&Hook> = known.iter().filter(|hook| ids.contains(&hook.id)).collect();
     let is_left_out = |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
-    let left: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
+    let remaining: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
     let mut lines: Vec<String> =
-        known.iter().filter(|hook| left.contains(&hook.id)).take(4).map(|hook| named(hook)).collect();
+        known.iter().filter(|hook| remaining.contains(&hook.id)).take(4).map(|hook| named(hook)).collect();
     if lines.is_empty() {
-        lines.push(left.iter().map(|id| format!("hook {id}")).collect::<Vec<_>>().join(", "));
+        lines.push(remaining.iter().map(|id| format!("hook {id}")).collect::<Vec<_>>().join(", "));
     }
-    if left.len() < ids.len() {
-        lines.push(format!("{} skipped: off", bulk::counted(ids.len() - left.len(), NOUN)));
+    if remaining.len() < ids.len() {
+        lines.push(format!("{} skipped: off", bulk::counted(ids.len() - remaining.len(), NOUN)));
     }
     lines.push("They are sent again with the same IDs.".to_owned());
-    let title = match left.as_slice() {
+    let title = match remaining.as_slice() {
         [one] => format!("Redeliver failed deliveries of hook {one}"),
         many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),
     };
-    let request = match left.as_slice() {
+    let request = match remaining.as_slice() {
         [one] => Request::Recover(*one),
         many => {
             let items = many.iter().map(|id| (format!("hook {id}"), Request::Recover(*id))).collect();
@@ -305,7 +305,7 @@ pub(in crate::ui::screens) fn recover_question(known: &[Hook], ids: &[i64], worl
             Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
         }
     };
-    let count = Request::Recoverable(left);
+    let count = Request::Recoverable(remaining);
     Layer::Confirm(Confirm::simple(title, lines, "Redeliver", request, world).after_counting(count))
 }
 

@@ -280,7 +280,7 @@ pub(crate) fn create_request(owner: &HookOwner, above: i64, form: &Form) -> Resu
         request,
         test: form.pressed() == AND_TEST,
         unless_above: form.may_have_been_applied().then_some(above),
-        shown_once: generated(form),
+        shown_once: generated(form).map(Redacted),
     })))
 }
 
@@ -302,7 +302,7 @@ pub(crate) fn edit_request(owner: &HookOwner, id: i64, form: &Form) -> Result<Re
     if request == EditHook::default() {
         return Err(("", "Nothing was changed.".to_owned()));
     }
-    let (owner, tag, shown_once) = (owner.clone(), form.tag(), generated(form));
+    let (owner, tag, shown_once) = (owner.clone(), form.tag(), generated(form).map(Redacted));
     Ok(Request::SaveHook(Box::new(SaveHook { owner, id, request, tag, shown_once })))
 }
 

@@ -25,7 +25,7 @@ use crate::ui::{
     world::{Cmd, Env, World},
 };
 
-const PACE: Duration = Duration::from_secs(5);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(5);
 /// Each time the list grows by this many hooks, it is refreshed less often.
 const ROWS_PER_STEP: usize = 250;
 /// Height from which the pane below the list is shown.
@@ -181,7 +181,7 @@ impl Screen for Hooks {
     fn refresh_interval(&self) -> Option<Duration> {
         // A long list takes many requests.
         let slower = u32::try_from(self.all.len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
-        Some(PACE.saturating_mul(slower + 1))
+        Some(REFRESH_INTERVAL.saturating_mul(slower + 1))
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {

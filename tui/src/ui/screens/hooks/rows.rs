@@ -147,6 +147,7 @@ impl Haystack for Hook {
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
+            "url" => Some(self.url.clone()),
             "kind" => Some(kind(self).to_owned()),
             "event" => Some(events(self)),
             "type" => Some(self.r#type.clone()),
@@ -168,26 +169,20 @@ impl Haystack for Hook {
 impl Row for Hook {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("url"),
+        FilterColumn::text("kind"),
+        FilterColumn::text("owner"),
+        FilterColumn::text("event"),
+        FilterColumn::text("type"),
+        FilterColumn::text("state"),
+        FilterColumn::count("id"),
+        FilterColumn::count("fails"),
+    ];
+
     fn id(&self) -> i64 {
         self.id
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("kind"),
-                FilterColumn::text("owner"),
-                FilterColumn::text("event"),
-                FilterColumn::text("type"),
-                FilterColumn::text("state"),
-                FilterColumn::count("id"),
-                FilterColumn::count("fails"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

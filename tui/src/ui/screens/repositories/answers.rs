@@ -75,13 +75,13 @@ impl Repositories {
             _ => None,
         };
         match request {
-            Request::CreateRepository { owner, request } => env.notify(format!("Created {owner}/{}", request.name)),
+            Request::CreateRepository { owner, request } => env.notify(format!("{owner}/{} created", request.name)),
             Request::MigrateRepository(request) => {
                 env.notify(format!("Importing {}/{} in the background", request.repo_owner, request.repo_name));
             }
             Request::EditRepository(path, _) => env.notify(format!("{path} saved")),
             Request::SaveRepository(save) => env.notify(format!("{} saved", save.path)),
-            Request::DeleteRepository(path) => env.notify(format!("Deleted {path}")),
+            Request::DeleteRepository(path) => env.notify(format!("{path} deleted")),
             Request::Batch(batch)
                 if batch.items.iter().all(|(_, request)| matches!(request, Request::DeleteRepository(_))) =>
             {

@@ -110,23 +110,12 @@ impl Haystack for ArtifactRow {
 impl Row for ArtifactRow {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] =
+        &[FilterColumn::text("run"), FilterColumn::size("size"), FilterColumn::age("age"), FilterColumn::count("id")];
+
     fn id(&self) -> i64 {
         self.id
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("run"),
-                FilterColumn::size("size"),
-                FilterColumn::age("age"),
-                FilterColumn::count("id"),
-            ]
-        }
     }
 
     fn ages() -> &'static [&'static str] {

@@ -82,16 +82,12 @@ impl Haystack for BranchRow {
 impl Row for BranchRow {
     type Id = String;
 
+    const COLUMNS: &'static [Column<Self>] = &BRANCH;
+    const FILTERS: &'static [FilterColumn] =
+        &[FilterColumn::text("tip"), FilterColumn::text("by"), FilterColumn::age("age")];
+
     fn id(&self) -> String {
         self.branch.name.clone()
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &BRANCH
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const { &[FilterColumn::text("tip"), FilterColumn::text("by"), FilterColumn::age("age")] }
     }
 
     fn ages() -> &'static [&'static str] {

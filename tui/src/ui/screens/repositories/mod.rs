@@ -32,10 +32,10 @@ use crate::ui::{
 };
 
 /// Refresh interval of the list; shorter while an import runs.
-const PACE: Duration = Duration::from_secs(5);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(5);
 /// Each time the list grows by this many rows, it is refreshed less often.
 const ROWS_PER_STEP: usize = 1_000;
-const PACE_MIGRATING: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL_MIGRATING: Duration = Duration::from_secs(1);
 
 /// Hint for an empty list.
 const FIRST_STEPS: &[&str] = &[
@@ -120,7 +120,7 @@ impl Repositories {
     /// requesting it at every refresh would be the daemon's main load.
     fn is_due(&self, now: Duration) -> bool {
         let thousands = u32::try_from(self.repos.list.rows().len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
-        !matches!(self.repos.load, Load::Done(at) if now < at + PACE.saturating_mul(thousands))
+        !matches!(self.repos.load, Load::Done(at) if now < at + REFRESH_INTERVAL.saturating_mul(thousands))
     }
 
     /// Requests the data of the shown tab when it becomes visible.
@@ -218,7 +218,7 @@ impl Screen for Repositories {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        Some(if self.is_migrating() { PACE_MIGRATING } else { PACE })
+        Some(if self.is_migrating() { REFRESH_INTERVAL_MIGRATING } else { REFRESH_INTERVAL })
     }
 
     fn is_loading(&self) -> bool {
@@ -276,7 +276,7 @@ impl Screen for Repositories {
         if let Some(list) = self.detail.list_mut().filter(|_| is_on_part) {
             list.set_filter(text)?;
         } else {
-            let filter = Filter::parse(text, RepositorySummary::filters())?;
+            let filter = Filter::parse(text, RepositorySummary::FILTERS)?;
             // The daemon compares names only, without their owners.
             let word = filter.word().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
             self.repos.find(word.filter(|word| !word.is_empty()).map(Request::FindRepositories), env);

@@ -151,26 +151,19 @@ impl Haystack for RepositorySummary {
 impl Row for RepositorySummary {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &REPOSITORY;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("state"),
+        FilterColumn::text("branch"),
+        FilterColumn::text("vis"),
+        FilterColumn::text("about"),
+        FilterColumn::size("size"),
+        FilterColumn::age("age"),
+        FilterColumn::count("id"),
+    ];
+
     fn id(&self) -> i64 {
         self.id
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &REPOSITORY
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("state"),
-                FilterColumn::text("branch"),
-                FilterColumn::text("vis"),
-                FilterColumn::text("about"),
-                FilterColumn::size("size"),
-                FilterColumn::age("age"),
-                FilterColumn::count("id"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

@@ -1,33 +1,53 @@
-//! Actions on accounts and tokens, with their confirmations.
+//! Actions on users and tokens, with their confirmations.
 
-use farrier_common::api::{EditUser, User};
+use farrier_common::api::{AccessToken, EditUser, User};
 
-use super::{Users, audit_trail, form};
+use super::{Users, audit_trail, form, token_rows};
 use crate::ui::{
     bulk::BulkAction,
     keymap::Action,
-    layer::{Confirm, Layer, Menu},
+    layer::{Confirm, Layer, Menu, TextView},
     net::{Batch, Request},
     world::{Env, World},
 };
 
-/// Returns the request that turns an account on or off.
+/// Returns the request that turns a user on or off.
 pub(crate) fn switched(login: &str, on: bool) -> Request {
     Request::EditUser(login.to_owned(), Box::new(EditUser { active: Some(on), ..EditUser::default() }))
 }
 
-/// Returns the confirmation before an account is deleted.
-pub(crate) fn delete_question(login: &str, world: &World) -> Layer {
-    let lines = vec!["Its tokens and hooks are deleted. This cannot be undone.".to_owned()];
+/// Returns the confirmation before a user is turned off. `skipped`: objects that are left out, and why.
+pub(crate) fn off_question(login: &str, skipped: Option<String>, world: &World) -> Layer {
+    let mut lines: Vec<String> = skipped.into_iter().collect();
+    lines.extend(is_own(login, world).then(|| "This is your own account.".to_owned()));
+    lines.push("It cannot sign in, and its tokens are refused.".to_owned());
+    Layer::Confirm(Confirm::simple(format!("Turn off {login}"), lines, "Turn off", switched(login, false), world))
+}
+
+/// Returns the confirmation before a user is deleted. `skipped`: objects that are left out, and why.
+pub(crate) fn delete_question(login: &str, skipped: Option<String>, world: &World) -> Layer {
+    let mut lines: Vec<String> = skipped.into_iter().collect();
+    lines.push("Its tokens and hooks are deleted. This cannot be undone.".to_owned());
     let request = Request::DeleteUser(login.to_owned());
     Layer::Confirm(Confirm::typed(format!("Delete {login}"), lines, "Delete", login.to_owned(), request, world))
 }
 
+/// Returns whether a login is that of the caller.
+fn is_own(login: &str, world: &World) -> bool {
+    world.status.as_ref().is_some_and(|status| status.identity == login)
+}
+
+/// Returns the name of a user in a confirmation.
+fn named(login: &str, world: &World) -> String {
+    if is_own(login, world) { format!("{login}   your own account") } else { login.to_owned() }
+}
+
 impl Users {
-    /// Carries out an action that changes something or shows another screen. Returns whether it was one.
+    /// Carries out an action that changes something or shows another screen. Returns whether the action was handled.
     pub(super) fn change(&self, action: Action, env: &mut Env) -> bool {
-        let login = self.here().map(|user| user.login.clone());
+        let login = self.selected_user().map(|user| user.login.clone());
         match (action, login) {
+            (Action::Open, _) if self.in_tokens => self.show_token(env),
             (Action::New, _) => env.open(Layer::Form(Box::new(form::create_user()))),
             (Action::NewToken, Some(login)) => env.open(Layer::Form(Box::new(form::create_token(&login)))),
             (Action::Revoke, Some(login)) => self.revoke(&login, env),
@@ -45,13 +65,25 @@ impl Users {
         true
     }
 
-    /// Turns accounts on or off: one at once, several after a confirmation.
+    /// Shows all fields of the token under the cursor.
+    fn show_token(&self, env: &mut Env) {
+        let Some(token) = self.tokens.list.current() else { return };
+        let text = token_rows::details(token, &env.world.clock);
+        env.open(Layer::TextView(TextView::new(format!("Token {}", token.name), text)));
+    }
+
+    /// Turns users on or off. A single user is turned on at once; everything else requires a confirmation.
     fn switch(&self, on: bool, env: &mut Env) {
         let targets = self.rows.list.targets();
         let changed: Vec<&User> = targets.iter().copied().filter(|user| user.active != on).collect();
+        let skipped = self.rows.list.hidden_note();
         match changed.as_slice() {
             [] => env.notify(format!("already {}", if on { "on" } else { "off" })),
-            [one] => env.send(switched(&one.login, on)),
+            [one] if on && skipped.is_none() => env.send(switched(&one.login, true)),
+            [one] if !on => {
+                let question = off_question(&one.login, skipped, env.world);
+                env.open(question);
+            }
             many => {
                 let items = many.iter().map(|user| (user.login.clone(), switched(&user.login, on))).collect();
                 let (verb, doing, done) =
@@ -67,7 +99,7 @@ impl Users {
         match self.rows.list.targets().as_slice() {
             [] => {}
             [one] => {
-                let question = delete_question(&one.login, env.world);
+                let question = delete_question(&one.login, self.rows.list.hidden_note(), env.world);
                 env.open(question);
             }
             many => {
@@ -80,7 +112,7 @@ impl Users {
         }
     }
 
-    /// Opens the confirmation before requests about several accounts.
+    /// Opens the confirmation before requests about several users.
     fn confirm(
         &self,
         bulk: BulkAction,
@@ -89,10 +121,10 @@ impl Users {
         items: Vec<(String, Request)>,
         env: &mut Env,
     ) {
-        let names = items.iter().map(|(name, _)| name.clone()).collect();
+        let names = items.iter().map(|(login, _)| named(login, env.world)).collect();
         let skipped = self.rows.list.hidden_note().into_iter().collect();
-        let bulk = BulkAction { noun: "account", names, skipped, ..bulk };
-        let request = Request::Batch(Box::new(Batch { noun: "account", doing, done, items }));
+        let bulk = BulkAction { noun: "user", names, skipped, ..bulk };
+        let request = Request::Batch(Box::new(Batch { noun: "user", doing, done, items }));
         env.open(Layer::Confirm(bulk.question(request, env.world)));
     }
 
@@ -100,14 +132,27 @@ impl Users {
     fn revoke(&self, login: &str, env: &mut Env) {
         let targets = self.tokens.list.targets();
         let names: Vec<String> =
-            targets.iter().map(|token| format!("{}   …{}", token.name, token.token_last_eight)).collect();
-        let effect = "Requests with it are refused from now on. This cannot be undone.";
-        let item = |token: &&farrier_common::api::AccessToken| {
-            let name = format!("token {}", token.name);
-            (name.clone(), Request::DeleteToken { user: login.to_owned(), id: token.id, name })
+            targets.iter().map(|token| format!("{}   …{} of {login}", token.name, token.token_last_eight)).collect();
+        let effect = if names.len() == 1 {
+            "Requests with it are refused. This cannot be undone."
+        } else {
+            "Requests with them are refused. This cannot be undone."
+        };
+        let item = |token: &&AccessToken| {
+            let request = Request::DeleteToken { user: login.to_owned(), id: token.id, name: token.name.clone() };
+            (format!("token {}", token.name), request)
         };
         let mut items: Vec<(String, Request)> = targets.iter().map(item).collect();
-        let bulk = BulkAction { verb: "Revoke", noun: "token", names, effect, ..BulkAction::default() };
+        let skipped = self.tokens.list.hidden_note().into_iter().collect();
+        let bulk = BulkAction {
+            verb: "Revoke",
+            noun: "token",
+            names,
+            effect,
+            destroys: true,
+            skipped,
+            ..BulkAction::default()
+        };
         let request = match items.len() {
             0 => return,
             1 => items.swap_remove(0).1,
@@ -137,22 +182,20 @@ impl Users {
 
     /// Returns why an action is not available now.
     pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
-        let is_about_row = matches!(
-            action,
-            Action::Open
-                | Action::NewToken
-                | Action::Revoke
-                | Action::AuditTrail
-                | Action::Toggle
-                | Action::TurnOn
-                | Action::TurnOff
-                | Action::Delete
-                | Action::Copy
-        );
+        let no_user = || Some(self.rows.list.hidden_note().unwrap_or_else(|| "no user selected".to_owned()));
+        let no_token = || Some(self.tokens.list.hidden_note().unwrap_or_else(|| "no token selected".to_owned()));
         match action {
-            _ if !is_about_row => None,
-            _ if self.here().is_none() => Some("no account selected".to_owned()),
-            Action::Revoke if self.tokens.list.targets().is_empty() => Some("no token selected".to_owned()),
+            Action::Open | Action::NewToken | Action::AuditTrail | Action::Revoke if self.selected_user().is_none() => {
+                Some("no user selected".to_owned())
+            }
+            Action::Open if self.in_tokens && self.tokens.list.current().is_none() => {
+                Some("no token selected".to_owned())
+            }
+            Action::Revoke if self.tokens.list.targets().is_empty() => no_token(),
+            Action::Copy if self.in_tokens => self.tokens.list.targets().is_empty().then(no_token).flatten(),
+            Action::Toggle | Action::TurnOn | Action::TurnOff | Action::Delete | Action::Copy => {
+                self.rows.list.targets().is_empty().then(no_user).flatten()
+            }
             _ => None,
         }
     }

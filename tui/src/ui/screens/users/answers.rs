@@ -1,4 +1,4 @@
-//! Handles responses about accounts and tokens.
+//! Handles responses about users and tokens.
 
 use farrier_common::api::{AccessToken, EditUser};
 
@@ -14,12 +14,12 @@ use crate::ui::{
 
 /// Shows a new token. The daemon never sends it again.
 fn show_once(login: &str, token: &AccessToken, env: &mut Env) {
-    let text = format!("{}\n\nThis token is shown only now. Copy it (y). Esc closes.", token.sha1);
+    let text = format!("{}\n\nThis token is not shown again. y copies it, Esc closes this window.", token.sha1);
     let title = format!("Token {} of {login}", token.name);
     env.open(Layer::TextView(TextView::once(title, text, (token.sha1.clone(), "token"))));
 }
 
-/// Returns whether an edit only turns an account on or off.
+/// Returns whether an edit only turns a user on or off.
 fn is_switch(request: &EditUser) -> bool {
     *request == EditUser { active: request.active, ..EditUser::default() }
 }
@@ -30,9 +30,9 @@ impl Users {
         match (request, result) {
             (Request::Users, Ok(Answer::Users(page))) if self.rows.awaits(request) => {
                 if let Some(gone) = self.rows.take(page.clone(), env.world) {
-                    env.notify(format!("Account {} was removed", gone.login));
+                    env.notify(format!("User {} was removed", gone.login));
                 }
-                self.look(false, env);
+                self.request_tokens(false, env);
             }
             (Request::Tokens(_), Ok(Answer::Tokens(page))) if self.tokens.awaits(request) => {
                 self.tokens.take(page.clone(), env.world);
@@ -47,23 +47,23 @@ impl Users {
     fn changed(&mut self, request: &Request, answer: &Answer, env: &mut Env) {
         match (request, answer) {
             (Request::CreateUser(_), Answer::User(user)) => {
-                env.notify(format!("Account {} created", user.login));
+                env.notify(format!("User {} created", user.login));
                 self.rows.list.select(user.login.clone());
             }
             (Request::EditUser(login, edit), _) => match edit.active {
                 Some(on) if is_switch(edit) => {
-                    env.notify(format!("Account {login} turned {} - z undoes", if on { "on" } else { "off" }));
+                    env.notify(format!("User {login} turned {} - z undoes", if on { "on" } else { "off" }));
                     env.push(Cmd::Undo(Box::new(Cmd::Send(switched(login, !on)))));
                 }
-                _ => env.notify(format!("Account {login} saved")),
+                _ => env.notify(format!("User {login} saved")),
             },
-            (Request::DeleteUser(login), _) => env.notify(format!("Account {login} deleted")),
+            (Request::DeleteUser(login), _) => env.notify(format!("User {login} deleted")),
             (Request::CreateToken(login, _), Answer::Token(token)) => {
                 env.notify(format!("Token {} created", token.name));
                 self.tokens.list.select(token.id);
                 show_once(login, token, env);
             }
-            (Request::DeleteToken { name, .. }, _) => env.notify(format!("Revoked {name}")),
+            (Request::DeleteToken { name, .. }, _) => env.notify(format!("Token {name} revoked")),
             (Request::Batch(batch), Answer::Batch(each)) => self.report(batch, each, env),
             _ => return,
         }

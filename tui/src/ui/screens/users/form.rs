@@ -1,4 +1,4 @@
-//! The forms for a new account and a new token, and the requests that they send.
+//! The forms for a new user and a new token, and the requests that they send.
 
 use farrier_common::api::{CreateToken, CreateUser};
 use jiff::ToSpan as _;
@@ -21,19 +21,19 @@ fn email(text: &str) -> Option<String> {
     (!text.contains('@')).then(|| "not an email address; expected name@host".to_owned())
 }
 
-/// Returns the form for a new account.
+/// Returns the form for a new user.
 pub(super) fn create_user() -> Form {
     let fields = vec![
         Field::line("username", "Name", "").required().help("letters, digits, - _ and ."),
         Field::line("email", "Email", "").required().checked(email),
         Field::line("full_name", "Full name", ""),
         Field::toggle("admin", "Administrator", false),
-        Field::secret("password", "Password").help("empty: the account can only use tokens"),
+        Field::secret("password", "Password").help("empty: the user can only use tokens"),
     ];
-    Form::new("New account", "Create", FormKind::CreateUser, fields)
+    Form::new("New user", "Create", FormKind::CreateUser, fields)
 }
 
-/// Returns the request of the form for a new account.
+/// Returns the request of the form for a new user.
 pub(crate) fn user_request(form: &Form) -> Request {
     let password = Some(form.text("password").to_owned()).filter(|text| !text.is_empty());
     Request::CreateUser(Box::new(CreateUser {
@@ -48,13 +48,13 @@ pub(crate) fn user_request(form: &Form) -> Request {
     }))
 }
 
-/// Returns the form for a new token of an account.
+/// Returns the form for a new token of a user.
 pub(super) fn create_token(login: &str) -> Form {
     let choices = EXPIRIES.map(|(name, _)| name);
     let fields = vec![
         Field::line("name", "Name", "").required().help("what the token is for"),
         Field::line("scopes", "Scopes", SCOPES).required().help("such as write:repository, read:user; all: everything"),
-        Field::choice("expires_at", "Expires in", &choices, 1),
+        Field::choice("expires_at", "Expiry", &choices, 1),
     ];
     Form::new(format!("New token of {login}"), "Create", FormKind::CreateToken(login.to_owned()), fields)
 }

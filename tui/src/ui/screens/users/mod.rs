@@ -1,4 +1,4 @@
-//! Accounts and their access tokens.
+//! Users and their access tokens.
 
 pub(crate) mod actions;
 mod answers;
@@ -21,16 +21,16 @@ use crate::ui::{
 };
 
 /// Refresh interval while the screen is visible.
-const PACE: Duration = Duration::from_secs(15);
-/// Part of the width for the accounts, in percent.
-const ACCOUNTS: u16 = 48;
+const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
+/// Part of the width for the users, in percent.
+const USERS_SHARE: u16 = 52;
 
 #[derive(Debug)]
 pub(crate) struct Users {
     pub(super) rows: Feed<User>,
     /// The tokens of `tokens_of`.
     pub(super) tokens: Feed<AccessToken>,
-    /// Name of the account whose tokens are loaded or requested.
+    /// Name of the user whose tokens are loaded or requested.
     tokens_of: Option<String>,
     /// Whether the tokens have the focus.
     in_tokens: bool,
@@ -44,20 +44,20 @@ impl Default for Users {
 }
 
 impl Users {
-    /// Puts the cursor on an account, now or as soon as it is loaded.
+    /// Puts the cursor on a user, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, login: String) {
         self.in_tokens = false;
         self.rows.list.select(login);
     }
 
-    fn here(&self) -> Option<&User> {
+    fn selected_user(&self) -> Option<&User> {
         self.rows.list.current()
     }
 
-    /// Requests the tokens of the account under the cursor if they are visible.
-    fn look(&mut self, again: bool, env: &mut Env) {
+    /// Requests the tokens of the user under the cursor if they are visible.
+    fn request_tokens(&mut self, again: bool, env: &mut Env) {
         let is_visible = self.in_tokens || env.world.split();
-        let Some(login) = self.here().map(|user| user.login.clone()).filter(|_| is_visible) else { return };
+        let Some(login) = self.selected_user().map(|user| user.login.clone()).filter(|_| is_visible) else { return };
         let is_loaded = self.tokens_of.as_ref() == Some(&login);
         if (is_loaded && !again) || env.is_cursor_moving() {
             return;
@@ -71,12 +71,12 @@ impl Users {
     }
 
     fn focus_tokens(&mut self, on: bool, env: &mut Env) {
-        self.in_tokens = on && self.here().is_some();
-        self.look(false, env);
+        self.in_tokens = on && self.selected_user().is_some();
+        self.request_tokens(false, env);
     }
 
     fn draw_tokens(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let Some(login) = self.here().map(|user| &user.login) else { return };
+        let Some(login) = self.selected_user().map(|user| &user.login) else { return };
         text(buf, area, &format!(" tokens of {login}"), Role::Title);
         if self.tokens_of.as_ref() != Some(login) {
             return;
@@ -107,17 +107,17 @@ impl Screen for Users {
 
     fn refresh(&mut self, env: &mut Env) {
         self.rows.request(Request::Users, env);
-        self.look(true, env);
+        self.request_tokens(true, env);
     }
 
     fn cursor_moved(&mut self, env: &mut Env) {
         if !self.in_tokens {
-            self.look(false, env);
+            self.request_tokens(false, env);
         }
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        Some(PACE)
+        Some(REFRESH_INTERVAL)
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -153,12 +153,12 @@ impl Screen for Users {
         if self.in_tokens {
             self.tokens.list.subject(|token| format!("token {}", token.name), "tokens")
         } else {
-            self.rows.list.subject(|user| user.login.clone(), "accounts")
+            self.rows.list.subject(|user| user.login.clone(), "users")
         }
     }
 
     fn related(&self) -> Vec<Related> {
-        let Some(user) = self.here() else { return Vec::new() };
+        let Some(user) = self.selected_user() else { return Vec::new() };
         vec![Related::audit_by(&user.login), Related::audit_of("user", &user.login)]
     }
 
@@ -172,10 +172,10 @@ impl Screen for Users {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let empty: &[&str] = &["No accounts."];
-        let options = TableOptions { what: "accounts", empty, focused: !self.in_tokens };
+        let empty: &[&str] = &["No users."];
+        let options = TableOptions { what: "users", empty, focused: !self.in_tokens };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, ACCOUNTS, buf);
+            let (left, right) = panes::side_by_side(area, USERS_SHARE, buf);
             list::draw(&self.rows, options, world, left, buf);
             self.draw_tokens(world, right, buf);
         } else if self.in_tokens {
@@ -186,7 +186,7 @@ impl Screen for Users {
     }
 }
 
-/// Shows what an account did.
+/// Shows what a user did.
 fn audit_trail(login: &str) -> Cmd {
     Cmd::Line(format!("audit list --actor {login}"))
 }

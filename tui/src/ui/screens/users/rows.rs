@@ -1,4 +1,4 @@
-//! Accounts as rows.
+//! Users as rows.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::ui::{
     words,
 };
 
-/// Returns the state of an account, without color while it is usual.
+/// Returns the state of a user, without color while it is usual.
 fn state(user: &User) -> CellText {
     if !user.active {
         return CellText::of(Role::Warn, "off");
@@ -104,25 +104,18 @@ impl Haystack for User {
 impl Row for User {
     type Id = String;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("name"),
+        FilterColumn::text("state"),
+        FilterColumn::text("email"),
+        FilterColumn::count("id"),
+        FilterColumn::age("age"),
+        FilterColumn::age("signed"),
+    ];
+
     fn id(&self) -> String {
         self.login.clone()
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("name"),
-                FilterColumn::text("state"),
-                FilterColumn::text("email"),
-                FilterColumn::count("id"),
-                FilterColumn::age("age"),
-                FilterColumn::age("signed"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::AccessToken;
+use farrier_common::api::{AccessToken, TokenRepository};
 
 use crate::ui::{
     list::{CellText, Column, FilterColumn, Haystack, Row},
@@ -17,6 +17,34 @@ fn expiry(token: &AccessToken, clock: &Clock) -> CellText {
         None => CellText::of(Role::Muted, "never"),
         Some(at) => CellText::plain(clock.until(words::seconds(at))),
     }
+}
+
+/// Returns all fields of a token, one per line.
+pub(super) fn details(token: &AccessToken, clock: &Clock) -> String {
+    let path = |one: &TokenRepository| one.full_name.clone().unwrap_or_else(|| format!("{}/{}", one.owner, one.name));
+    let repositories = match &token.repositories {
+        Some(limited) => limited.iter().map(path).collect::<Vec<_>>().join(", "),
+        None => "all that the user can access".to_owned(),
+    };
+    let used = if last_used(token) > 0 { clock.stamp(&token.last_used_at) } else { "never".to_owned() };
+    let expires = match &token.expires_at {
+        Some(at) if token.expired => format!("{} (expired)", clock.stamp(at)),
+        Some(at) => clock.stamp(at),
+        None => "never".to_owned(),
+    };
+    let lines = [
+        ("name", token.name.clone()),
+        ("ID", token.id.to_string()),
+        ("ends in", token.token_last_eight.clone()),
+        ("scopes", token.scopes.join(", ")),
+        ("repositories", repositories),
+        ("created", clock.stamp(&token.created_at)),
+        ("used", used),
+        ("from", token.last_used_address.clone().unwrap_or_default()),
+        ("expires", expires),
+    ];
+    let lines = lines.into_iter().filter(|(_, value)| !value.is_empty());
+    lines.map(|(name, value)| format!("{name:<12}  {value}")).collect::<Vec<_>>().join("\n")
 }
 
 fn last_used(token: &AccessToken) -> i64 {
@@ -93,24 +121,17 @@ impl Haystack for AccessToken {
 impl Row for AccessToken {
     type Id = i64;
 
+    const COLUMNS: &'static [Column<Self>] = &COLUMNS;
+    const FILTERS: &'static [FilterColumn] = &[
+        FilterColumn::text("name"),
+        FilterColumn::text("scopes"),
+        FilterColumn::text("from"),
+        FilterColumn::count("id"),
+        FilterColumn::age("used"),
+    ];
+
     fn id(&self) -> i64 {
         self.id
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &COLUMNS
-    }
-
-    fn filters() -> &'static [FilterColumn] {
-        const {
-            &[
-                FilterColumn::text("name"),
-                FilterColumn::text("scopes"),
-                FilterColumn::text("from"),
-                FilterColumn::count("id"),
-                FilterColumn::age("used"),
-            ]
-        }
     }
 
     fn is_problem(&self) -> bool {

@@ -137,6 +137,17 @@ pub(super) const USERS: &[Scene] = &[
         answer_tokens(screen);
         screen.keys("j");
     }),
+    on("user-token", |screen| {
+        open_users(screen);
+        screen.keys("j\n");
+        screen.rest_cursor();
+        answer_tokens(screen);
+        screen.keys("\n");
+    }),
+    on("turn-off-user", |screen| {
+        open_users(screen);
+        screen.keys("t");
+    }),
     on("new-user", |screen| {
         open_users(screen);
         screen.keys("n");
@@ -158,9 +169,16 @@ pub(super) const USERS: &[Scene] = &[
         answer_tokens(screen);
         screen.keys("D");
     }),
+    on("revoke-tokens", |screen| {
+        open_users(screen);
+        screen.keys("j\n");
+        screen.rest_cursor();
+        answer_tokens(screen);
+        screen.keys(" j D");
+    }),
 ];
 
-/// Answers the request for the tokens of an account, if the screen shows them.
+/// Answers the request for the tokens of a user, if the screen shows them.
 fn answer_tokens(screen: &mut TestScreen) {
     for _ in 0..2 {
         if screen.app.pending.values().any(|one| matches!(one.request, Request::Tokens(_))) {

@@ -1,13 +1,16 @@
-//! Runs command lines about accounts.
+//! Commands about users.
 
-use super::{App, command_line::LineResult};
+use super::LineResult;
 use crate::{
     args,
-    ui::screens::{ScreenId, user_actions},
+    ui::{
+        app::App,
+        screens::{ScreenId, user_actions},
+    },
 };
 
 impl App {
-    /// Runs a command about accounts. Returns `None` if it runs only in the shell.
+    /// Runs a command about users. Returns `None` if it runs only in the shell.
     pub(super) fn user_line(&mut self, command: args::User) -> Option<LineResult> {
         Some(match command {
             args::User::List { text, .. } => {
@@ -22,9 +25,11 @@ impl App {
                 self.go(ScreenId::Users);
                 Ok(())
             }
-            args::User::Off { name } => self.change(ScreenId::Users, user_actions::switched(&name, false)),
+            args::User::Off { name } => {
+                self.question(ScreenId::Users, |_, world| user_actions::off_question(&name, None, world))
+            }
             args::User::Delete { name, purge: false, .. } => {
-                self.question(ScreenId::Users, |_, world| user_actions::delete_question(&name, world))
+                self.question(ScreenId::Users, |_, world| user_actions::delete_question(&name, None, world))
             }
             _ => return None,
         })
