@@ -12,7 +12,7 @@ mod ssh_key;
 use std::fmt::Debug;
 
 pub use self::{
-    git::{packed_refs, pkt_line, push_commands, ref_name, source_refs},
+    git::{fetch_request, packed_refs, pkt_line, push_commands, ref_name, source_refs},
     hooks::{branch_filter, hook_config, media_type},
     path::path,
     ssh_command::ssh_command,
@@ -51,7 +51,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 25] = [
+pub const CHECKS: [(&str, Check); 26] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -60,6 +60,7 @@ pub const CHECKS: [(&str, Check); 25] = [
     ("config", config),
     ("runtime_token", runtime_token),
     ("pkt_line", pkt_line),
+    ("fetch_request", fetch_request),
     ("ref_name", ref_name),
     ("push_commands", push_commands),
     ("path", path),

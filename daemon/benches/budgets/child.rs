@@ -151,13 +151,25 @@ impl Watch {
         listed.split_whitespace().filter_map(|id| Pid::from_raw(id.parse().ok()?)).collect()
     }
 
+    /// Returns the processor time of the process and of all its children that have ended.
+    pub(crate) fn processor_with_ended(self) -> Result<Duration> {
+        let [user, system, ended_user, ended_system] = times(self.id)?;
+        Ok(duration(user + system + ended_user + ended_system))
+    }
+
+    /// Returns the processor time of the children of this process that have ended.
+    pub(crate) fn processor_of_own_children() -> Result<Duration> {
+        let [_, _, ended_user, ended_system] = times(std::process::id())?;
+        Ok(duration(ended_user + ended_system))
+    }
+
     /// Returns the processor time of the process and its children (the workers of nginx).
     pub(crate) fn processor(self) -> Result<Duration> {
         let mut ticks = ticks(self.id)?;
         for child in self.children() {
             ticks += self::ticks(child.as_raw_nonzero().get().cast_unsigned())?;
         }
-        Ok(Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second()))
+        Ok(duration(ticks))
     }
 }
 
@@ -168,14 +180,24 @@ fn status(file: &Path, field: &str) -> Result<u64> {
     Ok(number.parse()?)
 }
 
+fn duration(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second())
+}
+
 /// Returns user and system time in clock ticks.
 fn ticks(id: u32) -> Result<u64> {
+    let [user, system, ..] = times(id)?;
+    Ok(user + system)
+}
+
+/// Returns user and system time in clock ticks, of the process and of its children that have ended.
+fn times(id: u32) -> Result<[u64; 4]> {
     let text = fs::read_to_string(format!("/proc/{id}/stat"))?;
     // The name in parentheses may contain any characters; the other fields follow it.
     let rest = text.rsplit_once(')').ok_or("/proc/…/stat has another form")?.1;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let field = |at: usize| fields.get(at).ok_or("/proc/…/stat has fewer fields");
-    Ok(field(11)?.parse::<u64>()? + field(12)?.parse::<u64>()?)
+    Ok([field(11)?.parse()?, field(12)?.parse()?, field(13)?.parse()?, field(14)?.parse()?])
 }
 
 /// Returns the path of `program`; `None` if it is not installed.

@@ -95,6 +95,8 @@ impl Config {
                 timeout: Duration::from_secs(360),
                 max_push_bytes: 4_096 * MIB,
                 prune_after_days: 30,
+                cache_max_bytes: 1_024 * MIB,
+                cache_max_answer_bytes: 1_024 * MIB,
             },
             lfs: LfsConfig {
                 enabled: true,

@@ -108,6 +108,8 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.seconds("git", "timeout_secs", 1, &mut c.git.timeout);
     r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
     r.value("git", "prune_after_days", &mut c.git.prune_after_days);
+    r.value("git", "cache_max_bytes", &mut c.git.cache_max_bytes);
+    r.value("git", "cache_max_answer_bytes", &mut c.git.cache_max_answer_bytes);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
     r.secret("ci", "cache_secret", &mut c.ci.cache_secret);

@@ -305,6 +305,10 @@ pub struct GitConfig {
     pub max_push_bytes: u64,
     /// `prune_after_days`: retention of commits that no branch, tag or other ref reaches. 0: unlimited.
     pub prune_after_days: u32,
+    /// `cache_max_bytes`: maximum size of all stored answers to fetches. 0: none are stored.
+    pub cache_max_bytes: u64,
+    /// `cache_max_answer_bytes`: maximum size of one stored answer.
+    pub cache_max_answer_bytes: u64,
 }
 
 /// `[ci]`

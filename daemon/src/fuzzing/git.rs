@@ -7,6 +7,7 @@ use bytes::BytesMut;
 use crate::{
     git::{
         commands::{Commands, CommandsError, Parser},
+        fetch_cache::request::FetchRequest,
         import,
         pkt::{self, Packet},
         ref_list::{self, Peeled},
@@ -35,6 +36,19 @@ pub fn pkt_line(input: &[u8]) {
         }
     }
     assert_eq!(pkt::first(&written), Ok(Some((packet, length))));
+}
+
+/// Checks fetch requests: the canonical form is the canonical form of itself, and has the same digest.
+pub fn fetch_request(input: &[u8]) {
+    for protocol in ["version=2", ""] {
+        for sha256 in [false, true] {
+            let Some(request) = FetchRequest::parse(protocol, input, sha256) else { continue };
+            let body = request.body();
+            let again = FetchRequest::parse(request.protocol(), &body, sha256).expect("a canonical request");
+            assert_eq!((again.body(), again.digest(7)), (body, request.digest(7)));
+            assert_eq!(FetchRequest::parse(protocol, input, !sha256), None, "ids have one length");
+        }
+    }
 }
 
 /// Checks ref names: a valid name is a relative path without special components, and the name can be read from

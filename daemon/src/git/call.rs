@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{Git, GitError, GitProcess, Purpose, environment, process::GitExit};
-use crate::shares::{Holder, RequestMemory};
+use crate::shares::{Holder, RequestMemory, Share};
 
 /// Default limit of the standard output that [`GitCommand::run`] collects, bytes.
 const OUTPUT_MAX_BYTES: usize = 8 << 20;
@@ -159,6 +159,11 @@ impl GitCommand {
     /// its time; dropping the process kills it.
     pub async fn stream(self, holder: Holder) -> Result<GitProcess, GitError> {
         self.start(Purpose::Stream(holder)).await
+    }
+
+    /// Like [`GitCommand::stream`], for a caller that has its share already.
+    pub async fn stream_with(self, share: Share) -> Result<GitProcess, GitError> {
+        self.start(Purpose::StreamWith(share)).await
     }
 
     async fn start(self, purpose: Purpose) -> Result<GitProcess, GitError> {

@@ -9,6 +9,7 @@ mod capabilities;
 pub mod commands;
 mod environment;
 mod error;
+pub mod fetch_cache;
 pub mod import;
 mod inspect;
 mod orphans;
@@ -40,7 +41,6 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use self::stale_locks::StaleLocks;
 pub use self::{
     call::{GitCommand, GitOutput},
     error::GitError,
@@ -50,6 +50,10 @@ pub use self::{
     survey::SourceSummary,
     version::{GitVersion, VersionError, check_installed},
     workspace::{PublishError, Workspace},
+};
+use self::{
+    fetch_cache::{FetchCache, state::Generations},
+    stale_locks::StaleLocks,
 };
 /// The lock of a repository. Its holder may update refs, record ref updates and pack objects.
 pub use crate::id_locks::IdLock as RepositoryLock;
@@ -101,13 +105,16 @@ struct Shared {
     reads: Shares,
     locks: IdLocks,
     stale_locks: StaleLocks,
+    /// Change when refs or objects of a repository may have changed.
+    generations: Generations,
+    fetch_cache: Arc<FetchCache>,
     capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that existed when the daemon started.
     found: Vec<u64>,
 }
 
 /// What a process is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Purpose {
     /// A command of the daemon itself, or a step of a request that has a share of other work.
     Own,
@@ -115,6 +122,8 @@ enum Purpose {
     Read(Holder),
     /// Output that a caller receives as a stream.
     Stream(Holder),
+    /// The same, for a caller that has its share already.
+    StreamWith(Share),
 }
 
 /// A process slot. Dropping it frees the slot.
@@ -141,14 +150,16 @@ impl Git {
         // This file is written at each start.
         let started = empty.join("HEAD").metadata()?.modified()?;
         let found = repository::scan(&root)?;
-        Ok(Self::with(root, home, config, found, StaleLocks::since(started)))
+        let fetch_cache = FetchCache::new(data_dir, config);
+        Ok(Self::with(root, home, config, found, StaleLocks::since(started), fetch_cache))
     }
 
     /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
     pub fn open_read_only(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
-        Ok(Self::with(root, home, config, found, StaleLocks::default()))
+        let fetch_cache = FetchCache::new(data_dir, config);
+        Ok(Self::with(root, home, config, found, StaleLocks::default(), fetch_cache))
     }
 
     fn with(
@@ -157,6 +168,7 @@ impl Git {
         config: &config::GitConfig,
         found: Vec<u64>,
         stale_locks: StaleLocks,
+        fetch_cache: Arc<FetchCache>,
     ) -> Self {
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("git was not found in PATH: repositories cannot be served");
@@ -176,6 +188,8 @@ impl Git {
             reads: Shares::new(READS, ShareLimits::of((config.max_processes / 2).max(1))),
             locks: IdLocks::default(),
             stale_locks,
+            generations: Generations::default(),
+            fetch_cache,
             capabilities: capabilities::Capabilities::default(),
             found,
         }))
@@ -215,6 +229,8 @@ impl Git {
     /// Waits for the lock of a repository, which is needed to update its refs or to repack it.
     pub async fn lock(&self, repository: u64) -> RepositoryLock {
         let lock = self.0.locks.lock(repository).await;
+        // Before anything changes under the lock.
+        self.0.generations.raise(repository);
         self.remove_stale_locks(repository, &lock).await;
         lock
     }
@@ -233,6 +249,11 @@ impl Git {
     /// Returns the shares of streaming processes.
     pub fn streams(&self) -> &Shares {
         &self.0.streams
+    }
+
+    /// Waits for a share of streaming processes.
+    async fn stream_share(&self, holder: Holder) -> Result<Share, GitError> {
+        Ok(self.0.streams.wait(holder, QUEUE_TIMEOUT).await?)
     }
 
     /// Returns the shares of queries for callers.
@@ -256,7 +277,8 @@ impl Git {
         let share = match purpose {
             Purpose::Own => None,
             Purpose::Read(holder) => Some(self.0.reads.wait(holder, QUEUE_TIMEOUT).await?),
-            Purpose::Stream(holder) => Some(self.0.streams.wait(holder, QUEUE_TIMEOUT).await?),
+            Purpose::Stream(holder) => Some(self.stream_share(holder).await?),
+            Purpose::StreamWith(share) => Some(share),
         };
         match tokio::time::timeout(QUEUE_TIMEOUT, self.0.processes.clone().acquire_owned()).await {
             Ok(Ok(process)) => Ok(Slot { _process: process, _share: share }),

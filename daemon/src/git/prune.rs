@@ -36,6 +36,8 @@ impl Git {
         expiry_secs: u64,
         _lock: &RepositoryLock,
     ) -> Result<Option<u64>, GitError> {
+        // Also after an error: objects may have been removed.
+        let _changed = self.0.generations.raise_at_end(repository);
         let objects = self.directory(repository).join("objects");
         let own = objects.clone();
         let stamp = move || {

@@ -9,6 +9,8 @@ fn git(dir: &Path) -> Git {
         timeout: Duration::from_secs(20),
         max_push_bytes: 1 << 20,
         prune_after_days: 0,
+        cache_max_bytes: 0,
+        cache_max_answer_bytes: 0,
     };
     Git::open(dir, &config).expect("directories")
 }

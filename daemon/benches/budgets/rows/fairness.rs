@@ -46,7 +46,8 @@ struct Case {
 }
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
-    let farrier = Farrier::start(&plan.dir("fairness")?).await?;
+    // Each fetch occupies git.
+    let farrier = Farrier::configured(&plan.dir("fairness")?, "[git]\ncache_max_bytes = 0\n").await?;
     for (number, case) in cases(plan, &farrier).await?.into_iter().enumerate() {
         beside(plan, table, &farrier.tcp, u8::try_from(number)?, case).await?;
     }

@@ -56,7 +56,8 @@ impl Setup {
         let dir = plan.dir("git")?;
         let bare = fixture::make(&dir, if plan.quick { 200 } else { 5_000 }).await?;
         let tip = git_at(&bare, &["rev-parse", BRANCH]).await?;
-        let farrier = Farrier::start(&plan.dir("git-farrier")?).await?;
+        // The rows measure git. The row `fetch-cache` has answers without it.
+        let farrier = Farrier::configured(&plan.dir("git-farrier")?, "[git]\ncache_max_bytes = 0\n").await?;
         farrier.repository("big").await?;
         let token = farrier.token().await?;
         let nginx_dir = plan.dir("git-nginx")?;
@@ -87,7 +88,7 @@ impl Setup {
 
 /// Measures complete packs per second. The client discards them.
 async fn serving(plan: &Plan, table: &mut Table, setup: &Setup) -> Result<()> {
-    let want = fetch_request(&setup.tip);
+    let want = fetch_request(&setup.tip, &[]);
     let (mut ours, mut direct, mut nginx) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         let bare = setup.bare.clone();
@@ -227,20 +228,22 @@ async fn fetches(round: Duration, over: &Over, request: Vec<u8>) -> Result<f64> 
     per_second(round, work).await
 }
 
-/// Returns the second request of a clone in protocol version 2.
-fn fetch_request(tip: &str) -> Vec<u8> {
+/// Returns the second request of a clone in protocol version 2, with more arguments in `more`.
+pub(super) fn fetch_request(tip: &str, more: &[&str]) -> Vec<u8> {
     let line = |text: &str| format!("{:04x}{text}\n", text.len() + 5);
-    let lines = [line("command=fetch"), "0001".into(), line("ofs-delta"), line(&format!("want {tip}")), line("done")];
+    let more: String = more.iter().map(|argument| line(argument)).collect();
+    let want = line(&format!("want {tip}"));
+    let lines = [line("command=fetch"), "0001".into(), line("ofs-delta"), more, want, line("done")];
     (lines.concat() + "0000").into_bytes()
 }
 
-fn post(target: &str, body: &[u8]) -> Vec<u8> {
+pub(super) fn post(target: &str, body: &[u8]) -> Vec<u8> {
     let headers = ["content-type: application/x-git-upload-pack-request", "git-protocol: version=2"];
     [head("POST", target, body.len() as u64, &headers), body.to_vec()].concat()
 }
 
 /// Runs the minimum that a server must do: the process and its pipe.
-async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
+pub(super) async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut command = fixture::command(&["upload-pack", "--stateless-rpc", path(&bare)?]);
     command.env("GIT_PROTOCOL", "version=2");
@@ -261,6 +264,6 @@ fn address(over: &Over) -> Result<&str> {
     }
 }
 
-fn path(path: &Path) -> Result<&str> {
+pub(super) fn path(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| "the directory is not UTF-8".into())
 }

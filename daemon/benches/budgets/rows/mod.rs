@@ -5,6 +5,7 @@ mod crowd;
 mod download;
 mod durable;
 mod fairness;
+mod fetch_cache;
 mod get;
 mod git;
 mod held;
@@ -25,7 +26,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 15] = [
+pub(crate) const ALL: [(&str, Row); 16] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -34,6 +35,7 @@ pub(crate) const ALL: [(&str, Row); 15] = [
     ("held", |plan, table| held::measure(plan, table).boxed()),
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
     ("git", |plan, table| git::measure(plan, table).boxed()),
+    ("fetch-cache", |plan, table| fetch_cache::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
     ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
     ("fan-out", |plan, table| hooks::measure_fan_out(plan, table).boxed()),

@@ -82,6 +82,11 @@ impl RequestBody {
         Ok(complete.then(|| self.peeked.clone()))
     }
 
+    /// Returns the bytes that [`RequestBody::peek`] has read and that were not consumed.
+    pub(super) fn peeked(&self) -> &[u8] {
+        &self.peeked
+    }
+
     async fn receive(&mut self) -> Result<Bytes, InputError> {
         match self.body.frame().await {
             Some(Ok(frame)) => {

@@ -10,6 +10,7 @@ mod input;
 pub mod output;
 pub mod push;
 pub mod refs;
+pub mod shared_fetch;
 mod spool;
 mod stall_timer;
 

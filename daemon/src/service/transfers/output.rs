@@ -21,19 +21,19 @@ use crate::{
 };
 
 /// Capacity of a read buffer; each read gives one chunk.
-const BUFFER_BYTES: usize = 256 * 1024;
+pub(super) const BUFFER_BYTES: usize = 256 * 1024;
 /// A buffer with less free capacity is replaced, so that a single write of git fits into one chunk.
-const MIN_FREE_BYTES: usize = 64 * 1024;
+pub(super) const MIN_FREE_BYTES: usize = 64 * 1024;
 /// Maximum number of chunks that wait for the client.
 const QUEUE_CHUNKS: usize = 4;
 /// A client is slow if it accepts no chunk for this time.
-const SLOW_AFTER: Duration = Duration::from_millis(250);
+pub(super) const SLOW_AFTER: Duration = Duration::from_millis(250);
 /// Pause before the next attempt to buffer a chunk in a file.
 const SPOOL_RETRY: Duration = Duration::from_secs(1);
 /// Time to read a buffered rest, in addition to the time for its bytes at [`REST_BYTES_PER_SEC`].
-const REST_TIME_MIN: Duration = Duration::from_secs(600);
+pub(super) const REST_TIME_MIN: Duration = Duration::from_secs(600);
 /// Lowest rate at which a buffered rest must be read.
-const REST_BYTES_PER_SEC: u64 = 8 << 10;
+pub(super) const REST_BYTES_PER_SEC: u64 = 8 << 10;
 
 /// The sending end of git's output: chunks, or the error that ends it.
 pub(super) type OutputSender = mpsc::Sender<Result<Bytes, TransferError>>;

@@ -118,7 +118,11 @@ fn pack(response: &[u8]) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_clone_frees_its_git_process_and_is_complete() {
-    let farrier = TestDaemon::with(|config| config.git.max_processes = 8).await;
+    let farrier = TestDaemon::with(|config| {
+        config.git.max_processes = 8;
+        config.git.cache_max_bytes = 0;
+    })
+    .await;
     let tip = large_repository(&farrier).await;
     let mut slow = Vec::new();
     for number in 1..=4 {

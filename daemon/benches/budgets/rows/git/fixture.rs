@@ -76,7 +76,7 @@ pub(super) async fn commit(work: &Path, number: usize) -> Result<()> {
 }
 
 /// Returns a git command that reads no user or system configuration.
-pub(super) fn command(args: &[&str]) -> Command {
+pub(in crate::rows) fn command(args: &[&str]) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the client and the reference are git itself")]
     let mut command = Command::new("git");
     command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());

@@ -1,0 +1,279 @@
+//! One stored answer: a file without a name, one writer, and many readers at their own speed.
+//!
+//! The file disappears with the last value that uses it, also when the daemon is killed. So no code deletes it, and a
+//! partial answer cannot be found after a restart.
+//!
+//! If an answer must not grow any more, the writer uses the file as a ring: it overwrites what every reader has read,
+//! and so goes at the speed of the slowest one. Such an answer is not kept.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
+    path::Path,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use rustix::{buffer::spare_capacity, io::Errno};
+use tokio::sync::watch;
+
+use crate::tasks;
+
+/// Most bytes of one read.
+const CHUNK_BYTES: u64 = 256 << 10;
+
+/// Reads `length` bytes at `offset`.
+fn read_at(file: &File, length: usize, offset: u64) -> io::Result<Bytes> {
+    let mut bytes = Vec::with_capacity(length);
+    while bytes.len() < length {
+        let position = offset + bytes.len() as u64;
+        match rustix::io::pread(file, spare_capacity(&mut bytes), position) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    bytes.truncate(length);
+    Ok(bytes.into())
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// The answer is complete.
+    Complete,
+    /// Git refused the request. What it wrote tells the client why.
+    Refused,
+    /// The answer is incomplete.
+    Failed,
+    /// No byte was stored. Readers can still send the request to git themselves.
+    NotStored,
+}
+
+/// How far an answer is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AnswerProgress {
+    /// Bytes written so far.
+    pub(super) written: u64,
+    /// Size of the ring, bytes. `None`: every byte has its own place in the file.
+    pub(super) ring: Option<u64>,
+    /// Set when nothing follows.
+    pub(super) end: Option<AnswerEnd>,
+}
+
+/// The positions of the readers, by their number.
+#[derive(Debug, Default)]
+struct Readers {
+    positions: HashMap<u64, u64>,
+    next: u64,
+}
+
+/// A stored answer, complete or incomplete.
+#[derive(Debug)]
+pub(super) struct Answer {
+    file: OnceLock<Arc<File>>,
+    progress: watch::Sender<AnswerProgress>,
+    readers: watch::Sender<Readers>,
+    /// Bytes of this answer that count to `total`.
+    counted: AtomicU64,
+    /// Bytes of all answers.
+    total: Arc<AtomicU64>,
+}
+
+impl Answer {
+    pub(super) fn new(total: Arc<AtomicU64>) -> Self {
+        let (progress, readers) = (watch::Sender::default(), watch::Sender::default());
+        Self { file: OnceLock::new(), progress, readers, counted: AtomicU64::new(0), total }
+    }
+
+    /// Creates the file in `directory`.
+    pub(super) async fn open(&self, directory: &Path) -> io::Result<()> {
+        let directory = directory.to_owned();
+        let file = tasks::blocking(move || tempfile::tempfile_in(directory)).await?;
+        let _ = self.file.set(Arc::new(file)); // there is one writer, which opens it once
+        Ok(())
+    }
+
+    pub(super) fn progress(&self) -> AnswerProgress {
+        *self.progress.borrow()
+    }
+
+    /// Ends the answer, unless it has ended.
+    pub(super) fn end(&self, end: AnswerEnd) {
+        self.progress.send_if_modified(|progress| {
+            let is_first = progress.end.is_none();
+            progress.end = progress.end.or(Some(end));
+            is_first
+        });
+    }
+
+    pub(super) fn counted(&self) -> u64 {
+        self.counted.load(Ordering::SeqCst)
+    }
+
+    /// Counts `bytes` more to the total.
+    pub(super) fn count(&self, bytes: u64) {
+        self.counted.fetch_add(bytes, Ordering::SeqCst);
+        self.total.fetch_add(bytes, Ordering::SeqCst);
+    }
+
+    /// Stops counting the answer. Called when nothing uses it any more.
+    pub(super) fn uncount(&self) {
+        self.total.fetch_sub(self.counted.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+    }
+
+    pub(super) fn has_readers(&self) -> bool {
+        !self.readers.borrow().positions.is_empty()
+    }
+
+    /// Waits until the answer has no readers.
+    pub(super) async fn without_readers(&self) {
+        // The sender is in `self`, so waiting does not fail.
+        let _ = self.readers.subscribe().wait_for(|readers| readers.positions.is_empty()).await;
+    }
+
+    /// Stores `bytes` after the others. Returns `false` if the file cannot be written.
+    pub(super) async fn append(&self, bytes: &Bytes) -> bool {
+        let written = self.progress().written;
+        let stored = self.write_at(bytes.clone(), written).await;
+        if let Err(error) = &stored {
+            tracing::warn!(error = error as &dyn std::error::Error, "an answer to a fetch cannot be stored");
+            return false;
+        }
+        self.progress.send_modify(|progress| progress.written += bytes.len() as u64);
+        true
+    }
+
+    /// Uses the file as a ring from now on. Fails if nothing was written yet.
+    pub(super) fn make_ring(&self) -> Result<(), AnswerEnd> {
+        let written = self.progress().written;
+        if written == 0 {
+            return Err(AnswerEnd::NotStored);
+        }
+        self.progress.send_modify(|progress| progress.ring = progress.ring.or(Some(written)));
+        Ok(())
+    }
+
+    /// Writes `bytes` to the ring, as far as the slowest reader has made room.
+    pub(super) async fn append_to_ring(&self, mut bytes: Bytes) -> Result<(), AnswerEnd> {
+        let ring = self.progress().ring.ok_or(AnswerEnd::Failed)?;
+        let mut readers = self.readers.subscribe();
+        while !bytes.is_empty() {
+            let written = self.progress().written;
+            let room = |readers: &Readers| {
+                let slowest = readers.positions.values().copied().min().unwrap_or(written);
+                (slowest + ring).saturating_sub(written)
+            };
+            let free = match readers.wait_for(|readers| room(readers) > 0).await {
+                Ok(readers) => room(&readers),
+                Err(_) => return Err(AnswerEnd::Failed),
+            };
+            let length = free.min(ring - written % ring).min(bytes.len() as u64);
+            let part = bytes.split_to(usize::try_from(length).unwrap_or(bytes.len()));
+            self.write_at(part, written % ring).await.map_err(|_| AnswerEnd::Failed)?;
+            self.progress.send_modify(|progress| progress.written += length);
+        }
+        Ok(())
+    }
+
+    async fn write_at(&self, bytes: Bytes, offset: u64) -> io::Result<()> {
+        let file = self.file.get().cloned().ok_or(io::ErrorKind::NotFound)?;
+        tasks::blocking(move || file.write_all_at(&bytes, offset)).await
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.uncount();
+    }
+}
+
+/// What a [`AnswerReader`] gets next.
+#[derive(Debug)]
+pub enum ReadStep {
+    /// More bytes.
+    Bytes(Bytes),
+    /// All bytes were read.
+    End(AnswerEnd),
+}
+
+/// Reads one answer, also while it is written.
+#[derive(Debug)]
+pub struct AnswerReader {
+    answer: Arc<Answer>,
+    number: u64,
+    position: u64,
+    progress: watch::Receiver<AnswerProgress>,
+}
+
+impl AnswerReader {
+    pub(super) fn new(answer: Arc<Answer>) -> Self {
+        let mut number = 0;
+        answer.readers.send_modify(|readers| {
+            number = readers.next;
+            readers.next += 1;
+            readers.positions.insert(number, 0);
+        });
+        let progress = answer.progress.subscribe();
+        Self { answer, number, position: 0, progress }
+    }
+
+    /// Returns the length of a complete answer.
+    pub fn complete_length(&self) -> Option<u64> {
+        let progress = self.answer.progress();
+        (progress.end == Some(AnswerEnd::Complete)).then_some(progress.written)
+    }
+
+    /// Returns a future that waits for the end of the answer and returns its length.
+    pub fn ended(&self) -> impl Future<Output = u64> + Send + use<> {
+        let mut progress = self.progress.clone();
+        async move {
+            match progress.wait_for(|progress| progress.end.is_some()).await {
+                Ok(progress) => progress.written,
+                // The answer is gone, and so is the reader.
+                Err(_) => 0,
+            }
+        }
+    }
+
+    /// Waits for more bytes and reads them.
+    pub async fn next(&mut self) -> io::Result<ReadStep> {
+        let position = self.position;
+        let is_due = |progress: &AnswerProgress| progress.written > position || progress.end.is_some();
+        let progress = match self.progress.wait_for(is_due).await {
+            Ok(progress) => *progress,
+            Err(_) => return Ok(ReadStep::End(AnswerEnd::Failed)),
+        };
+        if position == progress.written {
+            return Ok(ReadStep::End(progress.end.unwrap_or(AnswerEnd::Failed)));
+        }
+        let (offset, contiguous) = match progress.ring {
+            Some(ring) => (position % ring, ring - position % ring),
+            None => (position, u64::MAX),
+        };
+        let length = (progress.written - position).min(contiguous).min(CHUNK_BYTES);
+        let file = self.answer.file.get().cloned().ok_or(io::ErrorKind::NotFound)?;
+        let bytes =
+            tasks::blocking(move || read_at(&file, usize::try_from(length).unwrap_or_default(), offset)).await?;
+        self.position += length;
+        // Only after the bytes were read: the writer may overwrite them then.
+        self.answer.readers.send_if_modified(|readers| {
+            readers.positions.insert(self.number, self.position);
+            self.answer.progress().ring.is_some()
+        });
+        Ok(ReadStep::Bytes(bytes))
+    }
+}
+
+impl Drop for AnswerReader {
+    fn drop(&mut self) {
+        self.answer.readers.send_modify(|readers| {
+            readers.positions.remove(&self.number);
+        });
+    }
+}

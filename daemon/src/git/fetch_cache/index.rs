@@ -1,0 +1,78 @@
+//! Finds answers by their key, and decides which one goes first.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
+use super::{answer::Answer, request::Digest};
+
+/// Most answers. Each one has an open file.
+const ANSWERS_MAX: usize = 512;
+
+/// The answers that requests can find.
+#[derive(Debug, Default)]
+pub(super) struct AnswerIndex {
+    answers: HashMap<Digest, Kept>,
+    /// Raised with each use.
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    answer: Arc<Answer>,
+    repository: u64,
+    state: Digest,
+    used: u64,
+}
+
+/// The index is full, and every answer in it is in use.
+#[derive(Debug)]
+pub(super) struct IndexFull;
+
+impl AnswerIndex {
+    pub(super) fn get(&mut self, key: Digest) -> Option<Arc<Answer>> {
+        let kept = self.answers.get_mut(&key)?;
+        self.uses += 1;
+        kept.used = self.uses;
+        Some(kept.answer.clone())
+    }
+
+    /// Adds an answer. Returns the answer that had to be removed.
+    pub(super) fn insert(
+        &mut self,
+        key: Digest,
+        repository: u64,
+        state: Digest,
+        answer: Arc<Answer>,
+    ) -> Result<Option<Arc<Answer>>, IndexFull> {
+        let evicted =
+            if self.answers.len() < ANSWERS_MAX { None } else { Some(self.take_least_used().ok_or(IndexFull)?) };
+        self.uses += 1;
+        self.answers.insert(key, Kept { answer, repository, state, used: self.uses });
+        Ok(evicted)
+    }
+
+    /// Removes `answer`, unless the key has another one by now.
+    pub(super) fn remove(&mut self, key: Digest, answer: &Arc<Answer>) {
+        if let Entry::Occupied(kept) = self.answers.entry(key)
+            && Arc::ptr_eq(&kept.get().answer, answer)
+        {
+            kept.remove();
+        }
+    }
+
+    /// Removes the answers of `repository` in other states: no request finds them any more. The caller drops them
+    /// after it has released its lock, because that closes files.
+    pub(super) fn remove_other_states(&mut self, repository: u64, state: Digest) -> Vec<Arc<Answer>> {
+        let old = self.answers.extract_if(|_, kept| kept.repository == repository && kept.state != state);
+        old.map(|(_, kept)| kept.answer).collect()
+    }
+
+    /// Removes the answer that was not used for the longest time, among those that nobody reads or writes.
+    pub(super) fn take_least_used(&mut self) -> Option<Arc<Answer>> {
+        let idle = self.answers.iter().filter(|(_, kept)| Arc::strong_count(&kept.answer) == 1);
+        let key = idle.min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key)?;
+        self.answers.remove(&key).map(|kept| kept.answer)
+    }
+}

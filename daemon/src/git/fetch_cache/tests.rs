@@ -1,0 +1,224 @@
+use std::time::Duration;
+
+use super::*;
+
+const STATE: Digest = [1; 32];
+
+fn cache(dir: &Path, max_bytes: u64, max_answer_bytes: u64) -> Arc<FetchCache> {
+    let config = config::GitConfig {
+        max_processes: 4,
+        max_archives: 2,
+        timeout: Duration::from_secs(20),
+        max_push_bytes: 1 << 20,
+        prune_after_days: 0,
+        cache_max_bytes: max_bytes,
+        cache_max_answer_bytes: max_answer_bytes,
+    };
+    FetchCache::new(dir, &config)
+}
+
+fn request(number: u8) -> Digest {
+    [number; 32]
+}
+
+async fn begin(cache: &Arc<FetchCache>, number: u8) -> (AnswerWriter, AnswerReader) {
+    let Some(SharedFetch::Write(writer, reader)) = cache.share(1, STATE, request(number)) else {
+        panic!("another request stores this answer")
+    };
+    writer.open().await.expect("a file");
+    (writer, reader)
+}
+
+fn join(cache: &Arc<FetchCache>, number: u8) -> AnswerReader {
+    match cache.share(1, STATE, request(number)) {
+        Some(SharedFetch::Read(reader)) => reader,
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+/// Ends the answer as complete, in a repository that is still in the same state.
+fn complete(writer: AnswerWriter) {
+    writer.answer.end(AnswerEnd::Complete);
+}
+
+async fn rest(mut reader: AnswerReader) -> (Vec<u8>, AnswerEnd) {
+    let mut all = Vec::new();
+    loop {
+        match reader.next().await.expect("readable") {
+            ReadStep::Bytes(bytes) => all.extend_from_slice(&bytes),
+            ReadStep::End(end) => return (all, end),
+        }
+    }
+}
+
+fn bytes(length: usize) -> Bytes {
+    (0..length).map(|number| number.to_le_bytes()[0] ^ number.to_le_bytes()[1]).collect()
+}
+
+#[tokio::test]
+async fn requests_read_behind_the_writer_and_the_complete_answer() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1 << 20, 1 << 20);
+    let (writer, first) = begin(&cache, 1).await;
+    writer.append(bytes(1_000), true).await.expect("stored");
+    let mut joined = join(&cache, 1);
+    assert_eq!(joined.complete_length(), None);
+    assert!(matches!(joined.next().await, Ok(ReadStep::Bytes(read)) if read == bytes(1_000)));
+    drop(first);
+    let mut waiting = Box::pin(joined.next());
+    assert!(tokio::time::timeout(Duration::from_millis(20), &mut waiting).await.is_err(), "nothing more is written");
+    writer.append(bytes(2_000), true).await.expect("stored");
+    assert!(matches!(waiting.await, Ok(ReadStep::Bytes(read)) if read == bytes(2_000)));
+    complete(writer);
+    assert!(matches!(joined.next().await, Ok(ReadStep::End(AnswerEnd::Complete))));
+    let hit = join(&cache, 1);
+    assert_eq!(hit.complete_length(), Some(3_000));
+    assert_eq!(rest(hit).await, ([bytes(1_000), bytes(2_000)].concat(), AnswerEnd::Complete));
+    let CacheUsage { hits, joins, bytes, .. } = cache.usage();
+    assert_eq!((hits, joins, bytes), (1, 1, 3_000));
+    assert_eq!(std::fs::read_dir(dir.path()).expect("a directory").count(), 0, "the file has no name");
+}
+
+#[tokio::test]
+async fn a_failed_answer_reaches_all_its_readers_and_is_found_by_no_other() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1 << 20, 1 << 20);
+    let (writer, first) = begin(&cache, 1).await;
+    writer.append(bytes(10), true).await.expect("stored");
+    let joined = join(&cache, 1);
+    drop(writer);
+    assert_eq!((rest(first).await.1, rest(joined).await.1), (AnswerEnd::Failed, AnswerEnd::Failed));
+    let (writer, first) = begin(&cache, 1).await;
+    let joined = join(&cache, 1);
+    drop(writer);
+    assert_eq!((rest(first).await.1, rest(joined).await.1), (AnswerEnd::NotStored, AnswerEnd::NotStored));
+    let (writer, first) = begin(&cache, 1).await;
+    writer.append(bytes(10), true).await.expect("stored");
+    writer.refused();
+    assert_eq!(rest(first).await, (bytes(10).to_vec(), AnswerEnd::Refused));
+    let (writer, first) = begin(&cache, 1).await;
+    assert!(writer.append(bytes(10), false).await.is_err(), "nothing was stored and the disk is full");
+    drop(writer);
+    assert_eq!(rest(first).await.1, AnswerEnd::NotStored);
+    assert_eq!(cache.usage().bytes, 0);
+}
+
+#[tokio::test]
+async fn a_writer_is_abandoned_only_when_all_readers_have_left() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1 << 20, 1 << 20);
+    let (writer, first) = begin(&cache, 1).await;
+    let joined = join(&cache, 1);
+    drop(first);
+    assert!(tokio::time::timeout(Duration::from_millis(20), writer.abandoned()).await.is_err());
+    drop(joined);
+    writer.abandoned().await;
+    assert!(matches!(cache.share(1, STATE, request(1)), Some(SharedFetch::Write(..))), "no request finds it");
+}
+
+#[tokio::test]
+async fn an_answer_without_room_goes_through_a_ring_to_all_its_readers() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (max_bytes, has_disk_space) in [(1_000, true), (1 << 20, false)] {
+        let cache = cache(dir.path(), max_bytes, max_bytes);
+        let (writer, first) = begin(&cache, 1).await;
+        let second = join(&cache, 1);
+        let all = bytes(50_000);
+        writer.append(all.slice(..700), true).await.expect("stored");
+        let writing = async {
+            for at in (700..50_000).step_by(493) {
+                let part = all.slice(at..(at + 493).min(50_000));
+                writer.append(part, has_disk_space).await.expect("written");
+                assert!(cache.usage().bytes <= 1_000);
+            }
+            complete(writer);
+        };
+        let slow = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            rest(second).await
+        };
+        let ((), first, second) = tokio::join!(writing, rest(first), slow);
+        assert!(first.0 == all && second.0 == all);
+        assert_eq!((first.1, second.1), (AnswerEnd::Complete, AnswerEnd::Complete));
+        assert_eq!(cache.usage().bytes, 0, "it is not kept");
+        assert!(!cache.lookup().recent.repeats(request(1), Instant::now()), "it is not stored again soon");
+    }
+}
+
+#[tokio::test]
+async fn the_least_recently_used_answers_make_room_unless_they_are_read() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1_000, 1_000);
+    for number in 1..=3 {
+        let (writer, _) = begin(&cache, number).await;
+        writer.append(bytes(300), true).await.expect("stored");
+        complete(writer);
+    }
+    let reading = join(&cache, 1);
+    drop(join(&cache, 2));
+    let (writer, fourth) = begin(&cache, 4).await;
+    writer.append(bytes(300), true).await.expect("stored");
+    assert_eq!((cache.usage().evictions, cache.usage().bytes), (1, 900));
+    assert_eq!(rest(join(&cache, 2)).await.0, bytes(300), "3 was removed");
+    writer.append(bytes(300), true).await.expect("stored");
+    assert_eq!((cache.usage().evictions, cache.usage().bytes), (2, 900), "2 was removed");
+    complete(writer);
+    drop(fourth);
+    let (writer, _fifth) = begin(&cache, 5).await;
+    writer.append(bytes(700), true).await.expect("stored");
+    assert_eq!((cache.usage().evictions, cache.usage().bytes), (3, 1_000), "the answer that is read stays");
+    assert_eq!(rest(reading).await.0, bytes(300));
+}
+
+#[tokio::test]
+async fn a_new_state_removes_the_answers_of_old_ones() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1_000, 1_000);
+    let (writer, _) = begin(&cache, 1).await;
+    writer.append(bytes(300), true).await.expect("stored");
+    complete(writer);
+    let other = cache.share(2, [2; 32], request(9)).expect("another repository");
+    assert_eq!(cache.usage().bytes, 300);
+    let newer = cache.share(1, [2; 32], request(1)).expect("begun");
+    assert!(matches!((&other, &newer), (SharedFetch::Write(..), SharedFetch::Write(..))));
+    assert_eq!(cache.usage().bytes, 0);
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_only_if_the_repository_did_not_change_and_each_change_gives_another_state() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let config = config::GitConfig {
+        max_processes: 4,
+        max_archives: 2,
+        timeout: Duration::from_secs(20),
+        max_push_bytes: 1 << 20,
+        prune_after_days: 0,
+        cache_max_bytes: 1 << 20,
+        cache_max_answer_bytes: 1 << 20,
+    };
+    let git = Git::open(dir.path(), &config).expect("directories");
+    git.init_bare(7, "main", false).await.expect("created");
+    let state = async || git.fetch_state(7).await.expect("readable").expect("supported");
+    for changes in [false, true] {
+        let before = state().await;
+        assert_eq!(state().await, before, "nothing changed");
+        let cache = git.fetch_cache().clone();
+        let Some(SharedFetch::Write(writer, _reader)) = cache.share(7, before, request(1)) else { panic!("stored") };
+        writer.open().await.expect("a file");
+        writer.append(bytes(10), true).await.expect("stored");
+        if changes {
+            drop(git.lock(7).await);
+        }
+        writer.complete(&git).await;
+        let found = matches!(cache.share(7, before, request(1)), Some(SharedFetch::Read(_)));
+        assert_eq!(found, !changes);
+        drop(git.lock(7).await);
+    }
+    let before = state().await;
+    let lock = git.lock(7).await;
+    let locked = state().await;
+    assert_ne!(locked, before);
+    // Without a commit git cannot write a graph; the objects may have changed nevertheless.
+    let _ = git.prune(7, 1_000_000_000, 0, &lock).await;
+    assert_ne!(state().await, locked, "before the lock is released");
+}

@@ -1,0 +1,299 @@
+//! Answers equal fetches from one stored response ([`crate::git::fetch_cache`]).
+//!
+//! The request that stores an answer starts git, which gets the share of the caller, and a task that writes git's
+//! output. The caller reads the answer like all others. A caller that starts no process has a share of git transfers
+//! too, until its answer is sent or it reads slowly: a slow reader occupies nothing but a file that exists anyway.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    time::{sleep, timeout},
+};
+
+use super::{
+    Allowed, TransferError,
+    output::{
+        self, BUFFER_BYTES, MIN_FREE_BYTES, OutputReceiver, OutputSender, REST_BYTES_PER_SEC, REST_TIME_MIN, SLOW_AFTER,
+    },
+    spool::STEP_BYTES,
+    stall_timer::StallTimer,
+};
+use crate::{
+    git::{
+        GitError, GitProcess,
+        fetch_cache::{AnswerEnd, AnswerReader, AnswerWriter, ReadStep, SharedFetch, request::FetchRequest},
+    },
+    service::{
+        Context,
+        access::Action,
+        access_watch::AccessWatch,
+        disk_space::{DiskSpace, SpaceClaim},
+    },
+    shares::{Holder, Share},
+};
+
+/// The answer to a fetch that equal fetches share.
+pub struct SharedAnswer {
+    /// The output of git.
+    pub output: OutputReceiver,
+    /// The length of a complete answer, in bytes.
+    pub length: Option<u64>,
+}
+
+/// Answers the request from the stored answers, or stores its answer. `None`: the caller sends the request to git.
+pub async fn answer(
+    state: &Context,
+    allowed: &Allowed,
+    request: &FetchRequest,
+) -> Result<Option<SharedAnswer>, TransferError> {
+    let repository = &allowed.repository;
+    // From here on: the rights of the caller were just checked.
+    let identity = allowed.identity.clone();
+    let access = AccessWatch::new(state, identity, Some((repository.id, Action::Read)));
+    let (reader, share) = match state.git.shared_fetch(repository.id, request, allowed.holder).await {
+        Ok(None) => return Ok(None),
+        Ok(Some((SharedFetch::Read(reader), share))) => (reader, Some(share)),
+        Ok(Some((SharedFetch::Write(writer, reader), share))) => {
+            if !write(state, allowed, writer, share, request).await? {
+                return Ok(None);
+            }
+            (reader, None)
+        }
+        Err(GitError::Io { doing, source }) => {
+            // Git can answer what cannot be read here, such as a ref that was just moved.
+            let error = &source as &dyn std::error::Error;
+            tracing::warn!(repository = repository.id, doing, error, "a fetch is answered without stored answers");
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    read(state, access, reader, share).await
+}
+
+/// Starts git and the task that stores its output. Returns `false` if nothing can be stored.
+async fn write(
+    state: &Context,
+    allowed: &Allowed,
+    writer: AnswerWriter,
+    share: Share,
+    request: &FetchRequest,
+) -> Result<bool, TransferError> {
+    let mut space = Space::default();
+    if !space.prepare(state, BUFFER_BYTES as u64).await || writer.open().await.is_err() {
+        return Ok(false);
+    }
+    let id = allowed.repository.id;
+    let call = state.git.call(id, ["upload-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
+    let process = call.env("GIT_PROTOCOL", request.protocol()).stream_with(share).await?;
+    let stall_timer = StallTimer::new(state.git.timeout());
+    let task = WriterTask { state: state.clone(), holder: allowed.holder, writer, space, stall_timer };
+    state.tasks.short(task.run(process, request.body()));
+    Ok(true)
+}
+
+/// The disk space for the next bytes of an answer. It leaves the space free that uploads leave, and the last part of
+/// the disk.
+#[derive(Default)]
+struct Space {
+    claim: Option<SpaceClaim>,
+    left: u64,
+}
+
+impl Space {
+    /// Returns whether the next `bytes` bytes fit.
+    async fn prepare(&mut self, state: &Context, bytes: u64) -> bool {
+        if bytes > self.left {
+            (self.claim, self.left) = (None, 0);
+            if !state.git.fetch_cache().has_disk_space(STEP_BYTES).await {
+                return false;
+            }
+            let Ok(claim) = DiskSpace::claim(state, STEP_BYTES).await else { return false };
+            (self.claim, self.left) = (Some(claim), STEP_BYTES);
+        }
+        true
+    }
+
+    /// Records that `bytes` are written.
+    fn written(&mut self, bytes: u64) {
+        self.left = self.left.saturating_sub(bytes);
+        if let Some(claim) = &mut self.claim {
+            claim.written(bytes);
+        }
+    }
+}
+
+/// Stores the output of git.
+struct WriterTask {
+    state: Context,
+    holder: Holder,
+    writer: AnswerWriter,
+    space: Space,
+    stall_timer: StallTimer,
+}
+
+impl WriterTask {
+    async fn run(mut self, mut process: GitProcess, request: Bytes) {
+        let command = process.command().to_owned();
+        let Self { state, holder, writer, space, stall_timer } = &mut self;
+        let bytes = tokio::select! {
+            stored = store(state, writer, space, stall_timer, &mut process, request) => match stored {
+                Ok(bytes) => bytes,
+                Err(end) => return tracing::info!(command, ?end, "the answer to a fetch was not stored"),
+            },
+            () = writer.abandoned() => return tracing::debug!(command, "all readers of a fetch have left"),
+            () = stall_timer.expired() => return tracing::warn!(command, "a fetch made no progress and was aborted"),
+            () = stall_timer.blocks_waiting_callers(&state.work.git, *holder) => {
+                return tracing::info!(command, "a fetch without progress was aborted for a waiting caller");
+            }
+        };
+        match process.wait().await {
+            Ok(ended) if ended.status == Some(0) => self.writer.complete(&self.state.git).await,
+            // Git has reported the error to the client, in its protocol.
+            Ok(ended) if ended.status.is_some() && bytes > 0 => {
+                tracing::debug!(status = ended.status, stderr = ended.stderr, "git {} refused", ended.command);
+                self.writer.refused();
+            }
+            Ok(ended) => tracing::warn!(stderr = ended.stderr, "git {} failed", ended.command),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "git {command} failed");
+            }
+        }
+    }
+}
+
+/// Sends the request to git and stores git's output. Returns its length.
+async fn store(
+    state: &Context,
+    writer: &AnswerWriter,
+    space: &mut Space,
+    stall_timer: &StallTimer,
+    process: &mut GitProcess,
+    request: Bytes,
+) -> Result<u64, AnswerEnd> {
+    let stdin = process.stdin();
+    let feeding = async {
+        if let Some(mut stdin) = stdin {
+            // Git may stop reading early; its output says why.
+            let _ = stdin.write_all(&request).await;
+        }
+    };
+    let storing = async {
+        let mut buffer = BytesMut::new();
+        let mut bytes = 0;
+        loop {
+            if buffer.capacity() < MIN_FREE_BYTES {
+                buffer.reserve(BUFFER_BYTES);
+            }
+            if process.read_buf(&mut buffer).await.map_err(|_| AnswerEnd::Failed)? == 0 {
+                return Ok(bytes);
+            }
+            stall_timer.restart();
+            let chunk = buffer.split().freeze();
+            let length = chunk.len() as u64;
+            let has_space = space.prepare(state, length).await;
+            writer.append(chunk, has_space).await?;
+            space.written(length);
+            bytes += length;
+            stall_timer.restart();
+        }
+    };
+    let ((), stored) = tokio::join!(feeding, storing);
+    stored
+}
+
+/// Sends a stored answer. `None`: nothing was stored.
+async fn read(
+    state: &Context,
+    access: AccessWatch,
+    mut reader: AnswerReader,
+    share: Option<Share>,
+) -> Result<Option<SharedAnswer>, TransferError> {
+    let length = reader.complete_length();
+    let first = match reader.next().await.map_err(GitError::from_output)? {
+        ReadStep::Bytes(first) => first,
+        ReadStep::End(AnswerEnd::Complete | AnswerEnd::Refused) => Bytes::new(),
+        ReadStep::End(AnswerEnd::NotStored) => return Ok(None),
+        ReadStep::End(AnswerEnd::Failed) => return Err(TransferError::Failed),
+    };
+    let (out, stored) = output::channel();
+    state.git.fetch_cache().count_served(first.len() as u64);
+    let _ = out.try_send(Ok(first)); // the channel is empty
+    let stall_timer = StallTimer::new(state.git.timeout());
+    let task = ReaderTask { state: state.clone(), access, reader, share, out, stall_timer };
+    state.tasks.short(task.run());
+    Ok(Some(SharedAnswer { output: stored, length }))
+}
+
+/// The response from a stored answer, after its first bytes.
+struct ReaderTask {
+    state: Context,
+    access: AccessWatch,
+    reader: AnswerReader,
+    share: Option<Share>,
+    out: OutputSender,
+    stall_timer: StallTimer,
+}
+
+impl ReaderTask {
+    async fn run(mut self) {
+        let ended = self.reader.ended();
+        // As for buffered output: a complete answer must be read at a lowest average rate.
+        let too_slow = async {
+            let length = ended.await;
+            sleep(REST_TIME_MIN + Duration::from_secs(length / REST_BYTES_PER_SEC)).await;
+        };
+        let Self { state, access, reader, share, out, stall_timer } = &mut self;
+        let failure = tokio::select! {
+            failure = send(state, reader, share, out, stall_timer) => failure,
+            () = out.closed() => return,
+            () = stall_timer.expired() => {
+                Some(TransferError::Stalled)
+            }
+            () = too_slow => Some(TransferError::TooSlow),
+            () = access.lost() => {
+                tracing::info!("a fetch was aborted: its caller lost its access");
+                Some(TransferError::Revoked)
+            }
+        };
+        if let Some(failure) = failure {
+            let Self { reader, share, out, .. } = self;
+            drop((reader, share));
+            // The end of the channel alone would look like the end of the answer. A client that does not read any more
+            // loses its connection, which ends this.
+            let _ = out.send(Err(failure)).await;
+        }
+    }
+}
+
+/// Sends the rest of the answer. Returns the error that ends the response.
+async fn send(
+    state: &Context,
+    reader: &mut AnswerReader,
+    share: &mut Option<Share>,
+    out: &OutputSender,
+    stall_timer: &StallTimer,
+) -> Option<TransferError> {
+    loop {
+        let permit = match timeout(SLOW_AFTER, out.reserve()).await {
+            Ok(permit) => permit,
+            Err(_) => {
+                *share = None;
+                out.reserve().await
+            }
+        };
+        let Ok(permit) = permit else { return None };
+        stall_timer.restart();
+        match reader.next().await {
+            Ok(ReadStep::Bytes(bytes)) => {
+                state.git.fetch_cache().count_served(bytes.len() as u64);
+                permit.send(Ok(bytes));
+            }
+            Ok(ReadStep::End(AnswerEnd::Complete | AnswerEnd::Refused)) => return None,
+            Ok(ReadStep::End(AnswerEnd::Failed | AnswerEnd::NotStored)) => return Some(TransferError::Failed),
+            Err(error) => return Some(GitError::from_output(error).into()),
+        }
+        stall_timer.restart();
+    }
+}

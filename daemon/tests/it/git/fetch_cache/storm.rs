@@ -1,0 +1,138 @@
+//! Many equal clones at the same time, slow readers, and clients that leave.
+
+use farrierd::tasks;
+use futures_util::future::join_all;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpSocket, TcpStream},
+};
+
+use super::{Counts, clone_of, filled, objects, pack, post, raw_request, scratch};
+use crate::support::{ServerAddress, TestDaemon, eventually, git::Client, in_time};
+
+/// More than the kernel and the daemon buffer for one connection.
+const LARGE_BYTES: usize = 24 << 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_equal_clones_start_at_most_two_git_processes() {
+    let farrier = TestDaemon::start().await;
+    let work = filled(&farrier, 400_000).await;
+    let url = format!("{}/admin/demo", farrier.url);
+    let clones = Client::at(farrier.scratch().join("clones"));
+    // Git lists the refs itself as long as a tag is not packed, and runs once for its capabilities.
+    Client::at(farrier.data_dir().join("repositories/1.git")).done(&["pack-refs", "--all"]);
+    clones.done(&["ls-remote", "-q", &url]);
+    let before = Counts::of(&farrier).await;
+    let clone_some = |client: usize, count: usize| {
+        let (url, clones) = (url.clone(), Client::at(clones.dir()));
+        tasks::blocking(move || {
+            for number in 0..count {
+                clones.done(&["clone", "-q", &url, &format!("{client}-{number}")]);
+            }
+        })
+    };
+    clone_some(9, 1).await;
+    join_all((0..4).map(|client| clone_some(client, 25))).await;
+    let after = Counts::of(&farrier).await;
+    assert!(after.processes - before.processes <= 2, "{before:?} {after:?}");
+    assert_eq!(after.hits + after.joins + after.misses - before.misses, 101, "{after:?}");
+    let tree = work.done(&["rev-parse", "HEAD^{tree}"]);
+    for client in 0..4 {
+        for number in 0..25 {
+            let copy = clones.below(&format!("{client}-{number}"));
+            assert_eq!(copy.done(&["rev-parse", "HEAD^{tree}"]), tree);
+            assert_eq!(copy.done(&["rev-parse", "refs/tags/v1"]), work.done(&["rev-parse", "v1"]));
+        }
+        clones.below(&format!("{client}-24")).done(&["fsck"]);
+    }
+}
+
+/// Connects from another address with a small receive buffer, and sends the request.
+async fn slow_client(farrier: &TestDaemon, number: u8, request: &str) -> TcpStream {
+    let ServerAddress::Tcp(address) = farrier.tcp() else { panic!("a TCP address") };
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(64 << 10).expect("a size");
+    socket.bind((std::net::Ipv4Addr::new(127, 0, 1, number), 0).into()).expect("a loopback address");
+    let mut stream = socket.connect(address.parse().expect("an address")).await.expect("the daemon listens");
+    stream.write_all(request.as_bytes()).await.expect("the daemon reads");
+    stream
+}
+
+/// Returns the body of a response, also if it is in chunks.
+fn body(response: &[u8]) -> Vec<u8> {
+    let head = response.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4;
+    let text = String::from_utf8_lossy(&response[..head]).to_ascii_lowercase();
+    assert!(text.starts_with("http/1.1 200"), "{text}");
+    let (mut rest, mut body) = (&response[head..], Vec::new());
+    if text.contains("content-length") {
+        return rest.to_vec();
+    }
+    loop {
+        let end = rest.windows(2).position(|window| window == b"\r\n").expect("a chunk size");
+        let size = usize::from_str_radix(std::str::from_utf8(&rest[..end]).expect("text"), 16).expect("a number");
+        if size == 0 {
+            return body;
+        }
+        body.extend_from_slice(&rest[end + 2..end + 2 + size]);
+        rest = &rest[end + 4 + size..];
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_one_answer_go_at_their_own_speed_and_survive_the_client_that_began_it() {
+    let farrier = TestDaemon::with(|config| config.git.max_processes = 4).await;
+    let work = filled(&farrier, LARGE_BYTES).await;
+    let request = clone_of(&work.done(&["rev-parse", "HEAD"]));
+    assert_eq!(post(&farrier, &[], request.clone()).await.status, 200);
+    let before = Counts::of(&farrier).await;
+
+    let mut first = slow_client(&farrier, 1, &raw_request(&request)).await;
+    let mut begin = [0; 12];
+    first.read_exact(&mut begin).await.expect("an answer");
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    // More than there are git processes and shares: slow readers keep neither.
+    let mut slow = Vec::new();
+    for number in 2..10 {
+        slow.push(slow_client(&farrier, number, &raw_request(&request)).await);
+    }
+    let fast = post(&farrier, &[], request.clone()).await;
+    drop(first);
+    let mut trickle = [0; 1024];
+    for _ in 0..20 {
+        slow[0].read_exact(&mut trickle).await.expect("more bytes");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let again = post(&farrier, &[], request.clone()).await;
+    assert_eq!(again.body, fast.body);
+    let scratch = scratch(&farrier);
+    let expected = objects(&scratch, &pack(&fast.body));
+    slow.remove(0);
+    for mut client in slow {
+        let mut bytes = Vec::new();
+        in_time("the response ends", client.read_to_end(&mut bytes)).await.expect("a response");
+        assert!(body(&bytes) == fast.body.to_vec(), "all get the stored bytes");
+    }
+    assert!(!expected.is_empty());
+    let after = Counts::of(&farrier).await;
+    assert_eq!(after.processes - before.processes, 1, "{before:?} {after:?}");
+    assert_eq!(after.hits + after.joins, 10, "{after:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_ends_when_all_readers_have_left() {
+    let farrier = TestDaemon::with(|config| {
+        // The answer does not fit, so git waits for its readers.
+        config.git.cache_max_answer_bytes = 1 << 20;
+    })
+    .await;
+    let work = filled(&farrier, LARGE_BYTES).await;
+    let request = clone_of(&work.done(&["rev-parse", "HEAD"]));
+    assert_eq!(post(&farrier, &[], request.clone()).await.status, 200);
+    let mut first = slow_client(&farrier, 1, &raw_request(&request)).await;
+    let mut begin = [0; 12];
+    first.read_exact(&mut begin).await.expect("an answer");
+    assert!(Counts::of(&farrier).await.bytes > 0, "the answer is being stored");
+    drop(first);
+    eventually("nothing is stored", async || Counts::of(&farrier).await.bytes == 0).await;
+    assert_eq!(post(&farrier, &[], request).await.status, 200);
+}
