@@ -28,7 +28,7 @@ pub mod service;
 pub mod set_aside;
 pub mod shares;
 mod show;
-mod ssh;
+pub mod ssh;
 mod start;
 pub mod store;
 pub mod tasks;

@@ -394,17 +394,14 @@ routes! {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
         post "/git-receive-pack" => git::receive_pack;
-    }
-
-    git_lfs below "/{owner}/{repo}/info/lfs" speaking lfs {
-        post "/objects/batch" => lfs::batch;
-        get "/objects/{oid}" => lfs::download;
-        put "/objects/{oid}" => lfs::upload;
-        post "/verify" => lfs::verify;
-        get "/locks" => lfs::locks;
-        post "/locks" => lfs::lock;
-        post "/locks/verify" => lfs::verify_locks;
-        post "/locks/{id}/unlock" => lfs::unlock;
+        post "/info/lfs/objects/batch" => lfs::batch;
+        get "/info/lfs/objects/{oid}" => lfs::download;
+        put "/info/lfs/objects/{oid}" => lfs::upload;
+        post "/info/lfs/verify" => lfs::verify;
+        get "/info/lfs/locks" => lfs::locks;
+        post "/info/lfs/locks" => lfs::lock;
+        post "/info/lfs/locks/verify" => lfs::verify_locks;
+        post "/info/lfs/locks/{id}/unlock" => lfs::unlock;
     }
 }
 

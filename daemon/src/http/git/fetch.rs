@@ -9,7 +9,7 @@ use crate::{
     git::fetch_cache::request::{self, FetchRequest},
     http::AppState,
     service::transfers::{
-        Allowed, GitService, fetch,
+        Allowed, GitService, TransferInput as _, fetch,
         refs::{LsRefs, REQUEST_MAX_BYTES},
         shared_fetch::{self, SharedAnswer},
     },

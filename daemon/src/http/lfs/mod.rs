@@ -1,7 +1,7 @@
 //! Git LFS over HTTP: the batch API, the transfer of objects, and locks.
 //!
-//! The batch API and locks authenticate callers as git over HTTP does, or with a token of `git-lfs-authenticate`. Objects
-//! are transferred with signed addresses, which contain no credentials.
+//! The batch API and locks authenticate callers as git over HTTP does, or with a token of `git-lfs-authenticate`.
+//! Objects are transferred with signed addresses, which contain no credentials.
 
 mod access;
 mod batch;

@@ -65,8 +65,8 @@ pub enum ObjectProblem {
     },
 }
 
-/// Returns the state of each object in a repository. New objects that together exceed the quota are refused from the
-/// first one that does not fit.
+/// Returns the state of each object in a repository. A new object that does not fit in the quota together with
+/// those before it is refused.
 pub async fn batch(
     context: &Context,
     repository: &Repository,

@@ -14,7 +14,7 @@ use crate::{
 
 /// The bytes of an object.
 #[derive(Clone, Debug)]
-pub struct Content {
+pub struct LfsContent {
     row: LfsObject,
     oid: Oid,
 }
@@ -22,7 +22,7 @@ pub struct Content {
 /// The result of opening an object that the repository has.
 pub enum Opened {
     /// Its bytes, and the access of the caller.
-    Content(Content, Box<AccessWatch>),
+    Content(LfsContent, Box<AccessWatch>),
     /// Its bytes were lost.
     Lost,
 }
@@ -44,13 +44,13 @@ pub async fn of_repository(
     read: &impl Read,
     repository: &Repository,
     oid: &Oid,
-) -> Result<Option<Content>, Error> {
+) -> Result<Option<LfsContent>, Error> {
     rows::entry(read, repository.id, oid).await?.ok_or(MISSING)?;
     let Some(row) = rows::object(read, oid).await? else { return Ok(None) };
-    Ok(is_intact(context, &row).await?.then_some(Content { row, oid: *oid }))
+    Ok(is_intact(context, &row).await?.then_some(LfsContent { row, oid: *oid }))
 }
 
-impl Content {
+impl LfsContent {
     /// Returns the number of bytes.
     pub fn size(&self) -> u64 {
         self.row.size

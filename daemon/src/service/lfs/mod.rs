@@ -16,7 +16,7 @@ use futures_util::TryStreamExt as _;
 
 pub use self::{
     batch::{BatchObject, BatchOperation, ObjectProblem, ObjectState, batch},
-    download::{Content, Opened, of_repository, open, verify},
+    download::{LfsContent, Opened, of_repository, open, verify},
     grants::sign,
     sweep::{next_due_ms, sweep},
     tokens::{LfsAuthentication, authenticate, has_token_form, token},

@@ -1,4 +1,5 @@
-//! The tokens of `git-lfs-authenticate`, with which a client that was authenticated over SSH uses the routes of Git LFS.
+//! The tokens of `git-lfs-authenticate`, with which a client that was authenticated over SSH uses the routes of Git
+//! LFS.
 
 use std::{collections::BTreeMap, fmt};
 

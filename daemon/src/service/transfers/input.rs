@@ -63,7 +63,7 @@ impl TransferInput for NoInput {
 }
 
 /// Allowance for the list of ref updates of a push, in bytes.
-pub const LIST_MAX_BYTES: u64 = 16 << 20;
+const LIST_MAX_BYTES: u64 = 16 << 20;
 
 /// Returns the limit of the data of a push. It is higher than the limit that git enforces, so that the client shows
 /// git's own error message.

@@ -4,6 +4,7 @@
 //! with their fixes; the caller decides whether to apply them. The store must have no other writers.
 
 mod hooks;
+mod lfs;
 mod sequences;
 mod show;
 mod tables;

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, DeployKey, Interest, Job, LfsEntry, LfsLock,
-    LfsObject, LfsPlace, Org, OwnerKind, OwnerName, Reference, Release, ReleaseAsset, Repository, Run, RunStatus,
-    SshKey, StepSummary, Token, TokenReference, User,
+    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, DeployKey, Interest, Job, Org, OwnerKind,
+    OwnerName, Reference, Release, ReleaseAsset, Repository, Run, RunStatus, SshKey, StepSummary, Token,
+    TokenReference, User,
 };
 use prost::Message;
 
@@ -12,9 +12,9 @@ use super::{
     super::{
         StoreError, artifacts, audit, caches,
         engine::{Key, Range},
-        keys, lfs, releases, repositories, ssh_keys, value,
+        keys, releases, repositories, ssh_keys, value,
     },
-    hooks,
+    hooks, lfs,
 };
 
 /// A key and its value.
@@ -196,19 +196,9 @@ pub static TABLES: &[Table] = &[
             Ok(vec![keys::repository(row.repository_id), keys::ssh_key(row.key_id)])
         },
     ),
-    rows("lo", lfs_object, |_, _| Ok(Vec::new())),
-    rows("lr", lfs_entry, |key, _| {
-        let object = keys::trailing_oid(key).map(|oid| keys::lfs_object(&oid));
-        Ok(keys::first_id(key).map(keys::repository).into_iter().chain(object).collect())
-    }),
-    rows(
-        "ll",
-        |key, bytes| {
-            let row: LfsLock = value::decode(key, bytes)?;
-            Ok(references([keys::lfs_lock_of_path(row.repository_id, &row.path)], row.id))
-        },
-        |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect()),
-    ),
+    rows("lo", lfs::object, |_, _| Ok(Vec::new())),
+    rows("lr", lfs::entry, lfs::required),
+    rows("ll", lfs::lock, |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows("j", run, |key, bytes| Ok(vec![keys::repository(value::decode::<Run>(key, bytes)?.repository_id)])),
     rows("jj", job, |key, bytes| Ok(vec![keys::run(value::decode::<Job>(key, bytes)?.run_id)])),
     rows("js", summary, |key, _| Ok(keys::first_ids(key).map(|(run, job)| keys::job(run, job)).into_iter().collect())),
@@ -260,8 +250,8 @@ pub static TABLES: &[Table] = &[
     index("ke", |key, bytes| Some(keys::deploy_key(keys::trailing_id(key)?, reference_id(key, bytes)?))),
     index("lk", asset_of_place),
     index("lu", asset_of_place),
-    index("li", lfs_object_of_place),
-    index("lg", lfs_object_of_place),
+    index("li", lfs::object_of_place),
+    index("lg", lfs::object_of_place),
     index("lx", |key, _| keys::lfs_holder_parts(key).map(|(oid, repository)| keys::lfs_entry(repository, &oid))),
     index("lp", |key, bytes| Some(keys::lfs_lock(keys::first_id(key)?, reference_id(key, bytes)?))),
     index("tp", |key, _| keys::trailing_id(key).map(keys::repository)),
@@ -403,24 +393,6 @@ fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
 fn asset_of_place(key: &[u8], bytes: &Bytes) -> Option<Key> {
     let place: AssetReference = value::decode(key, bytes).ok()?;
     Some(keys::release_asset(place.repository_id, place.release_id, place.id))
-}
-
-fn lfs_object(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: LfsObject = value::decode(key, bytes)?;
-    let Some(oid) = keys::trailing_oid(key) else { return Ok(Vec::new()) };
-    let place = LfsPlace { oid: oid.to_vec() };
-    Ok(lfs::index_keys(&oid, &row).into_iter().map(|key| entry(key, &place)).collect())
-}
-
-fn lfs_object_of_place(key: &[u8], bytes: &Bytes) -> Option<Key> {
-    let place: LfsPlace = value::decode(key, bytes).ok()?;
-    Some(keys::lfs_object(place.oid.as_slice().try_into().ok()?))
-}
-
-fn lfs_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    value::decode::<LfsEntry>(key, bytes)?;
-    let place = keys::first_id(key).zip(keys::trailing_oid(key));
-    Ok(place.map(|(id, oid)| entry(keys::lfs_holder(&oid, id), &Reference { id })).into_iter().collect())
 }
 
 fn audit_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {

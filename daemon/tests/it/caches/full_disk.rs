@@ -131,13 +131,13 @@ async fn files_of_releases_take_the_space_of_entries_and_leave_the_reserve_free(
     assert_eq!(upload("small", 10).await.status, 201);
     assert_eq!(entries(&farrier).await, 2);
     // The file needs the space of both entries.
-    let put = upload("large", 1_900 << 10).await;
+    let put = upload("large", 2_000 << 10).await;
     assert_eq!(put.status, 201, "{put:?}");
     assert_eq!(entries(&farrier).await, 0);
     let put = upload("too_large", 1_800 << 10).await;
     assert_eq!(put.status, 507, "{put:?}");
     eventually("the bytes of the refused file are removed", async || {
-        bytes_on_disk(&farrier) == (1_900 << 10) + 10 && content(&farrier, &job, "a").await.is_none()
+        bytes_on_disk(&farrier) == (2_000 << 10) + 10 && content(&farrier, &job, "a").await.is_none()
     })
     .await;
     drop((farrier, disk));

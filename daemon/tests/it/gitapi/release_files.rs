@@ -186,7 +186,10 @@ async fn the_files_of_all_releases_of_a_repository_share_its_quota() {
 async fn simultaneous_uploads_do_not_exceed_the_quota() {
     let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 5).await;
     let release = Release::new(&farrier, json!({ "tag_name": "v3" })).await;
-    let token = farrier.token("admin", &["all"]).await;
+    farrier.user("writer").await;
+    let writer = release.demo.at("/collaborators/writer");
+    assert_eq!(farrier.admin(Method::PUT, &writer, json!({ "permission": "write" })).await.status, 204);
+    let token = farrier.token("writer", &["all"]).await;
     let mut uploads = Vec::new();
     for number in 1..=3 {
         let head = format!(

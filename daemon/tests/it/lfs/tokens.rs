@@ -44,7 +44,8 @@ async fn a_token_is_good_for_its_operation_in_its_repository_while_the_account_h
         async |path: &str| farrier.admin(Method::GET, path, Value::Null).await.json()["id"].as_u64().expect("an id");
     let (repository, account) = (number("/api/v1/repos/admin/demo").await, number("/api/v1/users/wren").await);
     let exp = farrier.clock.now_ms() / 1_000;
-    let token = |operation, exp| format!("Bearer {}", LfsClaims { repository, account, operation, exp }.sign(&key));
+    let token =
+        |operation, exp| format!("Bearer {}", LfsClaims { repository, account, key: 0, operation, exp }.sign(&key));
     let download = token(LfsAccess::Download, exp + 600);
     let upload = token(LfsAccess::Upload, exp + 600);
     let (reader, writer) = (lfs.with(&download), lfs.with(&upload));
@@ -86,6 +87,7 @@ async fn a_token_for_one_repository_is_refused_in_another_that_the_account_may_r
     let claims = LfsClaims {
         repository: repository.expect("an id"),
         account: 1,
+        key: 0,
         operation: LfsAccess::Upload,
         exp: i64::MAX / 2_000,
     };

@@ -3,6 +3,7 @@
 mod commands;
 mod forwarding;
 mod kill;
+mod lfs;
 mod limits;
 mod server;
 mod sign_in;

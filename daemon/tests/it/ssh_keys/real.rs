@@ -20,7 +20,7 @@ const KINDS: [&[&str]; 6] = [
 async fn ssh_keygen(args: &[&str]) -> Option<String> {
     let mut program = command("ssh-keygen");
     program.args(args);
-    let done = output(program).await.ok()?;
+    let done = output(program).await?;
     done.status.success().then(|| String::from_utf8(done.stdout).expect("text"))
 }
 
@@ -34,7 +34,7 @@ async fn made(directory: &Path, kind: &[&str]) -> Option<PathBuf> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_key_of_ssh_keygen_is_accepted_with_its_fingerprint() {
-    if output(command("ssh-keygen")).await.is_err() {
+    if output(command("ssh-keygen")).await.is_none() {
         return; // not installed
     }
     let scene = Scene::new().await;

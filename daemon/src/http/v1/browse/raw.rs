@@ -27,7 +27,7 @@ use crate::{
         access::Action,
         access_watch::AccessWatch,
         browse::contents::{self, RawFile},
-        lfs::{self, Content},
+        lfs::{self, LfsContent},
     },
 };
 
@@ -103,7 +103,7 @@ pub(in crate::http) async fn media(
 }
 
 /// Returns the LFS object that a file names, if the repository has it.
-async fn lfs_content(context: &BrowseContext, file: &RawFile) -> Result<Option<Content>, Error> {
+async fn lfs_content(context: &BrowseContext, file: &RawFile) -> Result<Option<LfsContent>, Error> {
     let Some(pointer) = file.pointer(&context.browse).await? else { return Ok(None) };
     let Some(oid) = lfs::parse_oid(&pointer.oid) else { return Ok(None) };
     let snapshot = context.state.store.read().await?;
@@ -116,7 +116,7 @@ async fn lfs_content(context: &BrowseContext, file: &RawFile) -> Result<Option<C
 fn send_lfs(
     context: &BrowseContext,
     file: &RawFile,
-    content: &Content,
+    content: &LfsContent,
     method: &Method,
     params: &HeaderMap,
 ) -> Response {
