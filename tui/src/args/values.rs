@@ -39,6 +39,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "organization.edit",
     "organization.rename",
     "organization.delete",
+    "lfs_lock.force",
     "member.add",
     "member.edit",
     "member.remove",

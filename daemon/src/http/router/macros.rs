@@ -1,6 +1,6 @@
 //! Generates the router and the list of routes from the route table.
 
-/// Generates a function per group of routes, `all_groups`, [`ROUTES`], and [`operations`].
+/// Generates a function per group of routes, `all_groups`, `ROUTES`, and `operations`.
 ///
 /// `as "…"` gives the operation another id than that of its handler, for routes that share a handler. `#[deprecated]`
 /// marks an operation as deprecated. A group marked `speaking PROTOCOL` is not part of the REST API and has no OpenAPI
@@ -14,13 +14,12 @@ macro_rules! routes {
         })*
 
         /// Returns a router with the routes of all groups.
-        fn all_groups() -> Router<AppState> {
+        pub(super) fn all_groups() -> Router<AppState> {
             Router::new()$(.merge($group()))*
         }
 
-        /// Every route: the method in lower case (`any` for all methods) and the path with its captures in braces.
-        /// `get` also handles HEAD.
-        pub const ROUTES: &[(&str, &str)] = &[$($((stringify!($method), concat!($prefix, $path)),)*)*];
+        /// The routes of all groups, see [`super::ROUTES`].
+        pub(super) const ROUTES: &[(&str, &str)] = &[$($((stringify!($method), concat!($prefix, $path)),)*)*];
 
         /// Calls `each` with the OpenAPI description of every route of the REST API.
         pub(super) fn operations(mut each: impl FnMut(RouteDescription)) {

@@ -58,7 +58,8 @@ fn every_kind_of_key_is_accepted_and_written_again_with_its_comment() {
             let line = format!("{algorithm} {encoded} {comment}");
             let key = PublicKey::parse(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
             assert_eq!((key.comment.as_str(), key.line().as_str()), (comment, line.trim_end()));
-            for spelling in [format!("{line}\n"), format!("{line}\r\n"), format!("\n {line}"), line.replace(' ', "\t")]
+            for spelling in
+                [format!("{line}\n"), format!("{line}\r\n"), format!("\n {line}"), line.replacen(' ', "\t", 2)]
             {
                 let other = PublicKey::parse(&spelling).expect("the same key");
                 assert_eq!(other.blob, key.blob, "{spelling:?}");
@@ -157,7 +158,8 @@ fn numbers_of_rsa_keys_are_checked() {
     let e = [1, 0, 1];
     assert!(rsa(&e, &modulus(256, 0x80, 1)).is_ok());
     assert_eq!(rsa(&e, &modulus(256, 0x80, 2)), Err(PublicKeyProblem::Damaged), "an even modulus");
-    for exponent in [&[][..], &[1], &[2], &[0x81], &[1; 9]] {
+    let exponents: [&[u8]; 5] = [&[], &[1], &[2], &[0x81], &[1; 9]];
+    for exponent in exponents {
         assert_eq!(rsa(exponent, &modulus(256, 0x80, 1)), Err(PublicKeyProblem::Damaged), "{exponent:?}");
     }
     let mut short = modulus(255, 0x7f, 1);

@@ -45,6 +45,8 @@ pub struct AssetInput<S> {
     pub name: String,
     /// The client, for the shares of uploads.
     pub holder: Holder,
+    /// Number of bytes that the client announced, with those of a form around the file; 0 if it announced none.
+    pub announced: u64,
     /// The bytes. An error means that the client disconnected, stalled or sent an invalid body.
     pub body: S,
 }
@@ -83,7 +85,8 @@ where
         .await?;
     let mut upload = MarkedUpload::new(context, id);
     let mut access = AccessWatch::new(context, identity.clone(), Some((repository, access::Action::Write)));
-    let (size, sha256) = receive(context, &mut access, (repository, id, file), input.body).await?;
+    let place = (repository, id, file);
+    let (size, sha256) = receive(context, &mut access, place, input.announced, input.body).await?;
     let row = ReleaseAsset {
         id,
         repository_id: repository,

@@ -13,15 +13,17 @@ use crate::{
     store::{Tx, releases::assets},
 };
 
-/// Most bytes of disk space that an upload claims before they arrive. Its length may be unknown, so it claims as many
-/// bytes as it has sent.
+/// Most bytes of disk space that an upload of unknown length claims before they arrive. It claims as many bytes as it
+/// has sent.
 const CLAIM_MAX_BYTES: u64 = 1 << 20;
 
-/// Writes the bytes of the file `id`. Returns their number and their SHA-256.
+/// Writes the bytes of the file `id`. Returns their number and their SHA-256. `announced`: see
+/// [`super::assets::AssetInput`].
 pub(super) async fn receive<S, E>(
     context: &Context,
     access: &mut AccessWatch,
     (repository, id, file): (u64, u64, u64),
+    announced: u64,
     body: S,
 ) -> Result<(u64, [u8; 32]), Error>
 where
@@ -53,7 +55,8 @@ where
             rest => {
                 // The rest of the earlier claim is part of the new one.
                 drop(rest);
-                let more = length.max(written.min(CLAIM_MAX_BYTES));
+                let expected = announced.min(limit).saturating_sub(written);
+                let more = length.max(written.min(CLAIM_MAX_BYTES)).max(expected);
                 claimed = written + more;
                 DiskSpace::claim_for_upload(context, more).await?
             }

@@ -7,6 +7,7 @@ mod hooks;
 mod lfs;
 mod sequences;
 mod show;
+mod ssh_keys;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};

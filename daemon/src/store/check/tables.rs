@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, DeployKey, Interest, Job, Org, OwnerKind,
-    OwnerName, Reference, Release, ReleaseAsset, Repository, Run, RunStatus, SshKey, StepSummary, Token,
-    TokenReference, User,
+    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, Interest, Job, Org, OwnerKind, OwnerName,
+    Reference, Release, ReleaseAsset, Repository, Run, RunStatus, StepSummary, Token, TokenReference, User,
 };
 use prost::Message;
 
@@ -12,9 +11,9 @@ use super::{
     super::{
         StoreError, artifacts, audit, caches,
         engine::{Key, Range},
-        keys, releases, repositories, ssh_keys, value,
+        keys, releases, repositories, value,
     },
-    hooks, lfs,
+    hooks, lfs, ssh_keys,
 };
 
 /// A key and its value.
@@ -181,21 +180,8 @@ pub static TABLES: &[Table] = &[
             Ok(vec![keys::release(row.repository_id, row.release_id)])
         },
     ),
-    rows("k", ssh_key, |key, bytes| {
-        let row: SshKey = value::decode(key, bytes)?;
-        Ok(if row.account_id == 0 { Vec::new() } else { vec![keys::user(row.account_id)] })
-    }),
-    rows(
-        "kd",
-        |key, bytes| {
-            let row: DeployKey = value::decode(key, bytes)?;
-            Ok(references([keys::deploy_key_of_content(row.key_id, row.repository_id)], row.id))
-        },
-        |key, bytes| {
-            let row: DeployKey = value::decode(key, bytes)?;
-            Ok(vec![keys::repository(row.repository_id), keys::ssh_key(row.key_id)])
-        },
-    ),
+    rows("k", ssh_keys::key, ssh_keys::account),
+    rows("kd", ssh_keys::deploy_key, ssh_keys::required),
     rows("lo", lfs::object, |_, _| Ok(Vec::new())),
     rows("lr", lfs::entry, lfs::required),
     rows("ll", lfs::lock, |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
@@ -324,7 +310,7 @@ pub(super) fn entry(key: Key, row: &impl Message) -> IndexEntry {
     (key, value::encode(row))
 }
 
-fn references(all: impl IntoIterator<Item = Key>, id: u64) -> Vec<IndexEntry> {
+pub(super) fn references(all: impl IntoIterator<Item = Key>, id: u64) -> Vec<IndexEntry> {
     all.into_iter().map(|key| entry(key, &Reference { id })).collect()
 }
 
@@ -358,11 +344,6 @@ fn repository(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> 
     let mut all = references(repositories::references(&row), row.id);
     all.extend(repositories::listings(&row).into_iter().map(|(key, listing)| entry(key, &listing)));
     Ok(all)
-}
-
-fn ssh_key(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: SshKey = value::decode(key, bytes)?;
-    Ok(references(ssh_keys::index_keys(&row), row.id))
 }
 
 fn run(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {

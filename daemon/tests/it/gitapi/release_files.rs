@@ -184,7 +184,7 @@ async fn the_files_of_all_releases_of_a_repository_share_its_quota() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn simultaneous_uploads_do_not_exceed_the_quota() {
-    let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 5).await;
+    let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 5_000_000).await;
     let release = Release::new(&farrier, json!({ "tag_name": "v3" })).await;
     farrier.user("writer").await;
     let writer = release.demo.at("/collaborators/writer");
@@ -194,14 +194,16 @@ async fn simultaneous_uploads_do_not_exceed_the_quota() {
     for number in 1..=3 {
         let head = format!(
             "POST {} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token {token}\r\n\
-             Content-Type: application/octet-stream\r\nContent-Length: 3\r\n\r\n12",
+             Content-Type: application/octet-stream\r\nContent-Length: 3000000\r\n\r\n",
             release.at(&format!("?name=file{number}"))
         );
-        uploads.push(RawConnection::sending(&farrier.tcp(), &head).await);
+        let mut upload = RawConnection::sending(&farrier.tcp(), &head).await;
+        upload.send(vec![b'x'; 2_999_999]).await.expect("the daemon reads");
+        uploads.push(upload);
         eventually("the upload has begun", async || stored(&farrier) == number).await;
     }
     for upload in &mut uploads {
-        upload.send("3").await.expect("the daemon reads");
+        upload.send("x").await.expect("the daemon reads");
     }
     let mut statuses = Vec::new();
     for upload in &mut uploads {

@@ -97,8 +97,8 @@ async fn requests_for_a_deploy_key_are_refused_with_the_reason() {
     for (who, word, path, status) in [
         ("", "get", KEYS, 404),
         ("", "post", KEYS, 404),
-        (&scene.bob, "get", KEYS, 404),
-        (&scene.bob, "post", KEYS, 404),
+        (scene.bob.as_str(), "get", KEYS, 404),
+        (scene.bob.as_str(), "post", KEYS, 404),
         (ann, "get", "/repos/ann/missing/keys", 404),
         (ann, "get", "/repos/ann/demo/keys/999", 404),
         (ann, "delete", "/repos/ann/demo/keys/x", 404),

@@ -59,7 +59,8 @@ async fn every_kind_of_key_of_ssh_keygen_is_accepted_with_its_fingerprint() {
         let refused = scene.expect(&scene.ann, "post", "/user/keys", body, 422).await.to_string();
         assert!(refused.contains("is a private key") && !refused.contains(&private[40..80]), "{refused}");
     }
-    for (kind, message) in [(&["-t", "dsa"][..], "is a DSA key"), (&["-t", "rsa", "-b", "1024"], "with 1024 bits")] {
+    for (kind, message) in [(&["-t", "dsa"][..], "is a DSA key"), (&["-t", "rsa", "-b", "1024"][..], "with 1024 bits")]
+    {
         // Newer versions make no such keys.
         let Some(file) = made(&directory, kind).await else { continue };
         let body = json!({ "title": "weak", "key": std::fs::read_to_string(&file).expect("a file") });

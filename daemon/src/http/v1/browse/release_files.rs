@@ -105,13 +105,15 @@ pub(in crate::http) async fn create(
     drop(snapshot);
     let name = QueryParams::new(query.as_deref()).text("name");
     let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let announced = announced.unwrap_or(0);
     let body = body.into_data_stream();
     let row = match release_form::boundary(content_type.unwrap_or_default())? {
         Some(boundary) => {
             context.grow(release_form::BEFORE_FILE_MAX_BYTES)?;
             let field = release_form::file(body, boundary).await?;
             let name = if name.is_empty() { field.file_name().unwrap_or_default().to_owned() } else { name };
-            let input = AssetInput { name, holder, body: field };
+            let input = AssetInput { name, holder, announced, body: field };
             assets::upload(&context.state, &context.identity, &context.browse, release.id, input).await?
         }
         None if name.is_empty() => {
@@ -121,7 +123,7 @@ pub(in crate::http) async fn create(
             ));
         }
         None => {
-            let input = AssetInput { name, holder, body };
+            let input = AssetInput { name, holder, announced, body };
             assets::upload(&context.state, &context.identity, &context.browse, release.id, input).await?
         }
     };

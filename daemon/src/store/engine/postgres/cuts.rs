@@ -183,14 +183,18 @@ async fn a_commit_that_the_synchronous_standby_may_not_have_is_not_read() {
     let transaction = engine.begin().await.expect("begun");
     assert_eq!(transaction.get(b"k").await.expect("a read"), None);
     standby("absent").await;
+    wait_for_standby_setting(&server.admin(&database).await).await;
     proxy.arm(Cut::During);
     let result = transaction.commit(WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(b"1")))])).await;
     assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
     let waiting =
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'farrierd'";
-    while admin.query_one(waiting, &[]).await.expect("a count").get::<_, i64>(0) == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let waits = async {
+        while admin.query_one(waiting, &[]).await.expect("a count").get::<_, i64>(0) == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waits).await.expect("the commit waits for the standby");
     for _ in 0..2 {
         let read = engine.snapshot().await.expect("a view").get(b"k").await;
         assert!(matches!(read, Err(EngineError::Unavailable)), "{read:?}");
@@ -206,4 +210,21 @@ async fn a_commit_that_the_synchronous_standby_may_not_have_is_not_read() {
     };
     let value = tokio::time::timeout(Duration::from_secs(60), confirmed).await.expect("the standby is away");
     assert!(value.is_some());
+}
+
+/// Waits until commits wait for a standby: the setting takes effect a moment after it can be read. The server ends the
+/// wait of these commits.
+async fn wait_for_standby_setting(admin: &tokio_postgres::Client) {
+    let limit = Duration::from_secs(1);
+    admin.batch_execute(&format!("SET statement_timeout = {}", limit.as_millis())).await.expect("set");
+    let took_effect = async {
+        loop {
+            let begun = std::time::Instant::now();
+            admin.batch_execute("CREATE TABLE probe (); DROP TABLE probe").await.expect("committed");
+            if begun.elapsed() >= limit {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), took_effect).await.expect("in time");
 }

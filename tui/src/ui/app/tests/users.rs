@@ -105,6 +105,7 @@ fn the_question_before_the_own_account_is_turned_off_says_so() {
     open_users(&mut screen);
     screen.keys(":user off admin\n");
     assert!(screen.text().contains("This is your own account."), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
     screen.press(Key::Esc);
     screen.keys("*t");
     assert!(screen.text().contains("admin   your own account"), "{}", screen.text());
@@ -117,7 +118,7 @@ fn an_action_on_marks_that_a_filter_hides_is_refused() {
     screen.keys("j /admin\n");
     screen.take_requests();
     screen.keys("t");
-    assert!(screen.text().contains("hidden by the filter"), "{}", screen.text());
+    assert!(screen.text().contains("1 marked row is hidden"), "{}", screen.text());
     assert_eq!(screen.take_requests(), []);
 }
 

@@ -12,6 +12,7 @@ use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form, joined},
     net::{NewHook, Request, SaveHook},
+    redacted::Redacted,
 };
 
 /// Choices of the secret field.
