@@ -20,32 +20,8 @@ impl Config {
     pub fn defaults(paths: &DefaultPaths) -> Self {
         Self {
             data_dir: paths.data_dir.clone(),
-            server: ServerConfig {
-                root_url: None,
-                listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
-                hosts: Vec::new(),
-                version: farrier_common::api_version(),
-                trusted_proxies: Vec::new(),
-                max_connections: 16_384,
-                max_connections_per_address: 8_192,
-                header_timeout: Duration::from_secs(10),
-                idle_timeout: Duration::from_secs(60),
-                body_min_bytes_per_sec: 1_024,
-                drain_grace: Duration::from_secs(30),
-                request_memory_mib: 256,
-                max_body_bytes: 1 << 20,
-            },
-            ssh: SshConfig {
-                listen: vec![SocketAddr::from(([127, 0, 0, 1], 2222))],
-                listen_by_default: true,
-                user: "git".into(),
-                clone_host: None,
-                clone_port: 0,
-                max_connections: 512,
-                max_unauthenticated: 64,
-                login_timeout: Duration::from_secs(30),
-                idle_timeout: Duration::from_secs(300),
-            },
+            server: server_defaults(),
+            ssh: ssh_defaults(),
             socket: SocketConfig {
                 path: paths.socket.clone(),
                 max_connections: 8_192,
@@ -69,20 +45,7 @@ impl Config {
                 key_credential: paths.credentials.as_ref().map(|directory| directory.join(KEY_CREDENTIAL)),
             },
             storage: StorageConfig { set_aside_days: 30 },
-            artifacts: ArtifactsConfig {
-                on_duplicate: OnDuplicate::Reject,
-                unique_per: UniquePer::Run,
-                signed_url: Duration::from_secs(6 * HOUR_SECS),
-                base_url: None,
-                vendors: vec!["github".into()],
-                max_bytes: 50 * 1024 * MIB,
-                quota_bytes: 0,
-                reserve_bytes: 256 * MIB,
-                retention_days: 90,
-                max_retention_days: 400,
-                abandoned: Duration::from_secs(DAY_SECS),
-                max_uploads: 256,
-            },
+            artifacts: artifacts_defaults(),
             caches: CachesConfig {
                 max_bytes: 10 * 1024 * MIB,
                 quota_bytes: 10 * 1024 * MIB,
@@ -117,6 +80,55 @@ impl Config {
             metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }
+    }
+}
+
+fn server_defaults() -> ServerConfig {
+    ServerConfig {
+        root_url: None,
+        listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
+        hosts: Vec::new(),
+        version: farrier_common::api_version(),
+        trusted_proxies: Vec::new(),
+        max_connections: 16_384,
+        max_connections_per_address: 8_192,
+        header_timeout: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(60),
+        body_min_bytes_per_sec: 1_024,
+        drain_grace: Duration::from_secs(30),
+        request_memory_mib: 256,
+        max_body_bytes: 1 << 20,
+    }
+}
+
+fn ssh_defaults() -> SshConfig {
+    SshConfig {
+        listen: vec![SocketAddr::from(([127, 0, 0, 1], 2222))],
+        listen_by_default: true,
+        user: "git".into(),
+        clone_host: None,
+        clone_port: 0,
+        max_connections: 512,
+        max_unauthenticated: 64,
+        login_timeout: Duration::from_secs(30),
+        idle_timeout: Duration::from_secs(300),
+    }
+}
+
+fn artifacts_defaults() -> ArtifactsConfig {
+    ArtifactsConfig {
+        on_duplicate: OnDuplicate::Reject,
+        unique_per: UniquePer::Run,
+        signed_url: Duration::from_secs(6 * HOUR_SECS),
+        base_url: None,
+        vendors: vec!["github".into()],
+        max_bytes: 50 * 1024 * MIB,
+        quota_bytes: 0,
+        reserve_bytes: 256 * MIB,
+        retention_days: 90,
+        max_retention_days: 400,
+        abandoned: Duration::from_secs(DAY_SECS),
+        max_uploads: 256,
     }
 }
 

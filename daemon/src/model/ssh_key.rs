@@ -179,7 +179,7 @@ fn rfc_4716(text: &str) -> Result<(Vec<u8>, String), PublicKeyProblem> {
         }
         if name.eq_ignore_ascii_case("comment") {
             let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
-            comment = quoted.unwrap_or(&value).trim().to_owned();
+            quoted.unwrap_or(&value).trim().clone_into(&mut comment);
         }
     }
     if !ended {

@@ -7,7 +7,10 @@ use tokio::sync::mpsc;
 
 use super::pack_end::PackEnd;
 use crate::{
-    git::{commands::Commands, pkt},
+    git::{
+        commands::{Commands, Update},
+        pkt,
+    },
     service::transfers::{GitService, InputError, TransferInput, push_limit},
     shares::RequestMemory,
 };
@@ -84,7 +87,7 @@ impl TransferInput for ChannelInput {
     }
 
     fn list_ended(&mut self, commands: &Commands, rest: &[u8]) {
-        if commands.updates.iter().all(|update| update.deletes()) {
+        if commands.updates.iter().all(Update::deletes) {
             // No pack follows.
             self.ended = true;
         } else {
@@ -103,10 +106,7 @@ impl TransferInput for ChannelInput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        git::commands::Update,
-        shares::{Holder, MemoryBudget},
-    };
+    use crate::shares::{Holder, MemoryBudget};
 
     fn input(service: GitService) -> (mpsc::Sender<Received>, ChannelInput) {
         let (sender, received) = mpsc::channel(8);

@@ -262,16 +262,13 @@ async fn push(
 ) -> Result<(), Failure> {
     let context = &connection.context;
     let Repository { id, sha256, .. } = allowed.repository;
-    match context.git.ref_list(id).await.map_err(TransferError::from)? {
-        Some(list) => {
-            let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
-            send(write, refs::advertisement(&list, &capabilities, sha256).freeze()).await?;
-        }
-        None => {
-            let call = context.git.call(id, ["receive-pack", "--stateless-rpc", "--advertise-refs"]);
-            let call = call.args([context.git.directory(id)]);
-            forward(fetch::stream(context, &allowed, call, NoInput).await?, write).await?;
-        }
+    if let Some(list) = context.git.ref_list(id).await.map_err(TransferError::from)? {
+        let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
+        send(write, refs::advertisement(&list, &capabilities, sha256).freeze()).await?;
+    } else {
+        let call = context.git.call(id, ["receive-pack", "--stateless-rpc", "--advertise-refs"]);
+        let call = call.args([context.git.directory(id)]);
+        forward(fetch::stream(context, &allowed, call, NoInput).await?, write).await?;
     }
     let input = input(connection, received, GitService::Receive, &allowed);
     match push::serve(context, allowed, input).await? {

@@ -82,13 +82,12 @@ pub async fn batch(
     for object in objects {
         let mut state = state(context, &read, repository, operation, object).await?;
         if state == ObjectState::Upload && counted.insert(object.oid) {
-            match left.checked_sub(object.size) {
-                Some(rest) => left = rest,
-                None => {
-                    counted.remove(&object.oid);
-                    let limit = context.config.lfs.quota_bytes;
-                    state = ObjectState::Refused(ObjectProblem::Quota { limit });
-                }
+            if let Some(rest) = left.checked_sub(object.size) {
+                left = rest;
+            } else {
+                counted.remove(&object.oid);
+                let limit = context.config.lfs.quota_bytes;
+                state = ObjectState::Refused(ObjectProblem::Quota { limit });
             }
         }
         states.push(state);

@@ -104,16 +104,15 @@ async fn transfer<I: TransferInput>(
     let failure = match process.wait().await {
         Ok(ended) if ended.status == Some(0) => None,
         // With output, git has reported the error to the client, in its protocol.
-        Ok(ended) => match ended.status.filter(|_| has_output) {
-            Some(status) => {
+        Ok(ended) => {
+            if let Some(status) = ended.status.filter(|_| has_output) {
                 tracing::debug!(status, stderr = ended.stderr, "git {} refused", ended.command);
                 Some(TransferError::Reported(status))
-            }
-            None => {
+            } else {
                 tracing::warn!(stderr = ended.stderr, "git {} failed", ended.command);
                 Some(TransferError::Failed)
             }
-        },
+        }
         Err(error) => Some(error.into()),
     };
     match forwarded {

@@ -276,12 +276,11 @@ async fn send(
     stall_timer: &StallTimer,
 ) -> Option<TransferError> {
     loop {
-        let permit = match timeout(SLOW_AFTER, out.reserve()).await {
-            Ok(permit) => permit,
-            Err(_) => {
-                *share = None;
-                out.reserve().await
-            }
+        let permit = if let Ok(permit) = timeout(SLOW_AFTER, out.reserve()).await {
+            permit
+        } else {
+            *share = None;
+            out.reserve().await
         };
         let Ok(permit) = permit else { return None };
         stall_timer.restart();

@@ -30,7 +30,8 @@ pub(super) fn entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreE
 }
 
 /// Returns the keys of the repository and of the object of an entry.
-pub(super) fn required(key: &[u8], _: &Bytes) -> Result<Vec<Key>, StoreError> {
+pub(super) fn required(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> {
+    value::decode::<LfsEntry>(key, bytes)?;
     let object = keys::trailing_oid(key).map(|oid| keys::lfs_object(&oid));
     Ok(keys::first_id(key).map(keys::repository).into_iter().chain(object).collect())
 }

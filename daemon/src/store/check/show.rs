@@ -5,10 +5,10 @@
 fn layout(tag: &str) -> &'static str {
     match tag {
         "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"
-        | "ck" | "cp" => "i",
+        | "ck" | "cp" | "li" => "i",
         "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
-        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" => "ii",
+        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "ll" => "ii",
         "ca" => "imi",
         "cz" | "js" => "iii",
         "jp" => "iiii",
@@ -21,8 +21,6 @@ fn layout(tag: &str) -> &'static str {
         "rg" => "3i",
         "rl" => "ibbh",
         "t" | "kf" | "lo" | "lx" => "h",
-        "li" => "i",
-        "ll" => "ii",
         "lr" | "lp" => "ih",
         "lg" => "mh",
         _ => "",

@@ -40,7 +40,7 @@ async fn without_password_login_only_tokens_are_accepted() {
 }
 
 /// Routes that stay open: health, version, the public keys of ID tokens, and those with credentials of their own.
-const OPEN: [&str; 9] = [
+const OPEN: [&str; 11] = [
     "/api/healthz",
     "/api/v1/version",
     "/.well-known/openid-configuration",
@@ -50,6 +50,8 @@ const OPEN: [&str; 9] = [
     "/twirp",
     "/twirp/{*service_and_method}",
     "/_blob/{artifact}/{generation}/{file}",
+    "/{owner}/{repo}/info/lfs/objects/{oid}",
+    "/{owner}/{repo}/info/lfs/verify",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,8 +7,13 @@ use serde_json::{Value, json};
 use crate::support::{TestDaemon, send};
 
 /// Routes with an owner in their path that do not redirect, with the reason.
-const EXCEPT: [(&str, &str, &str); 1] =
-    [("post", "/api/v1/repos/{owner}/{repo}/forks", "it is not implemented and always answers 404")];
+const EXCEPT: [(&str, &str, &str); 4] = [
+    ("post", "/api/v1/repos/{owner}/{repo}/forks", "it is not implemented and always answers 404"),
+    ("get", "/{owner}/{repo}/info/lfs/objects/{oid}", SIGNED),
+    ("put", "/{owner}/{repo}/info/lfs/objects/{oid}", SIGNED),
+    ("post", "/{owner}/{repo}/info/lfs/verify", SIGNED),
+];
+const SIGNED: &str = "its address is signed and names the repository by its ID";
 
 /// A daemon with the user `new-octo` (formerly `octo`) and the organization `new-acme` (formerly `acme`), each with a
 /// renamed repository.

@@ -31,7 +31,7 @@ async fn each_check_reports_its_status() {
     let farrier = TestDaemon::start().await;
     let pass = json!([{ "status": "pass" }]);
     let all = json!({ "status": "pass", "problems": [],
-        "checks": { "store": pass, "disk": pass, "deliveries": pass, "audit": pass } });
+        "checks": { "store": pass, "disk": pass, "deliveries": pass, "audit": pass, "ssh": pass } });
     assert_eq!(health(&farrier.tcp()).await, (200, all));
 
     let full = TestDaemon::with(|config| config.artifacts.reserve_bytes = u64::MAX).await;

@@ -18,9 +18,10 @@ async fn subsystems_and_forwarding_are_refused() {
     assert!(ended.status != 0 && ended.err.contains("forwarding failed"), "{ended:?}");
     target.set_nonblocking(true).expect("a socket");
     target.accept().expect_err("nobody connected");
-    let socket = farrier.socket().display().to_string();
-    let ended = client.run("admin", &["-W", &socket], &[]).await;
-    assert_ne!(ended.status, 0, "{ended:?}");
+    let socket = farrier.scratch().join("forwarded").display().to_string();
+    let forward = format!("{socket}:{address}");
+    let ended = client.run("admin", &["-N", "-o", "ExitOnForwardFailure=yes", "-R", &forward], &[]).await;
+    assert!(ended.status != 0 && !std::path::Path::new(&socket).exists(), "{ended:?}");
     let ended = client.run("admin", &["-T", "-A", "-X"], &[]).await;
     assert_eq!(ended.status, 0, "the greeting works without them: {ended:?}");
 }

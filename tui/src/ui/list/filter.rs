@@ -262,8 +262,8 @@ impl Test {
                 let letter = |letter: char| rest.find(|(_, c)| *c == letter).map(|(at, c)| at..at + c.len_utf8());
                 word.chars().map_while(letter).collect()
             }
-            Self::Exactly(word) if all.eq_ignore_ascii_case(word) => vec![0..all.len()],
-            Self::Exactly(_) | Self::More(_) | Self::Less(_) | Self::Same(..) => Vec::new(),
+            Self::Exactly(word) => all.eq_ignore_ascii_case(word).then_some(0..all.len()).into_iter().collect(),
+            Self::More(_) | Self::Less(_) | Self::Same(..) => Vec::new(),
         }
     }
 
