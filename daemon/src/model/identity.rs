@@ -88,8 +88,8 @@ impl Identity {
         self.account().map_or(0, |account| account.user.id)
     }
 
-    /// Returns the ID of the account under whose name a push is recorded, or 0: the account itself, or the one that added
-    /// the deploy key.
+    /// Returns the ID of the account under whose name a push is recorded, or 0. For a deploy key, it is the account
+    /// that added the key.
     pub fn actor_id(&self) -> u64 {
         match self {
             Self::DeployKey(key) => key.added_by,

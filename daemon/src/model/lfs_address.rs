@@ -2,8 +2,8 @@
 //!
 //! The path is `/<owner>/<repository>.git/info/lfs/objects/<oid>`, or `…/info/lfs/verify` for the check after an
 //! upload. The query has the operation, the ID of the repository, the size, the end and the account. The signature
-//! covers these and the oid. It does not cover owner and name: the ID decides, so an address stays valid after a rename. It does not
-//! cover the host, so an address works on every listener and behind every proxy.
+//! covers these and the oid. It does not cover owner and name: the ID decides, so an address stays valid after a
+//! rename. It does not cover the host, so an address works on every listener and behind every proxy.
 
 use super::{
     secret::{SigningKey, equal},

@@ -9,7 +9,7 @@ const SHOWN_MAX_CHARS: usize = 200;
 
 /// A command that the daemon knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum SshCommand {
     /// `git-upload-pack PATH`: fetch.
     UploadPack(RepositoryPath),
     /// `git-receive-pack PATH`: push.
@@ -33,7 +33,7 @@ pub struct RepositoryPath(String);
 
 /// Why a command line is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CommandError {
+pub enum SshCommandError {
     /// The line is too long or has characters that no command has.
     #[error("the command cannot be read")]
     Unreadable,
@@ -45,16 +45,16 @@ pub enum CommandError {
     Unknown,
 }
 
-impl Command {
+impl SshCommand {
     /// Parses a command line.
-    pub fn parse(line: &[u8]) -> Result<Self, CommandError> {
+    pub fn parse(line: &[u8]) -> Result<Self, SshCommandError> {
         let line = std::str::from_utf8(line).ok().filter(|line| line.len() <= LINE_MAX_BYTES);
-        let line = line.filter(|line| !line.contains(['\0', '\n', '\r'])).ok_or(CommandError::Unreadable)?;
-        let words = words(line).ok_or(CommandError::Unreadable)?;
-        let Some((command, arguments)) = words.split_first() else { return Err(CommandError::Unknown) };
+        let line = line.filter(|line| !line.contains(['\0', '\n', '\r'])).ok_or(SshCommandError::Unreadable)?;
+        let words = words(line).ok_or(SshCommandError::Unreadable)?;
+        let Some((command, arguments)) = words.split_first() else { return Err(SshCommandError::Unknown) };
         let path = || match arguments {
             [path] => Ok(RepositoryPath(path.clone())),
-            _ => Err(CommandError::Arguments),
+            _ => Err(SshCommandError::Arguments),
         };
         Ok(match command.as_str() {
             "git-upload-pack" => Self::UploadPack(path()?),
@@ -64,15 +64,15 @@ impl Command {
                 [path, operation] if matches!(operation.as_str(), "download" | "upload") => {
                     Self::LfsAuthenticate { path: RepositoryPath(path.clone()), uploads: operation == "upload" }
                 }
-                _ => return Err(CommandError::Arguments),
+                _ => return Err(SshCommandError::Arguments),
             },
             "git-lfs-transfer" => Self::LfsTransfer,
-            _ => return Err(CommandError::Unknown),
+            _ => return Err(SshCommandError::Unknown),
         })
     }
 }
 
-impl Command {
+impl SshCommand {
     /// Returns the name of the command.
     pub fn name(&self) -> &'static str {
         match self {
@@ -154,25 +154,25 @@ mod tests {
     #[test]
     fn commands_of_clients_are_parsed() {
         for (line, expected) in [
-            ("git-upload-pack '/o/r.git'", Command::UploadPack(path("/o/r.git"))),
-            ("git-upload-pack o/r", Command::UploadPack(path("o/r"))),
-            ("git-receive-pack 'o/r.git'", Command::ReceivePack(path("o/r.git"))),
-            ("git-receive-pack \"o/r.git\" ", Command::ReceivePack(path("o/r.git"))),
-            ("git-upload-archive  'o/r'\\''s'", Command::UploadArchive(path("o/r's"))),
+            ("git-upload-pack '/o/r.git'", SshCommand::UploadPack(path("/o/r.git"))),
+            ("git-upload-pack o/r", SshCommand::UploadPack(path("o/r"))),
+            ("git-receive-pack 'o/r.git'", SshCommand::ReceivePack(path("o/r.git"))),
+            ("git-receive-pack \"o/r.git\" ", SshCommand::ReceivePack(path("o/r.git"))),
+            ("git-upload-archive  'o/r'\\''s'", SshCommand::UploadArchive(path("o/r's"))),
             (
                 "git-lfs-authenticate /o/r.git upload",
-                Command::LfsAuthenticate { path: path("/o/r.git"), uploads: true },
+                SshCommand::LfsAuthenticate { path: path("/o/r.git"), uploads: true },
             ),
-            ("git-lfs-authenticate o/r download", Command::LfsAuthenticate { path: path("o/r"), uploads: false }),
-            ("git-lfs-transfer /o/r.git upload", Command::LfsTransfer),
+            ("git-lfs-authenticate o/r download", SshCommand::LfsAuthenticate { path: path("o/r"), uploads: false }),
+            ("git-lfs-transfer /o/r.git upload", SshCommand::LfsTransfer),
         ] {
-            assert_eq!(Command::parse(line.as_bytes()), Ok(expected), "{line}");
+            assert_eq!(SshCommand::parse(line.as_bytes()), Ok(expected), "{line}");
         }
     }
 
     #[test]
     fn other_lines_are_refused() {
-        use CommandError::{Arguments, Unknown, Unreadable};
+        use SshCommandError::{Arguments, Unknown, Unreadable};
         let long = format!("git-upload-pack {}", "a".repeat(LINE_MAX_BYTES));
         for (line, expected) in [
             ("", Unknown),
@@ -193,9 +193,9 @@ mod tests {
             ("git-upload-pack o/r\0", Unreadable),
             (long.as_str(), Unreadable),
         ] {
-            assert_eq!(Command::parse(line.as_bytes()), Err(expected), "{line}");
+            assert_eq!(SshCommand::parse(line.as_bytes()), Err(expected), "{line}");
         }
-        assert_eq!(Command::parse(b"git-upload-pack \xff"), Err(Unreadable));
+        assert_eq!(SshCommand::parse(b"git-upload-pack \xff"), Err(Unreadable));
     }
 
     #[test]

@@ -7,13 +7,13 @@ use crate::service::{Error, transfers::TransferError};
 pub(super) const FAILED: u32 = 1;
 
 /// Why a command ends without success: the text for the person who runs it, and the exit status.
-pub(super) struct Failure {
+pub(super) struct SshFailure {
     /// `None`: git has told the client the reason, or the client is gone.
     pub(super) text: Option<String>,
     pub(super) status: u32,
 }
 
-impl Failure {
+impl SshFailure {
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), status: FAILED }
     }
@@ -23,7 +23,7 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for SshFailure {
     fn from(error: Error) -> Self {
         match error {
             Error::Forbidden { .. } | Error::Refused(_) | Error::Busy | Error::Throttled { .. } | Error::NoSpace => {
@@ -37,7 +37,7 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<TransferError> for Failure {
+impl From<TransferError> for SshFailure {
     fn from(error: TransferError) -> Self {
         match error {
             TransferError::Service(error) => error.into(),

@@ -11,7 +11,7 @@ use russh::{
 use super::{
     algorithms,
     connection::Connection,
-    run::{self, Request},
+    run::{self, SshRequest},
 };
 use crate::service::{
     ssh_keys::{self, KeyIdentity},
@@ -69,7 +69,7 @@ impl ConnectionHandler {
             return session.channel_failure(id);
         };
         session.channel_success(id)?;
-        let request = Request { caller, line: line.map(<[u8]>::to_vec), protocol, has_terminal };
+        let request = SshRequest { caller, line: line.map(<[u8]>::to_vec), protocol, has_terminal };
         let running = self.connection.begin();
         let connection = self.connection.clone();
         self.connection.context.tasks.short(async move {

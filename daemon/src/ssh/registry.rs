@@ -1,7 +1,7 @@
 //! The open connections of SSH and their limits.
 //!
-//! Connections that have not signed in have limits of their own. One over the limit closes the oldest one of the address
-//! with the most of them, so silent connections keep nobody out.
+//! Connections that have not signed in have limits of their own. A connection over the limit closes the oldest
+//! connection of the address with the most of them, so silent connections keep nobody out.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -8,9 +8,9 @@ use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf, server::Msg}
 use tokio::sync::mpsc;
 
 use super::{
-    command::{Command, CommandError, RepositoryPath},
+    command::{RepositoryPath, SshCommand, SshCommandError},
     connection::Connection,
-    failure::{FAILED, Failure},
+    failure::{FAILED, SshFailure},
     input::{ChannelInput, Received},
 };
 use crate::{
@@ -41,7 +41,7 @@ const QUEUE_CHUNKS: usize = 4;
 const MOVES_MAX: usize = 4;
 
 /// A command of a client.
-pub(super) struct Request {
+pub(super) struct SshRequest {
     pub(super) caller: KeyIdentity,
     /// `None`: a shell.
     pub(super) line: Option<Vec<u8>>,
@@ -50,9 +50,9 @@ pub(super) struct Request {
     pub(super) has_terminal: bool,
 }
 
-/// Runs a command to its end and closes its channel. A command whose client disconnects is ended, except for a push that
-/// git has received completely.
-pub(super) async fn run(connection: &Arc<Connection>, channel: Channel<Msg>, request: Request) {
+/// Runs a command to its end and closes its channel. A command whose client disconnects is ended, except for a push
+/// that git has received completely.
+pub(super) async fn run(connection: &Arc<Connection>, channel: Channel<Msg>, request: SshRequest) {
     let (read, write) = channel.split();
     let id = secret::random_bytes::<8>();
     let mut digits = [0; 16];
@@ -63,7 +63,7 @@ pub(super) async fn run(connection: &Arc<Connection>, channel: Channel<Msg>, req
     let serving = async {
         let status = match scope.run(answer(connection, request, received, &write)).await {
             Ok(()) => 0,
-            Err(Failure { text, status }) => {
+            Err(SshFailure { text, status }) => {
                 if let Some(text) = text {
                     let line = format!("farrier: {text}{end_of_line}");
                     let _ = write.extended_data_bytes(STDERR, line.into_bytes()).await;
@@ -101,13 +101,13 @@ async fn receive(mut read: ChannelReadHalf, sender: mpsc::Sender<Received>) {
 
 async fn answer(
     connection: &Connection,
-    request: Request,
+    request: SshRequest,
     received: mpsc::Receiver<Received>,
     write: &ChannelWriteHalf<Msg>,
-) -> Result<(), Failure> {
+) -> Result<(), SshFailure> {
     let started = Instant::now();
-    let Request { caller, line, protocol, .. } = request;
-    let command = line.as_deref().map(Command::parse).transpose();
+    let SshRequest { caller, line, protocol, .. } = request;
+    let command = line.as_deref().map(SshCommand::parse).transpose();
     let name = match &command {
         Ok(Some(command)) => command.name(),
         Ok(None) => "shell",
@@ -115,8 +115,10 @@ async fn answer(
     };
     let answered = match command {
         Ok(command) => execute(connection, caller, command, protocol.as_deref(), received, write).await,
-        Err(CommandError::Unknown) => Err(Failure { text: Some(CommandError::Unknown.to_string()), status: UNKNOWN }),
-        Err(error) => Err(Failure::new(error.to_string())),
+        Err(SshCommandError::Unknown) => {
+            Err(SshFailure { text: Some(SshCommandError::Unknown.to_string()), status: UNKNOWN })
+        }
+        Err(error) => Err(SshFailure::new(error.to_string())),
     };
     let status = answered.as_ref().err().map_or(0, |failure| failure.status);
     let millis = started.elapsed().as_millis();
@@ -128,28 +130,28 @@ async fn answer(
 async fn execute(
     connection: &Connection,
     caller: KeyIdentity,
-    command: Option<Command>,
+    command: Option<SshCommand>,
     protocol: Option<&str>,
     received: mpsc::Receiver<Received>,
     write: &ChannelWriteHalf<Msg>,
-) -> Result<(), Failure> {
+) -> Result<(), SshFailure> {
     let context = &connection.context;
     ssh_keys::used(context, caller.key_id()).await?;
     let (path, service) = match &command {
         None => return greet(connection, caller).await,
-        Some(Command::UploadPack(path) | Command::UploadArchive(path)) => (path, GitService::Upload),
-        Some(Command::ReceivePack(path)) => (path, GitService::Receive),
-        Some(Command::LfsAuthenticate { path, uploads }) => {
+        Some(SshCommand::UploadPack(path) | SshCommand::UploadArchive(path)) => (path, GitService::Upload),
+        Some(SshCommand::ReceivePack(path)) => (path, GitService::Receive),
+        Some(SshCommand::LfsAuthenticate { path, uploads }) => {
             return lfs_authenticate(connection, caller, (path, *uploads), write).await;
         }
-        Some(Command::LfsTransfer) => return Err(Failure::new("LFS is not served over SSH alone")),
+        Some(SshCommand::LfsTransfer) => return Err(SshFailure::new("LFS is not served over SSH alone")),
     };
     let allowed = allow(connection, caller, path, service).await?;
     let id = allowed.repository.id;
     if service == GitService::Receive {
         return push(connection, allowed, received, write).await;
     }
-    let command = if matches!(command, Some(Command::UploadArchive(_))) { "upload-archive" } else { "upload-pack" };
+    let command = if matches!(command, Some(SshCommand::UploadArchive(_))) { "upload-archive" } else { "upload-pack" };
     let call = context.git.call(id, [command]).args([context.git.directory(id)]);
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
     let input = input(connection, received, GitService::Upload, &allowed);
@@ -158,7 +160,7 @@ async fn execute(
 }
 
 /// Answers a client that asks for a shell: who it is, and that there is none.
-async fn greet(connection: &Connection, caller: KeyIdentity) -> Result<(), Failure> {
+async fn greet(connection: &Connection, caller: KeyIdentity) -> Result<(), SshFailure> {
     let who = match caller {
         KeyIdentity::Account { key_id, account_id } => {
             let identity = ssh_sign_in::caller(&connection.context, key_id, account_id).await?;
@@ -166,7 +168,7 @@ async fn greet(connection: &Connection, caller: KeyIdentity) -> Result<(), Failu
         }
         KeyIdentity::Deploy { .. } => "you are signed in with a deploy key".to_owned(),
     };
-    Err(Failure { text: Some(format!("{who}; this server has no shell, only git")), status: 0 })
+    Err(SshFailure { text: Some(format!("{who}; this server has no shell, only git")), status: 0 })
 }
 
 /// Answers git-lfs, which asks for a token for LFS over HTTP.
@@ -175,13 +177,13 @@ async fn lfs_authenticate(
     caller: KeyIdentity,
     (path, uploads): (&RepositoryPath, bool),
     write: &ChannelWriteHalf<Msg>,
-) -> Result<(), Failure> {
+) -> Result<(), SshFailure> {
     let (service, operation) =
         if uploads { (GitService::Receive, LfsAccess::Upload) } else { (GitService::Upload, LfsAccess::Download) };
     let KeyIdentity::Account { key_id, account_id } = caller else {
-        return Err(Failure::new("LFS is not available with deploy keys"));
+        return Err(SshFailure::new("LFS is not available with deploy keys"));
     };
-    let Some(names) = path.names() else { return Err(Failure::missing(path)) };
+    let Some(names) = path.names() else { return Err(SshFailure::missing(path)) };
     let identity = ssh_sign_in::caller(&connection.context, key_id, account_id).await?;
     let found = find(connection, &identity, names, service).await.map_err(|denied| denial(denied, path))?;
     let token = lfs::token(&connection.context, &identity, &found, operation)?;
@@ -195,9 +197,9 @@ async fn allow(
     caller: KeyIdentity,
     path: &RepositoryPath,
     service: GitService,
-) -> Result<Allowed, Failure> {
+) -> Result<Allowed, SshFailure> {
     let context = &connection.context;
-    let Some((owner, name)) = path.names() else { return Err(Failure::missing(path)) };
+    let Some((owner, name)) = path.names() else { return Err(SshFailure::missing(path)) };
     let found = match caller {
         KeyIdentity::Account { key_id, account_id } => {
             let identity = ssh_sign_in::caller(context, key_id, account_id).await?;
@@ -213,11 +215,11 @@ async fn allow(
     Ok(Allowed { identity, repository, holder })
 }
 
-fn denial(denied: Denied, path: &RepositoryPath) -> Failure {
+fn denial(denied: Denied, path: &RepositoryPath) -> SshFailure {
     match denied {
-        Denied::Missing | Denied::Moved(_) => Failure::missing(path),
-        Denied::NoRight => Failure::new(format!("you have no right to push to {path}")),
-        Denied::Forbidden(text) => Failure::new(text),
+        Denied::Missing | Denied::Moved(_) => SshFailure::missing(path),
+        Denied::NoRight => SshFailure::new(format!("you have no right to push to {path}")),
+        Denied::Forbidden(text) => SshFailure::new(text),
         Denied::Failed(error) => error.into(),
     }
 }
@@ -259,7 +261,7 @@ async fn push(
     allowed: Allowed,
     received: mpsc::Receiver<Received>,
     write: &ChannelWriteHalf<Msg>,
-) -> Result<(), Failure> {
+) -> Result<(), SshFailure> {
     let context = &connection.context;
     let Repository { id, sha256, .. } = allowed.repository;
     if let Some(list) = context.git.ref_list(id).await.map_err(TransferError::from)? {
@@ -278,14 +280,14 @@ async fn push(
 }
 
 /// Sends the output of git to the client.
-async fn forward(mut output: OutputReceiver, write: &ChannelWriteHalf<Msg>) -> Result<(), Failure> {
+async fn forward(mut output: OutputReceiver, write: &ChannelWriteHalf<Msg>) -> Result<(), SshFailure> {
     while let Some(chunk) = output.recv().await {
         send(write, chunk?).await?;
     }
     Ok(())
 }
 
-async fn send(write: &ChannelWriteHalf<Msg>, bytes: Bytes) -> Result<(), Failure> {
+async fn send(write: &ChannelWriteHalf<Msg>, bytes: Bytes) -> Result<(), SshFailure> {
     // The client is gone, so nobody reads the text.
-    write.data_bytes(bytes).await.map_err(|_| Failure { text: None, status: FAILED })
+    write.data_bytes(bytes).await.map_err(|_| SshFailure { text: None, status: FAILED })
 }

@@ -61,7 +61,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
             let target = format!("/admin/{repository}.git/git-upload-pack");
             let post = post(&target, &request);
             clone_all(&farrier, post).await?;
-            ours.push((watch.processor_with_ended()? - begun).as_secs_f64());
+            ours.push(watch.processor_with_ended()?.saturating_sub(begun).as_secs_f64());
             processes = processes.max(started(&farrier).await? - before);
         }
         let what = format!("processor time of {CLONES} equal clones, {name}; beside {CLONES} × git upload-pack");
@@ -94,7 +94,7 @@ async fn reference(bare: &Path, request: &[u8]) -> Result<f64> {
         async move { upload_pack(bare, request).await }
     })
     .await?;
-    Ok((Watch::processor_of_own_children()? - begun).as_secs_f64())
+    Ok(Watch::processor_of_own_children()?.saturating_sub(begun).as_secs_f64())
 }
 
 async fn clone_all(farrier: &Farrier, request: Vec<u8>) -> Result<()> {

@@ -4,7 +4,7 @@
 //! writes to a file, and all equal requests read behind it at their own speed. Later requests read the complete file
 //! and start no process. Callers are authorized before they get here, each time.
 //!
-//! Answers are found by repository, state ([`mod@state`]) and canonical request ([`mod@request`]). They are copies of
+//! Answers are found by repository, state and canonical request ([`mod@request`]). They are copies of
 //! what git reads from the repository: removing one loses nothing. Files have no names and end with the daemon, so a
 //! new daemon starts with an empty cache.
 

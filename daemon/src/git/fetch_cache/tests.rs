@@ -37,7 +37,7 @@ fn join(cache: &Arc<FetchCache>, number: u8) -> AnswerReader {
 }
 
 /// Ends the answer as complete, in a repository that is still in the same state.
-fn complete(writer: AnswerWriter) {
+fn complete(writer: &AnswerWriter) {
     writer.answer.end(AnswerEnd::Complete);
 }
 
@@ -69,7 +69,8 @@ async fn requests_read_behind_the_writer_and_the_complete_answer() {
     assert!(tokio::time::timeout(Duration::from_millis(20), &mut waiting).await.is_err(), "nothing more is written");
     writer.append(bytes(2_000), true).await.expect("stored");
     assert!(matches!(waiting.await, Ok(ReadStep::Bytes(read)) if read == bytes(2_000)));
-    complete(writer);
+    complete(&writer);
+    drop(writer);
     assert!(matches!(joined.next().await, Ok(ReadStep::End(AnswerEnd::Complete))));
     let hit = join(&cache, 1);
     assert_eq!(hit.complete_length(), Some(3_000));
@@ -131,7 +132,8 @@ async fn an_answer_without_room_goes_through_a_ring_to_all_its_readers() {
                 writer.append(part, has_disk_space).await.expect("written");
                 assert!(cache.usage().bytes <= 1_000);
             }
-            complete(writer);
+            complete(&writer);
+            drop(writer);
         };
         let slow = async {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -152,7 +154,8 @@ async fn the_least_recently_used_answers_make_room_unless_they_are_read() {
     for number in 1..=3 {
         let (writer, _) = begin(&cache, number).await;
         writer.append(bytes(300), true).await.expect("stored");
-        complete(writer);
+        complete(&writer);
+        drop(writer);
     }
     let reading = join(&cache, 1);
     drop(join(&cache, 2));
@@ -162,7 +165,8 @@ async fn the_least_recently_used_answers_make_room_unless_they_are_read() {
     assert_eq!(rest(join(&cache, 2)).await.0, bytes(300), "3 was removed");
     writer.append(bytes(300), true).await.expect("stored");
     assert_eq!((cache.usage().evictions, cache.usage().bytes), (2, 900), "2 was removed");
-    complete(writer);
+    complete(&writer);
+    drop(writer);
     drop(fourth);
     let (writer, _fifth) = begin(&cache, 5).await;
     writer.append(bytes(700), true).await.expect("stored");
@@ -176,7 +180,8 @@ async fn a_new_state_removes_the_answers_of_old_ones() {
     let cache = cache(dir.path(), 1_000, 1_000);
     let (writer, _) = begin(&cache, 1).await;
     writer.append(bytes(300), true).await.expect("stored");
-    complete(writer);
+    complete(&writer);
+    drop(writer);
     let other = cache.share(2, [2; 32], request(9)).expect("another repository");
     assert_eq!(cache.usage().bytes, 300);
     let newer = cache.share(1, [2; 32], request(1)).expect("begun");

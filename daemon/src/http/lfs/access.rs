@@ -52,7 +52,7 @@ pub(super) fn require_enabled(state: &AppState, owner: &str) -> Result<(), LfsFa
 
 /// An authorized caller and the repository of the request.
 #[derive(Debug)]
-pub(super) struct Allowed {
+pub(super) struct AllowedLfsRequest {
     pub(super) identity: Identity,
     pub(super) found: FoundRepository,
 }
@@ -83,18 +83,21 @@ impl LfsClient {
         parts: &Parts,
         repository: &(String, String),
         need: Need,
-    ) -> Result<Allowed, LfsFailure> {
+    ) -> Result<AllowedLfsRequest, LfsFailure> {
         let is_anonymous = matches!(self.identity, Identity::Anonymous);
         if is_anonymous && matches!(need, Need::ReadLocks | Need::WriteLocks) {
             return Err(LfsFailure::unauthenticated());
         }
         let (found, _) = allow_identity(state, parts, &self.identity, repository, need.service()).await?;
-        let allowed = Allowed { identity: self.identity.clone(), found };
+        let allowed = AllowedLfsRequest { identity: self.identity.clone(), found };
         match &self.claims {
             Some(claims) if claims.repository != allowed.found.repository.id => {
                 Err(LfsFailure::new(StatusCode::FORBIDDEN, "the LFS token is for another repository"))
             }
-            Some(claims) if claims.operation == LfsAccess::Download && need != Need::Download => {
+            // git-lfs lists locks with a token for downloads.
+            Some(claims)
+                if claims.operation == LfsAccess::Download && matches!(need, Need::Upload | Need::WriteLocks) =>
+            {
                 Err(LfsFailure::new(StatusCode::FORBIDDEN, "the LFS token is only for downloads"))
             }
             // A CI agent.
@@ -112,6 +115,6 @@ pub(super) async fn allow(
     parts: &Parts,
     repository: &(String, String),
     need: Need,
-) -> Result<Allowed, LfsFailure> {
+) -> Result<AllowedLfsRequest, LfsFailure> {
     identify(state, parts, &repository.0).await?.allow(state, parts, repository, need).await
 }

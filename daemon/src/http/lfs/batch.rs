@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     JSON,
-    access::{Allowed, Need, identify},
+    access::{AllowedLfsRequest, Need, identify},
     body,
     failure::LfsFailure,
     json,
@@ -131,7 +131,7 @@ impl RequestedObject {
 /// Creates the addresses of one response.
 struct Addresses<'a> {
     state: &'a AppState,
-    allowed: &'a Allowed,
+    allowed: &'a AllowedLfsRequest,
     base: String,
 }
 

@@ -33,13 +33,13 @@ pub struct AccountKeys {
     pub shows_user: bool,
 }
 
-/// Returns the caller's keys; with `fingerprint` the one that has it.
+/// Returns the caller's keys; with `fingerprint`, the key that has it.
 pub async fn own(read: &impl Read, identity: &Identity, fingerprint: Option<&str>) -> Result<AccountKeys, Error> {
     let user = access::require_account(identity)?.user.clone();
     of_account(read, identity, user, fingerprint).await
 }
 
-/// Returns the keys of the account `name`; with `fingerprint` the one that has it.
+/// Returns the keys of the account `name`; with `fingerprint`, the key that has it.
 pub async fn of_user(
     read: &impl Read,
     identity: &Identity,

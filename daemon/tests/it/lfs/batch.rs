@@ -44,7 +44,7 @@ async fn invalid_requests_and_objects_get_the_documented_statuses() {
     for (body, status) in [
         ("{".to_owned(), 422),
         ("[]".into(), 422),
-        ("".into(), 422),
+        (String::new(), 422),
         (json!({ "operation": "delete", "objects": [] }).to_string(), 422),
         (json!({ "operation": 7 }).to_string(), 422),
         (json!({ "operation": "upload", "objects": 7 }).to_string(), 422),

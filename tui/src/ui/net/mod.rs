@@ -16,6 +16,7 @@ mod deliveries;
 mod fetch;
 mod hooks;
 mod request;
+mod series;
 mod users;
 mod zip_listing;
 
@@ -39,7 +40,8 @@ pub(crate) use self::{
     answer::{Answer, Page},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
-    request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository, SeriesSpan},
+    request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository},
+    series::SeriesSpan,
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

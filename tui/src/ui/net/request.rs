@@ -8,42 +8,11 @@ use farrier_common::{
     client::{EntityTag, HookOwner, RepositoryPath},
 };
 
+use super::series::SeriesSpan;
 use crate::{
     transfer::copy::Content,
     ui::{redacted::Redacted, starter::Starter},
 };
-
-/// The period of a series of metrics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SeriesSpan {
-    #[default]
-    Minute,
-    Hour,
-    Day,
-}
-
-impl SeriesSpan {
-    /// Returns its name, which is also that in requests.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Minute => "minute",
-            Self::Hour => "hour",
-            Self::Day => "day",
-        }
-    }
-
-    pub(crate) fn next(self) -> Self {
-        match self {
-            Self::Minute => Self::Hour,
-            Self::Hour => Self::Day,
-            Self::Day => Self::Minute,
-        }
-    }
-
-    pub(crate) fn previous(self) -> Self {
-        self.next().next()
-    }
-}
 
 /// A hook to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
