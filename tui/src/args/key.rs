@@ -75,7 +75,7 @@ pub(crate) enum DeployKey {
 /// A public key in a file.
 #[derive(Args, Debug)]
 pub(crate) struct KeyFile {
-    /// File with the public key, such as `~/.ssh/id_ed25519.pub`, or - for standard input
+    /// File with the public key, for example id.pub, or - for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Title [default: the comment of the key]

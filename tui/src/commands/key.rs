@@ -37,7 +37,7 @@ pub(super) async fn run(command: args::SshKey, client: &Client, output: &Output)
             let request = request(key, false).await?;
             let doing = format!("adding key {}", request.title);
             let added = client.add_ssh_key(user.as_deref(), &request).await.map_err(Failure::call(doing))?;
-            output.object(&added, &added.id.to_string(), || format!("Added key {}: {}", added.id, added.fingerprint))
+            output.object(&added, &added.id.to_string(), || format!("Key {} added: {}", added.id, added.fingerprint))
         }
         args::SshKey::Delete { key, user, yes } => delete(&key, user.as_deref(), yes, client, output).await,
     }
@@ -68,7 +68,7 @@ pub(super) async fn run_deploy(command: args::DeployKey, client: &Client, output
             let added = client.add_deploy_key(&repo, &request).await.map_err(Failure::call(doing))?;
             let access = access(&added);
             output.object(&added, &added.id.to_string(), || {
-                format!("Added deploy key {} to {repo}, {access}: {}", added.id, added.fingerprint)
+                format!("Deploy key {} added to {repo}, {access}: {}", added.id, added.fingerprint)
             })
         }
         args::DeployKey::Delete { repo, key, yes } => delete_deploy_key(&repo, &key, yes, client, output).await,
@@ -93,7 +93,7 @@ async fn delete_deploy_key(
 }
 
 fn deleted(id: i64, title: &str, output: &Output) -> Result<(), Failure> {
-    output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("Deleted key {title}"))
+    output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("Key {title} deleted"))
 }
 
 /// Returns the key with this id or, if there is none, with this title.

@@ -135,6 +135,7 @@ fn page(repo: &Repository) -> String {
         ("branch", repo.default_branch.clone()),
         ("size", if repo.size == 0 { String::new() } else { human_bytes(repo.size.saturating_mul(1_024)) }),
         ("clone", repo.clone_url.clone()),
+        ("ssh", repo.ssh_url.clone()),
         ("source", repo.original_url.clone()),
         ("error", repo.farrier_migration.as_ref().map(|migration| migration.error.clone()).unwrap_or_default()),
         ("updated", moment(&repo.updated_at)),
