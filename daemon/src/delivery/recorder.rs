@@ -10,8 +10,10 @@ use crate::store::{
     deliveries::{self, NextStep, Outcome},
 };
 
-/// Maximum number of results in one transaction, each with a few rows, so that other writers wait for little.
-const BATCH_MAX: usize = 48;
+/// Maximum number of results in one transaction. Each has a few rows.
+const BATCH_MAX: usize = 128;
+/// Maximum while clients write as well, so that they wait for little.
+const BATCH_MAX_BESIDE_OTHERS: usize = 12;
 /// Pause after an error of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 
@@ -24,7 +26,12 @@ pub(super) struct Report {
 /// Records results until the last worker has ended.
 pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Report>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
-    while inbox.recv_many(&mut batch, BATCH_MAX).await > 0 {
+    let mut observer = context.store.observer();
+    loop {
+        let limit = if observer.others_write() { BATCH_MAX_BESIDE_OTHERS } else { BATCH_MAX };
+        if inbox.recv_many(&mut batch, limit).await == 0 {
+            return;
+        }
         let (outcomes, handles): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
         write(&context, &outcomes).await;
@@ -49,8 +56,9 @@ async fn write(context: &DeliveryContext, outcomes: &[Outcome]) {
     let disable_after_ms = i64::try_from(context.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
     loop {
         let now = context.now_ms();
-        let written =
-            context.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
+        let written = context
+            .store
+            .write_in_background(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
         match written.await {
             Ok(disabled) => {
                 context.metrics.deliveries.count_disabled_hooks(disabled.len());

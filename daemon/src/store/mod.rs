@@ -38,6 +38,7 @@ pub mod totals;
 pub mod uploads;
 pub mod value;
 
+mod background_writes;
 mod sealed;
 mod transact;
 
@@ -50,11 +51,15 @@ use bytes::Bytes;
 use farrier_proto::store::Format;
 use prost::Message;
 
-pub use self::transact::{Snapshot, Tx};
 use self::{
+    background_writes::ForegroundWrites,
     engine::{Engine, EngineError, EngineInfo, Key, Range, Scan},
     keyring::Keyring,
     range_counts::RangeCounts,
+};
+pub use self::{
+    background_writes::WriteObserver,
+    transact::{Snapshot, Tx},
 };
 
 /// The name of the store file in the data directory.
@@ -177,6 +182,7 @@ pub struct Store {
     ids: Arc<ids::Ids>,
     range_counts: Arc<RangeCounts>,
     commits: Arc<AtomicU64>,
+    foreground: ForegroundWrites,
     keyring: Arc<RwLock<Option<Arc<Keyring>>>>,
 }
 
@@ -196,6 +202,7 @@ impl Store {
             ids: Arc::default(),
             range_counts: Arc::default(),
             commits: Arc::default(),
+            foreground: ForegroundWrites::default(),
             keyring: Arc::default(),
         };
         let snapshot = store.read().await?;
@@ -256,11 +263,27 @@ impl Store {
         Fut: Future<Output = Result<T, E>> + Send,
         E: From<StoreError>,
     {
+        let _counted = self.foreground.begin();
+        self.write_in_background(work).await
+    }
+
+    /// Like [`write`](Self::write), for tasks that make their transactions smaller while others write.
+    pub async fn write_in_background<T, E, F, Fut>(&self, work: F) -> Result<T, E>
+    where
+        F: Fn(Tx) -> Fut + Send + Sync,
+        Fut: Future<Output = Result<T, E>> + Send,
+        E: From<StoreError>,
+    {
         let result = transact::run(self.engine.as_ref(), &self.range_counts, self.keyring(), work).await;
         if result.is_ok() {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
         result
+    }
+
+    /// Returns an observer of the writes that are not [in the background](Self::write_in_background).
+    pub fn observer(&self) -> WriteObserver {
+        self.foreground.observer()
     }
 
     /// Returns the number of transactions committed since the store was opened.

@@ -36,6 +36,8 @@ use crate::{
 /// Maximum number of deliveries that one transaction writes. Each has about eight keys, and other writers wait until
 /// the commit has written the pages of all of them.
 const DELIVERIES_MAX: usize = 32;
+/// Maximum number of deliveries that one step writes while clients write as well.
+const DELIVERIES_MAX_BESIDE_OTHERS: usize = 8;
 /// Maximum number of pairs of an event and a hook that one transaction compares.
 const PAIRS_MAX: usize = 4_096;
 

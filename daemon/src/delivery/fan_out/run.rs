@@ -10,11 +10,11 @@ use std::{
 use farrier_proto::store::FanOutCursor;
 use tokio::time::Instant;
 
-use super::{WrittenDeliveries, backlog, step};
+use super::{DELIVERIES_MAX, DELIVERIES_MAX_BESIDE_OTHERS, WrittenDeliveries, backlog, step};
 use crate::{
     delivery::DeliveryContext,
     store::{
-        StoreError, Tx,
+        StoreError, Tx, WriteObserver,
         fan_outs::{self, FanOutQueue},
     },
 };
@@ -74,11 +74,13 @@ pub(super) struct FanOutTask {
     last_queues: BTreeMap<u64, FanOutQueue>,
     /// The owners with a fan-out that waits. Each was logged once.
     blocked_owners: BTreeSet<u64>,
+    observer: WriteObserver,
 }
 
 impl FanOutTask {
     pub(super) fn new(context: DeliveryContext) -> Self {
-        Self { context, next_count: None, last_queues: BTreeMap::new(), blocked_owners: BTreeSet::new() }
+        let observer = context.store.observer();
+        Self { context, next_count: None, last_queues: BTreeMap::new(), blocked_owners: BTreeSet::new(), observer }
     }
 
     /// Makes one step for each owner with a fan-out, so that an owner with many fan-outs does not delay the others.
@@ -139,13 +141,14 @@ impl FanOutTask {
         next
     }
 
-    async fn step(&self, queue: FanOutQueue) -> Result<(), StoreError> {
+    async fn step(&mut self, queue: FanOutQueue) -> Result<(), StoreError> {
         let context = &self.context;
+        let limit = if self.observer.others_write() { DELIVERIES_MAX_BESIDE_OTHERS } else { DELIVERIES_MAX };
         let written = Mutex::new(WrittenDeliveries::default());
         let result = context
             .store
-            .write(async |tx: Tx| {
-                let step = step::step(&tx, &context.root_url, queue).await?;
+            .write_in_background(async |tx: Tx| {
+                let step = step::step(&tx, &context.root_url, queue, limit).await?;
                 *written.lock().unwrap_or_else(PoisonError::into_inner) = step;
                 Ok::<_, StoreError>(())
             })

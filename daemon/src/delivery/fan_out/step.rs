@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use farrier_proto::store::{Event, FanOut, FanOutCursor, Hook, HookScope, Payload};
 
-use super::{DELIVERIES_MAX, PAIRS_MAX, WrittenDeliveries};
+use super::{PAIRS_MAX, WrittenDeliveries};
 use crate::{
     delivery::{payload::RefPayloadBuilder, subscriber::Subscriber},
     store::{
@@ -19,14 +19,21 @@ const EVENTS_MAX: usize = 256;
 /// Maximum number of payloads that one step writes. They are larger than the other rows.
 const PAYLOADS_MAX: usize = 32;
 
-/// Makes the next step of the first fan-out of `queue`. Writes nothing if there is none.
-pub(super) async fn step(tx: &Tx, root_url: &str, queue: FanOutQueue) -> Result<WrittenDeliveries, StoreError> {
+/// Makes the next step of the first fan-out of `queue`: writes at most `limit` deliveries, and nothing if there is no
+/// fan-out.
+pub(super) async fn step(
+    tx: &Tx,
+    root_url: &str,
+    queue: FanOutQueue,
+    limit: usize,
+) -> Result<WrittenDeliveries, StoreError> {
     let mut written = WrittenDeliveries::default();
     let Some(FirstFanOut { first_event, row, cursor }) = fan_outs::first(tx, queue).await? else { return Ok(written) };
-    let recorded = events::between(tx, cursor.event_id, row.last_event_id, EVENTS_MAX).await?;
+    let events_max = EVENTS_MAX.min(PAIRS_MAX / row.hook_ids.len().max(1) + 2);
+    let recorded = events::between(tx, cursor.event_id, row.last_event_id, events_max).await?;
     let subscribers = subscribers(&row.hook_ids, hooks::many(tx, &row.hook_ids).await?);
     let hooks_done = usize::try_from(cursor.hooks_done).unwrap_or(usize::MAX);
-    let plan = plan(&recorded, &subscribers, hooks_done);
+    let plan = plan(&recorded, &subscribers, hooks_done, limit);
     let payloads = PayloadSource::new(&row, queue, first_event)?;
     let first_index = usize::try_from(row.first_index).unwrap_or(usize::MAX);
     let mut last_event = 0;
@@ -64,14 +71,15 @@ struct Plan {
     hooks_done: usize,
 }
 
-/// Decides which deliveries the step writes. `hooks_done`: number of hooks of the first event that are done.
-fn plan(events: &[Event], hooks: &[Option<Subscriber>], hooks_done: usize) -> Plan {
+/// Decides which deliveries the step writes, at most `limit`. `hooks_done`: number of hooks of the first event that are
+/// done.
+fn plan(events: &[Event], hooks: &[Option<Subscriber>], hooks_done: usize, limit: usize) -> Plan {
     let (mut deliveries, mut pairs, mut payloads) = (Vec::new(), 0, 0);
     for (event_index, event) in events.iter().enumerate() {
         let first = if event_index == 0 { hooks_done } else { 0 };
         let mut has_payload = false;
         for (hook_index, hook) in hooks.iter().enumerate().skip(first) {
-            let is_full = deliveries.len() == DELIVERIES_MAX || pairs == PAIRS_MAX;
+            let is_full = deliveries.len() == limit || pairs == PAIRS_MAX;
             if is_full || payloads == PAYLOADS_MAX && !has_payload {
                 return Plan { deliveries, events_done: event_index, hooks_done: hook_index };
             }

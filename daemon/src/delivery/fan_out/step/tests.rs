@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use farrier_proto::store::{Delivery, Payload, RefChange, RefPayloads};
 
 use super::*;
+use crate::delivery::fan_out::DELIVERIES_MAX;
 use crate::store::{
     Read as _, Store,
     engine::{Faults, LostCommit, MemoryEngine, Range, Scan},
@@ -56,7 +57,7 @@ async fn store(events: u64, hooks: u64) -> (Store, Faults) {
 }
 
 async fn run_step(store: &Store) -> Result<WrittenDeliveries, StoreError> {
-    store.write(async |tx: Tx| step(&tx, ROOT, QUEUE).await).await
+    store.write(async |tx: Tx| step(&tx, ROOT, QUEUE, DELIVERIES_MAX).await).await
 }
 
 /// Makes steps until the queue is empty. Returns the number of steps that wrote deliveries.
@@ -130,10 +131,10 @@ fn events_that_match_no_hook_are_bounded_as_well() {
     let events: Vec<Event> = (1..=200).map(|id| event(id, "main")).collect();
     let hooks: Vec<_> =
         (1..=100).map(|id| Some(Subscriber::new(Hook { branch_filter: "other".into(), ..hook(id) }))).collect();
-    let first = plan(&events, &hooks, 50);
+    let first = plan(&events, &hooks, 50, DELIVERIES_MAX);
     assert_eq!(first, Plan { deliveries: Vec::new(), events_done: 41, hooks_done: 46 });
     assert_eq!(first.events_done * 100 + first.hooks_done - 50, PAIRS_MAX);
-    let last = plan(&events[41..60], &hooks, 46);
+    let last = plan(&events[41..60], &hooks, 46, DELIVERIES_MAX);
     assert_eq!(last, Plan { deliveries: Vec::new(), events_done: 19, hooks_done: 0 });
 }
 
