@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::future::Either;
+use rustix::process::{getpriority_process, setpriority_process};
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy, thread_native_id,
 };
@@ -81,9 +82,11 @@ impl BackgroundThreads {
     fn handle(&self) -> Option<&Handle> {
         let runtime = self.0.get_or_init(|| {
             let mut threads = tokio::runtime::Builder::new_multi_thread();
-            threads.thread_name("background").enable_all().on_thread_start(|| {
-                // Without the permission to change it, the thread has normal priority.
-                _ = rustix::process::nice(BACKGROUND_NICENESS);
+            let niceness = getpriority_process(None).unwrap_or(0) + BACKGROUND_NICENESS;
+            threads.thread_name("background").enable_all().on_thread_start(move || {
+                // Not relative: a thread for blocking work inherits the niceness of the thread that started it. Without
+                // the permission to change it, the thread has normal priority.
+                _ = setpriority_process(None, niceness);
             });
             BackgroundRuntime(threads.build().ok())
         });
@@ -321,6 +324,24 @@ mod tests {
         stop.cancel();
         tasks.supervise(GRACE).await.expect("in time");
         rx.await.expect("the short task ran to its end");
+    }
+
+    #[tokio::test]
+    async fn blocking_work_in_the_background_has_the_priority_of_its_task() {
+        let tasks = Tasks::default();
+        let (sender, receiver) = oneshot::channel();
+        let stop = tasks.stop().clone();
+        tasks.keep_in_background("test", async move {
+            let of_work = blocking(|| getpriority_process(None).expect("a priority")).await;
+            let of_task = getpriority_process(None).expect("a priority");
+            sender.send((of_task, of_work)).expect("the test waits");
+            stop.cancelled().await;
+        });
+        let normal = getpriority_process(None).expect("a priority");
+        let (of_task, of_work) = receiver.await.expect("the task has run");
+        assert_eq!((of_task, of_work), ((normal + BACKGROUND_NICENESS).min(19), of_task));
+        tasks.stop().cancel();
+        tasks.supervise(GRACE).await.expect("in time");
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -46,7 +46,8 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
 
 /// Checks that the bytes of an object exist, and that an object without a repository is marked for removal.
 async fn check_object(check: &mut Check, oid: &Oid, row: &LfsObject) -> Result<(), CheckError> {
-    let subject = format!("LFS object {}", hex::encode(oid));
+    let place = format!("artifacts/{}/{}/{}", row.id, rows::GENERATION, row.file);
+    let subject = format!("LFS object {} in {place}", hex::encode(oid));
     let key = UploadKey { artifact: row.id, generation: rows::GENERATION };
     let found: BTreeMap<u64, u64> =
         check.blobs.files(key).map_ok(|block| (block.file, block.size)).try_collect().await?;

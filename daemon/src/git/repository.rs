@@ -71,7 +71,7 @@ impl Git {
     /// With this attribute, which a pushed `.gitattributes` file can set, `git archive` expands placeholders in files.
     /// Some of them verify the commit's signature, for which git starts gpg or gpgsm, and these programs contact
     /// addresses that the signature names. `info/attributes` takes precedence over the attributes of a commit.
-    pub(super) async fn disable_export_subst(&self, repository: u64) -> Result<(), GitError> {
+    pub async fn disable_export_subst(&self, repository: u64) -> Result<(), GitError> {
         let directory = self.directory(repository).join("info");
         let (path, staging) = (directory.join("attributes"), directory.join(unique_name(NEW, repository)));
         let written = tasks::blocking(move || {

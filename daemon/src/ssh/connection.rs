@@ -1,6 +1,7 @@
 //! One connection: sign-in, channels, time limits.
 
 use std::{
+    collections::HashMap,
     net::IpAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -9,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use russh::server;
+use russh::{
+    Channel, ChannelId,
+    server::{self, Msg},
+};
 use tokio::{net::TcpStream, sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -45,9 +49,31 @@ pub(super) struct Connection {
     active: Mutex<Instant>,
     /// Notified when no command runs any more.
     idle: Notify,
+    /// Channels on which no command runs yet. Nobody reads them, and the SSH library waits when one of them is full, so
+    /// the connection ends only after they were dropped.
+    waiting: Mutex<HashMap<ChannelId, Channel<Msg>>>,
 }
 
 impl Connection {
+    /// Keeps a channel until its command starts.
+    pub(super) fn keep(&self, channel: Channel<Msg>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.kill.is_cancelled() {
+            waiting.insert(channel.id(), channel);
+        }
+    }
+
+    /// Returns a channel whose command did not start yet.
+    pub(super) fn take(&self, id: ChannelId) -> Option<Channel<Msg>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+    }
+
+    /// Closes the connection and ends its commands.
+    fn close(&self) {
+        self.kill.cancel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn touch(&self) {
         *self.active.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
@@ -116,6 +142,15 @@ impl Drop for RunningCommand {
     }
 }
 
+/// Waits until the daemon must close a connection.
+async fn ended_by(connection: &Connection, accepted: Instant) {
+    tokio::select! {
+        () = connection.overdue(accepted) => {}
+        () = connection.drained() => {}
+        () = connection.kill.cancelled() => {}
+    }
+}
+
 /// Serves a connection until it is closed.
 pub(super) async fn serve(
     context: Context,
@@ -136,6 +171,7 @@ pub(super) async fn serve(
         running: AtomicUsize::new(0),
         active: Mutex::new(accepted),
         idle: Notify::new(),
+        waiting: Mutex::default(),
     });
     let handler = ConnectionHandler::new(connection.clone());
     let session = async {
@@ -145,17 +181,13 @@ pub(super) async fn serve(
     let mut session = std::pin::pin!(session);
     let ended = tokio::select! {
         ended = &mut session => ended,
-        () = connection.overdue(accepted) => {
-            kill.cancel();
-            session.await
-        }
-        () = connection.drained() => {
-            kill.cancel();
+        () = ended_by(&connection, accepted) => {
+            connection.close();
             session.await
         }
     };
     // Also ends the commands that still run.
-    kill.cancel();
+    connection.close();
     if let Err(error) = ended {
         tracing::debug!(%error, address = %origin.address, "a connection over SSH ended with an error");
     }

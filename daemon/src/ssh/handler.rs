@@ -31,10 +31,9 @@ pub(super) struct ConnectionHandler {
     channels: HashMap<ChannelId, OpenChannel>,
 }
 
-/// A channel on which no command runs yet.
+/// What a client has set for a channel.
+#[derive(Default)]
 struct OpenChannel {
-    /// `None`: the command was started.
-    channel: Option<Channel<Msg>>,
     /// The value of `GIT_PROTOCOL`.
     protocol: Option<String>,
     variables: usize,
@@ -64,7 +63,7 @@ impl ConnectionHandler {
     fn start(&mut self, id: ChannelId, line: Option<&[u8]>, session: &mut Session) -> Result<(), russh::Error> {
         let stopping = self.connection.context.tasks.stop().is_cancelled();
         let open = self.channels.get_mut(&id).filter(|_| !stopping);
-        let started = open.and_then(|open| Some((open.channel.take()?, open.protocol.take(), open.has_terminal)));
+        let started = open.and_then(|open| Some((self.connection.take(id)?, open.protocol.take(), open.has_terminal)));
         let (Some((channel, protocol, has_terminal)), Some(caller)) = (started, self.caller) else {
             return session.channel_failure(id);
         };
@@ -125,14 +124,15 @@ impl Handler for ConnectionHandler {
             reply.reject(ChannelOpenFailure::ResourceShortage).await;
             return Ok(());
         }
-        let open = OpenChannel { protocol: None, variables: 0, has_terminal: false, channel: None };
-        self.channels.insert(channel.id(), OpenChannel { channel: Some(channel), ..open });
+        self.channels.insert(channel.id(), OpenChannel::default());
+        self.connection.keep(channel);
         reply.accept().await;
         Ok(())
     }
 
     async fn channel_close(&mut self, channel: ChannelId, _: &mut Session) -> Result<(), russh::Error> {
         self.channels.remove(&channel);
+        drop(self.connection.take(channel));
         Ok(())
     }
 

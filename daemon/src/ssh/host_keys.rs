@@ -49,7 +49,11 @@ impl HostKeys {
         let failed = |source| HostKeyError::Io { path: directory.to_owned(), source };
         match DirBuilder::new().mode(0o700).create(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
+            Err(_) => {}
+            Ok(()) => {
+                let parent = directory.parent().unwrap_or(directory);
+                File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
+            }
         }
         let mut keys = Vec::with_capacity(FILES.len());
         for (name, algorithm) in FILES {

@@ -36,6 +36,8 @@ pub(super) struct ChannelInput {
     sha256: bool,
     limit: u64,
     remaining: u64,
+    /// How long a client may send nothing during a push. A fetch has a limit for both directions.
+    idle: Duration,
     pack: Option<PackEnd>,
     ended: bool,
 }
@@ -47,13 +49,14 @@ impl ChannelInput {
         service: GitService,
         sha256: bool,
         max_push_bytes: u64,
+        idle: Duration,
     ) -> Self {
         let limit = match service {
             GitService::Upload => FETCH_MAX_BYTES,
             GitService::Receive => push_limit(max_push_bytes),
         };
         let memory = Arc::new(memory);
-        Self { received, memory, service, sha256, limit, remaining: limit, pack: None, ended: false }
+        Self { received, memory, service, sha256, limit, remaining: limit, idle, pack: None, ended: false }
     }
 }
 
@@ -64,7 +67,14 @@ impl TransferInput for ChannelInput {
         if self.ended {
             return Ok(None);
         }
-        match self.received.recv().await {
+        let received = match self.service {
+            GitService::Upload => self.received.recv().await,
+            GitService::Receive => {
+                let received = tokio::time::timeout(self.idle, self.received.recv()).await;
+                received.map_err(|_| InputError::Stalled)?
+            }
+        };
+        match received {
             Some(Received::Data(data)) => {
                 let remaining = self.remaining.checked_sub(data.len() as u64);
                 self.remaining = remaining.ok_or(InputError::TooLarge(self.limit))?;
@@ -108,10 +118,12 @@ mod tests {
     use super::*;
     use crate::shares::{Holder, MemoryBudget};
 
+    const IDLE: Duration = Duration::from_secs(5);
+
     fn input(service: GitService) -> (mpsc::Sender<Received>, ChannelInput) {
         let (sender, received) = mpsc::channel(8);
         let memory = MemoryBudget::new(1).request(Holder::Address(None));
-        (sender, ChannelInput::new(received, memory, service, false, 10))
+        (sender, ChannelInput::new(received, memory, service, false, 10, IDLE))
     }
 
     fn commands(new: &str) -> Commands {
@@ -126,6 +138,14 @@ mod tests {
         drop(sender);
         assert_eq!(input.next().await, Ok(Some("x".into())));
         assert_eq!(input.next().await, Err(InputError::Cut));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_push_whose_client_stops_sending_ends() {
+        let (sender, mut input) = input(GitService::Receive);
+        sender.send(Received::Data("x".into())).await.expect("open");
+        assert_eq!(input.next().await, Ok(Some("x".into())));
+        assert_eq!(input.next().await, Err(InputError::Stalled));
     }
 
     #[tokio::test]

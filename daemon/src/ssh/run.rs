@@ -1,11 +1,14 @@
 //! Runs the command of one channel.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use farrier_proto::store::Repository;
 use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf, server::Msg};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 
 use super::{
     command::{RepositoryPath, SshCommand, SshCommandError},
@@ -40,6 +43,9 @@ const QUEUE_CHUNKS: usize = 4;
 /// Old names that are followed for one command.
 const MOVES_MAX: usize = 4;
 
+/// How long the end of a command waits for a client that does not read.
+const END_WAIT: Duration = Duration::from_secs(60);
+
 /// A command of a client.
 pub(super) struct SshRequest {
     pub(super) caller: KeyIdentity,
@@ -71,9 +77,15 @@ pub(super) async fn run(connection: &Arc<Connection>, channel: Channel<Msg>, req
                 status
             }
         };
-        let _ = write.exit_status(status).await;
-        let _ = write.eof().await;
-        let _ = write.close().await;
+        let ending = async {
+            let _ = write.exit_status(status).await;
+            let _ = write.eof().await;
+            let _ = write.close().await;
+        };
+        if timeout(END_WAIT, ending).await.is_err() {
+            tracing::debug!("a client that does not read was disconnected");
+            connection.kill.cancel();
+        }
     };
     tokio::select! {
         () = serving => {}
@@ -136,7 +148,7 @@ async fn execute(
     write: &ChannelWriteHalf<Msg>,
 ) -> Result<(), SshFailure> {
     let context = &connection.context;
-    ssh_keys::used(context, caller.key_id()).await?;
+    ssh_keys::used(context, caller.key_id());
     let (path, service) = match &command {
         None => return greet(connection, caller).await,
         Some(SshCommand::UploadPack(path) | SshCommand::UploadArchive(path)) => (path, GitService::Upload),
@@ -151,7 +163,12 @@ async fn execute(
     if service == GitService::Receive {
         return push(connection, allowed, received, write).await;
     }
-    let command = if matches!(command, Some(SshCommand::UploadArchive(_))) { "upload-archive" } else { "upload-pack" };
+    let command = if matches!(command, Some(SshCommand::UploadArchive(_))) {
+        context.git.disable_export_subst(id).await.map_err(TransferError::from)?;
+        "upload-archive"
+    } else {
+        "upload-pack"
+    };
     let call = context.git.call(id, [command]).args([context.git.directory(id)]);
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
     let input = input(connection, received, GitService::Upload, &allowed);
@@ -252,7 +269,8 @@ fn input(
 ) -> ChannelInput {
     let memory = connection.context.serving.memory.request(allowed.holder);
     let max_push_bytes = connection.context.git.max_push_bytes();
-    ChannelInput::new(received, memory, service, allowed.repository.sha256, max_push_bytes)
+    let idle = connection.context.git.timeout();
+    ChannelInput::new(received, memory, service, allowed.repository.sha256, max_push_bytes, idle)
 }
 
 /// Lists the refs, then handles the push like one over HTTP.

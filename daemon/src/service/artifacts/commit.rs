@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use farrier_proto::store::{Block, Committed, Content};
 
 use super::{
-    MISSING, block_ref, require_repository, rows,
+    NO_TARGET, block_ref, require_repository, rows,
     upload::{SINGLE_BLOCK, max_bytes, open_upload, require_blocks},
     validators,
 };
@@ -47,8 +47,8 @@ pub async fn commit(
     let (validators, blocks) = context
         .store
         .write(async |tx: Tx| {
-            let target = uploads::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, target.repository_id()).await?;
+            let target = uploads::get(&tx, key.artifact).await?.ok_or(NO_TARGET)?;
+            require_repository(&tx, &target).await?;
             if let Some(validators) = finalized_as(target.content(), key, list_ref) {
                 return Ok((validators, None));
             }

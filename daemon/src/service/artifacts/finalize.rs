@@ -5,7 +5,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
 use super::{
     MISSING, block_refs,
     create::{check_quota, of_other_jobs},
-    require_repository, rows,
+    is_repository_live, rows,
 };
 use crate::{
     blob::UploadKey,
@@ -98,7 +98,9 @@ async fn confirm(
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, before.repository_id).await?;
+            if !is_repository_live(&tx, before.repository_id).await? {
+                return Err(MISSING);
+            }
             let mut row = before.clone();
             if is_finalized(&row, key) {
                 return Ok(None); // a concurrent call finalized it

@@ -32,7 +32,7 @@ use super::Error;
 use crate::{
     blob::{BlockRef, UploadKey},
     clock::Millis,
-    store::{Read, artifacts as rows, repositories},
+    store::{Read, artifacts as rows, repositories, uploads::UploadTarget},
 };
 
 pub use self::{
@@ -52,6 +52,16 @@ pub(in crate::service) use self::{read::sign, sweep::collect};
 
 /// The error for an artifact that does not exist, is not finalized, is deleted or has expired.
 const MISSING: Error = Error::NotFound { what: "the artifact" };
+/// The error for a signed address whose artifact or cache entry does not exist.
+const NO_TARGET: Error = Error::NotFound { what: "the artifact or cache entry" };
+
+/// Returns the error for an upload or a content that `target` does not have.
+fn missing(target: &UploadTarget) -> Error {
+    match target {
+        UploadTarget::Artifact(_) => MISSING,
+        UploadTarget::CacheEntry(_) => Error::NotFound { what: "the cache entry" },
+    }
+}
 
 /// Returns the finalized content of an artifact that is not expired or deleted.
 fn visible(row: &Artifact, now: Millis) -> Option<&Content> {
@@ -59,10 +69,14 @@ fn visible(row: &Artifact, now: Millis) -> Option<&Content> {
     row.content.as_ref().filter(|_| live)
 }
 
-/// Returns an error for artifacts of deleted repositories, because a signed URL outlives the deletion.
-async fn require_repository(read: &impl Read, repository: u64) -> Result<(), Error> {
-    let repository = repositories::get(read, repository).await?;
-    repository.filter(|repository| !repository.deleted).map(drop).ok_or(MISSING)
+/// Returns the error of [`missing`] for artifacts and cache entries of deleted repositories, because a signed URL outlives
+/// the deletion.
+async fn require_repository(read: &impl Read, target: &UploadTarget) -> Result<(), Error> {
+    if is_repository_live(read, target.repository_id()).await? { Ok(()) } else { Err(missing(target)) }
+}
+
+async fn is_repository_live(read: &impl Read, repository: u64) -> Result<bool, Error> {
+    Ok(repositories::get(read, repository).await?.is_some_and(|repository| !repository.deleted))
 }
 
 /// Returns the committed block list of an upload in the form of the blob store.

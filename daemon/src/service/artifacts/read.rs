@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use farrier_proto::store::{Artifact, Content, Run};
 
-use super::{MISSING, block_refs, require_repository, rows, validators, visible};
+use super::{MISSING, NO_TARGET, block_refs, missing, require_repository, rows, validators, visible};
 use crate::{
     blob::{BlockReader, UploadKey},
     clock::Millis,
@@ -119,8 +119,8 @@ pub(in crate::service) fn sign(
 /// Opens the artifact or cache entry that `grant` permits to read, if it still exists.
 pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
     let snapshot = context.store.read().await?;
-    let target = uploads::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
-    require_repository(&snapshot, target.repository_id()).await?;
+    let target = uploads::get(&snapshot, grant.artifact).await?.ok_or(NO_TARGET)?;
+    require_repository(&snapshot, &target).await?;
     let access = match grant.issued_to {
         Some(account) => Some(access(context, &snapshot, account, target.repository_id()).await?),
         None => None,
@@ -130,7 +130,8 @@ pub async fn open(context: &Context, grant: Grant) -> Result<Download, Error> {
         UploadTarget::Artifact(row) => (&row.name, visible(row, context.now_ms())),
         UploadTarget::CacheEntry(row) => (&row.key, row.content.as_ref()),
     };
-    let content = content.filter(|content| content.generation == grant.generation).ok_or(MISSING)?.clone();
+    let content = content.filter(|content| content.generation == grant.generation);
+    let content = content.ok_or_else(|| missing(&target))?.clone();
     let modified_ms = match &target {
         UploadTarget::Artifact(row) => validators::modified_ms(&content, row),
         UploadTarget::CacheEntry(row) => {

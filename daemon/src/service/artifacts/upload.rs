@@ -6,7 +6,9 @@ use bytes::Bytes;
 use farrier_proto::store::{Block, Upload};
 use futures_util::{Stream, StreamExt as _};
 
-use super::{MISSING, commit::commit, files, receiving::Receiving, require_repository, rows, validators};
+use super::{
+    MISSING, NO_TARGET, commit::commit, files, missing, receiving::Receiving, require_repository, rows, validators,
+};
 use crate::{
     blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
     model::conditions::{Conditions, Validators},
@@ -109,7 +111,7 @@ where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(NO_TARGET)?;
     target.upload().map_or(Ok(()), require_blocks)?;
     let _share = context.work.uploads.take(input.holder)?;
     validators::require(conditions, target.upload(), target.content(), key)?;
@@ -130,8 +132,8 @@ where
 {
     let _receiver = Receiving::begin(context, key);
     let snapshot = context.store.read().await?;
-    let target = uploads::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
-    require_repository(&snapshot, target.repository_id()).await?;
+    let target = uploads::get(&snapshot, key.artifact).await?.ok_or(NO_TARGET)?;
+    require_repository(&snapshot, &target).await?;
     drop(snapshot);
     let upload = open_upload(&target, key)?;
     if path_bytes.is_none() && block_id != SINGLE_BLOCK {
@@ -171,7 +173,7 @@ where
 
 /// Returns the upload, or an error unless it is the target's current one.
 pub(super) fn open_upload(target: &UploadTarget, key: UploadKey) -> Result<&Upload, Error> {
-    target.upload().filter(|upload| upload.generation == key.generation).ok_or(MISSING)
+    target.upload().filter(|upload| upload.generation == key.generation).ok_or_else(|| missing(target))
 }
 
 /// Checks that the client uploads blocks. Those of version 3 are chunks, which the daemon checks and counts, and their
@@ -257,8 +259,8 @@ async fn record(
     context
         .store
         .write(async |tx: Tx| {
-            let target = uploads::get(&tx, key.artifact).await?.ok_or(MISSING)?;
-            require_repository(&tx, target.repository_id()).await?;
+            let target = uploads::get(&tx, key.artifact).await?.ok_or(NO_TARGET)?;
+            require_repository(&tx, &target).await?;
             let upload = open_upload(&target, key)?;
             let replaced = rows::block(&tx, key.artifact, key.generation, block_id).await?;
             // A committed list may refer to the replaced file, which therefore stays until the upload ends.
@@ -282,7 +284,7 @@ async fn discard_file(context: &Context, key: UploadKey, file: u64) {
 
 /// Returns the ID of the repository to which the artifact or cache entry of an upload belongs.
 pub async fn upload_repository(context: &Context, key: UploadKey) -> Result<u64, Error> {
-    let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(MISSING)?;
+    let target = uploads::get(&context.store.read().await?, key.artifact).await?.ok_or(NO_TARGET)?;
     Ok(target.repository_id())
 }
 

@@ -46,7 +46,7 @@ pub fn token(
     operation: LfsAccess,
 ) -> Result<LfsAuthentication, Error> {
     if !context.config.lfs.enabled {
-        return Err(Error::NotFound { what: "Git LFS (it is disabled: lfs.enabled)" });
+        return Err(Error::Forbidden { reason: "Git LFS is disabled on this server (lfs.enabled)".into() });
     }
     let account = access::require_account(identity)?;
     access::require(identity, found.access_level, action(operation))?;

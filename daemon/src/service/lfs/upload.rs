@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::{MISSING_REPOSITORY, grants, is_intact, largest, quota_exceeded, quota_left, rows, upload_key};
 use crate::{
     blob::{BlobError, BlockWriter, RequestedChecksums},
-    model::lfs_address::LfsGrant,
+    model::{identity::Identity, lfs_address::LfsGrant},
     service::{
         Context, Error, access_watch::AccessWatch, disk_space::DiskSpace, disk_space::SpaceClaim,
         marked_uploads::MarkedUpload,
@@ -57,7 +57,11 @@ where
         Some(row) => is_intact(context, row).await?,
         None => false,
     };
-    let _share = context.work.uploads.take(input.holder)?;
+    let holder = match (input.holder, access.watch.identity()) {
+        (Holder::Address(_), caller @ Identity::Account(_)) => Holder::caller(caller, None),
+        (holder, _) => holder,
+    };
+    let _share = context.work.uploads.take(holder)?;
     if is_stored {
         Receiver::new(context, grant, &mut access.watch).receive(input.body, None).await?;
         return record(context, &access.watch, grant, None, None).await;
@@ -151,6 +155,11 @@ impl<'a> Receiver<'a> {
     }
 }
 
+/// Returns whether two rows of an object name the same bytes. The rest of a row changes when repositories lose the object.
+fn has_place_of(row: &LfsObject, other: &LfsObject) -> bool {
+    (row.id, row.file) == (other.id, other.file)
+}
+
 /// Writes the rows of a received object. `stored`: its new bytes, `None` if the pool had them. `lost`: the row of the
 /// object whose bytes were lost, which `stored` replaces.
 ///
@@ -182,7 +191,7 @@ async fn record(
                         return Err(Error::Busy); // it was abandoned
                     }
                     match current {
-                        Some(current) if Some(&current) != lost => {
+                        Some(current) if !lost.is_some_and(|lost| has_place_of(&current, lost)) => {
                             assets::abandon(&tx, own.id, now);
                             is_discarded = true;
                             current
@@ -212,4 +221,18 @@ async fn record(
         context.sweep.now();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_whose_bytes_were_lost_is_recognized_after_its_last_repository_was_removed() {
+        let lost = LfsObject { id: 5, file: 6, size: 10, unreferenced_ms: 0 };
+        assert!(has_place_of(&LfsObject { unreferenced_ms: 50, ..lost }, &lost));
+        for other in [LfsObject { id: 7, ..lost }, LfsObject { file: 7, ..lost }] {
+            assert!(!has_place_of(&other, &lost), "another upload has stored it");
+        }
+    }
 }

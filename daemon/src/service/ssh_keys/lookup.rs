@@ -81,9 +81,15 @@ async fn allowed(read: &impl Read, key_id: u64, repository_id: u64) -> Result<Op
     Ok(Some(DeployAccess { deploy_key_id: row.id, title: row.title, read_only: row.read_only, added_by }))
 }
 
-/// Records that the key with the content `key_id` was used, at most once a minute.
-pub async fn used(context: &Context, key_id: u64) -> Result<(), Error> {
-    note_use(&context.store, key_id, context.now_ms()).await
+/// Records that the key with the content `key_id` was used, at most once a minute. The command does not wait for it, and
+/// runs also when nothing can be written.
+pub fn used(context: &Context, key_id: u64) {
+    let (store, now) = (context.store.clone(), context.now_ms());
+    context.tasks.short(async move {
+        if let Err(error) = note_use(&store, key_id, now).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "recording the last use of a key failed");
+        }
+    });
 }
 
 async fn note_use(store: &Store, key_id: u64, now: Millis) -> Result<(), Error> {

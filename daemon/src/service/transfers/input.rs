@@ -10,6 +10,9 @@ pub enum InputError {
     /// The client disconnected or stopped sending.
     #[error("the body ended early")]
     Cut,
+    /// The client sent nothing for too long.
+    #[error("the transfer made no progress for too long")]
+    Stalled,
     /// The compressed data is not valid.
     #[error("the gzip encoding of the body is broken")]
     Gzip,

@@ -1,5 +1,6 @@
 //! The official cache client in several versions, unmodified.
 
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
@@ -7,6 +8,7 @@ use crate::{
     support::{
         TestDaemon,
         client::{ClientOutcome, cache_client},
+        send,
     },
 };
 
@@ -26,6 +28,13 @@ fn duration_ms(outcome: &ClientOutcome, index: usize) -> f64 {
     outcome.results[index]["ms"].as_f64().expect("a number")
 }
 
+/// The number of requests for content, of all statuses.
+async fn content_requests(farrier: &TestDaemon) -> u64 {
+    let metrics = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
+    let lines = metrics.lines().filter_map(|line| line.strip_prefix("farrier_http_requests_total{class=\"blob\","));
+    lines.map(|line| line.rsplit(' ').next().expect("a value").parse::<u64>().expect("a number")).sum()
+}
+
 #[tokio::test]
 async fn the_client_saves_restores_and_looks_up_entries() {
     let farrier = TestDaemon::start().await;
@@ -40,10 +49,17 @@ async fn the_client_saves_restores_and_looks_up_entries() {
         let key = format!("{package}-npm-1");
         let remove = json!({ "call": "remove", "paths": ["data"] });
         let look_up = json!({ "call": "restore", "paths": ["data"], "key": key, "options": { "lookupOnly": true } });
-        let operations = [save(&key), remove.clone(), look_up, restore(&key, &[])];
-        let outcome = client.run(&operations).await;
+        let outcome = client.run(&[save(&key), remove.clone()]).await;
         assert!(outcome.ok(0).as_i64().is_some_and(|id| id > 0), "{package}: {}", outcome.log);
-        assert_eq!((outcome.ok(2), outcome.ok(3)), (&json!(key), &json!(key)), "{package}: {}", outcome.log);
+        let before_look_up = content_requests(&farrier).await;
+        assert!(before_look_up > 0, "the upload is counted");
+        let outcome = client.run(&[look_up]).await;
+        assert_eq!(outcome.ok(0), &json!(key), "{package}: {}", outcome.log);
+        assert_eq!(content_requests(&farrier).await, before_look_up, "{package}: a lookup downloads nothing");
+        assert!(!workspace.join("data").exists(), "{package}");
+        let outcome = client.run(&[restore(&key, &[])]).await;
+        assert_eq!(outcome.ok(0), &json!(key), "{package}: {}", outcome.log);
+        assert!(content_requests(&farrier).await > before_look_up, "{package}: the download is counted");
         assert_eq!(tree(&workspace.join("data")), before, "{package}");
 
         let prefix = format!("{package}-npm-");

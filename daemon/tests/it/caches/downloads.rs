@@ -93,3 +93,28 @@ async fn an_entry_that_is_evicted_during_its_download_never_ends_with_other_byte
     eventually("the bytes are removed", async || bytes_on_disk(&farrier) == next.len()).await;
     download.end(&farrier, &bytes).await;
 }
+
+#[tokio::test]
+async fn errors_of_signed_addresses_name_what_does_not_exist() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("r").await;
+    let job = farrier.begin_on("r", "main").await;
+    let upload = reserved(&farrier, &job, "a").await;
+    assert_eq!(put_blob(&farrier, &upload, "1").await.status, 201);
+    assert_eq!(finalize(&farrier, &job, "a", 1).await.json()["ok"], true);
+    let found =
+        call(&farrier, &job, "GetCacheEntryDownloadURL", json!({ "key": "a", "version": VERSION })).await.json();
+    let download = farrier.path_of(found["signed_download_url"].as_str().expect("an address"));
+    let artifact = farrier.create(&job, "artifact").await;
+
+    let late = put_blob(&farrier, &upload, "2").await;
+    assert!(late.status == 404 && late.text().contains("the cache entry does not exist"), "{late:?}");
+    let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/r/actions/caches?key=a", Value::Null).await;
+    assert_eq!(deleted.status, 200);
+    let gone = send(&farrier.tcp(), Method::GET, &download, &[], "").await;
+    assert!(gone.status == 404 && gone.text().contains("the artifact or cache entry does not exist"), "{gone:?}");
+    let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/r", Value::Null).await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    let late = put_blob(&farrier, &artifact, "2").await;
+    assert!(late.status == 404 && late.text().contains("the artifact does not exist"), "{late:?}");
+}

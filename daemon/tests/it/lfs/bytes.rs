@@ -187,3 +187,28 @@ async fn two_uploads_of_one_object_at_once_both_succeed_and_leave_one_copy() {
     eventually("one copy is left", async || stored(&farrier) == 1).await;
     assert_eq!(lfs.download(&oid(&bytes), bytes.len()).await.body, bytes);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accounts_behind_one_address_have_shares_of_their_own() {
+    // One upload for each holder.
+    let farrier = TestDaemon::with(|config| config.artifacts.max_uploads = 4).await;
+    let admin = Lfs::new(&farrier, "demo").await;
+    let bytes = noise(300_000);
+    let mut callers = Vec::new();
+    for name in ["wren", "robin"] {
+        farrier.user(name).await;
+        let path = format!("/api/v1/repos/admin/demo/collaborators/{name}");
+        let added = farrier.admin(Method::PUT, &path, json!({ "permission": "write" })).await;
+        assert_eq!(added.status, 204, "{added:?}");
+        callers.push(admin.with(&format!("token {}", farrier.token(name, &["all"]).await)));
+    }
+    let address = callers[0].address("upload", &oid(&bytes), bytes.len()).await;
+    let mut upload = PartialRequest::put(&farrier.tcp(), &address, bytes.len(), &bytes[..200_000]).await;
+    eventually("the upload has begun", async || stored(&farrier) == 1).await;
+    callers[1].upload(b"of robin").await;
+    let address = callers[0].address("upload", &oid(b"second"), 6).await;
+    let refused = callers[0].put(&address, b"second").await;
+    assert!(matches!(refused.status, 429 | 503), "{refused:?}");
+    upload.write(&bytes[200_000..]).await;
+    assert_eq!(upload.answer().await.0, 200);
+}

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use super::{add_key, demo};
+use super::{add_key, demo, demo_with};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_command_the_client_reads_who_it_is() {
@@ -127,4 +127,11 @@ async fn lfs_over_ssh_alone_is_refused_at_once() {
     let (_farrier, client) = demo().await;
     let ended = client.run("admin", &["-T"], &["git-lfs-transfer /admin/demo.git upload"]).await;
     assert!(ended.status == 1 && ended.err.contains("farrier: LFS"), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_lfs_the_client_is_told_so() {
+    let (_farrier, client) = demo_with(|config| config.lfs.enabled = false).await;
+    let refused = client.run("admin", &["-T"], &["git-lfs-authenticate /admin/demo.git download"]).await;
+    assert!(refused.status == 1 && refused.err.contains("farrier: Git LFS is disabled"), "{refused:?}");
 }

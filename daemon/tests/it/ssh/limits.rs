@@ -1,14 +1,15 @@
 //! Connections that are silent, broken or too many.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
 use super::{demo, demo_with};
-use crate::support::in_time;
+use crate::support::{eventually, in_time};
 
 async fn connect(port: i64) -> TcpStream {
     let port = u16::try_from(port).expect("a port");
@@ -75,4 +76,39 @@ async fn an_idle_connection_is_closed() {
     .await;
     let ended = client.run("admin", &["-N"], &[]).await;
     assert_eq!(ended.status, 255, "{ended:?}");
+}
+
+/// A client that accepts every host key.
+struct TrustingClient;
+
+impl russh::client::Handler for TrustingClient {
+    type Error = russh::Error;
+
+    async fn check_server_key(&mut self, _: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
+        Ok(true)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_with_a_full_channel_without_a_command_is_closed() {
+    let (_farrier, client) = demo_with(|config| {
+        config.ssh.max_connections = 1;
+        config.ssh.idle_timeout = Duration::from_secs(1);
+        config.ssh.login_timeout = Duration::from_secs(5);
+    })
+    .await;
+    let port = u16::try_from(client.port).expect("a port");
+    let key = Arc::new(load_secret_key(client.home.join("admin"), None).expect("a key"));
+    let mut session =
+        russh::client::connect(Arc::default(), ("127.0.0.1", port), TrustingClient).await.expect("a connection");
+    let signed_in = session.authenticate_publickey("git", PrivateKeyWithHashAlg::new(key, None)).await;
+    assert!(signed_in.expect("an answer").success());
+    let channel = session.channel_open_session().await.expect("a channel");
+    // More than the daemon keeps of a channel that nobody reads.
+    for _ in 0..200 {
+        channel.set_env(false, "LANG", "C").await.expect("open");
+    }
+    eventually("the connection is closed", async || session.is_closed()).await;
+    let another = async || client.run("admin", &["-T"], &[]).await.status == 0;
+    eventually("there is room for another connection", another).await;
 }

@@ -1,12 +1,13 @@
 //! Who may sign in, with which keys and algorithms.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use farrierd::store::Store;
 use http::Method;
 use serde_json::json;
 
-use super::{add_deploy_key, add_key, demo};
-use crate::support::{eventually, send};
+use super::{add_deploy_key, add_key, demo, on, with_demo};
+use crate::support::{TestDaemon, counting_engine::CountingEngine, eventually, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_kind_of_key_signs_in_clones_and_pushes() {
@@ -165,4 +166,16 @@ async fn the_last_use_of_a_key_is_shown() {
         after["last_used_at"] != after["created_at"]
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_run_while_the_last_use_of_their_key_cannot_be_recorded() {
+    let engine = CountingEngine::new();
+    let control = engine.control();
+    let store = Store::open(Arc::new(engine)).await.expect("a store");
+    let farrier = TestDaemon::over_store_with(store, on).await;
+    let client = with_demo(&farrier).await;
+    control.hold(Some(b"k\0"));
+    assert_eq!(client.run("admin", &["-T"], &[]).await.status, 0);
+    control.hold(None);
 }

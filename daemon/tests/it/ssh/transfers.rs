@@ -242,3 +242,16 @@ async fn without_ssh_there_is_no_address() {
     let shown = configured.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.json();
     assert_eq!(shown["ssh_url"], "code@forge.example:admin/demo.git");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archives_contain_placeholders_as_they_are() {
+    let (farrier, client) = demo().await;
+    let work = client.work(&farrier, "work", "admin");
+    work.commit(".gitattributes", "* export-subst\n");
+    work.commit("version.txt", "$Format:%H$\n");
+    let url = client.url("admin/demo");
+    work.done(&["push", "-q", &url, "main"]);
+    work.done(&["archive", "--remote", &url, "-o", "a.tar", "main"]);
+    let archive = std::fs::read(work.dir().join("a.tar")).expect("a file");
+    assert!(archive.windows(11).any(|part| part == b"$Format:%H$"), "not expanded");
+}
