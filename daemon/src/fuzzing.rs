@@ -5,6 +5,7 @@
 
 mod git;
 mod hooks;
+mod lfs;
 mod path;
 mod ssh_command;
 mod ssh_key;
@@ -14,12 +15,13 @@ use std::fmt::Debug;
 pub use self::{
     git::{fetch_request, packed_refs, pkt_line, push_commands, ref_name, source_refs},
     hooks::{branch_filter, hook_config, media_type},
+    lfs::lfs_address,
     path::path,
     ssh_command::ssh_command,
     ssh_key::ssh_key,
 };
 pub use crate::{
-    http::fuzzing::{authorization, conditional_headers, host, list_query, rest_json},
+    http::fuzzing::{authorization, conditional_headers, host, lfs_batch, list_query, rest_json},
     webhook::fuzzing::receiver_response,
 };
 
@@ -51,7 +53,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 26] = [
+pub const CHECKS: [(&str, Check); 28] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -78,6 +80,8 @@ pub const CHECKS: [(&str, Check); 26] = [
     ("rest_json", rest_json),
     ("ssh_command", ssh_command),
     ("ssh_key", ssh_key),
+    ("lfs_address", lfs_address),
+    ("lfs_batch", lfs_batch),
 ];
 
 /// The current time in all checks, milliseconds since the epoch.

@@ -138,6 +138,7 @@ pub async fn run_with_store(
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
+    tasks.keep("unused LFS objects", background::run_lfs_collection(context.clone()));
     tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
     tasks.keep_in_background("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));

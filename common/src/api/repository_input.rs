@@ -120,6 +120,12 @@ pub struct MigrateRepository {
     /// Token at the source. Used in place of the password.
     #[serde(deserialize_with = "null_as_default")]
     pub auth_token: String,
+    /// Whether the objects of Git LFS in all branches and tags are copied, too.
+    #[serde(deserialize_with = "null_as_default")]
+    pub lfs: bool,
+    /// Address of the LFS service of the source; empty: `info/lfs` below `clone_addr`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub lfs_endpoint: String,
     /// Not supported.
     #[serde(deserialize_with = "null_as_default")]
     pub mirror: bool,

@@ -228,7 +228,7 @@ async fn first_answer(over: &Over, begun: Instant) -> Result<Duration> {
 }
 
 /// Returns the path and query of an absolute URL.
-fn target(address: &Value) -> Result<String> {
+pub(crate) fn target(address: &Value) -> Result<String> {
     let address = address.as_str().ok_or("no address")?;
     let rest = address.strip_prefix("http://").and_then(|rest| rest.find('/').map(|at| rest[at..].to_owned()));
     rest.ok_or_else(|| format!("an odd address: {address}").into())

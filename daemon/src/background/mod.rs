@@ -4,12 +4,13 @@
 //! the store shows. If nothing is due, it does not wake.
 
 mod audit;
+mod lfs;
 mod prune;
 mod sweep;
 mod tokens;
 mod trim;
 
 pub use self::{
-    audit::run as run_audit, prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry,
-    trim::run as run_trim,
+    audit::run as run_audit, lfs::run as run_lfs_collection, prune::run as run_prune, sweep::run as run_sweep,
+    tokens::run as run_token_expiry, trim::run as run_trim,
 };

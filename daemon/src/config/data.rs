@@ -126,4 +126,6 @@ pub struct LfsConfig {
     pub quota_bytes: u64,
     /// `address_secs`: validity of signed addresses of objects.
     pub address: Duration,
+    /// `keep_unreferenced_secs`: how long a repository keeps an object that none of its files names. Zero: always.
+    pub keep_unreferenced: Duration,
 }

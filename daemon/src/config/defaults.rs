@@ -66,6 +66,7 @@ impl Config {
                 max_object_bytes: 0,
                 quota_bytes: 0,
                 address: Duration::from_secs(HOUR_SECS),
+                keep_unreferenced: Duration::from_secs(30 * DAY_SECS),
             },
             ci: CiConfig {
                 job_timeout: Duration::from_secs(6 * HOUR_SECS),

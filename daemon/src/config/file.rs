@@ -245,6 +245,7 @@ fn read_lfs(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("lfs", "max_object_bytes", &mut c.lfs.max_object_bytes);
     r.value("lfs", "quota_bytes", &mut c.lfs.quota_bytes);
     r.seconds("lfs", "address_secs", 1, &mut c.lfs.address);
+    r.seconds("lfs", "keep_unreferenced_secs", 0, &mut c.lfs.keep_unreferenced);
 }
 
 fn read_webhook(r: &mut ConfigReader<'_>, c: &mut Config) {

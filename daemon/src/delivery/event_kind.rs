@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use farrier_proto::store::{CommitStatus, Conclusion, Job, RefChange, Release, ReleaseAsset, Repository, Run, User};
+use farrier_proto::store::{
+    CommitStatus, Conclusion, Job, PushKey, RefChange, Release, ReleaseAsset, Repository, Run, User,
+};
 
 use crate::{
     git::{
@@ -43,6 +45,8 @@ pub enum EventKind<'a> {
         change: &'a RefChange,
         /// For a new branch: the tips of the other branches before the push.
         known: &'a [String],
+        /// The deploy key of the push.
+        key: Option<&'a PushKey>,
     },
     /// A status was added to a commit.
     Status {

@@ -90,8 +90,8 @@ pub fn build(root_url: &RootUrl, subject: Subject<'_>, live: LiveMigration, kind
     match kind {
         EventKind::Repository { action, before } => builder.about_repository(action, before),
         EventKind::Collaborator { action } => builder.about_repository(action, &[]),
-        EventKind::Ref { kind, change, known } => {
-            RefPayloadBuilder::new(root_url, subject, builder.live, known).payload(root_url, kind, change)
+        EventKind::Ref { kind, change, known, key } => {
+            RefPayloadBuilder::new(root_url, subject, builder.live, known, *key).payload(root_url, kind, change)
         }
         EventKind::Status { commit, status, people } => builder.about_status(commit, status, people),
         EventKind::Release { action, release, author, files } => builder.about_release(action, release, *author, files),

@@ -87,13 +87,13 @@ impl Staged {
         on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<Imported, GitError> {
         let format = if sha256 { "sha256" } else { "sha1" };
-        self.call(["init", "--bare", "--quiet", "--template="])
+        self.call(&["init", "--bare", "--quiet", "--template="])
             .args([format!("--object-format={format}"), format!("--initial-branch={head}")])
             .run()
             .await?;
         self.receive(source, max_bytes, on_progress).await?;
         let listed = self
-            .call(["for-each-ref", "--format=%(objectname) %(refname)"])
+            .call(&["for-each-ref", "--format=%(objectname) %(refname)"])
             .output_max_bytes(REFS_MAX_BYTES)
             .run()
             .await?;
@@ -111,7 +111,7 @@ impl Staged {
         max_bytes: u64,
         on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<(), GitError> {
-        let call = self.call(["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
+        let call = self.call(&["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
         let mut process = source.allow(call).operands([source.url()]).args(REFSPECS).stream(self.holder).await?;
         let mut stderr = process.take_stderr().expect("stderr is taken once");
         let (mut line, mut stderr_text, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
@@ -184,7 +184,7 @@ impl Staged {
         );
     }
 
-    fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
+    pub(super) fn call(&self, args: &[&str]) -> GitCommand {
         self.git.call(self.repository, args).env("GIT_DIR", &self.directory).config("safe.directory", &self.directory)
     }
 

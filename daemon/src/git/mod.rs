@@ -12,6 +12,7 @@ mod error;
 pub mod fetch_cache;
 pub mod import;
 mod inspect;
+mod lfs_pointers;
 mod orphans;
 pub mod pkt;
 mod process;

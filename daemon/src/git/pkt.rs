@@ -6,6 +6,8 @@ use bytes::{BufMut as _, BytesMut};
 pub const PAYLOAD_MAX_BYTES: usize = 65_516;
 /// The flush packet, which ends a section.
 pub const FLUSH: &[u8] = b"0000";
+/// The delimiter packet of protocol version 2, between the sections of a request.
+pub const DELIMITER: &[u8] = b"0001";
 /// Length of a packet's header: four hexadecimal digits. The packet length includes them.
 const HEADER: usize = 4;
 
@@ -34,6 +36,23 @@ pub fn first(bytes: &[u8]) -> Result<Option<(Packet<'_>, usize)>, Malformed> {
         0 => Ok(Some((Packet::Flush, HEADER))),
         _ if !(HEADER..=PAYLOAD_MAX_BYTES + HEADER).contains(&length) => Err(Malformed),
         _ => Ok(bytes.get(HEADER..length).map(|payload| (Packet::Data(payload), length))),
+    }
+}
+
+/// Returns the length of the request of protocol version 2 at the start of `bytes`, with the flush packet that ends it;
+/// `None` if it is incomplete. `checked`: how many bytes earlier calls have checked; 0 for the first call.
+pub fn request_length(bytes: &[u8], checked: &mut usize) -> Result<Option<usize>, Malformed> {
+    loop {
+        let rest = bytes.get(*checked..).unwrap_or_default();
+        if rest.starts_with(DELIMITER) {
+            *checked += DELIMITER.len();
+            continue;
+        }
+        match first(rest)? {
+            None => return Ok(None),
+            Some((Packet::Flush, length)) => return Ok(Some(*checked + length)),
+            Some((Packet::Data(_), length)) => *checked += length,
+        }
     }
 }
 
@@ -78,6 +97,26 @@ mod tests {
             assert_eq!(first(bytes), expected, "{}", bytes.escape_ascii());
         }
         assert_eq!(first(b"fff0"), Ok(None), "the longest valid length");
+    }
+
+    #[test]
+    fn a_request_ends_with_its_flush_packet_however_it_is_divided() {
+        let request = b"0014command=ls-refs\n00010009peel\n0000";
+        for (bytes, expected) in [
+            (&b"0000"[..], Ok(Some(4))),
+            (b"00000000", Ok(Some(4))),
+            (b"000e0000000000", Ok(None)),
+            (b"000e00000000000000", Ok(Some(18))),
+            (b"0006a\n0002", Err(Malformed)),
+            (b"zzzz", Err(Malformed)),
+        ] {
+            assert_eq!(request_length(bytes, &mut 0), expected, "{}", bytes.escape_ascii());
+        }
+        let mut checked = 0;
+        for end in 0..request.len() {
+            assert_eq!(request_length(&request[..end], &mut checked), Ok(None), "{end}");
+        }
+        assert_eq!(request_length(&[&request[..], b"0014"].concat(), &mut checked), Ok(Some(request.len())));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{
     auth, etag, extract,
     farrier::{artifacts, deleted, hooks},
     if_match,
+    lfs::BatchRequest,
     page::{LIMIT_DEFAULT, PageQuery},
     query,
 };
@@ -70,6 +71,16 @@ fn cursor(text: &str) {
         let formatted = format!("{}-{}", hex::encode(&position.key), position.id);
         let again = hooks::cursor(&formatted);
         assert!(again.is_ok_and(|again| (again.key, again.id) == (position.key, position.id)), "{text:?}");
+    }
+}
+
+/// Checks the body of a batch request of Git LFS: the parsed objects are exactly those that were sent.
+pub fn lfs_batch(input: &[u8]) {
+    let Ok(request) = serde_json::from_slice::<BatchRequest>(input) else { return };
+    for (sent, parsed) in request.parsed() {
+        let Some(parsed) = parsed else { continue };
+        assert_eq!(sent.oid.as_str(), Some(hex::encode(parsed.oid).as_str()));
+        assert_eq!(sent.size.as_u64(), Some(parsed.size));
     }
 }
 

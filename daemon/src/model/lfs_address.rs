@@ -43,9 +43,17 @@ pub enum LfsCaller {
     Anonymous,
     /// An account with a password or an access token.
     Account(IssuedTo),
-    /// An account without credentials that can be withdrawn alone: the operator on this machine, or a token of
-    /// `git-lfs-authenticate`.
+    /// An account without credentials that can be withdrawn alone: the operator on this machine.
     User(u64),
+    /// An account with a token of `git-lfs-authenticate`.
+    Key {
+        /// The account.
+        account: u64,
+        /// The key with which it signed in over SSH.
+        key: u64,
+    },
+    /// A deploy key of the repository with a token of `git-lfs-authenticate`, by the ID of the public key.
+    DeployKey(u64),
 }
 
 impl LfsCaller {
@@ -54,14 +62,22 @@ impl LfsCaller {
             Self::Anonymous => "-".into(),
             Self::Account(account) => account.text(),
             Self::User(id) => format!("u{id}"),
+            Self::Key { account, key } => format!("k{account}.{key}"),
+            Self::DeployKey(key) => format!("d{key}"),
         }
     }
 
     fn parse(text: &str) -> Result<Self, UrlRefused> {
-        match text.strip_prefix('u') {
-            _ if text == "-" => Ok(Self::Anonymous),
-            Some(id) => Ok(Self::User(decimal(id)?)),
-            None => Ok(Self::Account(IssuedTo::parse(text)?)),
+        let mut rest = text.chars();
+        match rest.next() {
+            Some('-') if text == "-" => Ok(Self::Anonymous),
+            Some('u') => Ok(Self::User(decimal(rest.as_str())?)),
+            Some('d') => Ok(Self::DeployKey(decimal(rest.as_str())?)),
+            Some('k') => {
+                let (account, key) = rest.as_str().split_once('.').ok_or(UrlRefused::Signature)?;
+                Ok(Self::Key { account: decimal(account)?, key: decimal(key)? })
+            }
+            _ => Ok(Self::Account(IssuedTo::parse(text)?)),
         }
     }
 }
@@ -155,6 +171,8 @@ mod tests {
         for caller in [
             LfsCaller::Anonymous,
             LfsCaller::User(3),
+            LfsCaller::Key { account: 3, key: 8 },
+            LfsCaller::DeployKey(8),
             LfsCaller::Account(IssuedTo { user: 7, token: None }),
             LfsCaller::Account(IssuedTo { user: 7, token: Some((12, 8)) }),
         ] {

@@ -33,6 +33,19 @@ impl LfsPointer {
     }
 }
 
+/// Returns the SHA-256 of each object that a text names in the way of a pointer file, wherever it stands. The text does not
+/// have to be a valid pointer: this finds at least every object that any version of git-lfs would read from it.
+pub fn named_objects(content: &[u8]) -> Vec<[u8; 32]> {
+    const PREFIX: &[u8] = b"sha256:";
+    let positions = content.windows(PREFIX.len()).enumerate().filter(|(_, window)| *window == PREFIX);
+    let digits = positions.filter_map(|(at, _)| content.get(at + PREFIX.len()..at + PREFIX.len() + 64));
+    let parsed = digits.filter_map(|digits| {
+        let mut oid = [0; 32];
+        hex::decode_to_slice(digits, &mut oid).is_ok().then_some(oid)
+    });
+    parsed.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +67,16 @@ mod tests {
             format!("{text}x {}", "y".repeat(1_024)),
         ] {
             assert_eq!(LfsPointer::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn objects_are_found_in_every_form_of_a_pointer() {
+        let (first, second) = ("0a".repeat(32), "FF".repeat(32));
+        let text = format!("oid sha256:{first}\r\next-0-x sha256:{second}\nsha256:12\nsha256:{}", "zz".repeat(32));
+        assert_eq!(named_objects(text.as_bytes()), [[10; 32], [255; 32]]);
+        for none in [&b""[..], b"sha256:", b"\xff\xfe", &[b's'; 2_000]] {
+            assert_eq!(named_objects(none), [[0; 32]; 0]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The token of `git-lfs-authenticate`: a JWT for the LFS routes of one repository.
 //!
-//! HS256 only. The caller must check on every use that the account still has the right for the operation.
+//! HS256 only. The caller must check on every use that the account or the deploy key still has the right for the operation.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub enum LfsAccess {
 pub struct LfsClaims {
     /// The only repository.
     pub repository: u64,
-    /// The account.
+    /// The account, or 0 for a deploy key of the repository.
     pub account: u64,
     /// The SSH key that was used, or 0. The token is refused when the key was deleted.
     #[serde(default)]

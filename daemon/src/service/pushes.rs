@@ -6,6 +6,7 @@
 
 mod changes;
 mod forced;
+mod pusher;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,9 +14,10 @@ use std::{
     path::PathBuf,
 };
 
-use farrier_proto::store::{PushMark, RefChange, Repository};
+use farrier_proto::store::{PushKey, PushMark, RefChange, Repository};
 
 use self::changes::{Change, RequestedUpdate, Size};
+pub use self::pusher::Pusher;
 use super::{
     Context, Error,
     audit::{AuditRecorder, Entry},
@@ -51,7 +53,7 @@ const KNOWN_PER_PUSH: usize = 16_384;
 pub struct Push {
     repository: u64,
     mark: u64,
-    actor: u64,
+    pusher: Pusher,
     requested: BTreeMap<String, RequestedUpdate>,
     /// The audit entry of a change through the API, which is recorded with the changes of refs.
     entry: Option<Entry>,
@@ -97,9 +99,15 @@ pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<RefRefusal>
 }
 
 /// Writes the mark of a push. Must be called before git gets the pack.
-pub async fn begin(context: &Context, repository: u64, actor: u64, commands: &Commands) -> Result<Push, Error> {
+pub async fn begin(
+    context: &Context,
+    repository: u64,
+    pusher: impl Into<Pusher>,
+    commands: &Commands,
+) -> Result<Push, Error> {
+    let pusher = pusher.into();
     let mark = u64::from_be_bytes(secret::random_bytes());
-    let row = PushMark { actor_id: actor, since_ms: context.now_ms() };
+    let row = PushMark { actor_id: pusher.actor, since_ms: context.now_ms(), key: pusher.key.clone() };
     context
         .store
         .write(async |tx: Tx| {
@@ -111,7 +119,7 @@ pub async fn begin(context: &Context, repository: u64, actor: u64, commands: &Co
         let non_zero = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
         (update.name.clone(), RequestedUpdate { old: non_zero(&update.old), new: non_zero(&update.new) })
     });
-    Ok(Push { repository, mark, actor, requested: requested.collect(), entry: None })
+    Ok(Push { repository, mark, pusher, requested: requested.collect(), entry: None })
 }
 
 /// Records the changes of a push. `received_bytes`: estimated growth of the repository.
@@ -140,7 +148,8 @@ pub async fn interrupted(context: &Context) -> Result<Vec<Interrupted>, Error> {
     let mut interrupted = Vec::with_capacity(marks.len());
     for (repository, mark, row) in marks {
         let quarantines = context.git.quarantines(repository).await.map_err(Error::git("looking for leftovers"))?;
-        let push = Push { repository, mark, actor: row.actor_id, requested: BTreeMap::new(), entry: None };
+        let pusher = Pusher { actor: row.actor_id, key: row.key };
+        let push = Push { repository, mark, pusher, requested: BTreeMap::new(), entry: None };
         interrupted.push(Interrupted { push, quarantines });
     }
     Ok(interrupted)
@@ -236,14 +245,14 @@ async fn write(
     size: Size,
     lock: &RepositoryLock,
 ) -> Result<(), Error> {
-    let (repository, actor, marks) = (push.repository, push.actor, &[push.mark][..]);
+    let (repository, pusher, marks) = (push.repository, &push.pusher, &[push.mark][..]);
     let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?;
     let owner = match &row {
         Some(row) => owners::owner(&snapshot, row.owner_kind(), row.owner_id).await?,
         None => None,
     };
-    let actor = &Actor::find(&snapshot, actor).await?;
+    let actor = &Actor::find(&snapshot, pusher.actor).await?;
     let known = &match &row {
         Some(row) => branch_tips(&snapshot, row, changes).await?,
         None => Vec::new(),
@@ -255,7 +264,7 @@ async fn write(
     let now = context.now_ms();
     for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
         let moved = &batch.iter().map(Change::ref_change).collect::<Vec<_>>();
-        let events = &event_kinds(batch, moved, known);
+        let events = &event_kinds(batch, moved, known, pusher.key.as_ref());
         let recorder = &EventRecorder::reserve(context, events.len()).await?;
         let entry = push.entry.as_ref().filter(|_| !marks.is_empty() && !batch.is_empty());
         let audit = &AuditRecorder::reserve(context, entry.iter().len()).await?;
@@ -305,10 +314,15 @@ async fn write(
 }
 
 /// Returns the events of changes, in order.
-fn event_kinds<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [String]) -> Vec<EventKind<'a>> {
+fn event_kinds<'a>(
+    changes: &[Change],
+    moved: &'a [RefChange],
+    known: &'a [String],
+    key: Option<&'a PushKey>,
+) -> Vec<EventKind<'a>> {
     let ref_change = changes.iter().zip(moved);
     let each = |(change, moved): (&Change, &'a RefChange)| {
-        change.events().iter().map(move |kind| EventKind::Ref { kind, change: moved, known })
+        change.events().iter().map(move |kind| EventKind::Ref { kind, change: moved, known, key })
     };
     ref_change.flat_map(each).collect()
 }

@@ -1,7 +1,10 @@
 //! Why commands fail, as text and exit status.
 
 use super::command::RepositoryPath;
-use crate::service::{Error, transfers::TransferError};
+use crate::service::{
+    Error,
+    transfers::{InputError, TransferError},
+};
 
 /// Exit status of commands that failed or were refused.
 pub(super) const FAILED: u32 = 1;
@@ -34,6 +37,12 @@ impl From<Error> for SshFailure {
                 Self::new("the server failed; try again later")
             }
         }
+    }
+}
+
+impl From<InputError> for SshFailure {
+    fn from(error: InputError) -> Self {
+        TransferError::from(error).into()
     }
 }
 

@@ -11,12 +11,10 @@ use crate::{
         commands::{Commands, Update},
         pkt,
     },
-    service::transfers::{GitService, InputError, TransferInput, push_limit},
+    service::transfers::{FETCH_MAX_BYTES, GitService, InputError, TransferInput, push_limit},
     shares::RequestMemory,
 };
 
-/// Largest list of wants and haves of a fetch, in bytes.
-const FETCH_MAX_BYTES: u64 = 32 << 20;
 /// How long a client whose push was refused may continue to send.
 const DISCARD_MAX: Duration = Duration::from_secs(600);
 

@@ -8,12 +8,15 @@ mod algorithms;
 pub mod command;
 mod connection;
 mod failure;
+mod fetch;
 mod handler;
 mod host_keys;
 mod input;
 mod killable;
+mod output;
 mod pack_end;
 mod registry;
+mod repository;
 mod run;
 
 pub use self::{accept::serve, host_keys::HostKeys};

@@ -13,35 +13,33 @@ use tokio::{sync::mpsc, time::timeout};
 use super::{
     command::{RepositoryPath, SshCommand, SshCommandError},
     connection::Connection,
-    failure::{FAILED, SshFailure},
+    failure::SshFailure,
     input::{ChannelInput, Received},
+    output::{forward, send, send_text},
+    repository,
 };
 use crate::{
-    model::{identity::Identity, secret},
+    model::secret,
     service::{
         audit::RequestScope,
         lfs::{self, LfsAccess},
-        repositories::FoundRepository,
         ssh_keys::{self, KeyIdentity},
         ssh_sign_in,
         transfers::{
-            Allowed, Denied, GitService, NoInput, TransferError, access, fetch,
-            output::OutputReceiver,
+            Allowed, GitService, NoInput, TransferError, fetch,
+            fetch_answer::VERSION_2,
             push::{self, Pushed},
             refs,
         },
     },
-    shares::Holder,
 };
 
 /// Exit status of commands that do not exist, as in shells.
 const UNKNOWN: u32 = 127;
-/// Number of the extended data that clients write to standard error.
-const STDERR: u32 = 1;
 /// Chunks that wait for git.
 const QUEUE_CHUNKS: usize = 4;
-/// Old names that are followed for one command.
-const MOVES_MAX: usize = 4;
+/// Most titles of deploy keys in the greeting.
+const TITLES_MAX: usize = 5;
 
 /// How long the end of a command waits for a client that does not read.
 const END_WAIT: Duration = Duration::from_secs(60);
@@ -72,7 +70,7 @@ pub(super) async fn run(connection: &Arc<Connection>, channel: Channel<Msg>, req
             Err(SshFailure { text, status }) => {
                 if let Some(text) = text {
                     let line = format!("farrier: {text}{end_of_line}");
-                    let _ = write.extended_data_bytes(STDERR, line.into_bytes()).await;
+                    send_text(&write, line).await;
                 }
                 status
             }
@@ -158,10 +156,13 @@ async fn execute(
         }
         Some(SshCommand::LfsTransfer) => return Err(SshFailure::new("LFS is not served over SSH alone")),
     };
-    let allowed = allow(connection, caller, path, service).await?;
+    let allowed = repository::allow(connection, caller, path, service).await?;
     let id = allowed.repository.id;
     if service == GitService::Receive {
         return push(connection, allowed, received, write).await;
+    }
+    if protocol == Some(VERSION_2) && matches!(command, Some(SshCommand::UploadPack(_))) {
+        return super::fetch::serve(connection, &allowed, received, write).await;
     }
     let command = if matches!(command, Some(SshCommand::UploadArchive(_))) {
         context.git.disable_export_subst(id).await.map_err(TransferError::from)?;
@@ -173,7 +174,7 @@ async fn execute(
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
     let input = input(connection, received, GitService::Upload, &allowed);
     let output = fetch::stream(context, &allowed, call, input).await?;
-    forward(output, write).await
+    forward(connection, output, write).await
 }
 
 /// Answers a client that asks for a shell: who it is, and that there is none.
@@ -183,7 +184,10 @@ async fn greet(connection: &Connection, caller: KeyIdentity) -> Result<(), SshFa
             let identity = ssh_sign_in::caller(&connection.context, key_id, account_id).await?;
             format!("you are signed in as {}", identity.label())
         }
-        KeyIdentity::Deploy { .. } => "you are signed in with a deploy key".to_owned(),
+        KeyIdentity::Deploy { key_id } => {
+            let titles = ssh_keys::deploy_key_titles(&connection.context, key_id, TITLES_MAX).await?;
+            format!("you are signed in with the deploy key {}", titles.join(", "))
+        }
     };
     Err(SshFailure { text: Some(format!("{who}; this server has no shell, only git")), status: 0 })
 }
@@ -197,68 +201,10 @@ async fn lfs_authenticate(
 ) -> Result<(), SshFailure> {
     let (service, operation) =
         if uploads { (GitService::Receive, LfsAccess::Upload) } else { (GitService::Upload, LfsAccess::Download) };
-    let KeyIdentity::Account { key_id, account_id } = caller else {
-        return Err(SshFailure::new("LFS is not available with deploy keys"));
-    };
-    let Some(names) = path.names() else { return Err(SshFailure::missing(path)) };
-    let identity = ssh_sign_in::caller(&connection.context, key_id, account_id).await?;
-    let found = find(connection, &identity, names, service).await.map_err(|denied| denial(denied, path))?;
+    let (identity, found) = repository::find(connection, caller, path, service).await?;
     let token = lfs::token(&connection.context, &identity, &found, operation)?;
     let line = serde_json::to_vec(&token).expect("the token is plain data");
-    send(write, Bytes::from(line)).await
-}
-
-/// Returns the caller and the repository if the caller may use `service` with it.
-async fn allow(
-    connection: &Connection,
-    caller: KeyIdentity,
-    path: &RepositoryPath,
-    service: GitService,
-) -> Result<Allowed, SshFailure> {
-    let context = &connection.context;
-    let Some((owner, name)) = path.names() else { return Err(SshFailure::missing(path)) };
-    let found = match caller {
-        KeyIdentity::Account { key_id, account_id } => {
-            let identity = ssh_sign_in::caller(context, key_id, account_id).await?;
-            find(connection, &identity, (owner, name), service).await.map(|found| (identity, found.repository))
-        }
-        KeyIdentity::Deploy { key_id } => access::allow_deploy_key(context, key_id, (owner, name), service).await,
-    };
-    let (identity, repository) = found.map_err(|denied| denial(denied, path))?;
-    if let Some(scope) = RequestScope::current() {
-        scope.set_caller(&identity);
-    }
-    let holder = Holder::caller(&identity, Some(connection.origin.address));
-    Ok(Allowed { identity, repository, holder })
-}
-
-fn denial(denied: Denied, path: &RepositoryPath) -> SshFailure {
-    match denied {
-        Denied::Missing | Denied::Moved(_) => SshFailure::missing(path),
-        Denied::NoRight => SshFailure::new(format!("you have no right to push to {path}")),
-        Denied::Forbidden(text) => SshFailure::new(text),
-        Denied::Failed(error) => error.into(),
-    }
-}
-
-/// Returns the repository, also under an old name: clients of SSH do not follow redirects.
-async fn find(
-    connection: &Connection,
-    identity: &Identity,
-    (owner, name): (&str, &str),
-    service: GitService,
-) -> Result<FoundRepository, Denied> {
-    let mut path = (owner.to_owned(), name.to_owned());
-    for _ in 0..MOVES_MAX {
-        match access::allow(&connection.context, identity, (&path.0, &path.1), service).await {
-            Err(Denied::Moved(to)) => {
-                let Some((owner, name)) = to.split_once('/') else { break };
-                path = (owner.to_owned(), name.to_owned());
-            }
-            found => return found,
-        }
-    }
-    Err(Denied::Missing)
+    send(connection, write, Bytes::from(line)).await
 }
 
 fn input(
@@ -284,28 +230,15 @@ async fn push(
     let Repository { id, sha256, .. } = allowed.repository;
     if let Some(list) = context.git.ref_list(id).await.map_err(TransferError::from)? {
         let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
-        send(write, refs::advertisement(&list, &capabilities, sha256).freeze()).await?;
+        send(connection, write, refs::advertisement(&list, &capabilities, sha256).freeze()).await?;
     } else {
         let call = context.git.call(id, ["receive-pack", "--stateless-rpc", "--advertise-refs"]);
         let call = call.args([context.git.directory(id)]);
-        forward(fetch::stream(context, &allowed, call, NoInput).await?, write).await?;
+        forward(connection, fetch::stream(context, &allowed, call, NoInput).await?, write).await?;
     }
     let input = input(connection, received, GitService::Receive, &allowed);
     match push::serve(context, allowed, input).await? {
-        Pushed::Answered(answer) => send(write, answer).await,
-        Pushed::Running(output) => forward(output, write).await,
+        Pushed::Answered(answer) => send(connection, write, answer).await,
+        Pushed::Running(output) => forward(connection, output, write).await,
     }
-}
-
-/// Sends the output of git to the client.
-async fn forward(mut output: OutputReceiver, write: &ChannelWriteHalf<Msg>) -> Result<(), SshFailure> {
-    while let Some(chunk) = output.recv().await {
-        send(write, chunk?).await?;
-    }
-    Ok(())
-}
-
-async fn send(write: &ChannelWriteHalf<Msg>, bytes: Bytes) -> Result<(), SshFailure> {
-    // The client is gone, so nobody reads the text.
-    write.data_bytes(bytes).await.map_err(|_| SshFailure { text: None, status: FAILED })
 }

@@ -5,6 +5,7 @@
 //! artifact with its id and [`GENERATION`].
 
 pub mod locks;
+pub mod unreferenced;
 
 use farrier_proto::store::{LfsEntry, LfsObject, LfsPlace, Reference, Repository};
 
@@ -78,14 +79,22 @@ pub async fn delete_some(tx: &Tx, repository: u64, limit: usize, now_ms: i64) ->
     let entries = tx.scan_bytes(&Scan::of(entries, limit)).await?;
     for (key, _) in &entries {
         tx.delete(key.clone());
-        let Some(oid) = keys::trailing_oid(key) else { continue };
-        tx.delete(keys::lfs_holder(&oid, repository));
-        let is_held = !holders(tx, &oid).await?.is_empty();
-        if let Some(before) = object(tx, &oid).await?.filter(|_| !is_held) {
-            put_object(tx, &oid, Some(&before), &LfsObject { unreferenced_ms: now_ms, ..before });
+        if let Some(oid) = keys::trailing_oid(key) {
+            release(tx, repository, &oid, now_ms).await?;
         }
     }
     Ok(entries.is_empty() && locks::delete_some(tx, repository, limit).await?)
+}
+
+/// Deletes the index entry of an object that a repository has no longer. An object that no other repository has becomes
+/// unreferenced.
+async fn release(tx: &Tx, repository: u64, oid: &Oid, now_ms: i64) -> Result<(), StoreError> {
+    tx.delete(keys::lfs_holder(oid, repository));
+    let is_held = !holders(tx, oid).await?.is_empty();
+    if let Some(before) = object(tx, oid).await?.filter(|_| !is_held) {
+        put_object(tx, oid, Some(&before), &LfsObject { unreferenced_ms: now_ms, ..before });
+    }
+    Ok(())
 }
 
 /// Returns a repository that has the object, if there is one.

@@ -83,6 +83,17 @@ pub async fn of_repository(read: &impl Read, repository: u64) -> Result<Vec<Depl
     Ok(read.scan(&scan).await?.into_iter().map(|(_, row)| row).collect())
 }
 
+/// Returns deploy keys that have the content `key`, at most `limit`, by repository.
+pub async fn of_content(read: &impl Read, key: u64, limit: usize) -> Result<Vec<DeployKey>, StoreError> {
+    let scan = Scan::of(Range::prefix(keys::deploy_keys_of_content(key)), limit);
+    let mut rows = Vec::new();
+    for (index, found) in read.scan::<Reference>(&scan).await? {
+        let Some(repository) = keys::trailing_id(&index) else { continue };
+        rows.extend(deploy_key(read, repository, found.id).await?);
+    }
+    Ok(rows)
+}
+
 /// Writes a deploy key and its index entry.
 pub fn put_deploy_key(tx: &Tx, row: &DeployKey) {
     tx.put(keys::deploy_key_of_content(row.key_id, row.repository_id), &Reference { id: row.id });

@@ -25,6 +25,10 @@ use crate::{
 /// Equal clones, and how many of them run at the same time.
 const CLONES: usize = 100;
 const AT_ONCE: usize = 4;
+/// Processes of the reference. Its processor time is multiplied, because each costs the same.
+const REFERENCE: usize = 10;
+/// Most rounds. One takes a minute without a bitmap.
+const ROUNDS_MAX: usize = 2;
 /// Most git processes for all clones.
 const PROCESSES_MAX: u64 = 2;
 /// Size of the read buffer, bytes.
@@ -49,7 +53,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     for (number, (name, more, has_bitmap, budget)) in CASES.into_iter().enumerate() {
         let (mut ours, mut direct, mut processes) = (Vec::new(), Vec::new(), 0);
         let request = fetch_request(&tip, more);
-        for round in 0..plan.rounds {
+        for round in 0..plan.rounds.min(ROUNDS_MAX) {
             // A repository of its own, so that nothing is stored yet.
             let repository = format!("big-{number}-{round}");
             let copy = copy((&farrier, &farrier_dir), &bare, &repository, has_bitmap).await?;
@@ -64,7 +68,9 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
             ours.push(watch.processor_with_ended()?.saturating_sub(begun).as_secs_f64());
             processes = processes.max(started(&farrier).await? - before);
         }
-        let what = format!("processor time of {CLONES} equal clones, {name}; beside {CLONES} × git upload-pack");
+        let what = format!(
+            "processor time of {CLONES} equal clones, {name}; beside {CLONES} × git upload-pack, from {REFERENCE}"
+        );
         let less = ratio(&direct, &ours);
         table.beside(&what, spread(&ours, "s"), spread(&direct, "s"), less, Budget::AtLeast(budget));
         let what = format!("git processes for {CLONES} equal clones, {name}");
@@ -86,19 +92,20 @@ async fn copy((farrier, dir): (&Farrier, &Path), bare: &Path, name: &str, has_bi
     Ok(directory)
 }
 
-/// Returns the processor seconds of as many processes as there are clones.
+/// Returns the processor seconds of as many processes as there are clones, from some of them.
 async fn reference(bare: &Path, request: &[u8]) -> Result<f64> {
     let begun = Watch::processor_of_own_children()?;
-    each(|| {
+    each(REFERENCE, || {
         let (bare, request) = (bare.to_owned(), request.to_owned());
         async move { upload_pack(bare, request).await }
     })
     .await?;
-    Ok(Watch::processor_of_own_children()?.saturating_sub(begun).as_secs_f64())
+    let seconds = Watch::processor_of_own_children()?.saturating_sub(begun).as_secs_f64();
+    Ok(seconds * f64::from(u32::try_from(CLONES / REFERENCE)?))
 }
 
 async fn clone_all(farrier: &Farrier, request: Vec<u8>) -> Result<()> {
-    each(|| {
+    each(CLONES, || {
         let (over, request) = (farrier.tcp.clone(), request.clone());
         async move {
             let mut connection = over.connect().await?;
@@ -109,10 +116,10 @@ async fn clone_all(farrier: &Farrier, request: Vec<u8>) -> Result<()> {
     .await
 }
 
-/// Does `work` once for each clone, [`AT_ONCE`] at a time.
-async fn each<Fut: Future<Output = Result<()>> + Send + 'static>(work: impl Fn() -> Fut) -> Result<()> {
+/// Does `work` `count` times, [`AT_ONCE`] at a time.
+async fn each<Fut: Future<Output = Result<()>> + Send + 'static>(count: usize, work: impl Fn() -> Fut) -> Result<()> {
     let mut running = JoinSet::new();
-    for _ in 0..CLONES {
+    for _ in 0..count {
         if running.len() == AT_ONCE
             && let Some(ended) = running.join_next().await
         {

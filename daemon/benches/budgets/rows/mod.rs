@@ -11,9 +11,11 @@ mod git;
 mod held;
 mod hooks;
 mod idle;
+mod lfs;
 mod lists;
 mod memory;
 mod restart;
+mod ssh;
 mod upload;
 
 use std::time::Duration;
@@ -26,7 +28,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 16] = [
+pub(crate) const ALL: [(&str, Row); 18] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -36,6 +38,8 @@ pub(crate) const ALL: [(&str, Row); 16] = [
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
     ("git", |plan, table| git::measure(plan, table).boxed()),
     ("fetch-cache", |plan, table| fetch_cache::measure(plan, table).boxed()),
+    ("ssh", |plan, table| ssh::measure(plan, table).boxed()),
+    ("lfs", |plan, table| lfs::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
     ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
     ("fan-out", |plan, table| hooks::measure_fan_out(plan, table).boxed()),

@@ -177,8 +177,8 @@ impl RecordedEvents<'_> {
     /// Returns what the payloads of a chunk are built from.
     fn payloads(&self, context: &DeliveryContext, kinds: &[EventKind<'_>]) -> (Option<Payload>, Option<RefPayloads>) {
         match kinds {
-            [EventKind::Ref { known, .. }, ..] => {
-                let builder = RefPayloadBuilder::new(&context.root_url, self.subject, self.live.clone(), known);
+            [EventKind::Ref { known, key, .. }, ..] => {
+                let builder = RefPayloadBuilder::new(&context.root_url, self.subject, self.live.clone(), known, *key);
                 (None, Some(builder.to_row()))
             }
             [kind, ..] => (Some(self.payload(context, kind)), None),

@@ -2,7 +2,7 @@
 //! kept once while the deliveries of the push are being written.
 
 use farrier_common::api;
-use farrier_proto::store::{Payload, RefChange, RefPayloads};
+use farrier_proto::store::{Payload, PushKey, RefChange, RefPayloads};
 use serde::Serialize;
 
 use super::{PayloadBuilder, serialized};
@@ -19,6 +19,8 @@ struct CreateBody<'a> {
     /// The full name. Types of hooks that use short names convert it when the request is built.
     r#ref: &'a str,
     ref_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deploy_key: Option<DeployKeyBody<'a>>,
     repository: &'a api::Repository,
     sender: &'a api::User,
 }
@@ -28,6 +30,8 @@ struct DeleteBody<'a> {
     r#ref: &'a str,
     ref_type: &'static str,
     pusher_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deploy_key: Option<DeployKeyBody<'a>>,
     repository: &'a api::Repository,
     sender: &'a api::User,
 }
@@ -43,7 +47,16 @@ struct PushBody<'a> {
     deleted: bool,
     repository: &'a api::Repository,
     pusher: &'a api::User,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deploy_key: Option<DeployKeyBody<'a>>,
     sender: &'a api::User,
+}
+
+/// The deploy key with which a push was made. The pusher is the account that added the key.
+#[derive(Serialize)]
+struct DeployKeyBody<'a> {
+    id: u64,
+    title: &'a str,
 }
 
 /// The commit fields of a push that deleted a ref. They are constant, so no data from git is needed.
@@ -61,14 +74,23 @@ pub struct RefPayloadBuilder {
     repository: api::Repository,
     sender: api::User,
     known: Vec<String>,
+    key: Option<PushKey>,
 }
 
 impl RefPayloadBuilder {
     /// Creates a builder for events of `subject`. URLs in the payloads start with `root_url`. `live` is the progress of
     /// the repository's running migration. `known`: the tips of the other branches before the push.
-    pub fn new(root_url: &RootUrl, subject: Subject<'_>, live: LiveMigration, known: &[String]) -> Self {
+    /// `key`: the deploy key of the push.
+    pub fn new(
+        root_url: &RootUrl,
+        subject: Subject<'_>,
+        live: LiveMigration,
+        known: &[String],
+        key: Option<&PushKey>,
+    ) -> Self {
         let common = PayloadBuilder { root_url, subject, live };
-        Self { repository: common.repository(), sender: common.sender(), known: known.to_vec() }
+        let (repository, sender) = (common.repository(), common.sender());
+        Self { repository, sender, known: known.to_vec(), key: key.cloned() }
     }
 
     /// Reads a builder from a row.
@@ -77,6 +99,7 @@ impl RefPayloadBuilder {
             repository: serde_json::from_slice(&row.repository_json)?,
             sender: serde_json::from_slice(&row.sender_json)?,
             known: row.known.clone(),
+            key: row.key.clone(),
         })
     }
 
@@ -86,6 +109,7 @@ impl RefPayloadBuilder {
             repository_json: serialized(&self.repository).json.into(),
             sender_json: serialized(&self.sender).json.into(),
             known: self.known.clone(),
+            key: self.key.clone(),
         }
     }
 
@@ -93,9 +117,16 @@ impl RefPayloadBuilder {
     pub fn payload(&self, root_url: &str, kind: &str, change: &RefChange) -> Payload {
         let (name, ref_type) = (change.r#ref.as_str(), ref_type(&change.r#ref));
         let (repository, sender) = (&self.repository, &self.sender);
+        let deploy_key = self.key.as_ref().map(|key| DeployKeyBody { id: key.id, title: &key.title });
         match kind {
-            "create" => serialized(&CreateBody { sha: &change.after, r#ref: name, ref_type, repository, sender }),
-            "delete" => serialized(&DeleteBody { r#ref: name, ref_type, pusher_type: "user", repository, sender }),
+            "create" => {
+                let sha = &change.after;
+                serialized(&CreateBody { sha, r#ref: name, ref_type, deploy_key, repository, sender })
+            }
+            "delete" => {
+                let pusher_type = "user";
+                serialized(&DeleteBody { r#ref: name, ref_type, pusher_type, deploy_key, repository, sender })
+            }
             _ => {
                 let (created, deleted) = (ref_name::is_zero(&change.before), ref_name::is_zero(&change.after));
                 let body = PushBody {
@@ -107,6 +138,7 @@ impl RefPayloadBuilder {
                     deleted,
                     repository,
                     pusher: sender,
+                    deploy_key,
                     sender,
                 };
                 let known = if created { self.known.clone() } else { Vec::new() };
@@ -139,6 +171,7 @@ mod tests {
             subject,
             LiveMigration::default(),
             &["ab".into()],
+            Some(&PushKey { id: 5, title: "ci \"x\"".into() }),
         );
         let restored = RefPayloadBuilder::from_row(&builder.to_row()).expect("own JSON");
         let zero = "0".repeat(40);

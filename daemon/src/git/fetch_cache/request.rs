@@ -19,8 +19,6 @@ use crate::git::{
 pub const REQUEST_MAX_BYTES: usize = 1 << 20;
 /// Most haves of a request that does not end the negotiation. Its answer depends on the history of one client.
 const OPEN_HAVES_MAX: usize = 64;
-/// The end of the section of capabilities.
-const DELIMITER: &[u8] = b"0001";
 /// Makes git send no progress. Answers without progress suit every client.
 const NO_PROGRESS: &str = "no-progress";
 /// Arguments without a value.
@@ -113,10 +111,10 @@ impl Arguments {
         if text(&mut rest)? != "command=fetch" {
             return None;
         }
-        while !rest.starts_with(DELIMITER) {
+        while !rest.starts_with(pkt::DELIMITER) {
             self.accept_capability(text(&mut rest)?)?;
         }
-        rest = &rest[DELIMITER.len()..];
+        rest = &rest[pkt::DELIMITER.len()..];
         while rest != pkt::FLUSH {
             let line = text(&mut rest)?;
             match line.split_once(' ') {
@@ -133,7 +131,7 @@ impl Arguments {
         let mut out = BytesMut::new();
         put(&mut out, "command=fetch");
         put(&mut out, if self.sha256 { "object-format=sha256" } else { "object-format=sha1" });
-        out.extend_from_slice(DELIMITER);
+        out.extend_from_slice(pkt::DELIMITER);
         put(&mut out, NO_PROGRESS);
         self.options.iter().for_each(|option| put(&mut out, option));
         self.shallow.iter().for_each(|id| put(&mut out, &format!("shallow {id}")));

@@ -2,6 +2,7 @@
 //! share one answer.
 
 use axum::response::Response;
+use bytes::Bytes;
 use http::{HeaderValue, header};
 
 use super::{EMPTY, error::GitFailure, output_body::into_body, request_body::RequestBody, result};
@@ -10,13 +11,11 @@ use crate::{
     http::AppState,
     service::transfers::{
         Allowed, GitService, TransferInput as _, fetch,
-        refs::{LsRefs, REQUEST_MAX_BYTES},
-        shared_fetch::{self, SharedAnswer},
+        fetch_answer::{self, FetchAnswer, PARSED_FACTOR},
+        refs::REQUEST_MAX_BYTES,
+        shared_fetch::SharedAnswer,
     },
 };
-
-/// Memory of the parsed and of the canonical request, as a multiple of the size of the request.
-const PARSED_FACTOR: usize = 3;
 
 /// Handles a fetch.
 pub(super) async fn serve(
@@ -25,38 +24,31 @@ pub(super) async fn serve(
     mut input: RequestBody,
     protocol: Option<&str>,
 ) -> Result<Response, GitFailure> {
-    let id = allowed.repository.id;
-    if protocol == Some("version=2")
-        && let Some(body) = input.peek(REQUEST_MAX_BYTES).await?
-        && let Some(ls_refs) = LsRefs::parse(&body, allowed.repository.sha256)
-        && let Some(list) = state.git.ref_list(id).await?
-        && let Some(refs) = ls_refs.list(&list)
-    {
-        return Ok(result(GitService::Upload, refs.freeze()));
-    }
-    if state.git.fetch_cache().is_on()
-        && let Some(request) = parse(&mut input, protocol.unwrap_or_default(), allowed.repository.sha256).await?
-        && let Some(SharedAnswer { output, length }) = shared_fetch::answer(&state, &allowed, &request).await?
-    {
-        let mut response = result(GitService::Upload, into_body(output, EMPTY).await?);
-        if let Some(length) = length {
-            response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    let protocol = protocol.unwrap_or_default();
+    if let Some(request) = peek(&mut input).await? {
+        input.count(request.len() * PARSED_FACTOR)?;
+        match fetch_answer::answer(&state, &allowed, protocol, &request).await? {
+            Some(FetchAnswer::Refs(refs)) => return Ok(result(GitService::Upload, refs)),
+            Some(FetchAnswer::Shared(SharedAnswer { output, length })) => {
+                let mut response = result(GitService::Upload, into_body(output, EMPTY).await?);
+                if let Some(length) = length {
+                    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+                }
+                return Ok(response);
+            }
+            None => {}
         }
-        return Ok(response);
     }
-    let call = state.git.call(id, ["upload-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
-    let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
+    let call = fetch_answer::upload_pack(&state, allowed.repository.id, protocol);
     let git_output = fetch::stream(&state, &allowed, call, input).await?;
     Ok(result(GitService::Upload, into_body(git_output, EMPTY).await?))
 }
 
-/// Returns the canonical form of the request. `None`: it is incomplete, or its answer must not be shared.
-async fn parse(input: &mut RequestBody, protocol: &str, sha256: bool) -> Result<Option<FetchRequest>, GitFailure> {
+/// Returns the request if it is complete and small enough to be parsed, without consuming it.
+async fn peek(input: &mut RequestBody) -> Result<Option<Bytes>, GitFailure> {
     let mut body = input.peek(REQUEST_MAX_BYTES).await?;
     if body.is_none() && FetchRequest::may_begin_with(input.peeked()) {
         body = input.peek(request::REQUEST_MAX_BYTES).await?;
     }
-    let Some(body) = body else { return Ok(None) };
-    input.count(body.len() * PARSED_FACTOR)?;
-    Ok(FetchRequest::parse(protocol, &body, sha256))
+    Ok(body)
 }

@@ -11,12 +11,10 @@ use http_body_util::BodyExt as _;
 use super::error::GitFailure;
 use crate::{
     git::commands::Commands,
-    service::transfers::{GitService, InputError, TransferInput, push_limit},
+    service::transfers::{FETCH_MAX_BYTES, GitService, InputError, TransferInput, push_limit},
     shares::RequestMemory,
 };
 
-/// Largest body of a fetch (the list of wants and haves), in bytes.
-const FETCH_MAX_BYTES: u64 = 32 << 20;
 /// Compressed bytes to decompress at a time: the result is at most about a thousand times larger.
 const STEP_BYTES: usize = 512;
 

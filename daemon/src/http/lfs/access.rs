@@ -24,9 +24,9 @@ pub(super) enum Need {
     Download,
     /// The right to push.
     Upload,
-    /// An account with the right to fetch.
+    /// An account or a deploy key with the right to fetch.
     ReadLocks,
-    /// An account with the right to push.
+    /// An account with the right to push. A deploy key may compare its push with the locks and has none of its own.
     WriteLocks,
 }
 
@@ -100,8 +100,7 @@ impl LfsClient {
             {
                 Err(LfsFailure::new(StatusCode::FORBIDDEN, "the LFS token is only for downloads"))
             }
-            // A CI agent.
-            _ if need == Need::ReadLocks && allowed.identity.account().is_none() => {
+            _ if need == Need::ReadLocks && matches!(allowed.identity, Identity::CiAgent) => {
                 Err(LfsFailure::new(StatusCode::FORBIDDEN, "locks are only for accounts"))
             }
             _ => Ok(allowed),

@@ -27,8 +27,9 @@ use crate::{
 /// Most objects of a request. git-lfs sends 100.
 const OBJECTS_MAX: usize = 1_000;
 
+/// The body of a request.
 #[derive(Deserialize)]
-struct BatchRequest {
+pub(in crate::http) struct BatchRequest {
     operation: String,
     #[serde(default)]
     hash_algo: Option<String>,
@@ -38,11 +39,22 @@ struct BatchRequest {
 
 /// An object as the client wrote it. A wrong type of a field concerns only this object.
 #[derive(Deserialize)]
-struct RequestedObject {
+pub(in crate::http) struct RequestedObject {
     #[serde(default)]
-    oid: Value,
+    pub(in crate::http) oid: Value,
     #[serde(default)]
-    size: Value,
+    pub(in crate::http) size: Value,
+}
+
+impl BatchRequest {
+    /// Returns the objects, each with its parsed form if it is valid.
+    pub(in crate::http) fn parsed(self) -> Vec<(RequestedObject, Option<BatchObject>)> {
+        let with_parsed = |sent: RequestedObject| {
+            let parsed = sent.parse();
+            (sent, parsed)
+        };
+        self.objects.unwrap_or_default().into_iter().map(with_parsed).collect()
+    }
 }
 
 #[derive(Serialize)]
@@ -98,16 +110,15 @@ pub(in crate::http) async fn batch(
     if input.hash_algo.as_deref().is_some_and(|name| !name.is_empty() && name != "sha256") {
         return Err(LfsFailure::new(StatusCode::CONFLICT, "the only hash_algo is sha256"));
     }
-    let requested = input.objects.unwrap_or_default();
+    let requested = input.parsed();
     if requested.len() > OBJECTS_MAX {
         let message = format!("a request has at most {OBJECTS_MAX} objects");
         return Err(LfsFailure::new(StatusCode::PAYLOAD_TOO_LARGE, message));
     }
-    let parsed: Vec<Option<BatchObject>> = requested.iter().map(RequestedObject::parse).collect();
-    let valid: Vec<BatchObject> = parsed.iter().flatten().copied().collect();
+    let valid: Vec<BatchObject> = requested.iter().filter_map(|(_, object)| *object).collect();
     let mut states = lfs::batch(&state, &allowed.found.repository, operation, &valid).await?.into_iter();
     let addresses = Addresses { state: &state, allowed: &allowed, base };
-    let objects = requested.into_iter().zip(parsed).map(|(requested, object)| match object {
+    let objects = requested.into_iter().map(|(requested, object)| match object {
         Some(object) => addresses.shown(requested, &object, states.next()),
         None => {
             requested.refused(422, "oid must be 64 lower-case hexadecimal digits, and size a number of bytes".into())

@@ -18,7 +18,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use self::failure::LfsFailure;
 pub(super) use self::{
-    batch::batch,
+    batch::{BatchRequest, batch},
     failure::failure,
     locks::{list as locks, lock, unlock, verify as verify_locks},
     objects::{download, upload, verify},

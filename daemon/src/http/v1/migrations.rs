@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Fields of the request that the repository does not show.
-const APPLIED: [&str; 9] = [
+const APPLIED: [&str; 11] = [
     "clone_addr",
     "repo_name",
     "repo_owner",
@@ -31,6 +31,8 @@ const APPLIED: [&str; 9] = [
     "auth_password",
     "auth_token",
     "mirror_interval",
+    "lfs",
+    "lfs_endpoint",
 ];
 
 /// Imports a repository from another server. Responds after the import, or at once with `Prefer: respond-async`.

@@ -95,7 +95,7 @@ impl Drop for EventRecorder<'_> {
 
 /// Returns the payload of a test delivery. The commits are added before the first attempt.
 pub fn test_payload(context: &Context, subject: Subject<'_>, change: &RefChange) -> Payload {
-    payload(context, subject, &EventKind::Ref { kind: "push", change, known: &[] })
+    payload(context, subject, &EventKind::Ref { kind: "push", change, known: &[], key: None })
 }
 
 fn payload(context: &Context, subject: Subject<'_>, kind: &EventKind<'_>) -> Payload {

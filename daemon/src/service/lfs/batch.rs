@@ -7,8 +7,14 @@ use farrier_proto::store::Repository;
 use super::{is_intact, largest, quota_left, rows};
 use crate::{
     service::{Context, Error},
-    store::{Read, lfs::Oid},
+    store::{
+        Read, Tx,
+        lfs::{Oid, unreferenced::set_unreferenced},
+    },
 };
+
+/// How often the states are determined if objects are removed at the same time.
+const TRIES: usize = 3;
 
 /// What a client wants to do with the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +72,51 @@ pub enum ObjectProblem {
 }
 
 /// Returns the state of each object in a repository. A new object that does not fit in the quota together with
-/// those before it is refused.
+/// those before it is refused. An object that the client need not upload is kept as if it had just been uploaded.
 pub async fn batch(
+    context: &Context,
+    repository: &Repository,
+    operation: BatchOperation,
+    objects: &[BatchObject],
+) -> Result<Vec<ObjectState>, Error> {
+    for _ in 0..TRIES {
+        let states = states(context, repository, operation, objects).await?;
+        let present = objects.iter().zip(&states).filter(|(_, state)| **state == ObjectState::Present);
+        let present: Vec<Oid> = present.map(|(object, _)| object.oid).collect();
+        if keep(context, repository.id, &present).await? {
+            return Ok(states);
+        }
+    }
+    Err(Error::Busy)
+}
+
+/// Notes that a client was told not to upload `present`, because files that name them may follow. Returns `false` if one
+/// was removed meanwhile.
+async fn keep(context: &Context, repository: u64, present: &[Oid]) -> Result<bool, Error> {
+    let read = context.store.read().await?;
+    let mut unreferenced = Vec::new();
+    for oid in present {
+        if rows::entry(&read, repository, oid).await?.is_none_or(|row| row.unreferenced_ms != 0) {
+            unreferenced.push(*oid);
+        }
+    }
+    drop(read);
+    if unreferenced.is_empty() {
+        return Ok(true);
+    }
+    context
+        .store
+        .write(async |tx: Tx| {
+            let mut is_complete = true;
+            for oid in &unreferenced {
+                is_complete &= set_unreferenced(&tx, repository, oid, 0).await?;
+            }
+            Ok(is_complete)
+        })
+        .await
+}
+
+async fn states(
     context: &Context,
     repository: &Repository,
     operation: BatchOperation,

@@ -8,7 +8,9 @@ use crate::{
         identity::{Account, Identity, Proof},
         lfs_address::{LfsCaller, LfsGrant, LfsOperation},
     },
-    service::{Context, Error, access::Action, access_watch::AccessWatch, authentication, migrations},
+    service::{
+        Context, Error, access::Action, access_watch::AccessWatch, authentication, migrations, ssh_keys, ssh_sign_in,
+    },
     store::{Read, owners, repositories},
 };
 
@@ -23,11 +25,15 @@ pub fn sign(
 ) -> String {
     let life = i64::try_from(context.config.lfs.address.as_secs()).unwrap_or(i64::MAX);
     let expires_secs = context.now_ms().div_euclid(1_000).saturating_add(life);
-    let caller = match identity.account() {
-        None => LfsCaller::Anonymous,
-        Some(account) => {
-            authentication::issued_to(identity).map_or(LfsCaller::User(account.user.id), LfsCaller::Account)
-        }
+    let caller = match identity {
+        Identity::Anonymous | Identity::CiAgent => LfsCaller::Anonymous,
+        Identity::DeployKey(key) => LfsCaller::DeployKey(key.key_id),
+        Identity::Account(account) => match account.proof {
+            Proof::Key(key) => LfsCaller::Key { account: account.user.id, key },
+            Proof::Peer | Proof::Password | Proof::Token(_) => {
+                authentication::issued_to(identity).map_or(LfsCaller::User(account.user.id), LfsCaller::Account)
+            }
+        },
     };
     let BatchObject { oid, size } = *object;
     LfsGrant { operation, repository, oid, size, expires_secs, caller }.query(&context.keys.lfs_address)
@@ -50,6 +56,8 @@ pub(super) async fn access(context: &Context, grant: &LfsGrant) -> Result<Grante
     let identity = match grant.caller {
         LfsCaller::Anonymous => Some(Identity::Anonymous),
         LfsCaller::User(id) => user(context, read, id).await?,
+        LfsCaller::Key { account, key } => Some(ssh_sign_in::caller(context, key, account).await?),
+        LfsCaller::DeployKey(key) => ssh_keys::deploy_caller(context, key, grant.repository).await?,
         LfsCaller::Account(account) => {
             let (accepts_passwords, now) = (context.config.auth.password_login, context.now_ms());
             authentication::of_url(read, account, accepts_passwords, now).await?

@@ -1,11 +1,14 @@
 //! Git LFS: objects, locks, and the tokens of `git-lfs-authenticate`.
 //!
 //! A repository has an object only because it received and hashed the bytes. Knowing the ID of an object of another
-//! repository gives nothing. The objects of a repository are never removed while it exists.
+//! repository gives nothing. A repository loses an object when no file of it has named the object for
+//! `lfs.keep_unreferenced_secs`.
 
 mod batch;
+mod collect;
 mod download;
 mod grants;
+mod import;
 pub mod locks;
 mod sweep;
 mod tokens;
@@ -16,8 +19,10 @@ use futures_util::TryStreamExt as _;
 
 pub use self::{
     batch::{BatchObject, BatchOperation, ObjectProblem, ObjectState, batch},
+    collect::{Searched, collect},
     download::{LfsContent, Opened, of_repository, open, verify},
     grants::sign,
+    import::{ImportedObjects, LfsSource, forget_import, import},
     sweep::{next_due_ms, sweep},
     tokens::{LfsAuthentication, authenticate, has_token_form, token},
     upload::{UploadInput, upload},

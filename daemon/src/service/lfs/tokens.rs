@@ -14,7 +14,7 @@ use crate::{
     service::{
         access::{self, Action},
         repositories::FoundRepository,
-        ssh_sign_in,
+        ssh_keys, ssh_sign_in,
     },
 };
 
@@ -48,13 +48,15 @@ pub fn token(
     if !context.config.lfs.enabled {
         return Err(Error::Forbidden { reason: "Git LFS is disabled on this server (lfs.enabled)".into() });
     }
-    let account = access::require_account(identity)?;
     access::require(identity, found.access_level, action(operation))?;
-    let key = match account.proof {
-        Proof::Key(key) => key,
-        Proof::Peer | Proof::Password | Proof::Token(_) => 0,
+    let (account, key) = match identity {
+        Identity::DeployKey(key) => (0, key.key_id),
+        _ => {
+            let account = access::require_account(identity)?;
+            let key = if let Proof::Key(key) = account.proof { key } else { 0 };
+            (account.user.id, key)
+        }
     };
-    let account = account.user.id;
     let exp = context.now_ms().div_euclid(1_000).saturating_add(TOKEN_SECS.into());
     let claims = LfsClaims { repository: found.repository.id, account, key, operation, exp };
     let bearer = format!("Bearer {}", claims.sign(&context.keys.lfs_token));
@@ -77,12 +79,16 @@ pub fn has_token_form(bearer: &str) -> bool {
     lfs_token::has_form(bearer)
 }
 
-/// Returns the account of a token, and the token's claims. The caller checks the repository, the operation and, on
-/// every use, the right of the account.
+/// Returns the account or the deploy key of a token, and the token's claims. The caller checks the repository, the
+/// operation and, on every use, the right of the account or key.
 pub async fn authenticate(context: &Context, token: &str) -> Result<(Identity, LfsClaims), Error> {
     let refused = || Error::Unauthenticated { reason: "the LFS token is not valid or has expired".into() };
     let claims = LfsClaims::verify(token, &context.keys.lfs_token, context.now_ms()).ok_or_else(refused)?;
     let identity = match (claims.account, claims.key) {
+        (0, key) => {
+            let deploy_key = ssh_keys::deploy_caller(context, key, claims.repository).await?;
+            deploy_key.ok_or_else(|| Error::Forbidden { reason: "this deploy key was removed".into() })?
+        }
         (account, 0) => grants::user(context, &context.store.read().await?, account).await?.ok_or_else(refused)?,
         (account, key) => ssh_sign_in::caller(context, key, account).await?,
     };

@@ -20,8 +20,28 @@ use crate::{
         marked_uploads::MarkedUpload,
     },
     shares::Holder,
-    store::{Tx, ids::IdKind, releases::assets, repositories},
+    store::{
+        Tx,
+        ids::IdKind,
+        lfs::{Oid, unreferenced},
+        releases::assets,
+        repositories,
+    },
 };
+
+/// The file to which an object is written, and its claim of disk space.
+pub(super) type Target = (Box<dyn BlockWriter>, SpaceClaim);
+
+/// The object that a repository gets.
+pub(super) struct NewEntry {
+    pub(super) repository: u64,
+    pub(super) oid: Oid,
+    pub(super) size: u64,
+    /// The account that adds it, or 0.
+    pub(super) added_by: u64,
+    /// Whether the repository is being migrated, so that clients cannot write to it.
+    pub(super) is_import: bool,
+}
 
 /// The bytes of an upload.
 pub struct UploadInput<S> {
@@ -57,6 +77,13 @@ where
         Some(row) => is_intact(context, row).await?,
         None => false,
     };
+    let entry = |access: &AccessWatch| NewEntry {
+        repository: grant.repository,
+        oid: grant.oid,
+        size: grant.size,
+        added_by: access.identity().actor_id(),
+        is_import: false,
+    };
     let holder = match (input.holder, access.watch.identity()) {
         (Holder::Address(_), caller @ Identity::Account(_)) => Holder::caller(caller, None),
         (holder, _) => holder,
@@ -64,7 +91,7 @@ where
     let _share = context.work.uploads.take(holder)?;
     if is_stored {
         Receiver::new(context, grant, &mut access.watch).receive(input.body, None).await?;
-        return record(context, &access.watch, grant, None, None).await;
+        return record(context, &entry(&access.watch), None, None).await;
     }
     let object = LfsObject {
         id: context.store.next_id(IdKind::Artifact).await?,
@@ -84,7 +111,7 @@ where
     let mut upload = MarkedUpload::new(context, object.id);
     let writer = context.blobs.create(upload_key(object.id), object.file, RequestedChecksums::default(), None);
     Receiver::new(context, grant, &mut access.watch).receive(input.body, Some((writer, space))).await?;
-    record(context, &access.watch, grant, Some(&object), known.as_ref()).await?;
+    record(context, &entry(&access.watch), Some(&object), known.as_ref()).await?;
     upload.recorded();
     Ok(())
 }
@@ -93,7 +120,7 @@ fn wrong_size(grant: &LfsGrant, received: &str) -> Error {
     Error::Unusable { reason: format!("the body has {received} bytes, and the object has {}", grant.size) }
 }
 
-fn failed_write(source: BlobError) -> Error {
+pub(super) fn failed_write(source: BlobError) -> Error {
     match source {
         BlobError::Full { .. } => Error::NoSpace,
         source => Error::Blob { doing: "writing an LFS object", source },
@@ -114,7 +141,7 @@ impl<'a> Receiver<'a> {
 
     /// Reads the complete body, and writes it if there is a writer. Returns an error unless it has the size and the
     /// SHA-256 of the grant.
-    async fn receive<S, E>(self, body: S, target: Option<(Box<dyn BlockWriter>, SpaceClaim)>) -> Result<(), Error>
+    async fn receive<S, E>(self, body: S, target: Option<Target>) -> Result<(), Error>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
         E: Display,
@@ -166,22 +193,23 @@ fn has_place_of(row: &LfsObject, other: &LfsObject) -> bool {
 /// Another upload of the same object, or the sweep, may have committed first. The transaction reads the row of the
 /// object: if there is one, its bytes are used and the new ones are discarded. If the bytes were only hashed and the
 /// sweep removed the row, the client has to send them again.
-async fn record(
+pub(super) async fn record(
     context: &Context,
-    access: &AccessWatch,
-    grant: &LfsGrant,
+    new: &NewEntry,
     stored: Option<&LfsObject>,
     lost: Option<&LfsObject>,
 ) -> Result<(), Error> {
     let now = context.now_ms();
-    let entry = LfsEntry { size: grant.size, added_ms: now, added_by: access.identity().user_id() };
+    let entry = LfsEntry { size: new.size, added_ms: now, added_by: new.added_by, unreferenced_ms: 0 };
     let is_discarded = context
         .store
         .write(async |tx: Tx| {
-            let repository = repositories::get(&tx, grant.repository).await?.filter(|row| !row.deleted);
+            let repository = repositories::get(&tx, new.repository).await?.filter(|row| !row.deleted);
             let repository = repository.ok_or(MISSING_REPOSITORY)?;
-            grants::require_writable(&repository)?;
-            let current = rows::object(&tx, &grant.oid).await?;
+            if !new.is_import {
+                grants::require_writable(&repository)?;
+            }
+            let current = rows::object(&tx, &new.oid).await?;
             let mut is_discarded = false;
             let object = match (current, stored) {
                 (Some(current), None) => current,
@@ -199,20 +227,23 @@ async fn record(
                         current => {
                             assets::unmark(&tx, own.id);
                             match current {
-                                Some(lost) => rows::replace_object(&tx, &grant.oid, &lost, own, now),
-                                None => rows::put_object(&tx, &grant.oid, None, own),
+                                Some(lost) => rows::replace_object(&tx, &new.oid, &lost, own, now),
+                                None => rows::put_object(&tx, &new.oid, None, own),
                             }
                             *own
                         }
                     }
                 }
             };
-            if rows::entry(&tx, repository.id, &grant.oid).await?.is_none() {
+            if rows::entry(&tx, repository.id, &new.oid).await?.is_none() {
                 // Other uploads may have been recorded meanwhile.
-                if grant.size > quota_left(context, &tx, &repository).await? {
+                if new.size > quota_left(context, &tx, &repository).await? {
                     return Err(quota_exceeded(context));
                 }
-                rows::add_entry(&tx, &repository, &grant.oid, &object, &entry);
+                rows::add_entry(&tx, &repository, &new.oid, &object, &entry);
+            } else {
+                // The files that name the object may follow.
+                unreferenced::set_unreferenced(&tx, repository.id, &new.oid, 0).await?;
             }
             Ok::<_, Error>(is_discarded)
         })

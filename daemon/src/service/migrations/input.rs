@@ -1,9 +1,11 @@
 //! Validates the request for a migration before anything is created.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_common::api::MigrateRepository;
+use http::HeaderValue;
 use url::Url;
 
-use crate::service::Error;
+use crate::service::{Error, lfs::LfsSource};
 
 /// Shortest interval between updates of a mirror, in seconds.
 const INTERVAL_MIN_SECS: f64 = 600.0;
@@ -73,6 +75,41 @@ fn credentials(input: &MigrateRepository, url: &Url) -> Option<(String, String)>
     let url_password = decoded(url.password().unwrap_or_default());
     let password = if input.auth_password.is_empty() { url_password } else { input.auth_password.clone() };
     (!user.is_empty() || !password.is_empty()).then_some((user, password))
+}
+
+/// Returns the LFS service of the source if its objects are requested. Credentials are for the origin of the source only.
+pub(super) fn lfs(input: &MigrateRepository, address: &Address) -> Result<Option<LfsSource>, Error> {
+    if !input.lfs {
+        return Ok(None);
+    }
+    let refused = |reason: &str| Error::invalid("lfs_endpoint", reason);
+    let text = input.lfs_endpoint.trim();
+    if text.len() > ADDRESS_MAX_BYTES {
+        return Err(refused(&format!("is longer than {ADDRESS_MAX_BYTES} bytes")));
+    }
+    let endpoint = if text.is_empty() {
+        let mut endpoint = address.url.clone();
+        let path = endpoint.path().trim_end_matches('/');
+        let path = if path.ends_with(".git") { path.to_owned() } else { format!("{path}.git") };
+        endpoint.set_path(&format!("{path}/info/lfs"));
+        endpoint
+    } else {
+        Url::parse(text).map_err(|_| refused("is not an http or https address"))?
+    };
+    if !matches!(endpoint.scheme(), "http" | "https") || endpoint.host_str().is_none_or(str::is_empty) {
+        return Err(refused("is not an http or https address"));
+    }
+    if !endpoint.username().is_empty() || endpoint.password().is_some() || endpoint.query().is_some() {
+        return Err(refused("must not have credentials or a query"));
+    }
+    let credentials = address.credentials.as_ref().filter(|_| endpoint.origin() == address.url.origin());
+    let authorization = credentials.and_then(|(user, password)| {
+        let mut value =
+            HeaderValue::from_str(&format!("Basic {}", BASE64.encode(format!("{user}:{password}")))).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    });
+    Ok(Some(LfsSource { endpoint, authorization }))
 }
 
 /// Checks the fields for mirrors. An interval must be valid although mirrors are not supported.
@@ -161,6 +198,33 @@ mod tests {
         assert_eq!(address(&at("https://h/a")).expect("fine").credentials, None);
         let shown = format!("{input:?}");
         assert!(!shown.contains('p') || !shown.contains("\"p\""), "{shown}");
+    }
+
+    #[test]
+    fn credentials_are_sent_only_to_the_origin_of_the_source() {
+        let source = |lfs_endpoint: &str| {
+            let input = MigrateRepository {
+                lfs: true,
+                lfs_endpoint: lfs_endpoint.into(),
+                auth_token: "t".into(),
+                ..at("https://h/o/r")
+            };
+            lfs(&input, &address(&input).expect("fine"))
+        };
+        let own = source("").expect("fine").expect("asked for");
+        assert_eq!(own.endpoint.as_str(), "https://h/o/r.git/info/lfs");
+        assert!(own.authorization.is_some());
+        assert!(source("https://h/other").expect("fine").expect("asked for").authorization.is_some());
+        for other in ["https://h:8443/x", "http://h/x", "https://other/x"] {
+            assert!(source(other).expect("fine").expect("asked for").authorization.is_none(), "{other}");
+        }
+        for bad in ["x", "file:///x", "https://u:p@h/x", "https://h/x?y", "git://h/x"] {
+            assert!(source(bad).is_err(), "{bad}");
+        }
+        let without = at("git://h/o/r");
+        assert!(lfs(&without, &address(&without).expect("fine")).expect("fine").is_none());
+        let git = MigrateRepository { lfs: true, ..without };
+        assert!(lfs(&git, &address(&git).expect("fine")).is_err(), "git:// has no LFS");
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub use self::{
 use super::{
     Context, Error, access,
     commit_outcome::run_until_known,
+    lfs::LfsSource,
     repositories::{FoundRepository, OwnerChoice, create, rules},
 };
 use crate::{
@@ -69,6 +70,8 @@ struct MigrationPlan {
     /// The row, without an id.
     row: Repository,
     source: Arc<ImportSource>,
+    /// The LFS service of the source, if its objects are copied.
+    lfs: Option<LfsSource>,
     signed_in: bool,
 }
 
@@ -80,6 +83,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
     rules::name("repo_name", &input.repo_name)?;
     rules::description(&input.description)?;
     input::mirror(input)?;
+    let lfs = input::lfs(input, &address)?;
     let owner = owner(context, identity, input).await?;
     let source = source(context, identity, &address).await?;
     let mut row = create::default_row(context, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
@@ -97,7 +101,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
     })?;
-    Ok(MigrationPlan { owner, row, source, signed_in: address.credentials.is_some() })
+    Ok(MigrationPlan { owner, row, source, lfs, signed_in: address.credentials.is_some() })
 }
 
 /// Starts a migration.
@@ -107,7 +111,7 @@ pub async fn begin(
     input: &MigrateRepository,
     when_failed: WhenFailed,
 ) -> Result<StartedMigration, Error> {
-    let MigrationPlan { owner, row, source, .. } = plan(context, identity, input).await?;
+    let MigrationPlan { owner, row, source, lfs, .. } = plan(context, identity, input).await?;
     let new = create::assign_id(context, owner, row).await?;
     let id = new.row.id;
     let most = context.config.migration.max_running_per_owner;
@@ -131,6 +135,7 @@ pub async fn begin(
         identity: identity.clone(),
         found: found.clone(),
         source,
+        lfs,
         running,
         when_failed,
     };

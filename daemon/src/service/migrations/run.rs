@@ -10,7 +10,14 @@ use super::{
 use crate::{
     git::{GitError, ImportSource, Imported, Staged},
     model::identity::Identity,
-    service::{Context, Error, commit_outcome::run_until_known, events::Actor, pushes, repositories::FoundRepository},
+    service::{
+        Context, Error,
+        commit_outcome::run_until_known,
+        events::Actor,
+        lfs::{self, BatchObject, ImportedObjects, LfsSource},
+        pushes,
+        repositories::FoundRepository,
+    },
     shares::Holder,
     store::{Tx, repositories},
 };
@@ -21,6 +28,7 @@ pub(super) struct MigrationRun {
     pub(super) identity: Identity,
     pub(super) found: FoundRepository,
     pub(super) source: Arc<ImportSource>,
+    pub(super) lfs: Option<LfsSource>,
     pub(super) running: Arc<MigrationTask>,
     pub(super) when_failed: WhenFailed,
 }
@@ -35,6 +43,8 @@ pub(super) enum MigrationError {
     Time,
     /// The source or git failed.
     Git(GitError),
+    /// The objects of Git LFS could not be copied.
+    Lfs(Error),
     /// The directory is in its final location, but the row is not written yet.
     Unrecorded(Error),
 }
@@ -73,7 +83,7 @@ impl MigrationRun {
             () = self.running.cancel.cancelled() => Err(MigrationError::Cancelled),
             () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
             () = tokio::time::sleep(limits.timeout) => Err(MigrationError::Time),
-            fetched = self.fetch(&staged) => fetched.map_err(MigrationError::Git),
+            fetched = self.fetch(&staged) => fetched,
         };
         match fetched {
             Ok(fetched) => {
@@ -92,8 +102,26 @@ impl MigrationRun {
         Holder::caller(&self.identity, None)
     }
 
-    async fn fetch(&self, staged: &Staged) -> Result<Fetched, GitError> {
-        let _share = self.context.work.imports.wait(self.holder(), self.context.config.migration.timeout).await?;
+    async fn fetch(&self, staged: &Staged) -> Result<Fetched, MigrationError> {
+        let waiting = self.context.work.imports.wait(self.holder(), self.context.config.migration.timeout);
+        let _share = waiting.await.map_err(GitError::from).map_err(MigrationError::Git)?;
+        let fetched = self.fetch_git(staged).await.map_err(MigrationError::Git)?;
+        if let Some(source) = &self.lfs {
+            self.running.enter("copying LFS objects", self.context.now_ms());
+            let pointers = staged.lfs_pointers(&fetched.imported.refs).await.map_err(MigrationError::Git)?;
+            let objects: Vec<BatchObject> = pointers
+                .iter()
+                .filter_map(|pointer| Some(BatchObject { oid: lfs::parse_oid(&pointer.oid)?, size: pointer.size }))
+                .collect();
+            let (id, added_by) = (self.found.repository.id, self.identity.user_id());
+            let copied = lfs::import(&self.context, id, added_by, source, &objects).await;
+            let ImportedObjects { copied, missing } = copied.map_err(MigrationError::Lfs)?;
+            tracing::info!(repository = id, copied, missing, "the LFS objects of a migration were copied");
+        }
+        Ok(fetched)
+    }
+
+    async fn fetch_git(&self, staged: &Staged) -> Result<Fetched, GitError> {
         self.running.enter("connecting", self.context.now_ms());
         let advertised = staged.advertised(&self.source).await?;
         let head = advertised.head.unwrap_or_else(|| self.found.repository.default_branch.clone());
@@ -130,6 +158,10 @@ impl MigrationRun {
             MigrationError::Unrecorded(error) => return error,
             failed => to_error(failed),
         };
+        let removes_objects = self.lfs.is_some() && !keeps_row;
+        if removes_objects && let Err(error) = lfs::forget_import(context, id).await {
+            return error;
+        }
         let written = if keeps_row {
             mark_failed(context, id, &reason(&error)).await
         } else {
@@ -142,6 +174,13 @@ impl MigrationRun {
             .await
             .result()
         };
+        // A transaction that was under way may have added another object before the row was removed.
+        if removes_objects
+            && written.is_ok()
+            && let Err(error) = lfs::forget_import(context, id).await
+        {
+            return error;
+        }
         written.err().unwrap_or(error)
     }
 }
@@ -160,7 +199,7 @@ pub(super) fn to_error(failed: MigrationError) -> Error {
         MigrationError::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
         MigrationError::Stopped => Error::Exists { message: "the daemon was stopped during the migration".into() },
         MigrationError::Time => invalid("the migration took too long".into()),
-        MigrationError::Unrecorded(error) => error,
+        MigrationError::Unrecorded(error) | MigrationError::Lfs(error) => error,
         MigrationError::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {
             invalid("authentication failed at the source".into())
         }

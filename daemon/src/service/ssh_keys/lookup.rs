@@ -4,7 +4,10 @@ use farrier_proto::store::User;
 
 use crate::{
     clock::Millis,
-    model::secret,
+    model::{
+        identity::{DeployKey, Identity},
+        secret,
+    },
     service::{Context, Error},
     store::{Read, Store, Tx, owners, repositories, ssh_keys},
 };
@@ -79,6 +82,33 @@ async fn allowed(read: &impl Read, key_id: u64, repository_id: u64) -> Result<Op
     }
     let added_by = owners::user(read, row.added_by).await?.map_or(0, |user| user.id);
     Ok(Some(DeployAccess { deploy_key_id: row.id, title: row.title, read_only: row.read_only, added_by }))
+}
+
+/// Returns the titles of the deploy keys with the content `key_id`, at most `limit`, each once.
+pub async fn deploy_key_titles(context: &Context, key_id: u64, limit: usize) -> Result<Vec<String>, Error> {
+    let rows = ssh_keys::of_content(&context.store.read().await?, key_id, limit).await?;
+    let mut titles = Vec::new();
+    for row in rows {
+        if !titles.contains(&row.title) {
+            titles.push(row.title);
+        }
+    }
+    Ok(titles)
+}
+
+/// Returns the deploy key with the content `key_id` in a repository, as the identity of a caller. `None`: the repository
+/// does not have the key, or is deleted.
+pub async fn deploy_caller(context: &Context, key_id: u64, repository_id: u64) -> Result<Option<Identity>, Error> {
+    let access = deploy_access(context, key_id, repository_id).await?;
+    let identity = access.map(|access| DeployKey {
+        key_id,
+        id: access.deploy_key_id,
+        title: access.title,
+        added_by: access.added_by,
+        repository_id,
+        read_only: access.read_only,
+    });
+    Ok(identity.map(|key| Identity::DeployKey(Box::new(key))))
 }
 
 /// Records that the key with the content `key_id` was used, at most once a minute. The command does not wait for it, and

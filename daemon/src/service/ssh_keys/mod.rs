@@ -11,7 +11,7 @@ use farrier_proto::store::SshKey;
 pub use self::{
     accounts::{AccountKeys, create, create_for, delete, delete_for, get, of_user, own},
     deploy::{DeployKeyFilter, DeployKeyWithContent, create_deploy_key, delete_deploy_key, deploy_key, deploy_keys},
-    lookup::{DeployAccess, KeyIdentity, deploy_access, identify, used},
+    lookup::{DeployAccess, KeyIdentity, deploy_access, deploy_caller, deploy_key_titles, identify, used},
 };
 use super::Error;
 use crate::model::ssh_key::{self, PublicKey};

@@ -5,7 +5,8 @@ use farrier_proto::store::Repository;
 
 use crate::{
     model::{
-        identity::{DeployKey, Identity},
+        access_level::AccessLevel,
+        identity::Identity,
         scope::{Category, Level},
     },
     service::{
@@ -63,13 +64,6 @@ pub struct Allowed {
     pub repository: Repository,
     /// The holder of the share of git transfers.
     pub holder: Holder,
-}
-
-impl Allowed {
-    /// Returns the account under whose name a push is recorded. For a deploy key, the account that added it.
-    pub fn actor(&self) -> u64 {
-        self.identity.actor_id()
-    }
 }
 
 /// Why a caller may not fetch or push.
@@ -137,28 +131,21 @@ pub async fn allow_deploy_key(
     key_id: u64,
     (owner, name): (&str, &str),
     service: GitService,
-) -> Result<(Identity, Repository), Denied> {
+) -> Result<(Identity, FoundRepository), Denied> {
     let name = name.strip_suffix(".git").unwrap_or(name);
     let snapshot = context.store.read().await.map_err(Error::from)?;
     let found = by_any_name(&snapshot, owner, name).await?;
     drop(snapshot);
-    let Some((_, repository)) = found else { return Err(Denied::Missing) };
-    let Some(access) = ssh_keys::deploy_access(context, key_id, repository.id).await? else {
+    let Some((owner, repository)) = found else { return Err(Denied::Missing) };
+    let Some(Identity::DeployKey(key)) = ssh_keys::deploy_caller(context, key_id, repository.id).await? else {
         return Err(Denied::Missing);
     };
-    if service == GitService::Receive && access.read_only {
+    if service == GitService::Receive && key.read_only {
         return Err(Denied::Forbidden("this deploy key may only read".to_owned()));
     }
     require_ready(&repository, service)?;
-    let key = DeployKey {
-        key_id,
-        id: access.deploy_key_id,
-        title: access.title,
-        added_by: access.added_by,
-        repository_id: repository.id,
-        read_only: access.read_only,
-    };
-    Ok((Identity::DeployKey(Box::new(key)), repository))
+    let access_level = if key.read_only { AccessLevel::Reader } else { AccessLevel::Writer };
+    Ok((Identity::DeployKey(key), FoundRepository { repository, owner, access_level }))
 }
 
 fn require_ready(repository: &Repository, service: GitService) -> Result<(), Denied> {

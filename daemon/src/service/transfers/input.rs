@@ -65,6 +65,35 @@ impl TransferInput for NoInput {
     async fn discard(&mut self) {}
 }
 
+/// The input of a transfer that was received before git starts.
+pub struct CompleteInput(Bytes);
+
+impl CompleteInput {
+    /// Creates an input of `bytes`. The caller counts their memory until the transfer has ended.
+    pub fn new(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+}
+
+impl TransferInput for CompleteInput {
+    const READ_TO_END: bool = false;
+
+    async fn next(&mut self) -> Result<Option<Bytes>, InputError> {
+        Ok(Some(std::mem::take(&mut self.0)).filter(|bytes| !bytes.is_empty()))
+    }
+
+    fn count(&self, _: usize) -> Result<(), InputError> {
+        Ok(())
+    }
+
+    fn list_ended(&mut self, _: &Commands, _: &[u8]) {}
+
+    async fn discard(&mut self) {}
+}
+
+/// Largest list of wants and haves of a fetch, in bytes.
+pub const FETCH_MAX_BYTES: u64 = 32 << 20;
+
 /// Allowance for the list of ref updates of a push, in bytes.
 const LIST_MAX_BYTES: u64 = 16 << 20;
 

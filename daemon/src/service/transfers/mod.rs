@@ -6,6 +6,7 @@
 pub mod access;
 mod failure;
 pub mod fetch;
+pub mod fetch_answer;
 mod input;
 pub mod output;
 pub mod push;
@@ -17,7 +18,7 @@ mod stall_timer;
 pub use self::{
     access::{Allowed, Denied, GitService},
     failure::TransferError,
-    input::{InputError, NoInput, TransferInput, push_limit},
+    input::{CompleteInput, FETCH_MAX_BYTES, InputError, NoInput, TransferInput, push_limit},
 };
 
 /// Returns `text`, the protocol version that a client requests, if it may be put into git's environment: it has only

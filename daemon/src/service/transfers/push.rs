@@ -26,7 +26,7 @@ use crate::{
         access::Action,
         access_watch::AccessWatch,
         audit::RequestScope,
-        pushes::{self, Push},
+        pushes::{self, Push, Pusher},
     },
     shares::Holder,
 };
@@ -53,7 +53,7 @@ pub async fn serve<I: TransferInput>(
     allowed: Allowed,
     mut input: I,
 ) -> Result<Pushed, TransferError> {
-    let actor = allowed.actor();
+    let pusher = Pusher::of(&allowed.identity);
     let Allowed { identity, repository, holder } = allowed;
     let (list, commands) = read_commands(&mut input).await?;
     if commands.updates.is_empty() {
@@ -68,7 +68,7 @@ pub async fn serve<I: TransferInput>(
     }
     let (out, git_output) = output::channel();
     let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
-    let request = PushRequest { repository: repository.id, actor, holder, access, list, commands };
+    let request = PushRequest { repository: repository.id, pusher, holder, access, list, commands };
     context.tasks.short(RequestScope::inherit(run(context.clone(), request, input, out)));
     Ok(Pushed::Running(git_output))
 }
@@ -76,7 +76,7 @@ pub async fn serve<I: TransferInput>(
 /// A push that passed all checks.
 struct PushRequest {
     repository: u64,
-    actor: u64,
+    pusher: Pusher,
     holder: Holder,
     access: AccessWatch,
     /// The bytes of the body that were read so far.
@@ -119,7 +119,7 @@ async fn start(context: &Context, request: &PushRequest) -> Result<(GitProcess, 
     let call = context.git.call(id, ["receive-pack", "--stateless-rpc"]).args([context.git.directory(id)]);
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
     let starting = call.stream(request.holder);
-    let (process, push) = tokio::join!(starting, pushes::begin(context, id, request.actor, &request.commands));
+    let (process, push) = tokio::join!(starting, pushes::begin(context, id, request.pusher.clone(), &request.commands));
     let push = push?;
     match process {
         Ok(process) => Ok((process, push)),

@@ -10,8 +10,6 @@ use crate::git::{
     ref_list::{Head, Peeled, RefList, Tip},
 };
 
-/// The end of a request's first section.
-const DELIMITER: &[u8] = b"0001";
 /// Longest request that is parsed; git sends a few hundred bytes.
 pub const REQUEST_MAX_BYTES: usize = 64 << 10;
 
@@ -135,7 +133,7 @@ struct Lines<'a>(&'a [u8]);
 impl<'a> Lines<'a> {
     /// Returns the next packet. `None` if the data is incomplete or not UTF-8.
     fn next(&mut self) -> Option<Line<'a>> {
-        if self.0.starts_with(DELIMITER) {
+        if self.0.starts_with(pkt::DELIMITER) {
             return Some(Line::End);
         }
         let (packet, length) = pkt::first(self.0).ok()??;
@@ -151,7 +149,7 @@ impl<'a> Lines<'a> {
 
     /// Returns whether another section follows, and skips the delimiter before it.
     fn has_section(&mut self) -> bool {
-        let rest = self.0.strip_prefix(DELIMITER);
+        let rest = self.0.strip_prefix(pkt::DELIMITER);
         self.0 = rest.unwrap_or(self.0);
         rest.is_some()
     }

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    Allowed, TransferError,
+    Allowed, TransferError, fetch_answer,
     output::{
         self, BUFFER_BYTES, MIN_FREE_BYTES, OutputReceiver, OutputSender, REST_BYTES_PER_SEC, REST_TIME_MIN, SLOW_AFTER,
     },
@@ -84,9 +84,8 @@ async fn write(
     if !space.prepare(state, BUFFER_BYTES as u64).await || writer.open().await.is_err() {
         return Ok(false);
     }
-    let id = allowed.repository.id;
-    let call = state.git.call(id, ["upload-pack", "--stateless-rpc"]).args([state.git.directory(id)]);
-    let process = call.env("GIT_PROTOCOL", request.protocol()).stream_with(share).await?;
+    let call = fetch_answer::upload_pack(state, allowed.repository.id, request.protocol());
+    let process = call.stream_with(share).await?;
     let stall_timer = StallTimer::new(state.git.timeout());
     let task = WriterTask { state: state.clone(), holder: allowed.holder, writer, space, stall_timer };
     state.tasks.short(task.run(process, request.body()));

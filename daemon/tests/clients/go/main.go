@@ -1,4 +1,5 @@
-// Runs operations of unmodified Go clients and prints their results: the cache client of BuildKit and go-oidc.
+// Runs operations of unmodified Go clients and prints their results: the cache client of BuildKit, go-oidc and
+// go-git.
 //
 // The argument is JSON: [{"call": "save", "key": …}, …]. The last line on standard output is "RESULT " and a JSON list:
 // {"ok": …} or {"error": …} for each operation.
@@ -33,6 +34,11 @@ type operation struct {
 	Token  string   `json:"token"`
 	// The audience that a token must have.
 	Audience string `json:"audience"`
+	// Of a clone.
+	URL       string `json:"url"`
+	Directory string `json:"directory"`
+	Depth     int    `json:"depth"`
+	Progress  bool   `json:"progress"`
 }
 
 func (o operation) blob() actionscache.Blob {
@@ -64,6 +70,9 @@ func open() (*actionscache.Cache, error) {
 func run(ctx context.Context, o operation) (any, error) {
 	if o.Call == "verify" {
 		return verify(ctx, o)
+	}
+	if o.Call == "clone" {
+		return clone(ctx, o)
 	}
 	cache, err := open()
 	if err != nil {

@@ -70,6 +70,10 @@ impl SmallDisk {
         let mounted = mount.as_std_mut().output().is_ok_and(|output| output.status.success());
         mounted.then(|| Self(path.to_owned()))
     }
+
+    pub fn path(&self) -> &std::path::Path {
+        &self.0
+    }
 }
 
 impl Drop for SmallDisk {

@@ -82,7 +82,7 @@ async fn a_push_that_a_killed_daemon_did_not_record_is_recorded_at_the_next_star
     farrier
         .with_store(async |store| {
             let mark = async |tx: Tx| {
-                refs::mark(&tx, 1, 77, &PushMark { actor_id: 1, since_ms: 1 });
+                refs::mark(&tx, 1, 77, &PushMark { actor_id: 1, since_ms: 1, key: None });
                 Ok::<_, StoreError>(())
             };
             store.write(mark).await.expect("a write");

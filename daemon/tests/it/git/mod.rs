@@ -3,7 +3,7 @@
 mod access;
 mod events;
 mod fetch;
-mod fetch_cache;
+pub(crate) mod fetch_cache;
 mod limits;
 mod prune;
 mod push;

@@ -3,8 +3,11 @@
 mod batch;
 mod bytes;
 mod client;
+mod collect;
 mod kill;
+mod large;
 mod locks;
+mod migrate;
 mod storage;
 mod tokens;
 

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{add_deploy_key, add_key, demo};
+use super::{add_key, demo};
 use crate::support::{
     client::has_git_lfs,
     git::{Client, noise},
@@ -67,11 +67,4 @@ async fn the_token_is_for_one_repository_and_operation_and_ends_with_the_key() {
     for line in ["git-lfs-authenticate /admin/demo.git", "git-lfs-authenticate /admin/demo.git erase"] {
         assert_eq!(client.run("admin", &["-T"], &[line]).await.status, 1, "{line}");
     }
-    let key = client.key("deploy", &["-t", "ed25519"]).await;
-    add_deploy_key(&farrier, "demo", &key, false).await;
-    let refused = client.run("deploy", &["-T"], &["git-lfs-authenticate /admin/demo.git download"]).await;
-    assert!(
-        refused.status == 1 && refused.err.contains("farrier: LFS is not available with deploy keys"),
-        "{refused:?}"
-    );
 }

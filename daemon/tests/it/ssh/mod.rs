@@ -1,11 +1,14 @@
 //! Git over SSH, tested with the real `ssh`, `ssh-keygen` and `git`.
 
 mod commands;
+mod deploy_keys;
 mod forwarding;
 mod kill;
 mod lfs;
 mod limits;
+mod security_keys;
 mod server;
+mod shared_fetch;
 mod sign_in;
 mod transfers;
 

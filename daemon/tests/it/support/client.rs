@@ -180,6 +180,37 @@ async fn build_go() -> Result<PathBuf, String> {
     Ok(program)
 }
 
+/// The class path of JGit. Returns `None` and prints the reason if it cannot be installed.
+pub async fn jgit() -> Option<String> {
+    static INSTALLED: OnceCell<Result<String, String>> = OnceCell::const_new();
+    match INSTALLED.get_or_init(install_jgit).await {
+        Ok(class_path) => Some(class_path.clone()),
+        Err(reason) => {
+            assert!(!required(reason), "{REQUIRED} is set and {reason}");
+            None
+        }
+    }
+}
+
+/// Copies JGit and what it needs, unless an earlier run did.
+async fn install_jgit() -> Result<String, String> {
+    let mut java = command("java");
+    java.arg("-version");
+    output(java).await.ok_or("there is no java")?;
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("jgit");
+    let stamp = directory.join("pom.xml");
+    let required = std::fs::read(home().join("jgit/pom.xml")).expect("a file");
+    if std::fs::read(&stamp).is_ok_and(|installed| installed == required) {
+        return Ok(format!("{}/*", directory.display()));
+    }
+    let mut maven = command("mvn");
+    maven.args(["-q", "-B", "dependency:copy-dependencies"]).current_dir(home().join("jgit"));
+    maven.arg(format!("-DoutputDirectory={}", directory.display()));
+    run_step(maven, "JGit cannot be installed").await?;
+    std::fs::write(&stamp, required).expect("a file");
+    Ok(format!("{}/*", directory.display()))
+}
+
 async fn run_step(command: Command, failed: &str) -> Result<(), String> {
     match output_within(LONG, command).await {
         Some(done) if done.status.success() => Ok(()),

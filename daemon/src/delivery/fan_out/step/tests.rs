@@ -38,6 +38,7 @@ async fn store(events: u64, hooks: u64) -> (Store, Faults) {
             repository_json: b"{}".to_vec(),
             sender_json: b"{}".to_vec(),
             known: Vec::new(),
+            key: None,
         }),
         ..FanOut::default()
     };

@@ -1,6 +1,7 @@
 //! Equal fetches share one stored answer.
 
 mod answers;
+mod clients;
 mod limits;
 mod rights;
 mod storm;
@@ -18,17 +19,17 @@ use crate::support::{
 
 /// The counters of the cache, and the number of git processes started so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counts {
-    hits: u64,
-    joins: u64,
-    misses: u64,
-    evictions: u64,
-    bytes: u64,
-    processes: u64,
+pub(crate) struct Counts {
+    pub(crate) hits: u64,
+    pub(crate) joins: u64,
+    pub(crate) misses: u64,
+    pub(crate) evictions: u64,
+    pub(crate) bytes: u64,
+    pub(crate) processes: u64,
 }
 
 impl Counts {
-    async fn of(farrier: &TestDaemon) -> Self {
+    pub(crate) async fn of(farrier: &TestDaemon) -> Self {
         let text = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
         let get = |name: &str| {
             let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -46,7 +47,7 @@ impl Counts {
 }
 
 /// A packet line.
-fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     format!("{:04x}{text}\n", text.len() + 5)
 }
 
@@ -57,7 +58,7 @@ fn fetch(arguments: &[&str]) -> String {
 }
 
 /// A clone of `tip` in protocol version 2.
-fn clone_of(tip: &str) -> String {
+pub(crate) fn clone_of(tip: &str) -> String {
     fetch(&["ofs-delta", &format!("want {tip}"), "done"])
 }
 

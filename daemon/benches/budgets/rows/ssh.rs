@@ -1,0 +1,189 @@
+//! git over SSH: processor time of a clone beside HTTP, and `ls-remote` beside OpenSSH with git-shell.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    git::{
+        fixture::{self, BRANCH, git, git_at},
+        path,
+    },
+    settle,
+};
+use crate::{
+    Result,
+    child::{Child, installed, output_of},
+    client::{Over, head},
+    farrier::Farrier,
+    figures::{millis, ratio, spread},
+    plan::Plan,
+    table::{Budget, Table},
+};
+
+/// Clones per round. The kernel counts processor time in steps of 10 ms.
+const CLONES: u32 = 5;
+/// Most processor time of a clone over SSH, as a multiple of that over HTTP.
+const CLONE_MAX: f64 = 1.8;
+/// Most time of `ls-remote`, as a part of that with OpenSSH.
+const LIST_MAX: f64 = 1.0;
+
+pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
+    let dir = plan.dir("ssh")?;
+    let bare = fixture::make(&dir, if plan.quick { 200 } else { 5_000 }).await?;
+    // Each clone runs git, so that the protocols are compared and not the stored answers.
+    let toml = "[ssh]\nlisten = [\"127.0.0.1:0\"]\n[git]\ncache_max_bytes = 0\n";
+    let farrier = Farrier::configured(&plan.dir("ssh-farrier")?, toml).await?;
+    farrier.repository("big").await?;
+    let client = Client::new(&dir)?;
+    farrier.admin("/api/v1/user/keys", &json!({ "title": "bench", "key": client.public()? })).await?;
+    let (over_ssh, over_http) = (ssh_address(&farrier).await?, http_address(&farrier).await?);
+    client.git(&["-C", path(&bare)?, "push", "--quiet", &over_ssh, &format!("{BRANCH}:{BRANCH}")]).await?;
+    settle().await;
+    cloning(plan, table, (&farrier, &client), (&over_ssh, &over_http), &dir).await?;
+    listing(plan, table, &client, &over_ssh, &bare).await
+}
+
+/// Measures the processor time of the daemon and its git processes.
+async fn cloning(
+    plan: &Plan,
+    table: &mut Table,
+    (farrier, client): (&Farrier, &Client),
+    (over_ssh, over_http): (&str, &str),
+    dir: &Path,
+) -> Result<()> {
+    let (mut ssh, mut http) = (Vec::new(), Vec::new());
+    for round in 0..plan.rounds {
+        for (name, address, seconds) in [("ssh", over_ssh, &mut ssh), ("http", over_http, &mut http)] {
+            let begun = farrier.watch().processor_with_ended()?;
+            for number in 0..CLONES {
+                let to = dir.join(format!("{name}-{round}-{number}.git"));
+                client.git(&["clone", "--quiet", "--bare", address, path(&to)?]).await?;
+                std::fs::remove_dir_all(&to)?;
+            }
+            let spent = farrier.watch().processor_with_ended()?.saturating_sub(begun);
+            seconds.push(millis(spent) / f64::from(CLONES));
+        }
+    }
+    let what = "processor time of a clone over SSH; beside HTTP";
+    table.beside(what, spread(&ssh, "ms"), spread(&http, "ms"), ratio(&ssh, &http), Budget::AtMost(CLONE_MAX));
+    Ok(())
+}
+
+async fn listing(plan: &Plan, table: &mut Table, client: &Client, ours: &str, bare: &Path) -> Result<()> {
+    let sshd = Sshd::start(&plan.dir("ssh-openssh")?, client, bare).await;
+    let theirs = sshd.as_ref().ok().and_then(Option::as_ref).map(|sshd| sshd.address.as_str());
+    let (mut own, mut other) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds * 4 {
+        for (address, times) in [(Some(ours), &mut own), (theirs, &mut other)] {
+            let Some(address) = address else { continue };
+            let begun = Instant::now();
+            client.git(&["ls-remote", address]).await?;
+            times.push(millis(begun.elapsed()));
+        }
+    }
+    let what = "ls-remote over SSH; beside OpenSSH + git-shell";
+    match sshd {
+        Ok(Some(_)) => {
+            table.beside(what, spread(&own, "ms"), spread(&other, "ms"), ratio(&own, &other), Budget::AtMost(LIST_MAX));
+        }
+        Ok(None) => table.missing(what, spread(&own, "ms"), "sshd or git-shell is not installed"),
+        Err(error) => table.missing(what, spread(&own, "ms"), &format!("sshd does not start: {error}")),
+    }
+    Ok(())
+}
+
+/// The real ssh with a key of its own.
+struct Client {
+    key: PathBuf,
+}
+
+impl Client {
+    fn new(dir: &Path) -> Result<Self> {
+        let key = dir.join("id_ed25519");
+        make_key(&key)?;
+        Ok(Self { key })
+    }
+
+    fn public(&self) -> Result<String> {
+        Ok(std::fs::read_to_string(self.key.with_extension("pub"))?.trim().to_owned())
+    }
+
+    /// Runs git with this key. Host keys are not checked: the servers are on the loopback interface.
+    async fn git(&self, args: &[&str]) -> Result<()> {
+        let ssh = format!(
+            "ssh -F none -i {} -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \
+             -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
+            path(&self.key)?
+        );
+        let mut command = fixture::command(args);
+        command.env("GIT_SSH_COMMAND", ssh).stdout(Stdio::null());
+        let output = command.output().await?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("git {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)).into())
+    }
+}
+
+fn make_key(file: &Path) -> Result<()> {
+    let keygen = installed("ssh-keygen").ok_or("ssh-keygen is not installed")?;
+    output_of(&keygen, &["-q", "-t", "ed25519", "-N", "", "-f", path(file)?])?;
+    if file.is_file() { Ok(()) } else { Err("ssh-keygen made no key".into()) }
+}
+
+async fn ssh_address(farrier: &Farrier) -> Result<String> {
+    let mut connection = farrier.unix.connect().await?;
+    connection.send(&head("GET", "/api/farrier/v1/ssh", 0, &[])).await?;
+    let service: Value = serde_json::from_slice(&connection.expect(200).await?)?;
+    let port = service["port"].as_u64().ok_or("no port")?;
+    Ok(format!("ssh://git@127.0.0.1:{port}/admin/big.git"))
+}
+
+async fn http_address(farrier: &Farrier) -> Result<String> {
+    let Over::Tcp(address) = &farrier.tcp else { return Err("no TCP address".into()) };
+    Ok(format!("http://admin:{}@{address}/admin/big.git", farrier.token().await?))
+}
+
+/// The server of OpenSSH, with git-shell for every login.
+struct Sshd {
+    #[expect(dead_code, reason = "ends the server when it is dropped")]
+    child: Child,
+    address: String,
+}
+
+impl Sshd {
+    /// Starts the server with a copy of `bare`. `None`: it is not installed.
+    async fn start(dir: &Path, client: &Client, bare: &Path) -> Result<Option<Self>> {
+        let (Some(sshd), Some(shell)) = (installed("sshd"), installed("git-shell")) else { return Ok(None) };
+        let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
+        make_key(&dir.join("host"))?;
+        let copy = dir.join("big.git");
+        git(&["clone", "--quiet", "--mirror", path(bare)?, path(&copy)?]).await?;
+        git_at(&copy, &["pack-refs", "--all"]).await?;
+        std::fs::write(dir.join("authorized_keys"), client.public()? + "\n")?;
+        // The port is free for a moment, and nothing else uses ports here.
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let (at, shell) = (path(dir)?, path(&shell)?);
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nAuthorizedKeysFile {at}/authorized_keys\n\
+             StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\nPasswordAuthentication no\n\
+             AcceptEnv GIT_PROTOCOL\nForceCommand {shell} -c \"$SSH_ORIGINAL_COMMAND\"\n"
+        );
+        std::fs::write(dir.join("sshd_config"), config)?;
+        // A server that runs as root wants this directory.
+        let _ = std::fs::create_dir_all("/run/sshd");
+        let config = dir.join("sshd_config");
+        let mut child = Child::start(&sshd, &["-D", "-e", "-f", path(&config)?], &[], dir)?;
+        let over = Over::Tcp(format!("127.0.0.1:{port}"));
+        tokio::time::timeout(Duration::from_secs(10), child.answers(&over)).await??;
+        let sshd = Self { child, address: format!("ssh://{user}@127.0.0.1:{port}{}", path(&copy)?) };
+        client.git(&["ls-remote", &sshd.address]).await?;
+        Ok(Some(sshd))
+    }
+}

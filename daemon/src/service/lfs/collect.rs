@@ -1,0 +1,181 @@
+//! Removes objects from repositories whose files have not named them for `lfs.keep_unreferenced_secs`.
+//!
+//! A search over all refs of a repository finds the objects that its small files name. Objects that were not found are
+//! marked with the time. A later search clears the mark of those that it finds, and removes those that were marked for
+//! long enough.
+//!
+//! Acknowledged data that this could remove: objects that clients have uploaded. What prevents it: before anything is
+//! removed, the refs are read again under the lock of the repository, so that none moves, and what they reach beyond the
+//! first search is searched as well. A repository whose refs on disk differ from the recorded ones loses nothing, nor
+//! does one whose search failed. An upload, and an answer to a client that the repository has the object, clear the mark
+//! in a transaction, so a push in progress has at least that time to deliver the files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    error::Error as StdError,
+};
+
+use farrier_proto::store::Repository;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    clock::Millis,
+    service::{Context, Error, migrations},
+    store::{
+        Tx,
+        lfs::{
+            Oid,
+            unreferenced::{entries, remove, set_unreferenced},
+        },
+        refs, repositories,
+    },
+};
+
+/// What git is doing, for errors.
+const DOING: &str = "looking for files that name LFS objects";
+/// Repositories to read per step.
+const REPOSITORIES_AT_ONCE: usize = 256;
+/// Rows of objects to read or write per step.
+const ROWS_AT_ONCE: usize = 100;
+
+/// The repositories in which the last search found a file for each object, with the SHA-256 of what it depended on.
+#[derive(Debug, Default)]
+pub struct Searched(BTreeMap<u64, [u8; 32]>);
+
+/// The objects of one repository after a search.
+#[derive(Debug, Default)]
+struct Found {
+    /// Named by a file, but marked.
+    named: Vec<Oid>,
+    /// Not named and not marked.
+    unnamed: Vec<Oid>,
+    /// Not named, and marked for long enough.
+    due: Vec<Oid>,
+    /// All that are not named, and their size.
+    count: u64,
+    bytes: u64,
+}
+
+/// Searches all repositories that have objects, one after the other. Repositories that have not changed since a search
+/// that found all objects are skipped. A failure is logged, and the repository is searched again the next time.
+pub async fn collect(context: &Context, searched: &mut Searched) -> Result<(), Error> {
+    let mut after = 0;
+    loop {
+        let rows = repositories::after_id(&context.store.read().await?, after, REPOSITORIES_AT_ONCE).await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.id;
+        for row in rows.iter().filter(|row| row.lfs_size > 0 && !row.deleted && migrations::pending(row).is_none()) {
+            if let Err(error) = search(context, row, searched).await {
+                let error = &error as &dyn StdError;
+                tracing::warn!(repository = row.id, error, "the LFS objects of a repository were not searched");
+            }
+        }
+    }
+}
+
+async fn search(context: &Context, row: &Repository, searched: &mut Searched) -> Result<(), Error> {
+    let before = context.git.ref_ids(row.id).await.map_err(Error::git(DOING))?;
+    let state = state(&before, row.lfs_size);
+    if searched.0.get(&row.id) == Some(&state) {
+        return Ok(());
+    }
+    searched.0.remove(&row.id);
+    let named = context.git.lfs_objects(row.id, &before, &BTreeSet::new()).await.map_err(Error::git(DOING))?;
+    // Read once: a reload may change it.
+    let (now, keep) = (context.now_ms(), context.config.lfs.keep_unreferenced);
+    let keep_ms = Millis::try_from(keep.as_millis()).unwrap_or(Millis::MAX);
+    let until = if keep.is_zero() { Millis::MIN } else { now.saturating_sub(keep_ms) };
+    let found = compare(context, row.id, &named, until).await?;
+    mark(context, row.id, &found.named, 0).await?;
+    mark(context, row.id, &found.unnamed, now).await?;
+    if found.count == 0 {
+        searched.0.insert(row.id, state);
+        return Ok(());
+    }
+    let (removed, removed_bytes) = remove_due(context, row.id, &before, found.due, until).await?;
+    let Found { count, bytes, .. } = found;
+    tracing::info!(repository = row.id, count, bytes, removed, removed_bytes, "no file names these LFS objects");
+    Ok(())
+}
+
+/// Returns the SHA-256 of what a search depends on.
+fn state(refs: &BTreeSet<String>, lfs_size: u64) -> [u8; 32] {
+    let hash = Sha256::new().chain_update(lfs_size.to_be_bytes());
+    refs.iter().fold(hash, |hash, id| hash.chain_update(id).chain_update("\n")).finalize().into()
+}
+
+async fn compare(context: &Context, repository: u64, named: &HashSet<Oid>, until: Millis) -> Result<Found, Error> {
+    let (mut found, mut after) = (Found::default(), None);
+    loop {
+        let read = context.store.read().await?;
+        let (rows, next) = entries(&read, repository, after.as_ref(), ROWS_AT_ONCE).await?;
+        for (oid, row) in rows {
+            if named.contains(&oid) {
+                if row.unreferenced_ms != 0 {
+                    found.named.push(oid);
+                }
+                continue;
+            }
+            found.count += 1;
+            found.bytes = found.bytes.saturating_add(row.size);
+            match row.unreferenced_ms {
+                0 => found.unnamed.push(oid),
+                since if since <= until => found.due.push(oid),
+                _ => {}
+            }
+        }
+        match next {
+            Some(next) => after = Some(next),
+            None => return Ok(found),
+        }
+    }
+}
+
+/// Sets since when no file names the objects.
+async fn mark(context: &Context, repository: u64, oids: &[Oid], since: Millis) -> Result<(), Error> {
+    for oids in oids.chunks(ROWS_AT_ONCE) {
+        let written = context.store.write(async |tx: Tx| {
+            for oid in oids {
+                set_unreferenced(&tx, repository, oid, since).await?;
+            }
+            Ok::<_, Error>(())
+        });
+        written.await?;
+    }
+    Ok(())
+}
+
+/// Removes those of `due` that no ref reaches now. `before`: what the refs pointed to in the search that did not find
+/// them. Returns their number and size.
+async fn remove_due(
+    context: &Context,
+    repository: u64,
+    before: &BTreeSet<String>,
+    due: Vec<Oid>,
+    until: Millis,
+) -> Result<(u64, u64), Error> {
+    if due.is_empty() {
+        return Ok((0, 0));
+    }
+    // While it is held, no ref moves.
+    let _lock = context.git.lock(repository).await;
+    let on_disk: BTreeMap<String, String> =
+        context.git.all_tips(repository).await.map_err(Error::git(DOING))?.into_iter().collect();
+    if refs::all(&context.store.read().await?, repository).await? != on_disk {
+        return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
+    }
+    let now_refs = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
+    let named = context.git.lfs_objects(repository, &now_refs, before).await.map_err(Error::git(DOING))?;
+    let due: Vec<Oid> = due.into_iter().filter(|oid| !named.contains(oid)).collect();
+    let (now, mut removed) = (context.now_ms(), (0, 0_u64));
+    for oids in due.chunks(ROWS_AT_ONCE) {
+        let (count, bytes) =
+            context.store.write(async |tx: Tx| remove(&tx, repository, oids, until, now).await).await?;
+        removed = (removed.0 + count, removed.1.saturating_add(bytes));
+    }
+    if removed.0 > 0 {
+        // Their bytes are due in a day.
+        context.sweep.now();
+    }
+    Ok(removed)
+}
