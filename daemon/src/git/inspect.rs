@@ -15,7 +15,7 @@ const FSCK_MESSAGES_MAX: usize = 20;
 /// Exit status of `git fsck`: reachable objects are missing, and nothing else is wrong.
 const FSCK_UNREACHABLE: i32 = 2;
 /// The id of the tree without entries, for both hash functions.
-const EMPTY_TREES: [&str; 2] =
+pub(super) const EMPTY_TREES: [&str; 2] =
     ["4b825dc642cb6eb9a060e54bf8d69288fbee4904", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"];
 
 impl Git {

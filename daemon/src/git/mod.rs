@@ -13,6 +13,7 @@ pub mod fetch_cache;
 pub mod import;
 mod inspect;
 mod lfs_pointers;
+mod objects;
 mod orphans;
 pub mod pkt;
 mod process;
@@ -108,6 +109,9 @@ struct Shared {
     stale_locks: StaleLocks,
     /// Change when refs or objects of a repository may have changed.
     generations: Generations,
+    object_stores: objects::ObjectStores,
+    /// Results of reads that depend only on objects with known ids.
+    read_cache: read::ReadCache,
     fetch_cache: Arc<FetchCache>,
     capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that existed when the daemon started.
@@ -190,6 +194,8 @@ impl Git {
             locks: IdLocks::default(),
             stale_locks,
             generations: Generations::default(),
+            object_stores: objects::ObjectStores::default(),
+            read_cache: read::ReadCache::default(),
             fetch_cache,
             capabilities: capabilities::Capabilities::default(),
             found,

@@ -37,6 +37,7 @@ impl Git {
         _lock: &RepositoryLock,
     ) -> Result<Option<u64>, GitError> {
         // Also after an error: objects may have been removed.
+        let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);
         let objects = self.directory(repository).join("objects");
         let own = objects.clone();

@@ -100,7 +100,7 @@ fn read_head(directory: &Path) -> io::Result<Option<Head>> {
 }
 
 /// Reads the loose refs below `prefix` into `tips`. Returns whether all of them are supported.
-fn read_loose(
+pub(super) fn read_loose(
     directory: &Path,
     prefix: &mut String,
     depth: usize,
@@ -135,7 +135,8 @@ fn read_loose(
     Ok(true)
 }
 
-fn read_loose_ref(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>) -> io::Result<bool> {
+/// Reads the loose ref `name` into `tips`. Returns whether it is supported.
+pub(super) fn read_loose_ref(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>) -> io::Result<bool> {
     let text = match fs::read_to_string(directory.join(name)) {
         Ok(text) => text,
         // The ref was deleted or packed since the directory was read.

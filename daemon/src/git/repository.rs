@@ -47,6 +47,7 @@ impl Git {
     /// Deletes a repository. Succeeds if it does not exist.
     pub async fn remove(&self, repository: u64) -> Result<(), GitError> {
         let (from, to) = (self.directory(repository), self.staging(TRASH, repository));
+        let _closed = self.close_packs_at_end(repository);
         let removed = tasks::blocking(move || {
             match fs::rename(&from, &to) {
                 Ok(()) => {}

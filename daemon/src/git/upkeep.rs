@@ -32,6 +32,7 @@ impl Git {
         if !self.is_untidy(repository).await? {
             return Ok(false); // another task repacked it meanwhile
         }
+        let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);
         let objects = self.directory(repository).join("objects");
         tasks::blocking(move || remove_unfinished(&objects))

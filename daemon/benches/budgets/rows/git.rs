@@ -257,7 +257,7 @@ pub(super) async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
     if process.wait().await?.success() { Ok(()) } else { Err("git upload-pack failed".into()) }
 }
 
-fn address(over: &Over) -> Result<&str> {
+pub(super) fn address(over: &Over) -> Result<&str> {
     match over {
         Over::Tcp(address) => Ok(address),
         Over::Unix(_) => Err("git does not support HTTP over a Unix socket".into()),

@@ -14,6 +14,7 @@ mod idle;
 mod lfs;
 mod lists;
 mod memory;
+mod reads;
 mod restart;
 mod ssh;
 mod upload;
@@ -28,7 +29,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 18] = [
+pub(crate) const ALL: [(&str, Row); 19] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -40,6 +41,7 @@ pub(crate) const ALL: [(&str, Row); 18] = [
     ("fetch-cache", |plan, table| fetch_cache::measure(plan, table).boxed()),
     ("ssh", |plan, table| ssh::measure(plan, table).boxed()),
     ("lfs", |plan, table| lfs::measure(plan, table).boxed()),
+    ("reads", |plan, table| reads::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
     ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
     ("fan-out", |plan, table| hooks::measure_fan_out(plan, table).boxed()),

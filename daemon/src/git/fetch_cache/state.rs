@@ -61,7 +61,8 @@ impl Generations {
         RaiseAtEnd { generations: self, repository }
     }
 
-    fn get(&self, repository: u64) -> u64 {
+    /// Returns the current generation.
+    pub(in crate::git) fn get(&self, repository: u64) -> u64 {
         self.of(repository).load(Ordering::SeqCst)
     }
 

@@ -3,7 +3,7 @@
 use crate::git::{Git, GitCommand};
 
 /// Selects commits of a history, newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HistoryQuery {
     /// Id of the commit at which the walk starts.
     pub from: String,

@@ -17,7 +17,6 @@ use crate::{
         read::{
             HistoryQuery,
             commit::CommitObject,
-            history,
             tree::{EntryKind, TreeEntry},
         },
     },
@@ -96,18 +95,9 @@ async fn single(browse: &Browse, commit: &str, entry: TreeEntry) -> Result<Conte
 /// searched commits get the commit itself.
 async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Result<Vec<ContentEntry>, Error> {
     let entries = browse.git.tree(tree, false).await?;
-    let query = HistoryQuery {
-        from: commit.to_owned(),
-        path: path.to_owned(),
-        limit: SEARCH_MAX_COMMITS,
-        changes: true,
-        combined: true,
-        ..HistoryQuery::default()
-    };
-    let commits = browse.git.history(&query).await?;
     let below = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let touched = history::last_touched(&commits, &below);
-    let last_id = |entry: &TreeEntry| touched.get(entry.path.as_str()).map_or(commit, |id| *id);
+    let touched = browse.git.last_changes(commit, path, SEARCH_MAX_COMMITS).await?;
+    let last_id = |entry: &TreeEntry| touched.get(&entry.path).map_or(commit, String::as_str);
     let last_ids: BTreeSet<&str> = entries.iter().map(last_id).collect();
     let last_ids: Vec<String> = last_ids.into_iter().map(str::to_owned).collect();
     let last_commits = browse.git.commits(&last_ids).await?;
@@ -128,10 +118,12 @@ async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Res
 struct Modules(String);
 
 async fn modules(browse: &Browse, commit: &str) -> Result<Modules, Error> {
-    let limit = usize::try_from(SHOWN_MAX_BYTES).unwrap_or(usize::MAX);
-    let found = browse.git.objects(&[format!("{commit}:{MODULES}")], limit).await?.into_iter().flatten().next();
-    let blob = found.filter(|object| object.info.kind == "blob");
-    Ok(Modules(blob.map(|object| String::from_utf8_lossy(&object.content).into_owned()).unwrap_or_default()))
+    let found = browse.git.entry(commit, MODULES).await?;
+    let Some(file) = found.filter(|entry| entry.kind == "blob" && entry.size <= SHOWN_MAX_BYTES) else {
+        return Ok(Modules::default());
+    };
+    let content = objects::content(browse, &file.id, file.size).await?.unwrap_or_default();
+    Ok(Modules(String::from_utf8_lossy(&content).into_owned()))
 }
 
 impl Modules {
@@ -197,10 +189,27 @@ async fn named_by_path(browse: &Browse, path: &str) -> Result<Option<(String, Tr
     Ok(None)
 }
 
+/// Largest file that is read as a whole for a download, bytes: one chunk of a body.
+const SMALL_MAX_BYTES: u64 = 64 << 10;
+
+/// The bytes of a file.
+#[derive(Debug)]
+pub enum RawBytes {
+    /// All of them.
+    Whole(Bytes),
+    /// The process that writes them.
+    Process(GitProcess),
+}
+
 impl RawFile {
-    /// Starts to read the bytes.
-    pub async fn bytes(&self, browse: &Browse) -> Result<GitProcess, Error> {
-        Ok(browse.git.blob(&self.entry.id).await?)
+    /// Reads the bytes of a small file, or starts to read those of a large one.
+    pub async fn bytes(&self, browse: &Browse) -> Result<RawBytes, Error> {
+        if self.entry.size <= SMALL_MAX_BYTES
+            && let Some(content) = objects::content(browse, &self.entry.id, self.entry.size).await?
+        {
+            return Ok(RawBytes::Whole(content));
+        }
+        Ok(RawBytes::Process(browse.git.blob(&self.entry.id).await?))
     }
 
     /// Returns the LFS object that the file names, if it is a pointer file.

@@ -40,8 +40,7 @@ pub async fn tree(
     }
     let peel = |prefix: &str| format!("{prefix}{name}^{{tree}}");
     let names = if rev::is_full_id(name) { vec![peel("")] } else { ["refs/heads/", "refs/tags/", ""].map(peel).into() };
-    let found = browse.git.infos(&names).await?.into_iter().flatten().next();
-    let id = found.ok_or(Error::NotFound { what: "the tree" })?.id;
+    let id = browse.git.first(&names).await?.ok_or(Error::NotFound { what: "the tree" })?.id;
     let entries = browse.git.tree(&id, recursive).await?;
     Ok((id, page_of(entries, skip, limit)))
 }
@@ -51,7 +50,7 @@ pub async fn blob(browse: &Browse, id: &str) -> Result<(ObjectInfo, Option<Bytes
     if !rev::is_id(id) {
         return Err(Error::Body { reason: "this is not a valid id of an object".into() });
     }
-    let found = browse.git.infos(&[id.to_owned()]).await?.into_iter().flatten().next();
+    let found = browse.git.first(&[id.to_owned()]).await?;
     let info = found.filter(|info| info.kind == "blob").ok_or(Error::NotFound { what: "the blob" })?;
     let content = content(browse, &info.id, info.size).await?;
     Ok((info, content))

@@ -329,7 +329,7 @@ async fn changed_files(
 
 /// Returns the size of a file that was moved without a new content, and the content unless it is too large for JSON.
 async fn moved_content(browse: &Browse, id: &str) -> Result<(u64, Option<Bytes>), Error> {
-    let info = browse.git.infos(&[id.to_owned()]).await?.into_iter().flatten().next();
+    let info = browse.git.first(&[id.to_owned()]).await?;
     let size = info.map_or(0, |info| info.size);
     Ok((size, objects::content(browse, id, size).await?))
 }

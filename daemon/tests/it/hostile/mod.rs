@@ -12,6 +12,7 @@ mod hidden;
 mod many_connections;
 mod memory;
 mod memory_load;
+mod objects;
 mod paths;
 mod repositories;
 mod revocation;

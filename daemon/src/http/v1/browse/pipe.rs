@@ -41,6 +41,12 @@ impl Pipe {
         Self { process: Some(process), buffered, skip: 0, remaining: u64::MAX, idle_timeout, share: None }
     }
 
+    /// Creates a pipe for bytes that are in memory already.
+    pub(super) fn of_bytes(bytes: Bytes) -> Self {
+        let (skip, remaining) = (0, u64::MAX);
+        Self { process: None, buffered: bytes, skip, remaining, idle_timeout: Duration::ZERO, share: None }
+    }
+
     /// Holds `share` until the process has ended.
     pub(super) fn holding(self, share: Share) -> Self {
         Self { share: Some(share), ..self }

@@ -26,7 +26,7 @@ use crate::{
         Error,
         access::Action,
         access_watch::AccessWatch,
-        browse::contents::{self, RawFile},
+        browse::contents::{self, RawBytes, RawFile},
         lfs::{self, LfsContent},
     },
 };
@@ -177,7 +177,10 @@ async fn send(
 }
 
 async fn open(context: &BrowseContext, file: &RawFile) -> Result<Pipe, Error> {
-    Ok(Pipe::new(file.bytes(&context.browse).await?, READ_TIMEOUT))
+    Ok(match file.bytes(&context.browse).await? {
+        RawBytes::Whole(content) => Pipe::of_bytes(content),
+        RawBytes::Process(process) => Pipe::new(process, READ_TIMEOUT),
+    })
 }
 
 fn headers(file: &RawFile, etag: &str) -> HeaderMap {
