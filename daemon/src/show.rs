@@ -172,6 +172,8 @@ pub(crate) fn repository(
         has_code: true,
         has_releases: true,
         release_counter: number(row.releases),
+        fork: row.parent != 0,
+        forks_count: number(row.forks),
         stars_count: number(row.stars),
         watchers_count: number(row.watchers),
         projects_mode: "all".into(),

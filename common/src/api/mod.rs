@@ -17,6 +17,7 @@ mod delivery;
 mod error;
 mod event;
 mod file_change;
+mod fork;
 mod git_objects;
 mod hook;
 mod org;
@@ -63,6 +64,7 @@ pub use self::{
         ApplyPatch, ChangeFile, ChangeFiles, ChangedFile, ChangedFileResult, ChangedFilesResult, CommitDates,
         CommitIdentity, CommitOptions, FileCommit,
     },
+    fork::{CreateFork, MergeUpstream, MergedUpstream, SyncForkInfo},
     git_objects::{Blob, GitObject, GitReference, Tree, TreeEntry},
     hook::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,

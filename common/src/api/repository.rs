@@ -21,6 +21,10 @@ pub struct Repository {
     pub fork: bool,
     pub template: bool,
     pub mirror: bool,
+    /// The repository from which this one was forked, if the caller may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(no_recursion))]
+    pub parent: Option<Box<Repository>>,
     /// Size of all files below `objects`, KiB, rounded up. Measured after the last push or repack.
     pub size: i64,
     pub language: String,
@@ -33,6 +37,7 @@ pub struct Repository {
     pub original_url: String,
     pub website: String,
     pub stars_count: i64,
+    /// Number of forks that the caller sees.
     pub forks_count: i64,
     pub watchers_count: i64,
     /// Number of branches.

@@ -3,7 +3,10 @@
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
-use crate::api::{CheckedMigration, CreateRepository, EditRepository, MigrateRepository, Repository};
+use crate::api::{
+    CheckedMigration, CreateFork, CreateRepository, EditRepository, MergeUpstream, MergedUpstream, MigrateRepository,
+    Repository,
+};
 
 impl Client {
     /// Returns a repository.
@@ -61,6 +64,24 @@ impl Client {
     /// Deletes a repository, or cancels its migration.
     pub async fn delete_repository(&self, path: &RepositoryPath) -> Result<(), ClientError> {
         self.delete(&path.api()).await
+    }
+
+    /// Forks a repository.
+    pub async fn fork_repository(
+        &self,
+        path: &RepositoryPath,
+        request: &CreateFork,
+    ) -> Result<Repository, ClientError> {
+        self.post(&format!("{}/forks", path.api()), request).await
+    }
+
+    /// Brings a branch of a fork up to date with its source.
+    pub async fn merge_upstream(
+        &self,
+        path: &RepositoryPath,
+        request: &MergeUpstream,
+    ) -> Result<MergedUpstream, ClientError> {
+        self.post(&format!("{}/merge-upstream", path.api()), request).await
     }
 
     /// Starts a migration and returns immediately. [`Repository::farrier_migration`] has the progress.

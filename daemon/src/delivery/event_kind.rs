@@ -19,8 +19,8 @@ use crate::{
 };
 
 /// The kinds of events, with the names that Gitea-family clients use.
-pub const KINDS: [&str; 9] =
-    ["create", "delete", "member", "push", "release", "repository", "status", "workflow_job", "workflow_run"];
+pub const KINDS: [&str; 10] =
+    ["create", "delete", "fork", "member", "push", "release", "repository", "status", "workflow_job", "workflow_run"];
 
 /// The kind of an event, with the data that its payload needs.
 #[derive(Clone, Debug)]
@@ -31,6 +31,13 @@ pub enum EventKind<'a> {
         action: &'static str,
         /// The previous values of the changed fields, by field name.
         before: Vec<(&'static str, String)>,
+    },
+    /// A repository was forked. The subject of the event is the source.
+    Fork {
+        /// The new repository.
+        fork: &'a Repository,
+        /// Its owner.
+        owner: &'a Owner,
     },
     /// A collaborator was added or removed. Hooks cannot subscribe to this kind; only the event list shows it.
     Collaborator {
@@ -95,6 +102,7 @@ impl EventKind<'_> {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Repository { .. } => "repository",
+            Self::Fork { .. } => "fork",
             Self::Collaborator { .. } => "member",
             Self::Ref { kind, .. } => kind,
             Self::Status { .. } => "status",
@@ -112,7 +120,7 @@ impl EventKind<'_> {
             | Self::Release { action, .. }
             | Self::Run { action, .. }
             | Self::Job { action, .. } => action,
-            Self::Ref { .. } | Self::Status { .. } => "",
+            Self::Fork { .. } | Self::Ref { .. } | Self::Status { .. } => "",
         }
     }
 

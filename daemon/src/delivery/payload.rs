@@ -3,6 +3,7 @@
 //! A payload contains only what an anonymous caller may see, with the state at the time of the event. Later
 //! changes and deletions do not affect it.
 
+mod forks;
 mod refs;
 mod releases;
 mod statuses;
@@ -89,6 +90,7 @@ pub fn build(root_url: &RootUrl, subject: Subject<'_>, live: LiveMigration, kind
     let builder = PayloadBuilder { root_url, subject, live };
     match kind {
         EventKind::Repository { action, before } => builder.about_repository(action, before),
+        EventKind::Fork { fork, owner } => builder.about_fork(fork, owner),
         EventKind::Collaborator { action } => builder.about_repository(action, &[]),
         EventKind::Ref { kind, change, known, key } => {
             RefPayloadBuilder::new(root_url, subject, builder.live, known, *key).payload(root_url, kind, change)

@@ -217,7 +217,7 @@ async fn collect(process: &mut GitProcess, limit: usize, memory: Option<&Request
 
 impl GitExit {
     /// Returns standard error if the exit status is 0.
-    fn success(self) -> Result<String, GitError> {
+    pub(super) fn success(self) -> Result<String, GitError> {
         match self.status {
             Some(0) => Ok(self.stderr),
             status => Err(GitError::Failed { command: self.command, status, stderr: self.stderr }),

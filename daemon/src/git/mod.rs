@@ -10,6 +10,7 @@ pub mod commands;
 mod environment;
 mod error;
 pub mod fetch_cache;
+mod fork;
 pub mod import;
 mod inspect;
 mod lfs_pointers;
@@ -51,7 +52,7 @@ pub use self::{
     source::{ImportSource, SourceError},
     survey::SourceSummary,
     version::{GitVersion, VersionError, check_installed},
-    workspace::{PublishError, Workspace},
+    workspace::{MergedTree, PublishError, Workspace},
 };
 use self::{
     fetch_cache::{FetchCache, state::Generations},

@@ -21,6 +21,17 @@ const MTIMES_HEADER: usize = 12;
 const CHECKSUMS: usize = 2;
 
 impl Git {
+    /// Returns whether a repository may have objects that no ref reaches. An object that is stored twice also counts.
+    pub async fn has_unreachable(&self, repository: u64, _lock: &RepositoryLock) -> Result<bool, GitError> {
+        let counted = self.run(repository, ["count-objects", "-v"], "").await?;
+        let text = String::from_utf8_lossy(&counted.stdout);
+        let numbers = text.lines().filter_map(|line| line.strip_prefix("count: ").or(line.strip_prefix("in-pack: ")));
+        let stored: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
+        let reached = ["rev-list", "--count", "--objects", "--all", "--use-bitmap-index"];
+        let reached = self.run(repository, reached, "").await?;
+        Ok(String::from_utf8_lossy(&reached.stdout).trim().parse() != Ok(stored))
+    }
+
     /// Moves unreachable objects into a cruft pack, and removes those that were found unreachable before
     /// `expiry_secs`, unless a newer unreachable object needs them. Both times are seconds since the Unix
     /// epoch.

@@ -161,7 +161,7 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_dir(path.parent().unwrap_or(path))
 }
 
-fn sync_dir(path: &Path) -> io::Result<()> {
+pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 

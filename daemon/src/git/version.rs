@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-/// The oldest supported version. It introduced cruft packs, which `git/prune.rs` needs.
-const OLDEST: GitVersion = GitVersion(2, 37);
+/// The oldest supported version. It introduced `merge-tree --write-tree`, which `git/workspace/merge.rs` needs.
+const OLDEST: GitVersion = GitVersion(2, 38);
 /// Time limit of `git version`.
 const TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -2,6 +2,8 @@
 //! writes only here. A complete change is then copied to the repository and checked like a push. An incomplete change
 //! leaves nothing in the repository.
 
+mod merge;
+
 use std::{
     ffi::OsString,
     fs::{self, File},
@@ -16,6 +18,7 @@ use std::{
 
 use bytes::Bytes;
 
+pub use self::merge::MergedTree;
 use super::{Git, GitCommand, GitError, GitOutput};
 use crate::{
     model::secret,
@@ -41,6 +44,8 @@ pub struct Workspace {
     directory: PathBuf,
     caller: Option<Holder>,
     memory: Option<Arc<RequestMemory>>,
+    /// Another repository whose objects the commands read as well.
+    source: Option<u64>,
 }
 
 /// Why a change was not copied to the repository.
@@ -76,10 +81,17 @@ impl Workspace {
     ) -> Result<Self, GitError> {
         let directory = git.0.home.join(DIRECTORY).join(hex::encode(secret::random_bytes::<8>()));
         let objects = directory.join(OBJECTS);
-        let workspace = Self { git, repository, directory, caller, memory };
+        let workspace = Self { git, repository, directory, caller, memory, source: None };
         let created = tasks::blocking(move || fs::create_dir_all(objects)).await;
         created.map_err(GitError::io("creating a directory for a change"))?;
         Ok(workspace)
+    }
+
+    /// Lets the commands read the objects of the repository `source` as well, as long as the workspace exists.
+    #[must_use]
+    pub fn reading(mut self, source: u64) -> Self {
+        self.source = Some(source);
+        self
     }
 
     /// Runs a git command whose new objects are stored in the workspace.
@@ -97,10 +109,14 @@ impl Workspace {
     }
 
     fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
-        let repository = self.git.directory(self.repository).join(OBJECTS);
+        let mut others = quoted(&self.git.directory(self.repository).join(OBJECTS));
+        if let Some(source) = self.source {
+            others.push(":");
+            others.push(quoted(&self.git.directory(source).join(OBJECTS)));
+        }
         self.counted(self.git.call(self.repository, args))
             .env("GIT_OBJECT_DIRECTORY", self.directory.join(OBJECTS))
-            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&repository))
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", others)
             .env("GIT_INDEX_FILE", self.directory.join("index"))
             // Nothing here is acknowledged before it was copied to the repository.
             .config("core.fsync", "none")

@@ -35,7 +35,7 @@ macro_rules! events {
 events! {
     "create" as [("create", "create")], true, "a branch or a tag was created";
     "delete" as [("delete", "delete")], true, "a branch or a tag was removed";
-    "fork" as [("fork", "fork")], false, "a repository was forked";
+    "fork" as [("fork", "fork")], true, "a repository was forked";
     "push" as [("push", "push")], true, "a branch or a tag moved";
     "issues" exact "issues_only" as [("issues", "issues")], false, "an issue changed";
     "issue_assign" as [("issue_assign", "issues")], false, "an issue was assigned";

@@ -17,6 +17,7 @@ pub mod disk_space;
 pub mod error;
 pub mod events;
 pub mod file_changes;
+pub mod forks;
 pub mod hooks;
 pub mod id_tokens;
 mod initial;
@@ -41,6 +42,7 @@ pub mod tasks;
 pub mod templates;
 pub mod tokens;
 pub mod transfers;
+pub mod upstream;
 pub mod viewer;
 pub mod work;
 

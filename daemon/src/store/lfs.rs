@@ -7,6 +7,8 @@
 pub mod locks;
 pub mod unreferenced;
 
+use std::collections::BTreeSet;
+
 use farrier_proto::store::{LfsEntry, LfsObject, LfsPlace, Reference, Repository};
 
 use super::{
@@ -65,6 +67,21 @@ pub fn add_entry(tx: &Tx, repository: &Repository, oid: &Oid, object: &LfsObject
     tx.put(keys::lfs_entry(repository.id, oid), row);
     let lfs_size = repository.lfs_size.saturating_add(row.size);
     repositories::put(tx, Some(repository), &Repository { lfs_size, ..repository.clone() });
+}
+
+/// Adds the objects of the repository `from` to the repository `to`, without its row. Returns the size of those that it
+/// did not have.
+pub async fn copy_entries(tx: &Tx, from: u64, to: u64) -> Result<u64, StoreError> {
+    let known = tx.scan_bytes(&Scan::of(Range::prefix(keys::lfs_entries(to)), usize::MAX)).await?;
+    let known: BTreeSet<Oid> = known.iter().filter_map(|(key, _)| keys::trailing_oid(key)).collect();
+    let mut added = 0_u64;
+    for (key, row) in tx.scan::<LfsEntry>(&Scan::of(Range::prefix(keys::lfs_entries(from)), usize::MAX)).await? {
+        let Some(oid) = keys::trailing_oid(&key).filter(|oid| !known.contains(oid)) else { continue };
+        tx.put(keys::lfs_holder(&oid, to), &Reference { id: to });
+        tx.put(keys::lfs_entry(to, &oid), &row);
+        added = added.saturating_add(row.size);
+    }
+    Ok(added)
 }
 
 /// Returns the total size of the objects of all repositories of an owner, except deleted ones.

@@ -4,6 +4,7 @@
 //! [`super::listings`].
 
 mod deleted;
+pub mod forks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -239,6 +240,7 @@ pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
         all.insert(keys::migration(row.id));
     }
     all.extend(row.topics.iter().map(|topic| keys::topic(topic, row.listed(), row.id)));
+    all.extend(forks::keys_of(row));
     all.extend(trigrams(&row.name).into_iter().map(|trigram| keys::trigram(trigram, row.id)));
     all
 }
@@ -248,8 +250,13 @@ pub(super) fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
     if row.deleted {
         return BTreeMap::new();
     }
-    let listing =
-        Listing { name: row.name.to_lowercase(), private: row.private, template: row.template, archived: row.archived };
+    let listing = Listing {
+        name: row.name.to_lowercase(),
+        private: row.private,
+        template: row.template,
+        archived: row.archived,
+        fork: row.parent != 0,
+    };
     let lists = [0, row.owner_id].into_iter().flat_map(|scope| Sort::ALL.map(|sort| (scope, sort)));
     lists.map(|(scope, sort)| (keys::listing(scope, sort, row), listing.clone())).collect()
 }

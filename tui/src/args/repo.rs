@@ -57,6 +57,30 @@ pub(crate) enum Repo {
         #[arg(long)]
         yes: bool,
     },
+    /// Fork a repository: copy it to your account or to an organization
+    Fork {
+        /// Repository
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+        /// Organization that owns the fork [default: you]
+        #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+        org: String,
+        /// Name of the fork [default: the name of the repository]
+        #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+        name: String,
+    },
+    /// Bring a branch of a fork up to date with the repository from which it was forked
+    SyncFork {
+        /// Fork
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+        /// Branch [default: the default branch]
+        #[arg(long, value_name = "BRANCH")]
+        branch: Option<String>,
+        /// Fail if a merge commit is needed
+        #[arg(long)]
+        ff_only: bool,
+    },
     /// Import a repository from a URL
     Migrate(MigrateRepo),
     /// Save the files of a commit, or the whole repository, to a file

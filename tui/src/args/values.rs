@@ -8,12 +8,22 @@ use clap::{
 };
 
 /// Events that hooks receive.
-pub(super) const HOOK_EVENTS: SuggestedValues =
-    SuggestedValues(&["create", "delete", "push", "release", "repository", "status", "workflow_job", "workflow_run"]);
+pub(super) const HOOK_EVENTS: SuggestedValues = SuggestedValues(&[
+    "create",
+    "delete",
+    "fork",
+    "push",
+    "release",
+    "repository",
+    "status",
+    "workflow_job",
+    "workflow_run",
+]);
 /// Kinds of events in the event log.
 pub(super) const EVENT_KINDS: SuggestedValues = SuggestedValues(&[
     "create",
     "delete",
+    "fork",
     "member",
     "push",
     "release",
@@ -44,6 +54,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "member.edit",
     "member.remove",
     "repository.create",
+    "repository.fork",
     "repository.migrate",
     "repository.edit",
     "repository.rename",

@@ -78,7 +78,7 @@ pub(in crate::http) async fn restore_repository(
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     let target = Target { owner: given(input.owner), name: given(input.name) };
     let found = deleted::repositories::restore(&state, &caller.identity, number(&id), &target).await?;
-    Ok(ok(show::repository(&state, &caller.identity, &found)))
+    Ok(ok(show::whole_repository(&state, &caller.identity, &found).await?))
 }
 
 /// Removes a deleted repository permanently.

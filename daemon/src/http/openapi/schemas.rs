@@ -29,10 +29,10 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundUsers GitObject
         GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
         InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
-        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
+        MergedUpstream MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
         RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
-        StoreStatus Tag Task TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User
+        StoreStatus SyncForkInfo Tag Task TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User
         UserSettings Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {

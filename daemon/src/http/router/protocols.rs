@@ -13,7 +13,7 @@ use crate::http::{
     cache, cache_server, git, lfs, metrics, oidc,
     openapi::{self, RouteDescription},
     v1::{
-        admin, artifacts, browse, caches, collaborators, deliveries, deploy_keys,
+        admin, artifacts, browse, caches, collaborators, deliveries, deploy_keys, forks,
         hooks::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
@@ -129,7 +129,8 @@ routes! {
         get "/repos/{owner}/{repo}" => repositories::get;
         patch "/repos/{owner}/{repo}" => repositories::edit;
         delete "/repos/{owner}/{repo}" => repositories::delete;
-        get "/repos/{owner}/{repo}/forks" => repositories::forks;
+        get "/repos/{owner}/{repo}/forks" => forks::list;
+        post "/repos/{owner}/{repo}/forks" => forks::create;
         get "/repos/{owner}/{repo}/topics" => topics::list;
         put "/repos/{owner}/{repo}/topics" => topics::replace;
         put "/repos/{owner}/{repo}/topics/{topic}" => topics::add;
@@ -195,6 +196,11 @@ routes! {
         post "/contents/{*path}" => browse::contents_write::create;
         put "/contents/{*path}" => browse::contents_write::update;
         delete "/contents/{*path}" => browse::contents_write::delete;
+        post "/merge-upstream" => browse::upstream::merge;
+        get "/sync_fork" => browse::upstream::info_of_default;
+        post "/sync_fork" => browse::upstream::sync_default;
+        get "/sync_fork/{*branch}" => browse::upstream::info;
+        post "/sync_fork/{*branch}" => browse::upstream::sync;
         post "/diffpatch" => browse::contents_write::apply_patch;
         get "/raw/{*path}" => browse::raw::get;
         get "/media/{*path}" => browse::raw::media;
@@ -282,10 +288,6 @@ routes! {
 
     metrics_text below "" speaking prometheus {
         get "/metrics" => metrics::get;
-    }
-
-    not_supported below "/api/v1" speaking nothing {
-        post "/repos/{owner}/{repo}/forks" => repositories::fork;
     }
 
     artifact_service below "" speaking twirp {

@@ -28,10 +28,40 @@ pub(super) use crate::show::{
 };
 use crate::{
     model::identity::Identity,
-    service::{orgs::Permissions, repositories::FoundRepository},
+    service::{
+        Error,
+        orgs::Permissions,
+        repositories::{self, FoundRepository},
+    },
 };
 
-/// Converts a repository as `viewer` may see it.
+/// Converts repositories as `viewer` may see them, with their sources and the number of their visible forks.
+pub(super) async fn repositories(
+    state: &AppState,
+    viewer: &Identity,
+    found: &[FoundRepository],
+) -> Result<Vec<api::Repository>, Error> {
+    let networks = repositories::networks(&state.store.read().await?, viewer, found).await?;
+    let shown = found.iter().zip(&networks).map(|(found, network)| api::Repository {
+        fork: network.is_fork,
+        parent: network.parent.as_ref().map(|parent| Box::new(repository(state, viewer, parent))),
+        forks_count: number(network.forks),
+        ..repository(state, viewer, found)
+    });
+    Ok(shown.collect())
+}
+
+/// Converts a repository as `viewer` may see it, with its source and the number of its visible forks.
+pub(super) async fn whole_repository(
+    state: &AppState,
+    viewer: &Identity,
+    found: &FoundRepository,
+) -> Result<api::Repository, Error> {
+    let shown = repositories(state, viewer, std::slice::from_ref(found)).await?;
+    Ok(shown.into_iter().next().unwrap_or_default())
+}
+
+/// Converts a repository as `viewer` may see it, without its source. The number of forks counts all of them.
 pub(super) fn repository(state: &AppState, viewer: &Identity, found: &FoundRepository) -> api::Repository {
     let FoundRepository { owner, repository, access_level } = found;
     let live = state.migrations.live(repository);

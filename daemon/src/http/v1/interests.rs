@@ -282,7 +282,7 @@ async fn list(
     let page = PageQuery::of(query);
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, total) = page.cut(repositories::of_interest(&snapshot, identity, kind, user).await?);
-    let shown: Vec<_> = found.iter().map(|found| show::repository(state, identity, found)).collect();
+    let shown = show::repositories(state, identity, &found).await?;
     Ok(page.response(state, &format!("/api/v1{path}"), query, total, shown))
 }
 

@@ -7,6 +7,7 @@ pub(super) mod caches;
 pub(super) mod collaborators;
 pub(super) mod deliveries;
 pub(super) mod deploy_keys;
+pub(super) mod forks;
 pub(super) mod hooks;
 mod ignored;
 pub(super) mod interests;

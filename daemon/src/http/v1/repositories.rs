@@ -1,8 +1,8 @@
 //! Creates, shows, changes and deletes repositories.
 
 use axum::{
-    extract::{Path, RawQuery, State},
-    response::{IntoResponse as _, Response},
+    extract::{Path, State},
+    response::Response,
 };
 use farrier_common::api;
 use farrier_proto::store::OwnerKind;
@@ -12,14 +12,12 @@ use crate::{
     http::{
         AppState,
         auth::{
-            AdminScope, Caller, OrganizationRepositoryScopes, OrganizationScope, RepositoryScope, SignedInIfRequired,
-            UserRepositoryScopes,
+            AdminScope, Caller, OrganizationRepositoryScopes, OrganizationScope, RepositoryScope, UserRepositoryScopes,
         },
         error::ApiError,
         extract::{JsonBodyWithFields, JsonResponse, created, ok},
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, PageParams},
-        page::PageQuery,
+        openapi::parameters::IfMatchHeader,
         show,
         v1::ignored,
     },
@@ -37,8 +35,9 @@ const APPLIED_AT_CREATION: [&str; 5] = ["auto_init", "gitignores", "license", "r
 
 type EditableResult = Result<Editable<api::Repository>, ApiError>;
 
-fn editable(state: &AppState, identity: &Identity, found: &FoundRepository) -> Editable<api::Repository> {
-    Editable(ok(show::repository(state, identity, found)), Revision::of_repository(&found.repository))
+async fn editable(state: &AppState, identity: &Identity, found: &FoundRepository) -> EditableResult {
+    let shown = show::whole_repository(state, identity, found).await?;
+    Ok(Editable(ok(shown), Revision::of_repository(&found.repository)))
 }
 
 /// Returns a repository.
@@ -54,7 +53,7 @@ pub(in crate::http) async fn get(
 ) -> EditableResult {
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    Ok(editable(&state, &caller.identity, &found))
+    editable(&state, &caller.identity, &found).await
 }
 
 /// Returns a repository by its number.
@@ -71,7 +70,7 @@ pub(in crate::http) async fn get_by_id(
 ) -> EditableResult {
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find_by_id(&snapshot, &caller.identity, id.parse().unwrap_or(0)).await?;
-    Ok(editable(&state, &caller.identity, &found))
+    editable(&state, &caller.identity, &found).await
 }
 
 /// Creates a repository that the caller owns.
@@ -166,7 +165,7 @@ pub(in crate::http) async fn edit(
     JsonBodyWithFields(input, fields): JsonBodyWithFields<api::EditRepository>,
 ) -> Result<Response, ApiError> {
     let changed = repositories::edit(&state, &caller.identity, &owner, &name, &input, &expected).await?;
-    let Editable(JsonResponse(status, shown), revision) = editable(&state, &caller.identity, &changed);
+    let Editable(JsonResponse(status, shown), revision) = editable(&state, &caller.identity, &changed).await?;
     let response = Editable(JsonResponse(status, &shown), revision);
     Ok(ignored::with_settings(response, &fields, &shown, &[]))
 }
@@ -212,29 +211,4 @@ pub(in crate::http) async fn delete_all(
     }
     let deleted = repositories::delete_all(&state, &caller.identity, &owner).await?;
     Ok(if deleted == 0 { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED })
-}
-
-/// Lists the forks of a repository. Forks are not supported: always empty.
-#[utoipa::path(
-    get, path = "",
-    operation_id = "listForks", tag = "repository",
-    params(PageParams),
-    responses((status = 200, body = Vec<api::Repository>)),
-)]
-pub(in crate::http) async fn forks(
-    State(state): State<AppState>,
-    caller: Caller<RepositoryScope>,
-    Path((owner, name)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    let headers = PageQuery::of(query.as_deref()).headers("", query.as_deref(), 0);
-    Ok((headers, ok(Vec::<api::Repository>::new())).into_response())
-}
-
-/// `POST /repos/{owner}/{repo}/forks`, which is not supported. Without this handler the response would be 405 instead
-/// of 404, because the path has a GET route.
-pub(in crate::http) async fn fork(_: SignedInIfRequired) -> ApiError {
-    ApiError::no_route()
 }

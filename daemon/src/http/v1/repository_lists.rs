@@ -45,7 +45,7 @@ pub(in crate::http) async fn own(
     let page = PageQuery::of(query);
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::reachable(&snapshot, &caller.identity, order, page.skip(), page.limit).await?;
-    Ok(list(&state, &caller.identity, found, page, "/user/repos", query))
+    list(&state, &caller.identity, found, page, "/user/repos", query).await
 }
 
 /// Lists the repositories of an account that the caller sees.
@@ -92,7 +92,7 @@ async fn of_owner(
     let owner = viewer::find_of_kind(&snapshot, identity, name, owner_kind).await?;
     let page = PageQuery::of(query);
     let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
-    Ok(list(state, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
+    list(state, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query).await
 }
 
 /// Searches the repositories that the caller sees.
@@ -115,21 +115,21 @@ pub(in crate::http) async fn search(
     let page = PageQuery::of(query);
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let (found, total) = repositories::list(&snapshot, &caller.identity, &selection, page.skip(), page.limit).await?;
-    let data = found.iter().map(|found| show::repository(&state, &caller.identity, found)).collect();
+    let data = show::repositories(&state, &caller.identity, &found).await?;
     let headers = headers(&state, page, "/repos/search", query, total);
     Ok((headers, ok(api::RepositorySearch { ok: true, data })).into_response())
 }
 
-fn list(
+async fn list(
     state: &AppState,
     identity: &Identity,
     (found, total): (Vec<FoundRepository>, u64),
     page: PageQuery,
     path: &str,
     query: Option<&str>,
-) -> Response {
-    let shown: Vec<_> = found.iter().map(|found| show::repository(state, identity, found)).collect();
-    (headers(state, page, path, query, total), ok(shown)).into_response()
+) -> Result<Response, ApiError> {
+    let shown = show::repositories(state, identity, &found).await?;
+    Ok((headers(state, page, path, query, total), ok(shown)).into_response())
 }
 
 fn headers(state: &AppState, page: PageQuery, path: &str, query: Option<&str>, total: u64) -> HeaderMap {
@@ -162,7 +162,8 @@ fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
         _ if matches_none => ListMode::Other,
         "" => ListMode::Any,
         "source" => ListMode::Source,
-        "fork" | "mirror" => ListMode::Other,
+        "fork" => ListMode::Fork,
+        "mirror" => ListMode::Other,
         "collaborative" => ListMode::Collaborative,
         other => return Err(ApiError::unprocessable("mode", format!("[ListMode]: invalid search mode: {other:?}"))),
     };
@@ -192,7 +193,7 @@ fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
     })
 }
 
-/// Reads `sort` and `order`. All repositories have 0 stars and 0 forks, so these sort by number.
+/// Reads `sort` and `order`. There are no lists by stars and forks, so these sort by number.
 fn sort(sort: &str, order: &str) -> Result<(Sort, bool), ApiError> {
     let sorted = match sort {
         "" => return Ok((Sort::Id, false)),

@@ -52,7 +52,7 @@ pub(in crate::http) async fn repository(
         http_git_disabled: false,
         migrations_disabled: false,
         stars_disabled: true,
-        forks_disabled: true,
+        forks_disabled: false,
         time_tracking_disabled: true,
         lfs_disabled: !state.config.lfs.enabled,
     })

@@ -64,6 +64,8 @@ actions! {
     RepositoryCreate => "repository.create";
     /// The import of a repository was started.
     RepositoryMigrate => "repository.migrate";
+    /// A repository was created as a fork of another one.
+    RepositoryFork => "repository.fork";
     /// The settings of a repository were changed.
     RepositoryEdit => "repository.edit";
     /// A repository was renamed.

@@ -16,7 +16,7 @@ use crate::{
     store::{
         Read, Tx,
         owners::{self, Owner},
-        repositories as rows,
+        repositories::{self as rows, forks},
     },
 };
 
@@ -113,6 +113,10 @@ pub async fn restore(
         .write(async |tx: Tx| {
             let before = deleted(&tx, id).await?;
             let owner = new_owner(&tx, &before, target).await?;
+            // A fork is as visible as its source, which may have been changed meanwhile.
+            let parent = rows::get(&tx, before.parent).await?;
+            let source = parent.as_ref().filter(|parent| !parent.deleted);
+            let private = source.map_or(before.private, |source| source.private);
             let row = Repository {
                 deleted: false,
                 deleted_ms: 0,
@@ -123,7 +127,9 @@ pub async fn restore(
                 owner_id: owner.id(),
                 name: target.name.clone().unwrap_or_else(|| before.name.clone()),
                 // The owner's visibility may have changed.
-                listed: rows::class(owner.visibility(), before.private).into(),
+                private,
+                parent: parent.map_or(0, |parent| parent.id),
+                listed: rows::class(owner.visibility(), private).into(),
                 ..before.clone()
             };
             if !rows::restore(&tx, &before, &row).await? {
@@ -133,6 +139,8 @@ pub async fn restore(
                 );
                 return Err(Error::Exists { message });
             }
+            forks::added(&tx, &row).await?;
+            forks::detach_differing(&tx, &row).await?;
             // The new owner may have been a collaborator before.
             rows::set_collaborator(&tx, id, owner.id(), farrier_proto::store::Permission::None);
             let subject = Subject { repository: &row, owner: &owner, actor };

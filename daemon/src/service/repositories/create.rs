@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Attempts for an insertion whose outcome is unknown, while the client waits. They take less than a second.
-const TRIES: u32 = 5;
+pub(in crate::service) const TRIES: u32 = 5;
 
 /// The owner of a new repository.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ pub(in crate::service) async fn assign_id(
 }
 
 /// Returns an error if the owner has reached the limit on repositories.
-async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
+pub(in crate::service) async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
     if let Owner::User(user) = owner
         && let Some(Ok(most)) = user.max_repositories.map(u64::try_from)
         && repositories::count_of(read, user.id, most).await? >= most
@@ -257,7 +257,7 @@ fn entry(row: &Repository, owner: &Owner) -> Entry {
     entry.set("private", row.private).set("default_branch", row.default_branch.as_str())
 }
 
-fn name_in_use(owner: &Owner, row: &Repository) -> Error {
+pub(in crate::service) fn name_in_use(owner: &Owner, row: &Repository) -> Error {
     Error::Exists { message: format!("repository name already exists: {}/{}", owner.name(), row.name) }
 }
 

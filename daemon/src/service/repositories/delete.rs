@@ -19,7 +19,13 @@ use crate::{
         migrations,
     },
     show,
-    store::{Snapshot, Tx, hooks, interests, lfs, owners::Owner, releases, repositories, ssh_keys, statuses},
+    store::{
+        Snapshot, Tx, hooks, interests, lfs,
+        owners::Owner,
+        releases,
+        repositories::{self, forks},
+        ssh_keys, statuses,
+    },
 };
 
 /// Repositories to handle per step of the sweep.
@@ -108,6 +114,7 @@ async fn mark_deleted(
     recorder.record(tx, subject, &[EventKind::Repository { action: "deleted", before: Vec::new() }]).await?;
     if is_complete(row) {
         repositories::set_deleted(tx, row, found.path(), identity.user_id(), now);
+        forks::removed(tx, row).await?;
     } else {
         // An unfinished migration: the repository was never usable, so there is nothing to restore.
         repositories::discard(tx, row).await?;
@@ -231,6 +238,7 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     while !context.store.write(async |tx: Tx| lfs::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
     while !context.store.write(async |tx: Tx| interests::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| ssh_keys::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
+    while !context.store.write(async |tx: Tx| forks::detach_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     context
         .store
         .write(async |tx: Tx| {

@@ -13,7 +13,10 @@ use crate::{
         events::{Actor, EventKind, EventRecorder, Subject},
         migrations,
     },
-    store::{Tx, owners, repositories},
+    store::{
+        Tx, owners,
+        repositories::{self, forks},
+    },
 };
 
 /// Changes the repository `owner`/`name` if its revision is the expected one.
@@ -50,10 +53,14 @@ pub async fn edit(
             let mut row = apply(input, before.clone(), now);
             let owner = owners::owner(&tx, row.owner_kind(), row.owner_id).await?.ok_or(super::MISSING)?;
             row.listed = repositories::class(owner.visibility(), row.private).into();
+            check_visibility(&tx, &before, &row).await?;
             if row.name == before.name {
                 repositories::put(&tx, Some(&before), &row);
             } else if !repositories::rename(&tx, &before, &row).await? {
                 return Err(Error::in_use("name", format!("repository name already exists: {}", row.name)));
+            }
+            if row.private != before.private {
+                forks::set_private(&tx, row.id, row.private).await?;
             }
             let events: Vec<_> = actions.iter().map(|action| event_kind(action, &before, &row)).collect();
             recorder.record(&tx, Subject { repository: &row, owner: &owner, actor }, &events).await?;
@@ -67,6 +74,20 @@ pub async fn edit(
         head::follow(context, id).await;
     }
     Ok(FoundRepository { repository: written?, ..found })
+}
+
+/// Returns an error if the visibility of a fork would differ from that of its source.
+async fn check_visibility(tx: &Tx, before: &Repository, row: &Repository) -> Result<(), Error> {
+    if row.private == before.private {
+        return Ok(());
+    }
+    match forks::parent(tx, row).await? {
+        Some(parent) if parent.private != row.private => {
+            let is = if parent.private { "private" } else { "public" };
+            Err(Error::invalid("private", format!("the repository is a fork of a {is} repository and stays {is}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check(input: &EditRepository) -> Result<(), Error> {

@@ -31,12 +31,25 @@ pub enum ListMode {
     /// All kinds.
     #[default]
     Any,
-    /// Neither forks nor mirrors. farrier has only these.
+    /// Neither forks nor mirrors.
     Source,
-    /// Forks and mirrors. farrier has none.
+    /// Forks.
+    Fork,
+    /// Mirrors. farrier has none.
     Other,
     /// Repositories that the account `uid` collaborates on.
     Collaborative,
+}
+
+impl ListMode {
+    /// Returns whether the repositories must be forks. `None`: they may be.
+    fn fork(self) -> Option<bool> {
+        match self {
+            Self::Source => Some(false),
+            Self::Fork => Some(true),
+            Self::Any | Self::Other | Self::Collaborative => None,
+        }
+    }
 }
 
 /// Where a search looks for its text.
@@ -86,7 +99,7 @@ pub async fn list(
     let mut listing = ListingQuery {
         sort: query.sort,
         reverse: query.reverse,
-        filter: query.filter.clone(),
+        filter: ListingFilter { fork: query.mode.fork(), ..query.filter.clone() },
         ..visible(read, identity, query.owner).await?
     };
     let collaborative = query.mode == ListMode::Collaborative;
@@ -196,7 +209,7 @@ pub(super) async fn sees(read: &impl Read, identity: &Identity, owner: &Owner) -
 }
 
 /// Returns what the caller sees of all repositories (`owner` 0) or of those of one owner.
-async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
+pub(super) async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     let list = |class| RepositoryList { scope: owner, class };
     let mut listing = ListingQuery { lists: vec![list(Visibility::Public)], ..ListingQuery::default() };
     let Some(account) = identity.account() else { return Ok(listing) };
@@ -262,7 +275,7 @@ async fn only_visible(
 }
 
 /// Excludes repositories that not everyone sees if the token is limited to public ones. Removes duplicates.
-fn restrict(identity: &Identity, listing: &mut ListingQuery) {
+pub(super) fn restrict(identity: &Identity, listing: &mut ListingQuery) {
     if access::is_public_only(identity) {
         listing.lists.retain(|list| list.class == Visibility::Public);
         listing.singles.retain(|row| row.listed() == Visibility::Public);

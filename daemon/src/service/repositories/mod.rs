@@ -6,6 +6,7 @@ mod collaborators;
 pub(super) mod create;
 mod delete;
 mod edit;
+mod forks;
 pub(super) mod head;
 mod interests;
 mod list;
@@ -25,6 +26,7 @@ pub use self::{
     create::{OwnerChoice, create},
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
+    forks::{Network, forks, networks},
     head::sweep as sweep_heads,
     interests::{add_interest, interest, interested, of_interest, remove_interest},
     list::{ListMode, RepositoryQuery, SearchedText, administered, ids_of, list, of_owner, own_owners, reachable},

@@ -87,7 +87,7 @@ async fn prune(context: &Context, id: u64) -> Result<(), Error> {
         return Ok(());
     }
     let now = context.now_ms();
-    let next = match run_git(context, id, now, keep_ms, &lock).await {
+    let next = match run_git(context, &row, now, keep_ms, &lock).await {
         Ok(None) => NEVER,
         Ok(Some(oldest)) => {
             let oldest_ms = Millis::try_from(oldest).unwrap_or(NEVER).saturating_mul(1_000);
@@ -121,11 +121,12 @@ async fn prune(context: &Context, id: u64) -> Result<(), Error> {
 /// client received, git would treat acknowledged commits as unreachable.
 async fn run_git(
     context: &Context,
-    id: u64,
+    row: &Repository,
     now: Millis,
     keep_ms: Millis,
     lock: &RepositoryLock,
 ) -> Result<Option<u64>, Error> {
+    let id = row.id;
     let failed = Error::git("pruning a repository");
     let found: BTreeMap<String, String> = match context.git.all_tips(id).await {
         Ok(tips) => tips.into_iter().collect(),
@@ -134,12 +135,16 @@ async fn run_git(
     if refs::all(&context.store.read().await?, id).await? != found {
         return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
     }
+    // A fork shares its files with other repositories until it is packed again.
+    if row.parent != 0 && !context.git.has_unreachable(id, lock).await.map_err(Error::git("counting objects"))? {
+        return Ok(None);
+    }
     let secs = |ms: Millis| u64::try_from(ms.div_euclid(1_000)).unwrap_or(0);
     context.git.prune(id, secs(now), secs(now.saturating_sub(keep_ms)), lock).await.map_err(failed)
 }
 
 /// Returns when a repository is pruned next.
-fn due_ms(context: &Context, row: &Repository) -> Millis {
+pub(in crate::service) fn due_ms(context: &Context, row: &Repository) -> Millis {
     match row.prune_due_ms {
         0 => row.created_ms.saturating_add(keep_ms(context)),
         due => due,

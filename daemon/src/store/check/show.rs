@@ -20,6 +20,7 @@ fn layout(tag: &str) -> &'static str {
         "an" => "iit",
         "rg" => "3i",
         "rl" => "ibbh",
+        "fk" => "ibh",
         "t" | "kf" | "lo" | "lx" => "h",
         "lr" | "lp" => "ih",
         "lg" => "mh",

@@ -245,6 +245,7 @@ pub static TABLES: &[Table] = &[
         let (repository, commit) = keys::commit_of_status(key)?;
         Some(keys::status(repository, commit, keys::trailing_id(key)?))
     }),
+    index("fk", |key, _| keys::trailing_newest(key).map(keys::repository)),
     index("rx", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rz", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rk", |key, _| keys::trailing_id(key).map(keys::repository)),

@@ -97,6 +97,35 @@ pub fn topics(topic: &str) -> Key {
     Builder::new("tp").text(topic).build()
 }
 
+/// The byte in `fk` before the owner of a fork, in place of a visibility class.
+const BY_OWNER: u8 = u8::MAX;
+
+/// `fk/<parent>/<class>/<rid>`: the forks of a repository, by visibility class, newest first.
+pub fn fork(parent: u64, class: Visibility, repository: u64) -> Key {
+    Builder(forks(parent, class)).newest(repository).build()
+}
+
+/// Returns the prefix of `fk/<parent>/<class>/`.
+pub fn forks(parent: u64, class: Visibility) -> Key {
+    let class = u8::try_from(i32::from(class)).unwrap_or(u8::MAX - 1);
+    Builder::new("fk").id(parent).raw(&[class]).build()
+}
+
+/// `fk/<parent>/255/<owner>/<rid>`: the forks of a repository that belong to one owner, newest first.
+pub fn owner_fork(parent: u64, owner: u64, repository: u64) -> Key {
+    Builder(owner_forks(parent, owner)).newest(repository).build()
+}
+
+/// Returns the prefix of `fk/<parent>/255/<owner>/`.
+pub fn owner_forks(parent: u64, owner: u64) -> Key {
+    Builder::new("fk").id(parent).raw(&[BY_OWNER]).id(owner).build()
+}
+
+/// Returns the part of a key of `fk` after the prefix of its class.
+pub fn fork_suffix(repository: u64) -> Key {
+    Builder(Key::new()).newest(repository).build()
+}
+
 /// `rx/<rid>`: deleted repositories whose files must be removed.
 pub fn repository_garbage(id: u64) -> Key {
     Builder::new("rx").id(id).build()

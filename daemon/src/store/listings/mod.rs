@@ -76,6 +76,8 @@ pub struct ListingFilter {
     pub template: Option<bool>,
     /// Only archived repositories, or only others.
     pub archived: Option<bool>,
+    /// Only forks, or only others.
+    pub fork: Option<bool>,
 }
 
 impl ListingFilter {
@@ -90,6 +92,7 @@ impl ListingFilter {
         fits(self.private, listing.private)
             && fits(self.template, listing.template)
             && fits(self.archived, listing.archived)
+            && fits(self.fork, listing.fork)
             && (self.text.is_empty() || listing.name.contains(&self.text))
     }
 
@@ -99,6 +102,7 @@ impl ListingFilter {
             private: row.private,
             template: row.template,
             archived: row.archived,
+            fork: row.parent != 0,
         })
     }
 
@@ -133,6 +137,23 @@ pub async fn ids_at(
     limit: usize,
 ) -> Result<(Vec<u64>, u64), StoreError> {
     page_of(Merge::new(snapshot, filter, prefixes, Vec::new()).await?, reverse, skip, limit).await
+}
+
+/// Returns the ids of the forks of `parent` on a page, newest first, and their total number: those in the visibility
+/// classes `classes`, and `singles`, which are in none of these classes.
+pub async fn forks(
+    snapshot: &Snapshot,
+    parent: u64,
+    classes: &[Visibility],
+    singles: &[u64],
+    (skip, limit): (u64, usize),
+) -> Result<(Vec<u64>, u64), StoreError> {
+    let prefixes = classes.iter().map(|class| keys::forks(parent, *class)).collect();
+    let singles = singles.iter().map(|id| keys::fork_suffix(*id)).collect();
+    let merge = Merge::new(snapshot, KeyFilter::All, prefixes, singles).await?;
+    let (from, total) = (skip.min(merge.total()), merge.total());
+    let suffixes = merge.between(from, from.saturating_add(limit as u64).min(total)).await?;
+    Ok((suffixes.iter().filter_map(|suffix| keys::trailing_newest(suffix)).collect(), total))
 }
 
 async fn page_of(merge: Merge<'_>, reverse: bool, skip: u64, limit: usize) -> Result<(Vec<u64>, u64), StoreError> {

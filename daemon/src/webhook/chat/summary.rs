@@ -63,6 +63,10 @@ impl Summary {
                 let color = if action == "deleted" { RED } else { GREEN };
                 base.with(color, format!("[{repository}] Repository {action} by {sender}"))
             }
+            "fork" => {
+                let source = text(event, "/forkee/full_name");
+                base.with(GREEN, format!("[{source}] Forked to {repository} by {sender}"))
+            }
             "status" => base.status(event),
             "release" => base.release(action, event),
             "workflow_run" | "workflow_job" => base.workflow(kind, event),

@@ -17,7 +17,9 @@ use crate::{
 const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("post", "/api/farrier/v1/checks/branch-filter", "changes nothing"),
     ("post", "/api/farrier/v1/checks/migration", "changes nothing"),
-    ("post", "/api/v1/repos/{owner}/{repo}/forks", "is not supported"),
+    ("post", "/api/v1/repos/{owner}/{repo}/merge-upstream", "needs a fork: repos::upstream"),
+    ("post", "/api/v1/repos/{owner}/{repo}/sync_fork", "needs a fork: repos::upstream"),
+    ("post", "/api/v1/repos/{owner}/{repo}/sync_fork/{*branch}", "needs a fork: repos::upstream"),
     ("post", "/api/farrier/v1/jobs", "the run is the record"),
     ("post", "/api/farrier/v1/jobs/{job}/end", "the run is the record"),
     ("post", "/api/farrier/v1/jobs/{job}/renew", "the run is the record"),

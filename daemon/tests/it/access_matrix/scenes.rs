@@ -111,6 +111,14 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("post", "/user/repos" | "/admin/users/{name}/repos") => {
             scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
         }
+        ("post", "/repos/{owner}/{repo}/forks") => {
+            let name = format!("forked{n}");
+            scene.path = path.replace("{repo}", &name);
+            scene.body = json!({ "name": format!("fork{n}") });
+            let body = json!({ "name": name, "private": true });
+            scene.before = Some(("post", "/api/v1/admin/users/octo/repos".into(), body));
+        }
+        ("post", "/repos/{owner}/{repo}/merge-upstream") => scene.body = json!({ "branch": "main" }),
         ("post", "/repos/{owner}/{repo}/contents") => {
             scene.body = json!({ "files": [{ "operation": "create", "path": format!("several-{fresh}") }] });
         }

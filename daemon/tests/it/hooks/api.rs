@@ -236,7 +236,10 @@ async fn types_and_events_are_listed() {
     let events = get("/api/farrier/v1/hooks/events").await;
     let sent = events.as_array().expect("a list").iter().filter(|event| event["sent"] == true);
     let sent: Vec<_> = sent.map(|event| event["name"].clone()).collect();
-    assert_eq!(sent, ["create", "delete", "push", "repository", "release", "status", "workflow_run", "workflow_job"]);
+    assert_eq!(
+        sent,
+        ["create", "delete", "fork", "push", "repository", "release", "status", "workflow_run", "workflow_job"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -248,7 +251,7 @@ async fn a_hook_that_cannot_work_is_refused_or_gets_a_warning() {
     };
     let blocked = json!({ "config": { "url": "http://10.0.3.9/" } });
     let never = warning(hook(&["issues_only"])).await;
-    assert!(never.contains("farrier never sends issues; it sends create, delete, push"), "{never}");
+    assert!(never.contains("farrier never sends issues; it sends create, delete, fork, push"), "{never}");
     let some = warning(hook_with(&["push", "wiki"], json!({}))).await;
     assert!(some.contains("farrier never sends wiki"), "{some}");
     let both = world.admin("post", "/admin/hooks", hook_with(&["wiki"], blocked), 201).await;

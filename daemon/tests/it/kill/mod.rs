@@ -5,6 +5,7 @@
 
 mod client;
 mod files;
+mod forks;
 mod orphans;
 mod repositories;
 mod world;

@@ -4,6 +4,7 @@ mod batch;
 mod bytes;
 mod client;
 mod collect;
+mod forks;
 mod kill;
 mod large;
 mod locks;

@@ -3,12 +3,14 @@
 mod creating;
 mod deleting;
 mod editing;
+mod forks;
 mod interests;
 mod listing;
 pub mod migrating;
 mod redirects;
 mod tasks;
 mod unknown_outcomes;
+mod upstream;
 
 use http::Method;
 use serde_json::{Value, json};

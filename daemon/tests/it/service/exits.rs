@@ -49,9 +49,9 @@ async fn a_missing_or_too_old_git_is_refused_with_the_required_version() {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let program = Binary::new("");
     for (path, problem) in [
-        ("no-git", "there is no git in PATH; install git 2.37 or newer"),
-        ("old-git", "/old-git/git is git 2.36, which is too old; install git 2.37 or newer"),
-        ("odd-git", "/odd-git/git version gave no answer that can be read; install git 2.37 or newer"),
+        ("no-git", "there is no git in PATH; install git 2.38 or newer"),
+        ("old-git", "/old-git/git is git 2.36, which is too old; install git 2.38 or newer"),
+        ("odd-git", "/odd-git/git version gave no answer that can be read; install git 2.38 or newer"),
     ] {
         for args in [&["check-config"][..], &["--listen", "127.0.0.1:0"]] {
             let mut command = program.program(args);

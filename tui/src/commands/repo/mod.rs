@@ -3,6 +3,7 @@
 mod archive;
 mod branches;
 mod deleted;
+mod fork;
 mod migrate;
 
 use farrier_common::{
@@ -43,6 +44,8 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         Repo::Delete { repo, yes } => delete(&repo, yes, client, output).await,
         Repo::Restore { repo, target } => deleted::restore(&repo, target, client, output).await,
         Repo::Purge { repo, yes } => deleted::purge(&repo, yes, client, output).await,
+        Repo::Fork { repo, org, name } => show(&fork::create(&repo, org, name, client).await?, output),
+        Repo::SyncFork { repo, branch, ff_only } => fork::sync(&repo, branch, ff_only, client, output).await,
         Repo::Migrate(args) => migrate::run(args, client, output).await,
         Repo::Archive(args) => archive::run(args, client, output).await,
         Repo::DeployKey(command) => key::run_deploy(command, client, output).await,
@@ -120,6 +123,7 @@ fn state(repo: &Repository) -> String {
         (repo.private, "private"),
         (repo.empty && !migrating && !failed, "empty"),
         (repo.archived, "archived"),
+        (repo.fork, "fork"),
         (repo.mirror, "mirror"),
         (repo.template, "template"),
         (migrating, "importing"),
@@ -137,6 +141,8 @@ fn page(repo: &Repository) -> String {
         ("clone", repo.clone_url.clone()),
         ("ssh", repo.ssh_url.clone()),
         ("source", repo.original_url.clone()),
+        ("forked from", repo.parent.as_ref().map(|parent| parent.full_name.clone()).unwrap_or_default()),
+        ("forks", if repo.forks_count == 0 { String::new() } else { repo.forks_count.to_string() }),
         ("error", repo.farrier_migration.as_ref().map(|migration| migration.error.clone()).unwrap_or_default()),
         ("updated", moment(&repo.updated_at)),
     ];

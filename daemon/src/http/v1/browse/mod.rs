@@ -19,6 +19,7 @@ pub(in crate::http) mod releases;
 mod show;
 pub(in crate::http) mod statuses;
 pub(in crate::http) mod tags;
+pub(in crate::http) mod upstream;
 
 use std::sync::Arc;
 

@@ -123,7 +123,7 @@ pub(in crate::http) async fn combined(
         statuses: shown(&context, &commit, &rows).await?,
         sha: commit.clone(),
         total_count: number(total),
-        repository: show::repository(&context.state, &context.identity, &context.browse.found),
+        repository: show::whole_repository(&context.state, &context.identity, &context.browse.found).await?,
         commit_url: format!("{}/commits/{commit}", context.api),
         url: url.clone(),
     };

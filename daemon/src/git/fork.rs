@@ -1,0 +1,175 @@
+//! Creates a repository as a copy of another one. Both have the same files of objects: the copy consists of hard links,
+//! so its cost does not depend on the size of the objects.
+//!
+//! Git never writes to a file of objects after it has its final name, and removes only names. So neither repository
+//! can change the other, and objects that are added to one of them are not found in the other.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::Path,
+};
+
+use super::{
+    Git, GitError, RepositoryLock,
+    repository::{NEW, rename_into_place, sync_dir},
+};
+use crate::tasks;
+
+/// Limit of the list of refs, bytes.
+const REFS_MAX_BYTES: usize = 64 << 20;
+/// The first line of a complete `packed-refs` file.
+const PACKED_REFS: &str = "# pack-refs with: peeled fully-peeled sorted \n";
+/// Starts of the names of files and directories of processes that are writing or were killed.
+const UNFINISHED: [&str; 4] = ["tmp_", ".tmp-", "bitmap-ref-tips_", "incoming-"];
+/// The file that makes a repository use the objects of another one.
+const ALTERNATES: &str = "alternates";
+
+/// A branch or tag.
+#[derive(Debug)]
+struct CopiedRef {
+    name: String,
+    id: String,
+    /// The object that a tag object points to; empty for other refs.
+    peeled: String,
+}
+
+impl Git {
+    /// Creates the repository `fork` with the branches, tags and objects of `source`. Returns names and ids of the
+    /// refs. Its number must never have been used before.
+    ///
+    /// The lock of the source ensures that no ref moves and that no file of objects is removed meanwhile. Files of
+    /// changes that are not complete may be copied; no ref of the fork reaches them.
+    pub async fn fork(
+        &self,
+        source: u64,
+        fork: u64,
+        default_branch: &str,
+        sha256: bool,
+        _lock_of_source: &RepositoryLock,
+    ) -> Result<Vec<(String, String)>, GitError> {
+        let refs = self.refs_to_copy(source).await?;
+        let format = if sha256 { "sha256" } else { "sha1" };
+        let staging = self.staging(NEW, fork);
+        let created = self
+            .call(fork, ["init", "--bare", "--quiet", "--template="])
+            .args([format!("--object-format={format}"), format!("--initial-branch={default_branch}")])
+            .env("GIT_DIR", &staging)
+            .config("safe.directory", &staging)
+            .run()
+            .await;
+        let (objects, target) = (self.directory(source).join("objects"), self.directory(fork));
+        let copied = tasks::blocking(move || {
+            let copied = created.and_then(|_| {
+                copy(&objects, &staging, &refs)
+                    .and_then(|()| rename_into_place(&staging, &target))
+                    .map_err(GitError::io("copying a repository"))
+            });
+            if copied.is_err() {
+                // Only this fork uses the directory, and its files are links to those of the source.
+                let _ = fs::remove_dir_all(&staging);
+            }
+            copied.map(|()| refs)
+        });
+        Ok(copied.await?.into_iter().map(|copied| (copied.name, copied.id)).collect())
+    }
+
+    /// Returns the branches and tags of a repository, sorted by name.
+    async fn refs_to_copy(&self, repository: u64) -> Result<Vec<CopiedRef>, GitError> {
+        let call = self.call(repository, ["for-each-ref", "--format=%(objectname) %(*objectname) %(refname)"]);
+        let output = call.args(["refs/heads/", "refs/tags/"]).output_max_bytes(REFS_MAX_BYTES).run().await?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let parts = text.lines().filter_map(|line| {
+            let (id, rest) = line.split_once(' ')?;
+            let (peeled, name) = rest.split_once(' ')?;
+            Some(CopiedRef { name: name.to_owned(), id: id.to_owned(), peeled: peeled.to_owned() })
+        });
+        let mut refs: Vec<CopiedRef> = parts.collect();
+        refs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(refs)
+    }
+}
+
+/// Fills the new repository at `staging`.
+fn copy(objects: &Path, staging: &Path, refs: &[CopiedRef]) -> io::Result<()> {
+    link_all(objects, &staging.join("objects"))?;
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let mut text = PACKED_REFS.to_owned();
+    for CopiedRef { name, id, peeled } in refs {
+        text += &format!("{id} {name}\n");
+        if !peeled.is_empty() {
+            text += &format!("^{peeled}\n");
+        }
+    }
+    let mut file = File::create_new(staging.join("packed-refs"))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Creates hard links to all files below `from` in `to`, and syncs the directories.
+fn link_all(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        if UNFINISHED.iter().any(|start| text.starts_with(start)) || text.ends_with(".lock") {
+            continue;
+        }
+        if text == ALTERNATES {
+            // The daemon never creates this file. Objects of a third repository would be missing in the fork.
+            return Err(io::Error::other("the source uses the objects of another repository"));
+        }
+        let target = to.join(&name);
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(&target)?;
+            link_all(&entry.path(), &target)?;
+        } else {
+            link(&entry.path(), &target)?;
+        }
+    }
+    sync_dir(to)
+}
+
+/// Creates a hard link, or a copy if the file system has no more links for the file.
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => Err(error),
+        Err(_) => {
+            fs::copy(from, to)?;
+            File::open(to)?.sync_all()
+        }
+        linked => linked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn complete_files_are_linked_and_others_are_left_out() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        for path in ["pack/pack-1.pack", "ab/cd", "pack/tmp_pack_x", "tmp_objdir-incoming-x/ab/cd"] {
+            let path = from.join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, "x").expect("a file");
+        }
+        fs::create_dir(&to).expect("a directory");
+        link_all(&from, &to).expect("links");
+        for path in ["pack/pack-1.pack", "ab/cd"] {
+            let inode = |root: &Path| root.join(path).metadata().expect("a file").ino();
+            assert_eq!(inode(&from), inode(&to), "{path}");
+        }
+        for path in ["pack/tmp_pack_x", "tmp_objdir-incoming-x"] {
+            assert!(!to.join(path).exists(), "{path}");
+        }
+        fs::create_dir(from.join("info")).expect("a directory");
+        fs::write(from.join("info/alternates"), "/elsewhere\n").expect("a file");
+        assert!(link_all(&from, &dir.path().join("to")).is_err(), "a source that uses another repository");
+    }
+}
