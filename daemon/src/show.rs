@@ -7,6 +7,7 @@ mod audit;
 mod event;
 mod hooks;
 mod owners;
+pub(crate) mod ref_rules;
 mod releases;
 
 use farrier_common::api;

@@ -14,19 +14,19 @@ pub struct Branch {
     pub name: String,
     /// The newest commit.
     pub commit: PayloadCommit,
-    /// Whether the branch is protected. Always false.
+    /// Whether a rule protects the branch.
     pub protected: bool,
-    /// Always 0.
+    /// Of the rule; nothing checks it.
     pub required_approvals: i64,
-    /// Always false.
+    /// Of the rule; nothing checks it.
     pub enable_status_check: bool,
-    /// Always empty.
+    /// Of the rule; nothing checks them.
     pub status_check_contexts: Vec<String>,
     /// Whether the caller may push to it.
     pub user_can_push: bool,
-    /// Same as `user_can_push`.
+    /// Whether the caller may write to the repository, and the merge list of the rule names the caller or is not used.
     pub user_can_merge: bool,
-    /// Always empty.
+    /// Name of the rule. Only for administrators of the repository, else empty.
     pub effective_branch_protection_name: String,
 }
 

@@ -22,6 +22,7 @@ mod git_objects;
 mod hook;
 mod org;
 mod owner;
+mod ref_rule;
 mod release;
 mod repository;
 mod repository_input;
@@ -72,6 +73,7 @@ pub use self::{
     },
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
+    ref_rule::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, OrderBranchProtections, TagProtection},
     release::{Attachment, CreateRelease, EditAttachment, EditRelease, Release},
     repository::{
         AddCollaborator, CollaboratorPermission, InternalTracker, MigrationProgress, Permissions, Repository,

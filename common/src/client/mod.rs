@@ -19,6 +19,7 @@ mod hooks;
 mod orgs;
 mod page;
 mod path;
+mod ref_rules;
 mod releases;
 mod repositories;
 mod results;

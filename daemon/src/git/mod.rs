@@ -6,6 +6,7 @@
 
 mod call;
 mod capabilities;
+pub mod change_checks;
 pub mod commands;
 mod environment;
 mod error;

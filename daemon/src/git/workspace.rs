@@ -108,7 +108,7 @@ impl Workspace {
         self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
     }
 
-    fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
+    pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
         let mut others = quoted(&self.git.directory(self.repository).join(OBJECTS));
         if let Some(source) = self.source {
             others.push(":");
@@ -176,6 +176,11 @@ impl Workspace {
         let args: &[&str] = if objects < UNPACK_LIMIT { &["unpack-objects", "-q"] } else { &["index-pack", "--stdin"] };
         self.counted(self.git.call(self.repository, args.iter().copied())).stdin_file(file).run().await?;
         Ok(bytes)
+    }
+
+    /// Returns a path in the workspace for the pack with this checksum.
+    pub(super) fn pack(&self, checksum: &str) -> PathBuf {
+        self.directory.join(OBJECTS).join("pack").join(format!("pack-{checksum}.pack"))
     }
 
     /// Removes the workspace.

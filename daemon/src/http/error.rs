@@ -61,6 +61,14 @@ impl ApiError {
         response
     }
 
+    /// Converts `error`, with 403 instead of 409 if an object with this name exists: the status that Gitea-family
+    /// clients expect for rules.
+    pub(super) fn forbidden_if_exists(error: Error) -> Self {
+        let exists = matches!(error, Error::Exists { .. });
+        let response = Self::from(error);
+        if exists { Self { status: StatusCode::FORBIDDEN, ..response } } else { response }
+    }
+
     /// Creates a 500. The cause is in the log only.
     pub(super) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error")

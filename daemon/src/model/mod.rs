@@ -21,6 +21,7 @@ pub mod lfs_pointer;
 pub mod lfs_token;
 pub mod mime;
 pub mod ref_name;
+pub mod ref_rules;
 pub mod revision;
 pub mod root_url;
 pub mod runtime_token;

@@ -30,6 +30,7 @@ pub mod orgs;
 pub mod password_hash;
 pub mod pushes;
 pub mod ref_changes;
+pub mod ref_rules;
 pub mod releases;
 pub mod repositories;
 pub mod set_aside;

@@ -11,12 +11,12 @@ use super::{
     audit::{Action, Entry, Object, RequestScope},
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
-    initial, pushes,
+    initial, pushes, ref_rules,
     repositories::{head, rules},
 };
 use crate::{
     git::{
-        GitError,
+        GitError, Workspace,
         commands::{Commands, Update},
         read::HistoryQuery,
         ref_name::{HEADS, TAGS, is_valid_short},
@@ -67,6 +67,18 @@ pub(super) async fn move_branch(
     let change = RefMove { written_bytes, ..RefMove::new(HEADS, name, old, Some(new)) };
     let entry = entry(action, browse, &change);
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
+}
+
+/// Returns an error if the rules forbid to move the branch `name` from `old` to the commit `new` in `workspace`.
+pub(super) async fn check_branch(
+    context: &Context,
+    browse: &Browse,
+    actor: u64,
+    (name, old): (&str, Option<String>),
+    (new, workspace): (&str, &Workspace),
+) -> Result<(), Error> {
+    let commands = commands(&[RefMove::new(HEADS, name, old, Some(new.to_owned()))]);
+    ref_rules::require_in(context, browse.found.repository.id, actor, &commands, workspace).await
 }
 
 /// Moves the branch `name` to the commit that `new` resolves to, if it is at `old` (empty: anywhere). Without `force`,
@@ -121,6 +133,7 @@ pub async fn rename_branch(context: &Context, browse: &Browse, actor: u64, old: 
         return apply(context, repository, actor, vec![create, delete], entry).await.map_err(name_conflict);
     }
     // In steps, so that the default branch exists after each of them.
+    ref_rules::require(context, repository.id, actor, &commands(&[create.clone(), delete.clone()])).await?;
     apply(context, repository, actor, vec![create], None).await.map_err(name_conflict)?;
     let row = set_default(context, browse, actor, new).await?;
     apply(context, &row, actor, vec![delete], entry).await
@@ -255,6 +268,11 @@ impl RefMove {
     }
 }
 
+/// Returns the changes as the updates of a push.
+fn commands(moves: &[RefMove]) -> Commands {
+    Commands { updates: moves.iter().map(RefMove::update).collect(), ..Commands::default() }
+}
+
 /// Returns the audit entry of a change.
 fn entry(action: Action, browse: &Browse, change: &RefMove) -> Entry {
     let found = &browse.found;
@@ -281,10 +299,11 @@ async fn apply(
     if repository.archived {
         return Err(Error::Archived);
     }
-    let commands = Commands { updates: moves.iter().map(RefMove::update).collect(), ..Commands::default() };
+    let commands = commands(&moves);
     if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
         return Err(Error::Forbidden { reason: refusal.reason });
     }
+    ref_rules::require(context, repository.id, actor, &commands).await?;
     let (sender, result) = oneshot::channel();
     let (task_context, id) = (context.clone(), repository.id);
     context.tasks.short(RequestScope::inherit(async move {

@@ -56,11 +56,13 @@ pub enum IdKind {
     DeployKey,
     /// Locks of LFS files.
     LfsLock,
+    /// Rules that protect branches and tags.
+    Rule,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -76,6 +78,7 @@ impl IdKind {
         Self::SshKey,
         Self::DeployKey,
         Self::LfsLock,
+        Self::Rule,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -109,6 +112,7 @@ impl IdKind {
             Self::SshKey => "ssh-key",
             Self::DeployKey => "deploy-key",
             Self::LfsLock => "lfs-lock",
+            Self::Rule => "rule",
         }
     }
 }

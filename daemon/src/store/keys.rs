@@ -12,6 +12,7 @@ mod caches;
 mod hooks;
 mod interests;
 mod lfs;
+mod ref_rules;
 mod releases;
 mod repositories;
 mod ssh_keys;
@@ -19,8 +20,8 @@ mod statuses;
 mod summaries;
 
 pub use self::{
-    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, releases::*, repositories::*,
-    ssh_keys::*, statuses::*, summaries::*,
+    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, ref_rules::*, releases::*,
+    repositories::*, ssh_keys::*, statuses::*, summaries::*,
 };
 
 use super::{

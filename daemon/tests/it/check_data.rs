@@ -44,6 +44,7 @@ async fn world() -> (TestDaemon, Client, Job) {
         (Method::PUT, "/api/v1/repos/admin/demo/collaborators/octo", json!({ "permission": "read" })),
         (Method::POST, "/api/v1/user/keys", json!({ "title": "laptop", "key": ssh_key("admin") })),
         (Method::POST, "/api/v1/repos/admin/demo/keys", json!({ "title": "ci", "key": ssh_key("ci") })),
+        (Method::POST, "/api/v1/repos/admin/demo/branch_protections", json!({ "rule_name": "closed" })),
     ] {
         let done = farrier.admin(method, path, body).await;
         assert!(done.status < 300, "{path}: {done:?}");

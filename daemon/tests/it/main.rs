@@ -26,6 +26,7 @@ mod openapi;
 mod pages;
 mod parsers;
 mod recorded;
+mod ref_rules;
 mod reliability;
 mod repos;
 mod runs;

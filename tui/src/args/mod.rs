@@ -10,6 +10,7 @@ mod ci;
 mod delivery;
 mod hook;
 mod key;
+mod protect;
 mod release;
 mod repo;
 mod requests;
@@ -34,6 +35,7 @@ pub(crate) use self::{
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     key::{DeployKey, KeyFile, SshKey},
+    protect::{Protect, RuleArgs, RuleFields},
     release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     task::Task,

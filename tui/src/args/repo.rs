@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use farrier_common::client::RepositoryPath;
 
-use super::{Limit, key::DeployKey};
+use super::{Limit, key::DeployKey, protect::Protect};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Repo {
@@ -96,6 +96,9 @@ pub(crate) enum Repo {
     /// Manage deploy keys: SSH keys that give access to one repository
     #[command(subcommand)]
     DeployKey(DeployKey),
+    /// Manage rules that protect branches and tags
+    #[command(subcommand)]
+    Protect(Protect),
 }
 
 #[derive(Args, Debug)]

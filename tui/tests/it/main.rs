@@ -14,6 +14,7 @@ mod fake;
 mod hooks;
 mod keys;
 mod program;
+mod protect;
 mod releases;
 mod repos;
 mod screen;

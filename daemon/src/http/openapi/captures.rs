@@ -36,6 +36,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("*sha", "Branch, tag, id, or another git revision such as `main~1`.", Text),
     ("*branch", "Name of the branch.", Text),
     ("*tag", "Name of the tag.", Text),
+    ("*rule", "Name of the rule.", Text),
     ("*prefix", "Prefix of the names, without `refs/`.", Text),
     ("*both", "Two revisions, separated by three dots.", Form("^.+\\.\\.\\..+$")),
     ("*path", "Path of the file or directory.", Text),

@@ -22,7 +22,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
     let responses = responses![
         AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits
         ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask
-        BackgroundTasks BegunJob Blob Branch CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
+        BackgroundTasks BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
         CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails
         CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks CurrentToken DeletedArtifact
         DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus
@@ -32,7 +32,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         MergedUpstream MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
         RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
-        StoreStatus SyncForkInfo Tag Task TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User
+        StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User
         UserSettings Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {

@@ -13,13 +13,13 @@ use crate::http::{
     cache, cache_server, git, lfs, metrics, oidc,
     openapi::{self, RouteDescription},
     v1::{
-        admin, artifacts, browse, caches, collaborators, deliveries, deploy_keys, forks,
+        admin, artifacts, branch_protections, browse, caches, collaborators, deliveries, deploy_keys, forks,
         hooks::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
         },
         interests, members, migrations, orgs, repositories, repository_lists, runs, service, settings, ssh_keys,
-        tokens, topics, users,
+        tag_protections, tokens, topics, users,
     },
 };
 
@@ -173,6 +173,17 @@ routes! {
         delete "/branches/{*branch}" => browse::branches::delete;
         patch "/branches/{*branch}" => browse::branches::rename;
         put "/branches/{*branch}" => browse::branches::update;
+        get "/branch_protections" => branch_protections::list;
+        post "/branch_protections" => branch_protections::create;
+        post "/branch_protections/priority" => branch_protections::order;
+        get "/branch_protections/{*rule}" => branch_protections::get;
+        patch "/branch_protections/{*rule}" => branch_protections::edit;
+        delete "/branch_protections/{*rule}" => branch_protections::delete;
+        get "/tag_protections" => tag_protections::list;
+        post "/tag_protections" => tag_protections::create;
+        get "/tag_protections/{id}" => tag_protections::get;
+        patch "/tag_protections/{id}" => tag_protections::edit;
+        delete "/tag_protections/{id}" => tag_protections::delete;
         get "/tags" => browse::tags::list;
         post "/tags" => browse::tags::create;
         get "/tags/{*tag}" => browse::tags::get;

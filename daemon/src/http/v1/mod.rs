@@ -2,6 +2,7 @@
 
 pub(super) mod admin;
 pub(super) mod artifacts;
+pub(super) mod branch_protections;
 pub(super) mod browse;
 pub(super) mod caches;
 pub(super) mod collaborators;
@@ -20,6 +21,7 @@ pub(super) mod runs;
 pub(super) mod service;
 pub(super) mod settings;
 pub(super) mod ssh_keys;
+pub(super) mod tag_protections;
 pub(super) mod tokens;
 pub(super) mod topics;
 pub(super) mod users;

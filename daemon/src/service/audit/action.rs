@@ -90,6 +90,20 @@ actions! {
     DeployKeyCreate => "deploy_key.create";
     /// A deploy key of a repository was deleted.
     DeployKeyDelete => "deploy_key.delete";
+    /// A branch rule was added to a repository.
+    BranchRuleCreate => "branch_rule.create";
+    /// A branch rule was changed.
+    BranchRuleEdit => "branch_rule.edit";
+    /// The priorities of branch rules were changed.
+    BranchRuleOrder => "branch_rule.order";
+    /// A branch rule was deleted.
+    BranchRuleDelete => "branch_rule.delete";
+    /// A tag rule was added to a repository.
+    TagRuleCreate => "tag_rule.create";
+    /// A tag rule was changed.
+    TagRuleEdit => "tag_rule.edit";
+    /// A tag rule was deleted.
+    TagRuleDelete => "tag_rule.delete";
     /// A branch was overwritten by a forced push.
     RefForcePush => "ref.force_push";
     /// A branch or tag was created through the API.

@@ -1,9 +1,16 @@
 //! Reads branches.
 
+use farrier_proto::store::BranchRule;
+
 use super::{Browse, PageWithTotal, page_of};
 use crate::{
     git::read::{commit::CommitObject, rev},
-    service::Error,
+    model::ref_rules::BranchRights,
+    service::{
+        Error,
+        ref_rules::{self, Pusher},
+    },
+    store::Read,
 };
 
 const BRANCHES: &str = "refs/heads/";
@@ -15,6 +22,27 @@ pub struct Branch {
     pub name: String,
     /// Its tip.
     pub commit: CommitObject,
+}
+
+/// A branch with its rule and the rights that the rule gives a caller.
+#[derive(Clone, Debug)]
+pub struct BranchWithRights {
+    /// The branch.
+    pub branch: Branch,
+    /// `None`: no rule protects the branch.
+    pub rule: Option<(BranchRule, BranchRights)>,
+}
+
+/// Returns branches with their rules and the rights that these give `pusher`.
+pub async fn with_rights(
+    read: &impl Read,
+    repository: u64,
+    pusher: Pusher,
+    branches: Vec<Branch>,
+) -> Result<Vec<BranchWithRights>, Error> {
+    let names: Vec<&str> = branches.iter().map(|branch| branch.name.as_str()).collect();
+    let rules = ref_rules::branch_rights(read, repository, pusher, &names).await?;
+    Ok(branches.into_iter().zip(rules).map(|(branch, rule)| BranchWithRights { branch, rule }).collect())
 }
 
 /// Returns a page of the branches, by name.

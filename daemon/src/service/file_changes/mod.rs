@@ -146,6 +146,9 @@ async fn commit_in(
         // with an error.
         let commit = Arc::new(CommitObject::parse(&id, object.as_bytes()));
         let files = changed_files(browse, edit, entries, &commit).await?;
+        // Before the objects are copied to the repository, so that a refused change leaves nothing there.
+        let change = (target.branch.as_str(), target.old.clone());
+        ref_changes::check_branch(context, browse, account.user.id, change, (&id, workspace)).await?;
         let written_bytes = workspace.publish(&id, base).await.map_err(refused)?;
         let Target { branch, old, .. } = target;
         let new = (id, written_bytes);

@@ -22,7 +22,7 @@ use crate::{
     store::{
         Snapshot, Tx, hooks, interests, lfs,
         owners::Owner,
-        releases,
+        ref_rules, releases,
         repositories::{self, forks},
         ssh_keys, statuses,
     },
@@ -231,8 +231,8 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     ci::delete_of_repository(context, row.id).await?;
     caches::delete_of_repository(context, row.id).await?;
     context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
-    // The row says that the repository cannot be restored, so nothing refers to its statuses, releases, stars and
-    // deploy keys.
+    // The row says that the repository cannot be restored, so nothing refers to its statuses, releases, stars, deploy
+    // keys and rules.
     while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| releases::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
     while !context.store.write(async |tx: Tx| lfs::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
@@ -242,6 +242,7 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     context
         .store
         .write(async |tx: Tx| {
+            ref_rules::delete_all(&tx, row.id).await?;
             hooks::retire(&tx, row.id, now).await?;
             Ok::<_, Error>(repositories::forget(&tx, row).await?)
         })

@@ -3,6 +3,10 @@
 //!
 //! The last chunk of the body is held back until the daemon holds the repository's lock. Git cannot update a ref
 //! without that chunk, so slow pushes do not block each other, and results are recorded in order.
+//!
+//! If the rules of the repository need the objects of the push, it is received into a workspace first (`checked`).
+
+mod checked;
 
 use std::{error::Error as StdError, pin::pin, time::Duration};
 
@@ -27,6 +31,7 @@ use crate::{
         access_watch::AccessWatch,
         audit::RequestScope,
         pushes::{self, Push, Pusher},
+        ref_rules::{self, Checked},
     },
     shares::Holder,
 };
@@ -55,21 +60,33 @@ pub async fn serve<I: TransferInput>(
 ) -> Result<Pushed, TransferError> {
     let pusher = Pusher::of(&allowed.identity);
     let Allowed { identity, repository, holder } = allowed;
-    let (list, commands) = read_commands(&mut input).await?;
+    let (list, list_bytes, commands) = read_commands(&mut input).await?;
     if commands.updates.is_empty() {
         // Git sends an empty list to check the credentials before it sends a large push.
         input.discard().await;
         return Ok(Pushed::Answered(Bytes::new()));
     }
-    let refusals = pushes::refusals(&repository, &commands);
+    let mut refusals = pushes::refusals(&repository, &commands);
+    let mut checked = ref_rules::check(context, repository.id, ref_rules::Pusher::of(&identity), &commands).await?;
+    checked.refusals.retain(|refusal| refusals.iter().all(|other| other.name != refusal.name));
+    refusals.append(&mut checked.refusals);
     if !refusals.is_empty() {
         input.discard().await;
         return Ok(Pushed::Answered(report::refused(&commands, &refusals)));
     }
     let (out, git_output) = output::channel();
+    let task_context = context.clone();
     let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
-    let request = PushRequest { repository: repository.id, pusher, holder, access, list, commands };
-    context.tasks.short(RequestScope::inherit(run(context.clone(), request, input, out)));
+    let max_bytes = context.git.max_push_bytes();
+    let repository = repository.id;
+    let request = PushRequest { repository, pusher, holder, access, list, list_bytes, commands, checked, max_bytes };
+    context.tasks.short(RequestScope::inherit(async move {
+        if request.checked.needs_objects() {
+            checked::run(task_context, request, input, out).await;
+        } else {
+            run(task_context, request, input, out).await;
+        }
+    }));
     Ok(Pushed::Running(git_output))
 }
 
@@ -79,13 +96,18 @@ struct PushRequest {
     pusher: Pusher,
     holder: Holder,
     access: AccessWatch,
-    /// The bytes of the body that were read so far.
+    /// The bytes of the body that were read so far: the list of ref updates and the beginning of the pack.
     list: Bytes,
+    /// Size of the list of ref updates.
+    list_bytes: usize,
     commands: Commands,
+    checked: Checked,
+    /// Largest pack.
+    max_bytes: u64,
 }
 
-/// Reads the list of ref updates. Also returns the bytes of the body that were read.
-async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, Commands), TransferError> {
+/// Reads the list of ref updates. Also returns the bytes of the body that were read, and the size of the list.
+async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, usize, Commands), TransferError> {
     let mut parser = Parser::default();
     let mut read = Vec::new();
     while let Some(chunk) = input.next().await? {
@@ -103,7 +125,7 @@ async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, Command
                 let length = parser.length();
                 let commands = parser.finish(&read);
                 input.list_ended(&commands, &read[length..]);
-                return Ok((read.into(), commands));
+                return Ok((read.into(), length, commands));
             }
             Ok(false) => {}
             Err(error) => return Err(TransferError::Protocol(error.to_string())),
@@ -115,7 +137,7 @@ async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, Command
 /// Starts git and marks the push as started in the store.
 async fn start(context: &Context, request: &PushRequest) -> Result<(GitProcess, Push), TransferError> {
     let id = request.repository;
-    let limit = context.git.max_push_bytes().to_string();
+    let limit = request.max_bytes.to_string();
     let call = context.git.call(id, ["receive-pack", "--stateless-rpc"]).args([context.git.directory(id)]);
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
     let starting = call.stream(request.holder);

@@ -8,7 +8,7 @@ fn layout(tag: &str) -> &'static str {
         | "ck" | "cp" | "li" => "i",
         "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
-        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "ll" => "ii",
+        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "ll" | "bp" | "bt" => "ii",
         "ca" => "imi",
         "cz" | "js" => "iii",
         "jp" => "iiii",

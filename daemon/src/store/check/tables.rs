@@ -182,6 +182,9 @@ pub static TABLES: &[Table] = &[
     ),
     rows("k", ssh_keys::key, ssh_keys::account),
     rows("kd", ssh_keys::deploy_key, ssh_keys::required),
+    // The users and teams of a rule may be deleted.
+    rows("bp", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
+    rows("bt", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows("lo", lfs::object, |_, _| Ok(Vec::new())),
     rows("lr", lfs::entry, lfs::required),
     rows("ll", lfs::lock, |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),

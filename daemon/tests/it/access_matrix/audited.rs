@@ -229,6 +229,17 @@ impl Stage {
                     if word == "patch" { renamed } else { Value::Null },
                 )
             }
+            ("delete" | "patch", "/api/v1/repos/{owner}/{repo}/branch_protections/{*rule}") => {
+                let list = "/api/v1/repos/octo/open/branch_protections";
+                self.created(list, json!({ "rule_name": format!("rule-{name}") })).await;
+                (format!("{list}/rule-{name}"), json!({ "enable_push": true }))
+            }
+            ("delete" | "patch", "/api/v1/repos/{owner}/{repo}/tag_protections/{id}") => {
+                let list = "/api/v1/repos/octo/open/tag_protections";
+                let body = json!({ "name_pattern": format!("rule-{name}"), "whitelist_usernames": ["octo"] });
+                let rule = self.created(list, body).await;
+                (format!("{list}/{}", rule["id"]), json!({ "whitelist_usernames": [] }))
+            }
             ("put", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
                 self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
                 let file = format!("/api/v1/repos/octo/open/contents/{name}");

@@ -140,6 +140,17 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("delete", "/repos/{owner}/{repo}/topics/{topic}") => {
             scene.before = Some(("put", "/api/v1/repos/octo/hidden/topics/ci".into(), Value::Null));
         }
+        ("post", "/repos/{owner}/{repo}/branch_protections") => {
+            scene.body = json!({ "rule_name": format!("rule-{fresh}"), "enable_push": true });
+        }
+        ("post", "/repos/{owner}/{repo}/branch_protections/priority") => scene.body = json!({ "ids": [] }),
+        ("post", "/repos/{owner}/{repo}/tag_protections") => {
+            scene.body = json!({ "name_pattern": format!("rule-{fresh}"), "whitelist_usernames": ["octo"] });
+        }
+        // The rule does not exist.
+        (_, "/repos/{owner}/{repo}/branch_protections/{*rule}" | "/repos/{owner}/{repo}/tag_protections/{id}") => {
+            scene.path = path.replace("{*rule}", "nothing").replace("{id}", "999");
+        }
         ("post", "/repos/{owner}/{repo}/branches") => scene.body = json!({ "new_branch_name": fresh }),
         ("post", "/repos/{owner}/{repo}/tags") => scene.body = json!({ "tag_name": fresh }),
         // The branch or tag does not exist. Callers with access get 404 and change nothing.

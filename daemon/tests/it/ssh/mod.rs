@@ -7,6 +7,7 @@ mod kill;
 mod lfs;
 mod limits;
 mod security_keys;
+mod rules;
 mod server;
 mod shared_fetch;
 mod sign_in;

@@ -5,6 +5,7 @@ mod branches;
 mod deleted;
 mod fork;
 mod migrate;
+mod protect;
 
 use farrier_common::{
     api::{EditRepository, Repository, RepositorySearch},
@@ -49,6 +50,7 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         Repo::Migrate(args) => migrate::run(args, client, output).await,
         Repo::Archive(args) => archive::run(args, client, output).await,
         Repo::DeployKey(command) => key::run_deploy(command, client, output).await,
+        Repo::Protect(command) => protect::run(command, client, output).await,
         Repo::Branches { repo, limit } => branches::run(&repo, limit.items(), client, output).await,
     }
 }

@@ -7,7 +7,7 @@ use axum::{
 use farrier_common::api;
 use http::StatusCode;
 
-use super::{browse_context, browse_context_for};
+use super::{BrowseContext, browse_context, browse_context_for};
 use crate::{
     http::{
         AppState,
@@ -17,7 +17,7 @@ use crate::{
         openapi::parameters::PageParams,
         page::PageQuery,
     },
-    service::{access::Action, browse::branches, ref_changes},
+    service::{Error, access::Action, browse::branches, ref_changes},
 };
 
 /// Lists branches, by name.
@@ -36,7 +36,8 @@ pub(in crate::http) async fn list(
     let context = browse_context(state, caller, &owner, &name).await?;
     let page = PageQuery::of(query.as_deref());
     let (branches, total) = branches::list(&context.browse, page.skip(), page.limit).await?;
-    let tips: Vec<_> = branches.iter().map(|branch| &branch.commit).collect();
+    let branches = context.with_rights(branches).await?;
+    let tips: Vec<_> = branches.iter().map(|branch| &branch.branch.commit).collect();
     let renderer = context.renderer(&tips).await?;
     let shown: Vec<_> = branches.iter().map(|branch| renderer.branch(branch)).collect();
     let address = format!("{}/branches", context.api);
@@ -55,8 +56,7 @@ pub(in crate::http) async fn get(
     Path((owner, name, branch)): Path<(String, String, String)>,
 ) -> Result<JsonResponse<api::Branch>, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
-    let branch = branches::get(&context.browse, &branch).await?;
-    Ok(ok(context.renderer(&[&branch.commit]).await?.branch(&branch)))
+    Ok(ok(shown(&context, &branch).await?))
 }
 
 /// Creates a branch.
@@ -80,8 +80,15 @@ pub(in crate::http) async fn create(
     let from = if input.old_ref_name.is_empty() { &input.old_branch_name } else { &input.old_ref_name };
     let actor = context.identity.user_id();
     ref_changes::create_branch(&context.state, &context.browse, actor, &input.new_branch_name, from).await?;
-    let branch = branches::get(&context.browse, &input.new_branch_name).await?;
-    Ok(created(context.renderer(&[&branch.commit]).await?.branch(&branch)))
+    Ok(created(shown(&context, &input.new_branch_name).await?))
+}
+
+/// Returns the branch `name`.
+async fn shown(context: &BrowseContext, name: &str) -> Result<api::Branch, ApiError> {
+    let branch = branches::get(&context.browse, name).await?;
+    let branches = context.with_rights(vec![branch]).await?;
+    let branch = branches.first().ok_or(Error::NotFound { what: "the branch" })?;
+    Ok(context.renderer(&[&branch.branch.commit]).await?.branch(branch))
 }
 
 /// Deletes a branch. The default branch cannot be deleted.

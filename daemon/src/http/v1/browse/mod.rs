@@ -36,8 +36,13 @@ use crate::{
     service::{
         Error,
         access::Action,
-        browse::{self, Browse},
-        migrations, repositories,
+        browse::{
+            self, Browse,
+            branches::{Branch, BranchWithRights},
+        },
+        migrations,
+        ref_rules::Pusher,
+        repositories,
     },
     shares::RequestMemory,
 };
@@ -92,6 +97,13 @@ impl BrowseContext {
     /// Counts `bytes` to the memory of the request.
     fn grow(&self, bytes: usize) -> Result<(), Error> {
         self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
+    }
+
+    /// Returns branches with their rules and the rights that these give the caller.
+    async fn with_rights(&self, branches: Vec<Branch>) -> Result<Vec<BranchWithRights>, ApiError> {
+        let snapshot = self.state.store.read().await.map_err(Error::from)?;
+        let repository = self.browse.found.repository.id;
+        Ok(browse::branches::with_rights(&snapshot, repository, Pusher::of(&self.identity), branches).await?)
     }
 
     /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.

@@ -17,7 +17,7 @@ use crate::{
     http::show,
     service::{
         access::Action,
-        browse::{branches::Branch, commits::CommitWithChanges, tags::NamedTag},
+        browse::{branches::BranchWithRights, commits::CommitWithChanges, tags::NamedTag},
     },
 };
 
@@ -138,14 +138,21 @@ impl CommitRenderer<'_> {
     }
 
     /// Converts a branch.
-    pub(super) fn branch(&self, branch: &Branch) -> api::Branch {
-        let can_push = self.context.browse.found.access_level.allows(Action::Write);
+    pub(super) fn branch(&self, branch: &BranchWithRights) -> api::Branch {
+        let level = self.context.browse.found.access_level;
+        let (can_write, can_administer) = (level.allows(Action::Write), level.allows(Action::Administer));
+        let (rule, rights) = branch.rule.as_ref().map(|(rule, rights)| (rule, *rights)).unzip();
+        let shown_rule = rule.filter(|_| can_administer);
         api::Branch {
-            name: branch.name.clone(),
-            commit: self.payload(&branch.commit),
-            user_can_push: can_push,
-            user_can_merge: can_push,
-            ..api::Branch::default()
+            name: branch.branch.name.clone(),
+            commit: self.payload(&branch.branch.commit),
+            protected: rule.is_some(),
+            required_approvals: rule.map_or(0, |rule| rule.required_approvals),
+            enable_status_check: rule.is_some_and(|rule| rule.status_check),
+            status_check_contexts: rule.map(|rule| rule.status_check_contexts.clone()).unwrap_or_default(),
+            user_can_push: can_write && rights.is_none_or(|rights| rights.push),
+            user_can_merge: can_write && rights.is_none_or(|rights| rights.merge),
+            effective_branch_protection_name: shown_rule.map(|rule| rule.pattern.clone()).unwrap_or_default(),
         }
     }
 

@@ -1,0 +1,63 @@
+//! Rules that protect branches and tags. They belong to a repository, and stay when it is renamed or moves to another
+//! owner.
+
+use farrier_proto::store::{BranchRule, TagRule};
+
+use super::{
+    Read, StoreError, Tx,
+    engine::{Range, Scan},
+    keys,
+};
+
+/// Most rules of each kind of a repository. A push compares each of its refs with all of them.
+pub const PER_REPOSITORY_MAX: usize = 256;
+
+/// Returns the branch rules of a repository in the order in which they are applied.
+pub async fn of_branches(read: &impl Read, repository: u64) -> Result<Vec<BranchRule>, StoreError> {
+    let scan = Scan::of(Range::prefix(keys::branch_rules(repository)), PER_REPOSITORY_MAX);
+    let mut rows: Vec<BranchRule> = read.scan(&scan).await?.into_iter().map(|(_, row)| row).collect();
+    rows.sort_by_key(|row| (row.priority, row.id));
+    Ok(rows)
+}
+
+/// Returns the tag rules of a repository, by ID.
+pub async fn of_tags(read: &impl Read, repository: u64) -> Result<Vec<TagRule>, StoreError> {
+    let scan = Scan::of(Range::prefix(keys::tag_rules(repository)), PER_REPOSITORY_MAX);
+    Ok(read.scan(&scan).await?.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Returns the tag rule `id` of a repository.
+pub async fn tag_rule(read: &impl Read, repository: u64, id: u64) -> Result<Option<TagRule>, StoreError> {
+    read.get(&keys::tag_rule(repository, id)).await
+}
+
+/// Writes a branch rule.
+pub fn put_branch_rule(tx: &Tx, row: &BranchRule) {
+    tx.put(keys::branch_rule(row.repository_id, row.id), row);
+}
+
+/// Writes a tag rule.
+pub fn put_tag_rule(tx: &Tx, row: &TagRule) {
+    tx.put(keys::tag_rule(row.repository_id, row.id), row);
+}
+
+/// Deletes a branch rule.
+pub fn delete_branch_rule(tx: &Tx, row: &BranchRule) {
+    tx.delete(keys::branch_rule(row.repository_id, row.id));
+}
+
+/// Deletes a tag rule.
+pub fn delete_tag_rule(tx: &Tx, row: &TagRule) {
+    tx.delete(keys::tag_rule(row.repository_id, row.id));
+}
+
+/// Deletes all rules of a repository that is removed permanently. There are few, so one transaction is enough.
+pub async fn delete_all(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+    for row in of_branches(tx, repository).await? {
+        delete_branch_rule(tx, &row);
+    }
+    for row in of_tags(tx, repository).await? {
+        delete_tag_rule(tx, &row);
+    }
+    Ok(())
+}
