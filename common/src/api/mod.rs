@@ -32,6 +32,7 @@ mod ssh_key;
 mod status;
 mod tag;
 mod task;
+mod team;
 mod token;
 mod topic;
 mod user_settings;
@@ -71,7 +72,7 @@ pub use self::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
         SettingAdvice,
     },
-    org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
+    org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     ref_rule::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, OrderBranchProtections, TagProtection},
     release::{Attachment, CreateRelease, EditAttachment, EditRelease, Release},
@@ -92,6 +93,7 @@ pub use self::{
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},
+    team::{CreateTeam, EditTeam, Team, TeamSearch},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
     topic::{InvalidTopics, ReplaceTopics, Topics},
     user_settings::{EditUserSettings, Email, Emails, UserSettings},

@@ -1,4 +1,4 @@
-//! Organizations and their team: descriptions and edits.
+//! Organizations: descriptions and edits.
 
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ pub struct RenameOrg {
 pub struct OrgPermissions {
     /// Member of the team "Owners".
     pub is_owner: bool,
-    /// May change settings.
+    /// Administers repositories.
     pub is_admin: bool,
     /// May push to the organization's repositories.
     pub can_write: bool,
@@ -142,27 +142,4 @@ pub struct OrgPermissions {
     pub can_read: bool,
     /// May create repositories in the organization.
     pub can_create_repository: bool,
-}
-
-/// A team of an organization. The only team is "Owners".
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default)]
-pub struct Team {
-    /// Id of the team, which is the id of its organization.
-    pub id: i64,
-    /// Always `Owners`.
-    pub name: String,
-    /// Description.
-    pub description: String,
-    /// The organization.
-    pub organization: Organization,
-    /// Always true.
-    pub includes_all_repositories: bool,
-    /// Always `owner`.
-    pub permission: String,
-    /// Repository features that the team can access.
-    pub units: Vec<String>,
-    /// Always true.
-    pub can_create_org_repo: bool,
 }

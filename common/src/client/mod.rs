@@ -28,6 +28,7 @@ mod signed;
 mod ssh_keys;
 mod tagged;
 mod tasks;
+mod teams;
 mod tls;
 mod token;
 mod transport;

@@ -33,6 +33,8 @@ struct ErrorDetails {
     /// Old and new name of an account or organization in the path.
     renamed: Option<(String, String)>,
     retry_after_secs: Option<u64>,
+    /// The object in the path permits no method, although the route has some.
+    permits_nothing: bool,
 }
 
 impl ApiError {
@@ -120,6 +122,7 @@ impl From<Error> for ApiError {
             Error::Invalid { field, .. } | Error::InUse { field, .. } => response.body.field = Some(field.to_owned()),
             Error::Moved { owner, name } => response.details.moved = Some(format!("{owner}/{name}")),
             Error::Renamed { from, to } => response.details.renamed = Some((from, to)),
+            Error::NoTeams => response.details.permits_nothing = true,
             _ => {}
         }
         response.details.retry_after_secs = retry_after_secs;
@@ -163,6 +166,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         },
         Error::Invalid { .. } | Error::Unusable { .. } | Error::InUse { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
+        Error::NoTeams => StatusCode::METHOD_NOT_ALLOWED,
         Error::Archived => StatusCode::LOCKED,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
         Error::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
@@ -263,6 +267,9 @@ pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id
     let location = details.moved.and_then(|to| moved_to(root_url, uri, &to)).or(renamed);
     if let Some(location) = location.and_then(|location| HeaderValue::try_from(location).ok()) {
         parts.headers.insert(header::LOCATION, location);
+    }
+    if details.permits_nothing {
+        parts.headers.insert(header::ALLOW, HeaderValue::from_static(""));
     }
     if let Some(seconds) = details.retry_after_secs {
         parts.headers.insert(header::RETRY_AFTER, seconds.into());

@@ -29,6 +29,7 @@ pub mod scope;
 pub mod secret;
 pub mod signed_url;
 pub mod ssh_key;
+pub mod team_units;
 pub mod throttle;
 pub mod words;
 pub mod zip_records;

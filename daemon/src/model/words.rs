@@ -1,6 +1,6 @@
 //! The words that the API and the logs use for stored values.
 
-use farrier_proto::store::{AuditActorKind, AuditResult, Conclusion, RunStatus, StatusState, Visibility};
+use farrier_proto::store::{AuditActorKind, AuditResult, Conclusion, Permission, RunStatus, StatusState, Visibility};
 
 /// Returns the word for a visibility.
 pub fn visibility_word(visibility: Visibility) -> &'static str {
@@ -8,6 +8,16 @@ pub fn visibility_word(visibility: Visibility) -> &'static str {
         Visibility::Public => "public",
         Visibility::Limited => "limited",
         Visibility::Private => "private",
+    }
+}
+
+/// Returns the word for a permission.
+pub fn permission_word(permission: Permission) -> &'static str {
+    match permission {
+        Permission::None => "none",
+        Permission::Read => "read",
+        Permission::Write => "write",
+        Permission::Admin => "admin",
     }
 }
 

@@ -1,15 +1,17 @@
 //! Decides what each caller may do. All permission checks of the daemon use this module.
 
-use farrier_proto::store::{OrgRole, Permission, Repository, Visibility};
+use farrier_proto::store::{OrgRole, Permission, Repository, Team, Visibility};
 
 use super::Error;
 pub use crate::model::access_level::{AccessLevel, Action};
+use crate::model::access_level::{UnitLevel, UnitLevels};
 use crate::{
     model::{
         identity::{Account, Identity},
         scope::{Category, Level},
+        team_units,
     },
-    store::{Read, StoreError, owners, owners::Owner, repositories},
+    store::{Read, StoreError, owners, owners::Owner, repositories, teams},
 };
 
 /// Returns the access level of `identity` for a repository of `owner`.
@@ -31,10 +33,10 @@ pub async fn access_level(
         Identity::DeployKey(_) => return Ok(AccessLevel::Writer),
         Identity::Anonymous | Identity::Account(_) => {}
     }
-    Ok(limited(identity, owner, repository, own.max(floor), floor))
+    Ok(limited(identity, owner, repository, own.highest(floor), floor))
 }
 
-/// Returns the level that the account has as owner, member or collaborator.
+/// Returns the level that the account has: the highest of owner, teams and collaboration, for each unit.
 async fn own_right(
     read: &impl Read,
     identity: &Identity,
@@ -45,17 +47,60 @@ async fn own_right(
     if account.user.admin || owner.id() == account.user.id {
         return Ok(AccessLevel::Owner);
     }
+    let mut level = AccessLevel::Hidden;
     if let Owner::Org(org) = owner {
-        let role = owners::membership(read, org.id, account.user.id).await?.map(|member| member.role());
-        if role == Some(OrgRole::Owner) {
-            return Ok(AccessLevel::Owner);
+        match owners::membership(read, org.id, account.user.id).await?.map(|member| member.role()) {
+            Some(OrgRole::Owner) => return Ok(AccessLevel::Owner),
+            Some(_) => level = through_teams(read, org.id, account.user.id, repository.id).await?,
+            None => {}
         }
     }
-    Ok(match repositories::collaborator(read, repository.id, account.user.id).await? {
+    let collaboration = match repositories::collaborator(read, repository.id, account.user.id).await? {
         Permission::None => AccessLevel::Hidden,
         Permission::Read => AccessLevel::Reader,
         Permission::Write => AccessLevel::Writer,
         Permission::Admin => AccessLevel::Administrator,
+    };
+    Ok(level.highest(collaboration))
+}
+
+/// Returns the level that a user has through the teams of the organization that owns the repository.
+pub async fn through_teams(read: &impl Read, org: u64, user: u64, repository: u64) -> Result<AccessLevel, StoreError> {
+    let mut level = AccessLevel::Hidden;
+    for team in teams::of_user(read, user, Some(org)).await? {
+        if teams::has_repository(read, &team, repository).await? {
+            level = level.highest(team_level(&team));
+        }
+    }
+    Ok(level)
+}
+
+/// Returns the level that the members of a team have in its repositories.
+pub fn team_level(team: &Team) -> AccessLevel {
+    if teams::is_owners(team) {
+        return AccessLevel::Owner;
+    }
+    if team.admin {
+        return AccessLevel::Administrator;
+    }
+    let level = |unit| match teams::unit(team, unit) {
+        Permission::None => UnitLevel::None,
+        Permission::Read => UnitLevel::Read,
+        Permission::Write | Permission::Admin => UnitLevel::Write,
+    };
+    AccessLevel::of_units(UnitLevels {
+        code: level(team_units::CODE),
+        releases: level(team_units::RELEASES),
+        actions: level(team_units::ACTIONS),
+    })
+}
+
+/// Returns whether the user may create repositories in an organization: as an owner, or through a team.
+pub async fn may_create_in(read: &impl Read, org: u64, user: u64) -> Result<bool, StoreError> {
+    Ok(match owners::membership(read, org, user).await?.map(|member| member.role()) {
+        None => false,
+        Some(OrgRole::Owner) => true,
+        Some(_) => teams::of_user(read, user, Some(org)).await?.iter().any(|team| team.can_create_org_repo),
     })
 }
 

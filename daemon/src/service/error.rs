@@ -61,6 +61,9 @@ pub enum Error {
         /// The conflict.
         reason: String,
     },
+    /// The repository does not belong to an organization, so it has no teams.
+    #[error("the repository does not belong to an organization, so it has no teams")]
+    NoTeams,
     /// The repository is archived and therefore read-only.
     #[error("the repository is archived")]
     Archived,

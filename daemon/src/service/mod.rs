@@ -40,6 +40,7 @@ pub mod ssh_sign_in;
 pub mod status;
 pub mod statuses;
 pub mod tasks;
+pub mod teams;
 pub mod templates;
 pub mod tokens;
 pub mod transfers;

@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use farrier_proto::store::{Membership, Org, OrgRole, OwnerKind};
 
-pub use self::members::{Members, Permissions, add_member, members, permissions, remove_member, set_concealed};
+pub use self::members::{Members, Permissions, members, permissions, set_concealed};
 use super::{
     Context, Error, access,
     accounts::{

@@ -92,7 +92,7 @@ pub(super) async fn tags_deleted(tx: &Tx, repository: &mut Repository, tags: &[&
 }
 
 fn sees_drafts(found: &FoundRepository) -> bool {
-    found.access_level.allows(Action::Write)
+    found.access_level.allows(Action::WriteReleases)
 }
 
 fn visible(found: &FoundRepository, row: Option<Release>) -> Result<Release, Error> {

@@ -26,7 +26,8 @@ const LARGE_BLOCK: u64 = 4_096;
 /// A kind of ids. Each kind has its own sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IdKind {
-    /// Users and organizations, which share one sequence because the API accepts either id in some routes.
+    /// Users, organizations and teams. They share one sequence because the API accepts the id of a user or of an
+    /// organization in some routes, and because the team "Owners" has the id of its organization.
     Owner,
     /// Access tokens.
     Token,

@@ -18,10 +18,11 @@ mod repositories;
 mod ssh_keys;
 mod statuses;
 mod summaries;
+mod teams;
 
 pub use self::{
     accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, ref_rules::*, releases::*,
-    repositories::*, ssh_keys::*, statuses::*, summaries::*,
+    repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
 };
 
 use super::{

@@ -5,7 +5,7 @@ use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, User};
 use super::{
     Read, StoreError, Tx,
     engine::{Range, Scan},
-    keys, owners,
+    keys, owners, teams,
 };
 
 /// Most members of an organization, and most organizations of a user.
@@ -37,8 +37,9 @@ pub async fn update(tx: &Tx, old: &Org, row: &Org) -> Result<bool, StoreError> {
     Ok(free)
 }
 
-/// Deletes an organization and its memberships. The caller has deleted everything that it owned.
+/// Deletes an organization with its teams and memberships. The caller has deleted everything that it owned.
 pub async fn delete(tx: &Tx, row: &Org) -> Result<(), StoreError> {
+    teams::delete_of_org(tx, row.id).await?;
     for user in member_ids(tx, row.id).await? {
         remove_member(tx, row.id, user);
     }
@@ -47,14 +48,14 @@ pub async fn delete(tx: &Tx, row: &Org) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Adds `user` to the organization or updates the membership.
+/// Adds `user` to the organization or updates the membership. Memberships follow from teams, see [`teams`].
 pub fn put_member(tx: &Tx, org: u64, user: u64, row: &Membership) {
     tx.put(keys::org_member(org, user), row);
     tx.put(keys::user_org(user, org), row);
 }
 
-/// Removes `user` from the organization.
-pub fn remove_member(tx: &Tx, org: u64, user: u64) {
+/// Removes `user` from the organization. Its teams are removed by [`teams::leave`].
+pub(super) fn remove_member(tx: &Tx, org: u64, user: u64) {
     tx.delete(keys::org_member(org, user));
     tx.delete(keys::user_org(user, org));
 }

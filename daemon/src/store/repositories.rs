@@ -17,7 +17,7 @@ use super::{
     engine::{Key, Range, Scan},
     keys,
     listings::Sort,
-    owners,
+    owners, teams,
 };
 
 pub use self::deleted::{deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted, with_jobs_to_cancel};
@@ -131,7 +131,7 @@ pub async fn discard(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
     for (user, _) in collaborators(tx, row.id, usize::MAX).await? {
         set_collaborator(tx, row.id, user, Permission::None);
     }
-    Ok(())
+    teams::remove_repository(tx, row.id).await
 }
 
 /// Deletes the row and the recorded refs of a repository whose files were removed.

@@ -174,6 +174,7 @@ impl Stage {
             ("{org}", "acme"),
             ("{user}", "boss"),
             ("{team}", &self.team),
+            ("{team_name}", "Owners"),
             ("{owner}", "octo"),
             ("{repo}", "hidden"),
             ("{run}", &run),

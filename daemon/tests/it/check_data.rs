@@ -15,7 +15,7 @@ use farrierd::{
         Store, StoreError, Tx,
         engine::{RedbEngine, RedbOptions},
         ids::IdKind,
-        keys, repositories,
+        keys, repositories, teams,
     },
 };
 use http::Method;
@@ -40,6 +40,8 @@ async fn world() -> (TestDaemon, Client, Job) {
     for (method, path, body) in [
         (Method::POST, "/api/v1/orgs", json!({ "username": "corp" })),
         (Method::POST, "/api/v1/orgs/corp/repos", json!({ "name": "tool", "auto_init": true })),
+        (Method::POST, "/api/v1/orgs/corp/teams", json!({ "name": "devs", "units": ["repo.code"] })),
+        (Method::PUT, "/api/v1/repos/corp/tool/teams/devs", Value::Null),
         (Method::PATCH, "/api/v1/repos/admin/second", json!({ "name": "renamed" })),
         (Method::PUT, "/api/v1/repos/admin/demo/collaborators/octo", json!({ "permission": "read" })),
         (Method::POST, "/api/v1/user/keys", json!({ "title": "laptop", "key": ssh_key("admin") })),
@@ -49,6 +51,9 @@ async fn world() -> (TestDaemon, Client, Job) {
         let done = farrier.admin(method, path, body).await;
         assert!(done.status < 300, "{path}: {done:?}");
     }
+    let listed = farrier.admin(Method::GET, "/api/v1/orgs/corp/teams", Value::Null).await.json();
+    let member = format!("/api/v1/teams/{}/members/octo", listed[1]["id"]);
+    assert_eq!(farrier.admin(Method::PUT, &member, Value::Null).await.status, 204);
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
     work.done(&["tag", "-a", "-m", "one", "v1"]);
@@ -61,6 +66,13 @@ async fn world() -> (TestDaemon, Client, Job) {
 async fn open(config: &Config) -> Store {
     let engine = RedbEngine::open(&config.data_dir.join("farrier.redb"), RedbOptions::default()).expect("the store");
     Store::open(Arc::new(engine)).await.expect("the store")
+}
+
+/// The ID of the team `corp/devs`.
+async fn team_of(config: &Config) -> u64 {
+    let store = open(config).await;
+    let read = store.read().await.expect("a snapshot");
+    teams::by_name(&read, 3, "devs").await.expect("rows").expect("a team").id
 }
 
 async fn corrupt(config: &Config, change: impl Fn(&Tx) + Send + Sync) {
@@ -107,7 +119,8 @@ async fn missing_and_surplus_index_entries_are_found_and_repaired() {
     farrier
         .halted(async |config| {
             let to = |id| Reference { id };
-            let cases: [(&str, &str, Change); 13] = [
+            let team = team_of(config).await;
+            let cases: [(&str, &str, Change); 17] = [
                 ("rn", "is missing", Box::new(|tx| tx.delete(keys::repository_name(1, "demo")))),
                 ("rg", "is missing", Box::new(|tx| tx.delete(keys::trigram(*b"dem", 1)))),
                 ("ow", "is missing", Box::new(|tx| tx.delete(keys::owner_name("corp")))),
@@ -118,6 +131,10 @@ async fn missing_and_surplus_index_entries_are_found_and_repaired() {
                 ("ji", "is missing", Box::new(|tx| tx.delete(keys::job_run(1)))),
                 ("cu", "no row needs", Box::new(|tx| tx.put(keys::collaboration(2, 2), &Collaborator::default()))),
                 ("ou", "is missing", Box::new(|tx| tx.delete(keys::user_org(1, 3)))),
+                ("yb", "is missing", Box::new(move |tx| tx.delete(keys::team_name(3, "devs")))),
+                ("yu", "is missing", Box::new(move |tx| tx.delete(keys::user_team(2, 3, team)))),
+                ("yx", "is missing", Box::new(move |tx| tx.delete(keys::repository_team(3, team)))),
+                ("yu", "no row needs", Box::new(move |tx| tx.put(keys::user_team(1, 3, team), &to(team)))),
                 ("ka", "is missing", Box::new(|tx| tx.delete(keys::ssh_key_of_account(1, 1)))),
                 ("kf", "no row needs", Box::new(move |tx| tx.put(keys::ssh_key_of_hash(&[7; 32]), &to(1)))),
                 ("ke", "is missing", Box::new(|tx| tx.delete(keys::deploy_key_of_content(2, 1)))),

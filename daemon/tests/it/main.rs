@@ -38,3 +38,4 @@ mod ssh_keys;
 mod store_postgres;
 mod summaries;
 mod support;
+mod teams;

@@ -15,6 +15,7 @@ mod release;
 mod repo;
 mod requests;
 mod task;
+mod team;
 mod values;
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub(crate) use self::{
     release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
     task::Task,
+    team::{CreateTeam, EditTeam, Rights, Team, TeamArgs},
 };
 
 /// Variables that the program reads, and help about exit codes.
@@ -214,6 +216,9 @@ pub(crate) enum Command {
     /// Manage organizations
     #[command(subcommand)]
     Org(Org),
+    /// Manage teams of organizations, their members and repositories
+    #[command(subcommand)]
+    Team(Team),
     /// Manage access tokens
     #[command(subcommand)]
     Token(Token),

@@ -25,6 +25,7 @@ mod run;
 mod save;
 mod status;
 mod task;
+mod team;
 mod token;
 mod user;
 
@@ -58,6 +59,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Task(command) => task::run(command, &connect(global, output).await?, output).await?,
         Command::User(command) => user::run(command, &connect(global, output).await?, output).await?,
         Command::Org(command) => org::run(command, &connect(global, output).await?, output).await?,
+        Command::Team(command) => team::run(command, &connect(global, output).await?, output).await?,
         Command::Token(command) => token::run(command, &connect(global, output).await?, output).await?,
         Command::Key(command) => key::run(command, &connect(global, output).await?, output).await?,
         Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,

@@ -19,4 +19,5 @@ mod releases;
 mod repos;
 mod screen;
 mod session;
+mod teams;
 mod tls;

@@ -20,6 +20,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("name", "Name of the account or organization.", Text),
     ("user", "Name of the account.", Text),
     ("team", "Number of the team.", Number),
+    ("team_name", "Name of the team.", Text),
     ("token", "Number or name of the token.", Text),
     ("id", "Number of the object.", Number),
     ("delivery", "Identifier or number of the delivery.", Text),

@@ -209,6 +209,15 @@ queries! {
         is_2fa_enabled: bool,
     }
 
+    /// Filters of teams.
+    SearchTeamsParams {
+        /// Part of the name or the description.
+        q: String,
+        /// Whether to search descriptions, too.
+        #[param(default = true)]
+        include_desc: bool,
+    }
+
     /// Filter of hooks of administrators.
     AdminHookParams {
         /// `system`, `default` or `all`. Other values mean `system`.

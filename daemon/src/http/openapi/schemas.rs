@@ -32,8 +32,8 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         MergedUpstream MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
         RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
-        StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TokenRepository TokenUser Topics Tree TreeEntry UiSettings User
-        UserSettings Verification WatchInfo WorkLimit
+        StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TeamSearch TokenRepository TokenUser
+        Topics Tree TreeEntry UiSettings User UserSettings Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

@@ -18,8 +18,8 @@ use crate::http::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
         },
-        interests, members, migrations, orgs, repositories, repository_lists, runs, service, settings, ssh_keys,
-        tag_protections, tokens, topics, users,
+        interests, members, migrations, orgs, repositories, repository_lists, repository_teams, runs, service,
+        settings, ssh_keys, tag_protections, teams, tokens, topics, users,
     },
 };
 
@@ -103,11 +103,21 @@ routes! {
         get "/orgs/{org}/public_members/{user}" => members::is_public_member;
         put "/orgs/{org}/public_members/{user}" => members::publicize;
         delete "/orgs/{org}/public_members/{user}" => members::conceal;
-        get "/orgs/{org}/teams" => members::teams;
-        get "/teams/{team}" => members::team;
-        get "/teams/{team}/members" => members::team_members;
-        put "/teams/{team}/members/{user}" => members::add_team_member;
-        delete "/teams/{team}/members/{user}" => members::remove_team_member;
+        get "/orgs/{org}/teams" => teams::list;
+        post "/orgs/{org}/teams" => teams::create;
+        get "/orgs/{org}/teams/search" => teams::search;
+        get "/teams/{team}" => teams::get;
+        patch "/teams/{team}" => teams::edit;
+        delete "/teams/{team}" => teams::delete;
+        get "/teams/{team}/members" => teams::members;
+        get "/teams/{team}/members/{user}" => teams::member;
+        put "/teams/{team}/members/{user}" => teams::add_member;
+        delete "/teams/{team}/members/{user}" => teams::remove_member;
+        get "/teams/{team}/repos" => teams::repositories;
+        get "/teams/{team}/repos/{owner}/{repo}" => teams::repository;
+        put "/teams/{team}/repos/{owner}/{repo}" => teams::add_repository;
+        delete "/teams/{team}/repos/{owner}/{repo}" => teams::remove_repository;
+        get "/user/teams" => teams::own;
         get "/user/orgs" => orgs::list_own;
         get "/users/{name}/orgs" => orgs::list_of;
         get "/users/{name}/orgs/{org}/permissions" => orgs::permissions;
@@ -139,6 +149,10 @@ routes! {
         post "/repos/{owner}/{repo}/keys" => deploy_keys::create;
         get "/repos/{owner}/{repo}/keys/{id}" => deploy_keys::get;
         delete "/repos/{owner}/{repo}/keys/{id}" => deploy_keys::delete;
+        get "/repos/{owner}/{repo}/teams" => repository_teams::list;
+        get "/repos/{owner}/{repo}/teams/{team_name}" => repository_teams::get;
+        put "/repos/{owner}/{repo}/teams/{team_name}" => repository_teams::add;
+        delete "/repos/{owner}/{repo}/teams/{team_name}" => repository_teams::remove;
         get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
         get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
         put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;

@@ -72,9 +72,9 @@ pub(super) fn repository(state: &AppState, viewer: &Identity, found: &FoundRepos
 pub(super) fn permissions(found: Permissions) -> api::OrgPermissions {
     api::OrgPermissions {
         is_owner: found.owner,
-        is_admin: found.owner,
-        can_write: found.owner,
+        is_admin: found.admin,
+        can_write: found.write,
         can_read: found.read,
-        can_create_repository: found.owner,
+        can_create_repository: found.create,
     }
 }

@@ -1,19 +1,18 @@
-//! Members of an organization, and its only team, "Owners".
+//! Members of an organization.
 
 use axum::{
     extract::{Path, RawQuery, State},
     response::Response,
 };
 use farrier_common::api;
-use farrier_proto::store::{Org, User};
+use farrier_proto::store::User;
 use http::StatusCode;
 
 use crate::{
     http::{
         AppState,
-        auth::{Caller, OrganizationScope, RequiredScopes, SignedIn},
+        auth::{Caller, OrganizationScope, RequiredScopes},
         error::ApiError,
-        extract::{JsonResponse, ok},
         openapi::parameters::PageParams,
         page::PageQuery,
         show,
@@ -22,8 +21,8 @@ use crate::{
     service::{
         Error,
         orgs::{self, Members},
+        teams,
     },
-    store::{Snapshot, owners},
 };
 
 /// Lists the members of an organization. Concealed memberships are listed only for members and administrators.
@@ -151,7 +150,7 @@ pub(in crate::http) async fn conceal(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Removes an account from an organization.
+/// Removes an account from an organization and all its teams.
 #[utoipa::path(
     delete, path = "",
     operation_id = "orgDeleteMember", tag = "organization",
@@ -165,108 +164,6 @@ pub(in crate::http) async fn remove(
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &org).await?;
     drop(snapshot);
-    orgs::remove_member(&state, &caller.identity, org.id, &user).await?;
+    teams::leave_org(&state, &caller.identity, org.id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Lists the teams of an organization. Each organization has one team, "Owners".
-#[utoipa::path(
-    get, path = "",
-    operation_id = "orgListTeams", tag = "organization",
-    params(PageParams),
-    security(("account" = [])),
-    responses((status = 200, body = Vec<api::Team>)),
-)]
-pub(in crate::http) async fn teams(
-    State(state): State<AppState>,
-    caller: Caller<SignedIn<OrganizationScope>>,
-    Path(name): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    let page = PageQuery::of(query.as_deref());
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let org = orgs::find(&snapshot, &caller.identity, &name).await?;
-    let (shown, total) = page.cut(vec![show::team(&state.root_url, &caller.identity, &org)]);
-    Ok(page.response(&state, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
-}
-
-/// Returns a team.
-#[utoipa::path(
-    get, path = "",
-    operation_id = "orgGetTeam", tag = "organization",
-    security(("account" = [])),
-    responses((status = 200, body = api::Team)),
-)]
-pub(in crate::http) async fn team(
-    State(state): State<AppState>,
-    caller: Caller<SignedIn<OrganizationScope>>,
-    Path(id): Path<String>,
-) -> Result<JsonResponse<api::Team>, ApiError> {
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
-    Ok(ok(show::team(&state.root_url, &caller.identity, &org)))
-}
-
-/// Lists the members of a team.
-#[utoipa::path(
-    get, path = "",
-    operation_id = "orgListTeamMembers", tag = "organization",
-    params(PageParams),
-    security(("account" = [])),
-    responses((status = 200, body = Vec<api::User>)),
-)]
-pub(in crate::http) async fn team_members(
-    State(state): State<AppState>,
-    caller: Caller<SignedIn<OrganizationScope>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
-    let rows = orgs::members(&snapshot, &caller.identity, &org, Members::All).await?;
-    Ok(page(&state, &caller, rows, &format!("/api/v1/teams/{id}/members"), query.as_deref()))
-}
-
-/// Adds an account to a team.
-#[utoipa::path(
-    put, path = "",
-    operation_id = "orgAddTeamMember", tag = "organization",
-    responses((status = 204)),
-)]
-pub(in crate::http) async fn add_team_member(
-    State(state): State<AppState>,
-    caller: Caller<OrganizationScope>,
-    Path((id, user)): Path<(String, String)>,
-) -> Result<StatusCode, ApiError> {
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
-    drop(snapshot);
-    orgs::add_member(&state, &caller.identity, org.id, &user).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Removes an account from a team.
-#[utoipa::path(
-    delete, path = "",
-    operation_id = "orgRemoveTeamMember", tag = "organization",
-    responses((status = 204)),
-)]
-pub(in crate::http) async fn remove_team_member(
-    State(state): State<AppState>,
-    caller: Caller<OrganizationScope>,
-    Path((id, user)): Path<(String, String)>,
-) -> Result<StatusCode, ApiError> {
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
-    drop(snapshot);
-    orgs::remove_member(&state, &caller.identity, org.id, &user).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-/// Returns the organization whose team has the number `id`, if the caller sees it.
-async fn org_of_team(snapshot: &Snapshot, identity: &Identity, id: &str) -> Result<Org, Error> {
-    let missing = || Error::NotFound { what: "the team" };
-    let id = id.parse().map_err(|_| missing())?;
-    let org = owners::org(snapshot, id).await?.ok_or_else(missing)?;
-    orgs::find(snapshot, identity, &org.name).await.map_err(|_| missing())
 }

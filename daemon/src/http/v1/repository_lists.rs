@@ -155,9 +155,9 @@ fn number(query: Option<&str>, name: &str) -> u64 {
     text(query, name).parse().unwrap_or(0)
 }
 
-/// Reads the parameters of a search. Filters by teams and stars are not supported and match nothing.
+/// Reads the parameters of a search. Filters by stars are not supported and match nothing.
 fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
-    let matches_none = number(query, "team_id") != 0 || number(query, "starredBy") != 0;
+    let matches_none = number(query, "starredBy") != 0;
     let mode = match text(query, "mode").as_str() {
         _ if matches_none => ListMode::Other,
         "" => ListMode::Any,
@@ -181,6 +181,7 @@ fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
         },
         owner: number(query, "uid"),
         exclusive: flag(query, "exclusive") == Some(true),
+        team: number(query, "team_id"),
         mode,
         sort,
         reverse,

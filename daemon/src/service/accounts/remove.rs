@@ -10,7 +10,7 @@ use crate::{
         audit::{Action, AuditRecorder, Entry, Object},
         hooks,
     },
-    store::{Tx, interests, orgs, owners, repositories, ssh_keys, tokens},
+    store::{Tx, interests, orgs, owners, repositories, ssh_keys, teams, tokens},
 };
 
 /// Collaborations or stars to remove per transaction.
@@ -35,7 +35,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
         .write(async |tx: Tx| {
             let (user, owned_alone) = removable(&tx, identity, name, purge).await?;
             for org in orgs::ids_of_user(&tx, user.id).await? {
-                orgs::remove_member(&tx, org, user.id);
+                teams::leave(&tx, org, user.id).await?;
             }
             for org in &owned_alone {
                 hooks::delete_of_owner(&tx, org.id).await?;
@@ -84,8 +84,14 @@ async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Res
         if !purge {
             return Err(refused(format!("the user still belongs to the organization {}", org.name)));
         }
-        if orgs::member_ids(tx, org.id).await? != [user.id] {
+        if teams::member_ids(tx, &teams::owners_team(org.id)).await? != [user.id] {
             continue;
+        }
+        if orgs::member_ids(tx, org.id).await?.len() > 1 {
+            return Err(refused(format!(
+                "the user is the only owner of the organization {}, which has other members: add another owner first",
+                org.name
+            )));
         }
         if repositories::count_of(tx, org.id, 1).await? > 0 {
             return Err(refused(format!("the organization {} of the user still owns repositories", org.name)));

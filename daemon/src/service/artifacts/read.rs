@@ -148,7 +148,7 @@ async fn access(context: &Context, read: &impl Read, account: IssuedTo, reposito
     let revoked = || Error::Forbidden { reason: "the account that received this address has lost its access".into() };
     let (accepts_passwords, now) = (context.config.auth.password_login, context.now_ms());
     let identity = authentication::of_url(read, account, accepts_passwords, now).await?.ok_or_else(revoked)?;
-    let repository = Some((repository, Action::Read));
+    let repository = Some((repository, Action::ReadActions));
     AccessWatch::checked(context, read, identity, repository).await?.ok_or_else(revoked)
 }
 

@@ -60,6 +60,20 @@ actions! {
     MemberEdit => "member.edit";
     /// A user was removed from an organization.
     MemberRemove => "member.remove";
+    /// A team was created.
+    TeamCreate => "team.create";
+    /// A team was changed.
+    TeamEdit => "team.edit";
+    /// A team was deleted.
+    TeamDelete => "team.delete";
+    /// A user was added to a team.
+    TeamMemberAdd => "team.member_add";
+    /// A user was removed from a team.
+    TeamMemberRemove => "team.member_remove";
+    /// A repository was added to a team.
+    TeamRepositoryAdd => "team.repository_add";
+    /// A repository was removed from a team.
+    TeamRepositoryRemove => "team.repository_remove";
     /// A repository was created.
     RepositoryCreate => "repository.create";
     /// The import of a repository was started.

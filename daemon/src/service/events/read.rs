@@ -10,7 +10,7 @@ use crate::{
     model::identity::Identity,
     service::{
         Context, Error,
-        access::{self, Action},
+        access::{self, AccessLevel, Action},
     },
     store::{Read, Snapshot, StoreError, Tx, events, fan_outs, owners, repositories},
 };
@@ -136,34 +136,44 @@ impl EventFilter {
     }
 }
 
-/// Whether the caller may see the events of each repository of a page.
+/// What the caller may do with each repository of a page.
 struct VisibilityCache<'a> {
     identity: &'a Identity,
-    by_repository: HashMap<u64, bool>,
+    by_repository: HashMap<u64, AccessLevel>,
 }
 
 impl VisibilityCache<'_> {
     async fn is_visible(&mut self, snapshot: &Snapshot, event: &Event) -> Result<bool, StoreError> {
-        if let Some(visible) = self.by_repository.get(&event.repository_id) {
-            return Ok(*visible);
-        }
-        let visible = sees(snapshot, self.identity, event.repository_id).await?;
-        self.by_repository.insert(event.repository_id, visible);
-        Ok(visible)
+        let level = match self.by_repository.get(&event.repository_id) {
+            Some(level) => *level,
+            None => access_level(snapshot, self.identity, event.repository_id).await?,
+        };
+        self.by_repository.insert(event.repository_id, level);
+        Ok(level.allows(Action::Read) && level.allows(action(&event.kind)))
     }
 }
 
-/// Returns whether the caller may see the events of a repository: everyone who may read it; only administrators
-/// if it is deleted.
-async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, StoreError> {
+/// Returns the action that a caller needs to see events of a kind.
+fn action(kind: &str) -> Action {
+    match kind {
+        "release" => Action::ReadReleases,
+        "workflow_job" | "workflow_run" => Action::ReadActions,
+        _ => Action::Read,
+    }
+}
+
+/// Returns the caller's access to the events of a repository: that to the repository; only administrators see those of
+/// a deleted one.
+async fn access_level(read: &impl Read, identity: &Identity, id: u64) -> Result<AccessLevel, StoreError> {
     let is_unrestricted =
         identity.token().is_none_or(|token| token.repositories.is_empty() && !token.scopes.public_only());
     if identity.is_admin() && is_unrestricted {
-        return Ok(true);
+        return Ok(AccessLevel::Owner);
     }
-    let Some(row) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(false) };
-    let Some(owner) = owners::owner(read, row.owner_kind(), row.owner_id).await? else { return Ok(false) };
-    Ok(access::access_level(read, identity, &owner, &row).await?.allows(Action::Read))
+    let hidden = Ok(AccessLevel::Hidden);
+    let Some(row) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return hidden };
+    let Some(owner) = owners::owner(read, row.owner_kind(), row.owner_id).await? else { return hidden };
+    access::access_level(read, identity, &owner, &row).await
 }
 
 /// Removes a bounded number of expired events. Keeps those whose deliveries are not all written. Returns whether there

@@ -1,8 +1,8 @@
-//! Members of organizations. Each organization has one team, "Owners", whose id is that of the organization.
+//! Members of organizations. Who is a member follows from the teams, see [`crate::service::teams`].
 
-use farrier_proto::store::{Membership, Org, OrgRole, User};
+use farrier_proto::store::{Membership, Org, OrgRole, Permission, Team, User};
 
-use super::{find, find_own};
+use super::find;
 use crate::{
     model::identity::Identity,
     service::{
@@ -11,16 +11,23 @@ use crate::{
         viewer,
         viewer::Viewer,
     },
-    store::{Read, Tx, orgs, owners, owners::Owner},
+    store::{Read, Tx, orgs, owners, owners::Owner, teams},
 };
 
 /// The permissions of a user in an organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct Permissions {
     /// Whether the user is an owner or a site administrator.
     pub owner: bool,
+    /// Whether the user administers repositories.
+    pub admin: bool,
+    /// Whether the user may write in a unit of repositories.
+    pub write: bool,
     /// Whether the user may read its public objects.
     pub read: bool,
+    /// Whether the user may create repositories.
+    pub create: bool,
 }
 
 /// Which members a list contains.
@@ -80,57 +87,17 @@ pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org:
         return Err(Error::NotFound { what: "the user" });
     };
     let org = find(read, identity, org).await?;
-    let owner = user.admin || owners::membership(read, org.id, user.id).await?.is_some();
-    Ok(Permissions { owner, read: true })
-}
-
-/// Adds `user` as an owner of the organization `org` (id).
-pub async fn add_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
-    let row = Membership { role: OrgRole::Owner.into(), since_ms: context.now_ms(), concealed: false };
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
-    context
-        .store
-        .write(async |tx: Tx| {
-            let (org, user) = find_both(&tx, identity, org, user).await?;
-            if owners::membership(&tx, org.id, user.id).await?.is_some() {
-                return Ok(());
-            }
-            if orgs::member_ids(&tx, org.id).await?.len() >= orgs::MEMBERS_MAX {
-                return Err(Error::invalid("username", "the organization has too many members"));
-            }
-            orgs::put_member(&tx, org.id, user.id, &row);
-            recorder.record(&tx, Entry::new(Action::MemberAdd, Object::member(&org, &user)).set("role", "owner"));
-            Ok(())
-        })
-        .await
-}
-
-/// Removes the member `user`. The last owner cannot be removed.
-pub async fn remove_member(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
-    context
-        .store
-        .write(async |tx: Tx| {
-            let (org, user) = find_both(&tx, identity, org, user).await?;
-            let members = orgs::member_ids(&tx, org.id).await?;
-            if !members.contains(&user.id) {
-                return Err(Error::NotFound { what: "the member" });
-            }
-            if members.len() == 1 {
-                return Err(Error::Forbidden { reason: "the last owner of an organization cannot be removed".into() });
-            }
-            orgs::remove_member(&tx, org.id, user.id);
-            recorder.record(&tx, Entry::new(Action::MemberRemove, Object::member(&org, &user)).had("role", "owner"));
-            Ok(())
-        })
-        .await
-}
-
-async fn find_both(tx: &Tx, identity: &Identity, org: u64, user: &str) -> Result<(Org, User), Error> {
-    let org = owners::org(tx, org).await?.ok_or(Error::NotFound { what: "the team" })?;
-    let org = find_own(tx, identity, &org.name).await?;
-    match viewer::find(tx, identity, user).await? {
-        Owner::User(user) => Ok((org, user)),
-        Owner::Org(_) => Err(Error::NotFound { what: "the user" }),
+    let role = owners::membership(read, org.id, user.id).await?.map(|member| member.role());
+    if user.admin || role == Some(OrgRole::Owner) {
+        return Ok(Permissions { owner: true, admin: true, write: true, read: true, create: true });
     }
+    let teams = teams::of_user(read, user.id, Some(org.id)).await?;
+    let writes = |team: &Team| team.admin || team.units.iter().any(|unit| unit.permission() >= Permission::Write);
+    Ok(Permissions {
+        owner: false,
+        admin: teams.iter().any(|team| team.admin),
+        write: teams.iter().any(writes),
+        read: true,
+        create: teams.iter().any(|team| team.can_create_org_repo),
+    })
 }

@@ -84,7 +84,7 @@ where
         })
         .await?;
     let mut upload = MarkedUpload::new(context, id);
-    let mut access = AccessWatch::new(context, identity.clone(), Some((repository, access::Action::Write)));
+    let mut access = AccessWatch::new(context, identity.clone(), Some((repository, access::Action::WriteReleases)));
     let place = (repository, id, file);
     let (size, sha256) = receive(context, &mut access, place, input.announced, input.body).await?;
     let row = ReleaseAsset {

@@ -23,7 +23,7 @@ use crate::{
 pub async fn by_uuid(read: &impl Read, identity: &Identity, uuid: &str) -> Result<(Release, ReleaseAsset), Error> {
     let bytes = hex::decode(uuid.replace('-', "")).map_err(|_| MISSING_FILE)?;
     let row = assets::by_uuid(read, &bytes).await?.ok_or(MISSING_FILE)?;
-    let found = repositories::allowing(read, identity, row.repository_id, Action::Read).await?;
+    let found = repositories::allowing(read, identity, row.repository_id, Action::ReadReleases).await?;
     let found = found.ok_or(MISSING_FILE)?;
     match super::get(read, &found, row.release_id).await {
         Ok(release) => Ok((release, row)),

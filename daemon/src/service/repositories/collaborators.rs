@@ -4,7 +4,10 @@ use farrier_proto::store::{Permission, User};
 
 use super::{FoundRepository, find};
 use crate::{
-    model::identity::{Account, Identity, Proof},
+    model::{
+        identity::{Account, Identity, Proof},
+        words::permission_word as word,
+    },
     service::{
         Context, Error,
         access::{self, AccessLevel, Action},
@@ -160,16 +163,6 @@ async fn set(
         .await
 }
 
-/// Returns the API's name of a stored permission.
-fn word(permission: Permission) -> &'static str {
-    match permission {
-        Permission::None => "none",
-        Permission::Read => "read",
-        Permission::Write => "write",
-        Permission::Admin => "admin",
-    }
-}
-
 /// Returns the permission of `user`, with the API family's names. Administrators of the repository may request it for
 /// any user, others for themselves.
 pub async fn permission_of(
@@ -188,12 +181,12 @@ pub async fn permission_of(
     let user = visible_user(read, identity, &found, user).await?.ok_or(Error::NotFound { what: "the user" })?;
     let other = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
     let word = match access::access_level(read, &other, &found.owner, &found.repository).await? {
-        AccessLevel::Hidden | AccessLevel::CiAgent { .. } => "none",
-        AccessLevel::Reader => "read",
-        AccessLevel::Writer => "write",
         AccessLevel::Owner if found.repository.owner_id == user.id => "owner",
         // Owners of the organization and site administrators do not own this repository.
-        AccessLevel::Administrator | AccessLevel::Owner => "admin",
+        level if level.allows(Action::Administer) => "admin",
+        level if level.allows(Action::Write) => "write",
+        level if level.allows(Action::Read) => "read",
+        _ => "none",
     };
     Ok((word, user))
 }

@@ -1,14 +1,14 @@
 //! Creates repositories: checks everything, then creates the files, then the row.
 
 use farrier_common::api::CreateRepository;
-use farrier_proto::store::{OrgRole, Repository};
+use farrier_proto::store::{OrgRole, Permission, Repository};
 
 use super::{FoundRepository, rules};
 use crate::{
     model::identity::Identity,
     service::{
         Context, Error,
-        access::{self, AccessLevel},
+        access::{self, AccessLevel, Action},
         audit::{self, AuditRecorder, Entry, Object},
         commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
@@ -33,7 +33,7 @@ pub enum OwnerChoice<'a> {
     Caller,
     /// Any user or organization. Requires a site administrator.
     Anyone(&'a str),
-    /// An organization. Requires one of its owners.
+    /// An organization. Requires one of its owners, or a member of a team that may create repositories.
     Org(&'a str),
     /// A user or organization for which the caller may create repositories.
     Named(&'a str),
@@ -226,7 +226,12 @@ pub(in crate::service) async fn insert(
             return Ok(None);
         }
         repositories::put_tips(&tx, row.id, &new_ref.tips);
-        audit.record(&tx, entry(&row, &owner));
+        let mut created = entry(&row, &owner);
+        let creator_id = creator.map_or(0, Actor::id).max(row.migration.as_ref().map_or(0, |started| started.actor_id));
+        if give_to_creator(&tx, &owner, &row, creator_id).await? {
+            created = created.set("administrator", creator_id);
+        }
+        audit.record(&tx, created);
         // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         if let Some(actor) = creator {
@@ -245,6 +250,20 @@ pub(in crate::service) async fn insert(
         CommitOutcome::Known(Err(error)) => CommitOutcome::Known(Err(error)),
         CommitOutcome::Unknown(error) => CommitOutcome::Unknown(error),
     }
+}
+
+/// Makes the creator an administrator of the new repository, if it created the repository of an organization through a
+/// team that does not administer it. Returns whether it was necessary.
+async fn give_to_creator(tx: &Tx, owner: &Owner, row: &Repository, creator: u64) -> Result<bool, Error> {
+    let Owner::Org(org) = owner else { return Ok(false) };
+    let membership = owners::membership(tx, org.id, creator).await?;
+    if membership.is_none_or(|member| member.role() == OrgRole::Owner)
+        || access::through_teams(tx, org.id, creator, row.id).await?.allows(Action::Administer)
+    {
+        return Ok(false);
+    }
+    repositories::set_collaborator(tx, row.id, creator, Permission::Admin);
+    Ok(true)
 }
 
 /// Returns the audit entry of a new repository.
@@ -291,14 +310,15 @@ pub(in crate::service) async fn owner_for(
     }
     match (&found, owner) {
         (Owner::Org(org), _) => {
-            let role = owners::membership(&snapshot, org.id, account.user.id).await?.map(|member| member.role());
-            if role == Some(OrgRole::Owner) {
+            if access::may_create_in(&snapshot, org.id, account.user.id).await? {
                 return Ok(found);
             }
             if !super::list::sees(&snapshot, identity, &found).await? {
                 return Err(Error::NotFound { what });
             }
-            Err(Error::Forbidden { reason: "only owners of the organization may create repositories in it".into() })
+            let reason =
+                "only owners of the organization and members of teams with this right may create repositories in it";
+            Err(Error::Forbidden { reason: reason.into() })
         }
         (Owner::User(_), OwnerChoice::Org(_)) => Err(Error::NotFound { what }),
         (Owner::User(user), _) if user.id == account.user.id => Ok(found),

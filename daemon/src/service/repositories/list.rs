@@ -2,7 +2,11 @@
 
 use farrier_proto::store::{OrgRole, Repository, Visibility};
 
-use super::{FoundRepository, with_access_levels};
+use super::{
+    FoundRepository,
+    team_reach::{self, TeamReach},
+    with_access_levels,
+};
 use crate::{
     model::identity::Identity,
     service::{
@@ -75,6 +79,8 @@ pub struct RepositoryQuery {
     pub owner: u64,
     /// Exclude repositories that the owner only collaborates on.
     pub exclusive: bool,
+    /// Only repositories of this team. 0: any.
+    pub team: u64,
     /// Kinds of repositories.
     pub mode: ListMode,
     /// Sort order.
@@ -104,7 +110,12 @@ pub async fn list(
     };
     let collaborative = query.mode == ListMode::Collaborative;
     if query.owner != 0 && (collaborative || !query.exclusive) {
-        let others = repositories::collaborations(read, query.owner).await?;
+        let mut others = repositories::collaborations(read, query.owner).await?;
+        let mut orgs = Vec::new();
+        // Only the account itself: its teams are not visible to everyone who sees the repositories.
+        if query.owner == identity.user_id() && !access::is_repository_limited(identity) {
+            TeamReach::of(read, identity, Action::Read).await?.add_to(&mut orgs, &mut others);
+        }
         let others = others.into_iter().filter(|row| row.owner_id != query.owner && !row.deleted).collect();
         let others = with_access_levels(read, identity, others).await?;
         if collaborative {
@@ -112,9 +123,31 @@ pub async fn list(
             listing.singles.clear();
         }
         listing.singles.extend(others.into_iter().map(|found| found.repository));
+        listing.lists.extend(lists_of(&orgs));
+    }
+    if query.team != 0 {
+        let of_team = team_reach::of_team(read, identity, query.team).await?;
+        let covered = |row: &Repository| covers(&listing, row);
+        let of_team = of_team.into_iter().filter(covered).collect();
+        listing = ListingQuery { lists: Vec::new(), singles: only_visible(read, identity, of_team).await?, ..listing };
     }
     restrict(identity, &mut listing);
     page(read, identity, with_text(read, identity, query, listing).await?, skip, limit).await
+}
+
+/// Returns the lists of all repositories of these owners.
+fn lists_of(owners: &[u64]) -> impl Iterator<Item = RepositoryList> {
+    let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
+    owners.iter().flat_map(move |scope| classes.map(|class| RepositoryList { scope: *scope, class }))
+}
+
+/// Returns whether a repository is in one of the lists or is a single one.
+fn covers(listing: &ListingQuery, row: &Repository) -> bool {
+    listing.lists.iter().any(|list| list_covers(list, row)) || listing.singles.iter().any(|single| single.id == row.id)
+}
+
+fn list_covers(list: &RepositoryList, row: &Repository) -> bool {
+    list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id)
 }
 
 /// Returns a page of the repositories of one owner, by id.
@@ -134,7 +167,8 @@ pub async fn of_owner(
     page(read, identity, listing, skip, limit).await
 }
 
-/// Returns a page of the repositories that the caller owns, alone or through an organization, or collaborates on.
+/// Returns a page of the repositories that the caller owns, alone or through an organization, collaborates on, or
+/// reaches through a team.
 pub async fn reachable(
     read: &Snapshot,
     identity: &Identity,
@@ -143,11 +177,11 @@ pub async fn reachable(
     limit: usize,
 ) -> Result<(Vec<FoundRepository>, u64), Error> {
     let account = access::require_account(identity)?;
-    let own = own_owners(read, identity).await?;
-    let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
+    let mut own = own_owners(read, identity).await?;
     let mut listing = ListingQuery { sort, reverse, ..ListingQuery::default() };
-    listing.lists = own.iter().flat_map(|owner| classes.map(|class| RepositoryList { scope: *owner, class })).collect();
     listing.singles = repositories::collaborations(read, account.user.id).await?;
+    TeamReach::of(read, identity, Action::Read).await?.add_to(&mut own, &mut listing.singles);
+    listing.lists = lists_of(&own).collect();
     listing.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
     if access::is_repository_limited(identity) {
         listing.lists.retain(|list| list.class != Visibility::Private);
@@ -177,7 +211,7 @@ pub async fn ids_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError
 }
 
 /// Returns the ids of the repositories whose settings the caller may change: owned alone or through an organization, or
-/// administered as a collaborator, and allowed by the caller's token. Rights of site administrators are not
+/// administered as a collaborator or through a team, and allowed by the caller's token. Rights of site administrators are not
 /// considered.
 pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let account = access::require_account(identity).map(|account| account.user.id).unwrap_or_default();
@@ -191,6 +225,11 @@ pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u
             owned.append(&mut ids_of(read, owner).await?);
         }
         rows = repositories::collaborations(read, account).await?;
+        let reach = TeamReach::of(read, identity, Action::Administer).await?;
+        for org in reach.orgs {
+            owned.append(&mut ids_of(read, org).await?);
+        }
+        rows.extend(reach.repositories);
         if is_restricted {
             rows.append(&mut repositories::many(read, &std::mem::take(&mut owned)).await?);
         }
@@ -222,10 +261,11 @@ pub(super) async fn visible(read: &impl Read, identity: &Identity, owner: u64) -
     } else if account.user.admin {
         listing.lists.push(list(Visibility::Private));
     } else {
-        let own = own_owners(read, identity).await?;
+        let mut own = own_owners(read, identity).await?;
+        listing.singles = repositories::collaborations(read, account.user.id).await?;
+        TeamReach::of(read, identity, Action::Read).await?.add_to(&mut own, &mut listing.singles);
         let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
         listing.lists.extend(scopes.map(|own| RepositoryList { scope: *own, class: Visibility::Private }));
-        listing.singles = repositories::collaborations(read, account.user.id).await?;
         listing.singles.retain(|row| !own.contains(&row.owner_id));
     }
     listing.singles.retain(|row| row.listed() == Visibility::Private && (owner == 0 || row.owner_id == owner));
@@ -233,23 +273,24 @@ pub(super) async fn visible(read: &impl Read, identity: &Identity, owner: u64) -
     Ok(listing)
 }
 
-/// Returns what a restricted account sees: what it or its organizations own, and what it collaborates on.
+/// Returns what a restricted account sees: what it or its organizations own, what it collaborates on, and what it reaches
+/// through teams.
 async fn visible_to_restricted(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     if access::is_repository_limited(identity) {
         let mut singles = named_by_token(read, identity).await?;
         singles.retain(|row| owner == 0 || row.owner_id == owner);
         return Ok(ListingQuery { singles: only_visible(read, identity, singles).await?, ..ListingQuery::default() });
     }
-    let own = own_owners(read, identity).await?;
-    let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
-    let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
-    let lists = scopes.flat_map(|owner| classes.map(|class| RepositoryList { scope: *owner, class })).collect();
+    let mut own = own_owners(read, identity).await?;
     let mut singles = repositories::collaborations(read, identity.user_id()).await?;
+    TeamReach::of(read, identity, Action::Read).await?.add_to(&mut own, &mut singles);
+    let scopes: Vec<u64> = own.iter().copied().filter(|own| owner == 0 || *own == owner).collect();
+    let lists = lists_of(&scopes).collect();
     singles.retain(|row| !own.contains(&row.owner_id) && (owner == 0 || row.owner_id == owner));
     Ok(ListingQuery { lists, singles: only_visible(read, identity, singles).await?, ..ListingQuery::default() })
 }
 
-/// Returns the owners all of whose repositories the caller sees.
+/// Returns the owners that the caller is or owns.
 pub async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let Some(account) = identity.account() else { return Ok(Vec::new()) };
     let range = Range::prefix(keys::user_orgs(account.user.id));
@@ -283,11 +324,7 @@ pub(super) fn restrict(identity: &Identity, listing: &mut ListingQuery) {
     listing.singles.sort_by_key(|row| row.id);
     listing.singles.dedup_by_key(|row| row.id);
     let lists = &listing.lists;
-    listing.singles.retain(|row| {
-        let covers =
-            |list: &RepositoryList| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
-        !lists.iter().any(covers)
-    });
+    listing.singles.retain(|row| !lists.iter().any(|list| list_covers(list, row)));
 }
 
 /// Keeps repositories that contain the text. If few names contain it, they are looked up; otherwise the scan of the
@@ -319,12 +356,7 @@ async fn with_text(
         listings::named(read, &text, NAMED_MAX).await?
     };
     if let Some(rows) = indexed {
-        let covered = |row: &Repository| {
-            let covers =
-                |list: &RepositoryList| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
-            listing.lists.iter().any(covers) || listing.singles.iter().any(|single| single.id == row.id)
-        };
-        let rows = rows.into_iter().filter(covered).collect();
+        let rows = rows.into_iter().filter(|row| covers(&listing, row)).collect();
         listing = ListingQuery { lists: Vec::new(), singles: only_visible(read, identity, rows).await?, ..listing };
         return Ok(listing);
     }

@@ -12,6 +12,7 @@ mod interests;
 mod list;
 pub mod prune;
 pub(super) mod rules;
+mod team_reach;
 mod topics;
 
 use std::collections::HashMap;

@@ -9,6 +9,7 @@ mod sequences;
 mod show;
 mod ssh_keys;
 mod tables;
+mod teams;
 
 use std::collections::{BTreeMap, BTreeSet};
 

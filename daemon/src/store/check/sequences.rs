@@ -27,7 +27,7 @@ pub async fn stale_sequences(
     read: &impl Read,
     outside: impl Fn(IdKind) -> u64 + Send + Sync,
 ) -> Result<Vec<StaleSequence>, StoreError> {
-    let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
+    let owners = last_id(read, "u").await?.max(last_id(read, "o").await?).max(last_id(read, "ya").await?);
     let artifacts = last_id(read, "a").await?.max(last_id(read, "ce").await?).max(last_id(read, "lk").await?);
     let artifacts = artifacts.max(last_id(read, "li").await?);
     let used = [

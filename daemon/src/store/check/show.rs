@@ -5,18 +5,18 @@
 fn layout(tag: &str) -> &'static str {
     match tag {
         "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"
-        | "ck" | "cp" | "li" => "i",
+        | "ck" | "cp" | "li" | "ya" => "i",
         "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
-        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "ll" | "bp" | "bt" => "ii",
+        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "ll" | "bp" | "bt" | "ym" | "yr" | "yx" => "ii",
         "ca" => "imi",
-        "cz" | "js" => "iii",
+        "cz" | "js" | "yu" => "iii",
         "jp" => "iiii",
         "jt" => "miii",
         "jr" | "ar" | "aj" | "dh" | "df" | "au" => "in",
         "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" | "cx" | "cq" => "mi",
         "ow" | "ue" | "wr" | "ac" => "t",
-        "rn" | "rr" | "rf" => "it",
+        "rn" | "rr" | "rf" | "yb" => "it",
         "an" => "iit",
         "rg" => "3i",
         "rl" => "ibbh",

@@ -13,7 +13,7 @@ use super::{
         engine::{Key, Range},
         keys, releases, repositories, value,
     },
-    hooks, lfs, ssh_keys,
+    hooks, lfs, ssh_keys, teams,
 };
 
 /// A key and its value.
@@ -118,6 +118,9 @@ pub static TABLES: &[Table] = &[
         |key, bytes| Ok(mirrored(key, bytes, keys::user_org)),
         |key, _| Ok(ids(key).map(|(org, user)| vec![keys::org(org), keys::user(user)]).unwrap_or_default()),
     ),
+    rows("ya", teams::team, teams::org),
+    rows("ym", teams::member, teams::team_and_user),
+    rows("yr", teams::repository, teams::team_and_repository),
     rows("t", token, |key, bytes| Ok(vec![keys::user(value::decode::<Token>(key, bytes)?.user_id)])),
     rows("r", repository, |key, bytes| {
         let row: Repository = value::decode(key, bytes)?;
@@ -220,6 +223,9 @@ pub static TABLES: &[Table] = &[
     }),
     index("ue", |key, bytes| reference_id(key, bytes).map(keys::user)),
     index("ou", |key, _| ids(key).map(|(user, org)| keys::org_member(org, user))),
+    index("yb", |key, bytes| reference_id(key, bytes).map(keys::team)),
+    index("yu", |key, _| Some(keys::team_member(keys::trailing_id(key)?, keys::first_id(key)?))),
+    index("yx", |key, _| ids(key).map(|(repository, team)| keys::team_repository(team, repository))),
     index("tu", |key, bytes| {
         let to: TokenReference = value::decode(key, bytes).ok()?;
         Some(keys::token(to.hash.as_slice().try_into().ok()?))

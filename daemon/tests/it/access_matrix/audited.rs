@@ -131,6 +131,23 @@ impl Stage {
         self.created("/api/v1/user/hooks", hook()).await["id"].to_string()
     }
 
+    /// Creates an organization with the repository `app` and the team `devs`. Returns its name and the ID of the team.
+    async fn team(&self, name: &str) -> (String, String) {
+        let org = format!("org-{name}");
+        self.created("/api/v1/orgs", json!({ "username": org })).await;
+        self.created(&format!("/api/v1/orgs/{org}/repos"), json!({ "name": "app" })).await;
+        let body = json!({ "name": "devs", "units": ["repo.code"] });
+        let team = self.created(&format!("/api/v1/orgs/{org}/teams"), body).await["id"].to_string();
+        (org, team)
+    }
+
+    /// Adds what a request removes.
+    async fn prepared(&self, word: &str, path: &str) {
+        if word == "delete" {
+            assert_eq!(self.as_chief(Method::PUT, path, &Value::Null).await.status, 204, "{path}");
+        }
+    }
+
     async fn artifact(&self, name: &str) -> i64 {
         self.world.farrier.upload(&self.job, name, b"x").await
     }
@@ -155,6 +172,22 @@ impl Stage {
         let request = match (word, route) {
             ("patch", "/api/v1/admin/users/{name}" | "/api/v1/orgs/{org}" | "/api/v1/user/settings") => {
                 (filled, json!({ "full_name": name }))
+            }
+            ("patch" | "delete", "/api/v1/teams/{team}") => {
+                let (_, team) = self.team(&name).await;
+                (format!("/api/v1/teams/{team}"), json!({ "description": name }))
+            }
+            ("put" | "delete", "/api/v1/teams/{team}/repos/{owner}/{repo}") => {
+                let (org, team) = self.team(&name).await;
+                let path = format!("/api/v1/teams/{team}/repos/{org}/app");
+                self.prepared(word, &path).await;
+                (path, Value::Null)
+            }
+            ("put" | "delete", "/api/v1/repos/{owner}/{repo}/teams/{team_name}") => {
+                let (org, _) = self.team(&name).await;
+                let path = format!("/api/v1/repos/{org}/app/teams/devs");
+                self.prepared(word, &path).await;
+                (path, Value::Null)
             }
             ("put", "/api/v1/teams/{team}/members/{user}") => (filled.replace("/boss", "/eve"), Value::Null),
             (_, "/api/v1/orgs/{org}/public_members/{user}") => {

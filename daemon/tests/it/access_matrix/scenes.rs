@@ -60,6 +60,12 @@ fn account_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<
             scene.path = path.replace("{user}", "helper");
             scene.before = Some(("put", "/api/v1/teams/{team}/members/helper".into(), Value::Null));
         }
+        ("post", "/orgs/{org}/teams") => scene.body = json!({ "name": fresh, "units": ["repo.code"] }),
+        (_, "/teams/{team}/repos/{owner}/{repo}") => {
+            let name = format!("{word}{n}");
+            scene.path = path.replace("{owner}/{repo}", &format!("acme/{name}"));
+            scene.before = Some(("post", "/api/v1/orgs/acme/repos".into(), json!({ "name": name, "private": true })));
+        }
         ("post", "/user/keys" | "/admin/users/{name}/keys" | "/repos/{owner}/{repo}/keys") => {
             let title = format!("{fresh}-{}", route.len());
             scene.body = json!({ "title": title, "key": ssh_key(&title) });

@@ -96,7 +96,8 @@ async fn the_old_name_of_an_organization_redirects_to_the_new_one() {
 async fn the_last_member_of_the_owners_team_cannot_be_removed() {
     let (world, owner, unrelated) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
-    let (_, teams) = world.get(&unrelated, "/orgs/acme/teams").await;
+    assert_eq!(world.get(&unrelated, "/orgs/acme/teams").await.0, 403, "teams are visible to members");
+    let (_, teams) = world.get(&owner, "/orgs/acme/teams").await;
     let team = format!("/teams/{}", teams[0]["id"]);
     assert_eq!((&teams[0]["name"], &teams[0]["permission"]), (&"Owners".into(), &"owner".into()));
     let (put, member) = (format!("{team}/members/eve"), "/orgs/acme/members/eve");

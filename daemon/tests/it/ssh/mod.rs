@@ -11,6 +11,7 @@ mod rules;
 mod server;
 mod shared_fetch;
 mod sign_in;
+mod teams;
 mod transfers;
 
 use std::{fmt::Write as _, path::PathBuf};

@@ -24,7 +24,7 @@ queries! {
         uid: i64,
         /// Only repositories that `uid` owns.
         exclusive: bool,
-        /// Number of a team. Teams have no repositories of their own: matches no repository.
+        /// Number of a team: only its repositories. Matches no repository for callers outside the organization.
         team_id: i64,
         /// Number of an account. Stars are not supported: matches no repository.
         #[param(rename = "starredBy")]

@@ -79,7 +79,8 @@ async fn browse_context_for(
 ) -> Result<BrowseContext, ApiError> {
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, action).await?;
-    if let Some(reason) = migrations::pending(&found.repository).filter(|_| action != Action::Read) {
+    let is_read = matches!(action, Action::Read | Action::ReadReleases);
+    if let Some(reason) = migrations::pending(&found.repository).filter(|_| !is_read) {
         return Err(Error::Conflict { reason: reason.into() }.into());
     }
     let path = found.path();

@@ -1,7 +1,7 @@
 //! Files of releases.
 
 use super::{
-    BrowseContext, QueryParams, browse_context, browse_context_for,
+    BrowseContext, QueryParams, browse_context_for,
     raw::{requested_range, unsatisfiable},
     release_form, set,
 };
@@ -52,7 +52,7 @@ pub(in crate::http) async fn list(
     caller: Caller<RepositoryScope>,
     Path((owner, name, id)): ReleasePath,
 ) -> Result<JsonResponse<Vec<api::Attachment>>, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let release = releases::get(&snapshot, &context.browse.found, number(&id)).await?;
     let files = rows::of_release(&snapshot, release.repository_id, release.id).await.map_err(Error::from)?;
@@ -70,7 +70,7 @@ pub(in crate::http) async fn get(
     caller: Caller<RepositoryScope>,
     Path((owner, name, id, file)): FilePath,
 ) -> Result<JsonResponse<api::Attachment>, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let release = releases::get(&snapshot, &context.browse.found, number(&id)).await?;
     let found = rows::get(&snapshot, release.repository_id, release.id, number(&file)).await.map_err(Error::from)?;
@@ -99,7 +99,7 @@ pub(in crate::http) async fn create(
 ) -> Result<JsonResponse<api::Attachment>, ApiError> {
     let (parts, body) = request.into_parts();
     let holder = caller.holder;
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let release = releases::get(&snapshot, &context.browse.found, number(&id)).await?;
     drop(snapshot);
@@ -147,7 +147,7 @@ pub(in crate::http) async fn edit(
     Path((owner, name, id, file)): FilePath,
     JsonBody(input): JsonBody<api::EditAttachment>,
 ) -> Result<JsonResponse<api::Attachment>, ApiError> {
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let release = releases::get(&snapshot, &context.browse.found, number(&id)).await?;
     drop(snapshot);
@@ -167,7 +167,7 @@ pub(in crate::http) async fn delete(
     caller: Caller<RepositoryScope>,
     Path((owner, name, id, file)): FilePath,
 ) -> Result<StatusCode, ApiError> {
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     assets::delete(&context.state, &context.browse, (number(&id), number(&file))).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -215,7 +215,7 @@ pub(in crate::http) async fn download_by_name(
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let (tag, file) = file.rsplit_once('/').ok_or(MISSING_FILE)?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let release = releases::by_tag(&snapshot, &context.browse.found, tag).await?;
@@ -227,7 +227,7 @@ pub(in crate::http) async fn download_by_name(
 
 /// Returns the access of a caller who may download the files of `release`.
 fn access(state: &AppState, identity: Identity, release: &Release) -> AccessWatch {
-    let action = if release.draft { Action::Write } else { Action::Read };
+    let action = if release.draft { Action::WriteReleases } else { Action::ReadReleases };
     AccessWatch::new(state, identity, Some((release.repository_id, action)))
 }
 

@@ -8,7 +8,7 @@ use farrier_common::api;
 use farrier_proto::store::Release;
 use http::StatusCode;
 
-use super::{BrowseContext, QueryParams, browse_context, browse_context_for};
+use super::{BrowseContext, QueryParams, browse_context_for};
 use crate::{
     http::{
         AppState,
@@ -41,7 +41,7 @@ pub(in crate::http) async fn list(
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let (page, params) = (PageQuery::of(query.as_deref()), QueryParams::new(query.as_deref()));
     let filter = ReleaseFilter { draft: params.choice("draft"), prerelease: params.choice("pre-release") };
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
@@ -63,7 +63,7 @@ pub(in crate::http) async fn get(
     caller: Caller<RepositoryScope>,
     Path((owner, name, id)): ReleasePath,
 ) -> Result<JsonResponse<api::Release>, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::get(&snapshot, &context.browse.found, number(&id)).await?;
     drop(snapshot);
@@ -81,7 +81,7 @@ pub(in crate::http) async fn latest(
     caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<JsonResponse<api::Release>, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::latest(&snapshot, &context.browse.found).await?;
     drop(snapshot);
@@ -99,7 +99,7 @@ pub(in crate::http) async fn get_by_tag(
     caller: Caller<RepositoryScope>,
     Path((owner, name, tag)): ReleasePath,
 ) -> Result<JsonResponse<api::Release>, ApiError> {
-    let context = browse_context(state, caller, &owner, &name).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::ReadReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::by_tag(&snapshot, &context.browse.found, &tag).await?;
     drop(snapshot);
@@ -123,7 +123,7 @@ pub(in crate::http) async fn create(
     Path((owner, name)): Path<(String, String)>,
     JsonBody(input): JsonBody<api::CreateRelease>,
 ) -> Result<JsonResponse<api::Release>, ApiError> {
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     let row = releases::create(&context.state, &context.identity, &context.browse, input).await?;
     one(&context, row).await.map(created)
 }
@@ -145,7 +145,7 @@ pub(in crate::http) async fn edit(
     Path((owner, name, id)): ReleasePath,
     JsonBody(input): JsonBody<api::EditRelease>,
 ) -> Result<JsonResponse<api::Release>, ApiError> {
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     let row = releases::edit(&context.state, &context.identity, &context.browse, number(&id), input).await?;
     one(&context, row).await.map(ok)
 }
@@ -161,7 +161,7 @@ pub(in crate::http) async fn delete(
     caller: Caller<RepositoryScope>,
     Path((owner, name, id)): ReleasePath,
 ) -> Result<StatusCode, ApiError> {
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     releases::delete(&context.state, &context.identity, &context.browse, number(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -177,7 +177,7 @@ pub(in crate::http) async fn delete_by_tag(
     caller: Caller<RepositoryScope>,
     Path((owner, name, tag)): ReleasePath,
 ) -> Result<StatusCode, ApiError> {
-    let context = browse_context_for(state, caller, &owner, &name, Action::Write).await?;
+    let context = browse_context_for(state, caller, &owner, &name, Action::WriteReleases).await?;
     let snapshot = context.state.store.read().await.map_err(Error::from)?;
     let row = releases::by_tag(&snapshot, &context.browse.found, &tag).await?;
     drop(snapshot);

@@ -1,0 +1,105 @@
+//! Lists of repositories contain those of the caller's teams.
+
+use serde_json::{Value, json};
+
+use super::Acme;
+use crate::accounts::world::names;
+
+/// The names and the total in each list that `dev` may read.
+async fn lists(acme: &Acme) -> [(String, String); 4] {
+    let id = acme.world.get(&acme.dev, "/user").await.1["id"].to_string();
+    let searched = format!("/repos/search?uid={id}");
+    let mut found = Vec::new();
+    for path in ["/user/repos", "/orgs/acme/repos", "/repos/search", &searched] {
+        let answer = acme.world.ask(&acme.dev, "get", path, Value::Null).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let total = answer.header("x-total-count").to_owned();
+        let body = answer.json();
+        let mut names = names(body.get("data").unwrap_or(&body), "name");
+        names.sort_unstable();
+        found.push((names.join(" "), total));
+    }
+    found.try_into().expect("four lists")
+}
+
+fn all(names: &str) -> [(String, String); 4] {
+    let total = names.split_whitespace().count().to_string();
+    std::array::from_fn(|_| (names.to_owned(), total.clone()))
+}
+
+#[tokio::test]
+async fn lists_and_totals_follow_the_teams_of_the_caller() {
+    let acme = Acme::new().await;
+    for name in ["lib", "secret"] {
+        acme.as_boss("post", "/orgs/acme/repos", json!({ "name": name, "private": true }), 201).await;
+    }
+    assert_eq!(lists(&acme).await, all(""));
+    let team = acme.devs(json!({ "units": ["repo.code"] })).await;
+    assert_eq!(lists(&acme).await, all("app"));
+    acme.as_boss("put", "/repos/acme/lib/teams/devs", Value::Null, 204).await;
+    acme.as_boss("put", "/repos/acme/app/collaborators/dev", json!({ "permission": "read" }), 204).await;
+    assert_eq!(lists(&acme).await, all("app lib"), "listed once");
+    acme.as_boss("patch", &team, json!({ "includes_all_repositories": true }), 200).await;
+    assert_eq!(lists(&acme).await, all("app lib secret"));
+    acme.as_boss("patch", &team, json!({ "units_map": { "repo.releases": "write" } }), 200).await;
+    assert_eq!(lists(&acme).await, all("app"), "the team does not see code, dev is a collaborator");
+    acme.as_boss("delete", &team, Value::Null, 204).await;
+    assert_eq!(lists(&acme).await, all("app"));
+}
+
+#[tokio::test]
+async fn restricted_accounts_and_narrow_tokens_list_what_they_may_read() {
+    let acme = Acme::new().await;
+    acme.as_boss("post", "/orgs/acme/repos", json!({ "name": "open" }), 201).await;
+    let team = acme.devs(json!({ "units": ["repo.code"] })).await;
+    let id = acme.as_boss("get", "/repos/acme/app", Value::Null, 200).await["id"].clone();
+    let narrow = acme.world.token_with("dev", json!({ "scopes": ["all"], "repositories": ["acme/app"] })).await;
+    let public = acme.world.token("dev", &["all", "public-only"]).await;
+    for (token, expected) in [(&narrow, vec!["app", "open"]), (&public, vec!["open"])] {
+        let (_, listed) = acme.world.get(&format!("token {token}"), "/orgs/acme/repos").await;
+        assert_eq!(names(&listed, "name"), expected, "{id}");
+    }
+    acme.world.admin("patch", "/admin/users/dev", json!({ "restricted": true }), 200).await;
+    assert_eq!(lists(&acme).await, all("app"));
+    acme.as_boss("patch", &team, json!({ "includes_all_repositories": true }), 200).await;
+    assert_eq!(lists(&acme).await, all("app open"));
+}
+
+#[tokio::test]
+async fn a_search_can_be_limited_to_a_team() {
+    let acme = Acme::new().await;
+    acme.as_boss("post", "/orgs/acme/repos", json!({ "name": "open" }), 201).await;
+    let team = acme.devs(json!({ "units": ["repo.code"] })).await;
+    let path = format!("/repos/search?team_id={}", team.rsplit_once('/').expect("an id").1);
+    let searched = async |who: &str, path: &str| names(&acme.world.get(who, path).await.1["data"], "name");
+    assert_eq!(searched(&acme.dev, &path).await, ["app"]);
+    assert_eq!(searched(&acme.boss, &path).await, ["app"]);
+    assert_eq!(searched("", &path).await, [""; 0]);
+    acme.as_boss("patch", &team, json!({ "includes_all_repositories": true }), 200).await;
+    assert_eq!(searched(&acme.dev, &path).await, ["app", "open"]);
+    assert_eq!(searched(&acme.dev, &format!("{path}&q=op")).await, ["open"]);
+    assert_eq!(searched(&acme.dev, "/repos/search?team_id=999999").await, [""; 0]);
+    let repositories = acme.as_boss("get", &format!("{team}/repos?limit=1"), Value::Null, 200).await;
+    assert_eq!(names(&repositories, "name"), ["app"]);
+}
+
+#[tokio::test]
+async fn hooks_of_repositories_that_a_team_administers_are_manageable() {
+    let acme = Acme::new().await;
+    let team = acme.devs(json!({ "units": ["repo.code"] })).await;
+    let hook = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
+    acme.as_boss("post", "/repos/acme/app/hooks", hook, 201).await;
+    let listed = async || {
+        let headers = [("authorization", acme.dev.as_str())];
+        let path = "/api/farrier/v1/hooks";
+        let answer = crate::support::send(&acme.world.farrier.tcp(), http::Method::GET, path, &headers, "").await;
+        answer.json().as_array().map(Vec::len)
+    };
+    assert_eq!(listed().await, Some(0));
+    acme.as_boss("patch", &team, json!({ "permission": "admin" }), 200).await;
+    assert_eq!(listed().await, Some(1));
+    acme.as_boss("patch", &team, json!({ "includes_all_repositories": true }), 200).await;
+    assert_eq!(listed().await, Some(1));
+    acme.as_boss("delete", &format!("{team}/members/dev"), Value::Null, 204).await;
+    assert_eq!(listed().await, Some(0));
+}
