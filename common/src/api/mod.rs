@@ -35,6 +35,7 @@ mod task;
 mod team;
 mod token;
 mod topic;
+mod transfer;
 mod user_settings;
 
 use serde::{Deserialize, Deserializer};
@@ -92,10 +93,11 @@ pub use self::{
         SetLogFilter, SshHostKey, SshService, Status, StoreStatus, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
-    task::{BackgroundTask, BackgroundTasks, TaskPhase},
+    task::{BackgroundTask, BackgroundTasks, Cron, TaskPhase},
     team::{CreateTeam, EditTeam, Team, TeamSearch},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
-    topic::{InvalidTopics, ReplaceTopics, Topics},
+    topic::{FoundTopics, InvalidTopics, ReplaceTopics, Topic, Topics},
+    transfer::{GenerateRepository, RepositoryTransfer, TransferRepository},
     user_settings::{EditUserSettings, Email, Emails, UserSettings},
 };
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{User, null_as_default};
+use super::{RepositoryTransfer, User, null_as_default};
 
 /// A repository in the format of the Gitea API. Every field is present; fields that do not apply have a neutral
 /// value, never `null`.
@@ -91,6 +91,9 @@ pub struct Repository {
     pub mirror_last_sync_at: String,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
+    /// The pending offer to another owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo_transfer: Option<RepositoryTransfer>,
     /// The state of a running or failed migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub farrier_migration: Option<MigrationProgress>,

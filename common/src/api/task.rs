@@ -75,3 +75,22 @@ pub struct TaskPhase {
     /// Duration, milliseconds.
     pub took_millis: i64,
 }
+
+/// A task of the daemon that runs when it is due.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Cron {
+    /// Name of the task.
+    pub name: String,
+    /// When it runs.
+    pub schedule: String,
+    /// Always the zero time.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub next: String,
+    /// Always the zero time.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub prev: String,
+    /// Always 0.
+    pub exec_times: i64,
+}

@@ -13,6 +13,34 @@ pub struct Topics {
     pub topics: Vec<String>,
 }
 
+/// A topic with the repositories that have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Topic {
+    /// A number that is derived from the name.
+    pub id: i64,
+    /// The topic.
+    pub topic_name: String,
+    /// Number of repositories that have it and that the caller sees.
+    pub repo_count: i64,
+    /// Always the zero time.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub created: String,
+    /// Always the zero time.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub updated: String,
+}
+
+/// Response of `GET /topics/search`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct FoundTopics {
+    /// The topics, sorted by name.
+    pub topics: Vec<Topic>,
+}
+
 /// `PUT /repos/{owner}/{repo}/topics`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -4,8 +4,8 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
 use crate::api::{
-    CheckedMigration, CreateFork, CreateRepository, EditRepository, MergeUpstream, MergedUpstream, MigrateRepository,
-    Repository,
+    CheckedMigration, CreateFork, CreateRepository, EditRepository, GenerateRepository, MergedUpstream,
+    MergeUpstream, MigrateRepository, Repository, TransferRepository,
 };
 
 impl Client {
@@ -59,6 +59,36 @@ impl Client {
     pub async fn bundle(&self, path: &RepositoryPath) -> Result<Chunks, ClientError> {
         let target = format!("{}/bundle", path.own());
         Ok(Chunks::new(self.send(Call::new(Method::GET, target)).await?.into_body()))
+    }
+
+    /// Moves a repository to another owner, or offers it to that owner. The answer names the offer if there is one.
+    pub async fn transfer_repository(
+        &self,
+        path: &RepositoryPath,
+        request: &TransferRepository,
+    ) -> Result<Repository, ClientError> {
+        self.post(&format!("{}/transfer", path.api()), request).await
+    }
+
+    /// Accepts a repository that is offered to the caller or to one of the caller's organizations.
+    pub async fn accept_transfer(&self, path: &RepositoryPath) -> Result<Repository, ClientError> {
+        let empty = serde_json::Map::new();
+        self.post(&format!("{}/transfer/accept", path.api()), &empty).await
+    }
+
+    /// Rejects a repository that is offered to the caller, or withdraws an offer.
+    pub async fn reject_transfer(&self, path: &RepositoryPath) -> Result<Repository, ClientError> {
+        let empty = serde_json::Map::new();
+        self.post(&format!("{}/transfer/reject", path.api()), &empty).await
+    }
+
+    /// Generates a repository from a template.
+    pub async fn generate_repository(
+        &self,
+        template: &RepositoryPath,
+        request: &GenerateRepository,
+    ) -> Result<Repository, ClientError> {
+        self.post(&format!("{}/generate", template.api()), request).await
     }
 
     /// Deletes a repository, or cancels its migration.

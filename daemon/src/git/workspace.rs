@@ -155,6 +155,11 @@ impl Workspace {
     /// All objects get the current time, including those that the repository had but that no ref reached. So the
     /// pruning keeps them until the branch was moved.
     pub async fn publish(&self, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
+        self.publish_to(self.repository, commit, base).await
+    }
+
+    /// Like [`Workspace::publish`], but copies the objects to the repository `target`, which has the objects of `base`.
+    pub async fn publish_to(&self, target: u64, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
         let prefix = self.directory.join("new");
         let base = base.map(|base| format!("^{base}\n")).unwrap_or_default();
         // The bitmap of a large repository takes longer than the few objects.
@@ -174,7 +179,7 @@ impl Workspace {
         let opened = tasks::blocking(move || open_pack(Path::new(&path))).await;
         let (file, objects, bytes) = opened.map_err(GitError::io("reading the pack of a change"))?;
         let args: &[&str] = if objects < UNPACK_LIMIT { &["unpack-objects", "-q"] } else { &["index-pack", "--stdin"] };
-        self.counted(self.git.call(self.repository, args.iter().copied())).stdin_file(file).run().await?;
+        self.counted(self.git.call(target, args.iter().copied())).stdin_file(file).run().await?;
         Ok(bytes)
     }
 

@@ -33,6 +33,7 @@ pub mod ref_changes;
 pub mod ref_rules;
 pub mod releases;
 pub mod repositories;
+pub mod scheduled;
 pub mod set_aside;
 pub mod sign_in;
 pub mod ssh_keys;

@@ -208,6 +208,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str) -> Resul
             match repositories::count_of(&tx, org.id, COUNT_MAX).await? {
                 0 => {
                     hooks::delete_of_owner(&tx, org.id).await?;
+                    repositories::offers::end_of_account(&tx, org.id).await?;
                     orgs::delete(&tx, &org).await?;
                     recorder.record(&tx, Entry::new(Action::OrgDelete, Object::org(&org)));
                     Ok(())

@@ -5,6 +5,7 @@
 
 mod deleted;
 pub mod forks;
+pub mod offers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +85,7 @@ pub async fn insert(tx: &Tx, row: &Repository) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Renames a repository from the name in `before` to the name in `row`, and adds a redirect from the old name.
+/// Renames a repository or moves it to another owner, as `row` says, and adds a redirect from the old name in `before`.
 /// Returns `false` if the owner has another repository with the new name.
 pub async fn rename(tx: &Tx, before: &Repository, row: &Repository) -> Result<bool, StoreError> {
     match by_name(tx, row.owner_id, &row.name).await? {
@@ -165,6 +166,27 @@ pub async fn with_topic(read: &impl Read, topic: &str) -> Result<Vec<Repository>
     rows_under(read, keys::topics(topic), usize::MAX).await
 }
 
+/// Returns the first topic that begins with `prefix` and comes after the topic `after`.
+pub async fn next_topic(read: &impl Read, prefix: &str, after: Option<&str>) -> Result<Option<String>, StoreError> {
+    let pairs = read.scan_bytes(&Scan::of(keys::topics_from(prefix, after), 1)).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::topic_of(key)).map(str::to_owned))
+}
+
+/// Counts the repositories of a visibility class that have a topic.
+pub async fn count_with_topic(read: &impl Read, topic: &str, class: Visibility) -> Result<u64, StoreError> {
+    read.count(&Range::prefix(keys::topic_class(topic, class)), u64::MAX).await
+}
+
+/// Returns repositories of a visibility class that have a topic, at most `limit`.
+pub async fn with_topic_in(
+    read: &impl Read,
+    topic: &str,
+    class: Visibility,
+    limit: usize,
+) -> Result<Vec<Repository>, StoreError> {
+    rows_under(read, keys::topic_class(topic, class), limit).await
+}
+
 /// Returns the repositories with these ids, in the same order. Ids that do not exist are left out.
 pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Repository>, StoreError> {
     let keys: Vec<Key> = ids.iter().map(|id| keys::repository(*id)).collect();
@@ -239,6 +261,7 @@ pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
     if row.migration.as_ref().is_some_and(|migration| migration.state() == MigrationState::Running) {
         all.insert(keys::migration(row.id));
     }
+    all.extend(row.transfer.as_ref().map(|offer| keys::transfer_offer(offer.expires_ms, row.id)));
     all.extend(row.topics.iter().map(|topic| keys::topic(topic, row.listed(), row.id)));
     all.extend(forks::keys_of(row));
     all.extend(trigrams(&row.name).into_iter().map(|trigram| keys::trigram(trigram, row.id)));

@@ -98,6 +98,8 @@ impl Stage {
             let body = json!({ "name": repo, "private": private, "auto_init": true });
             world.admin("post", "/admin/users/octo/repos", body, 201).await;
         }
+        let pattern = json!({ "name": "pattern", "private": true, "template": true, "auto_init": true });
+        world.admin("post", "/admin/users/octo/repos", pattern, 201).await;
         let team = world.admin("get", "/orgs/acme", Value::Null, 200).await["id"].to_string();
         let body = json!({ "repo": "octo/hidden" });
         let started = world.farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();

@@ -38,7 +38,7 @@ pub(crate) use self::{
     key::{DeployKey, KeyFile, SshKey},
     protect::{Protect, RuleArgs, RuleFields},
     release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
-    repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
+    repo::{ArchiveRepo, CreateRepo, EditRepo, GenerateRepo, MigrateRepo, Repo},
     task::Task,
     team::{CreateTeam, EditTeam, Rights, Team, TeamArgs},
 };

@@ -83,6 +83,32 @@ pub(crate) enum Repo {
     },
     /// Import a repository from a URL
     Migrate(MigrateRepo),
+    /// Move a repository to another owner, or offer it to that owner
+    Transfer {
+        /// Repository
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+        /// User or organization that gets the repository
+        #[arg(value_name = "NEW_OWNER")]
+        new_owner: String,
+        /// ID of a team of the organization that gets access; can be repeated
+        #[arg(long = "team", value_name = "ID")]
+        teams: Vec<i64>,
+    },
+    /// Accept a repository that is offered to you or to your organization
+    AcceptTransfer {
+        /// Repository, with its present owner
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+    },
+    /// Reject a repository that is offered to you, or withdraw an offer
+    RejectTransfer {
+        /// Repository, with its present owner
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+    },
+    /// Generate a repository from a template
+    Generate(GenerateRepo),
     /// Save the files of a commit, or the whole repository, to a file
     Archive(ArchiveRepo),
     /// List branches; the default branch is marked with *
@@ -169,6 +195,37 @@ pub(crate) struct CreateRepo {
     /// Hash algorithm of git objects [default: sha1]
     #[arg(long, value_name = "FORMAT", value_parser = ["sha1", "sha256"])]
     pub(crate) object_format: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // one for each option
+pub(crate) struct GenerateRepo {
+    /// Template
+    #[arg(value_name = "TEMPLATE")]
+    pub(crate) template: RepositoryPath,
+    /// Name of the new repository
+    #[arg(value_name = "OWNER/NAME")]
+    pub(crate) repo: RepositoryPath,
+    #[command(flatten)]
+    pub(crate) visibility: Visibility,
+    /// Description
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) description: String,
+    /// Default branch [default: that of the template]
+    #[arg(long, value_name = "BRANCH", default_value = "", hide_default_value = true)]
+    pub(crate) default_branch: String,
+    /// Do not copy the files
+    #[arg(long)]
+    pub(crate) no_content: bool,
+    /// Copy the topics
+    #[arg(long)]
+    pub(crate) topics: bool,
+    /// Copy the webhooks (administrators of the template)
+    #[arg(long)]
+    pub(crate) webhooks: bool,
+    /// Copy the rules for branches
+    #[arg(long)]
+    pub(crate) branch_rules: bool,
 }
 
 #[derive(Args, Debug)]

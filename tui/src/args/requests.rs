@@ -8,7 +8,7 @@ use farrier_common::{
     defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM},
 };
 
-use super::{ArchiveRepo, Change, CreateHook, CreateRepo, EditHook, EditRepo, MigrateRepo};
+use super::{ArchiveRepo, Change, CreateHook, CreateRepo, EditHook, EditRepo, GenerateRepo, MigrateRepo};
 use crate::transfer::copy::Content;
 
 impl CreateRepo {
@@ -25,6 +25,23 @@ impl CreateRepo {
             template: self.template,
             object_format_name: self.object_format.unwrap_or_default(),
             ..api::CreateRepository::default()
+        }
+    }
+}
+
+impl GenerateRepo {
+    pub(crate) fn request(self) -> api::GenerateRepository {
+        api::GenerateRepository {
+            owner: self.repo.owner,
+            name: self.repo.name,
+            description: self.description,
+            private: self.visibility.private(),
+            default_branch: self.default_branch,
+            git_content: !self.no_content,
+            topics: self.topics,
+            webhooks: self.webhooks,
+            protected_branch: self.branch_rules,
+            ..api::GenerateRepository::default()
         }
     }
 }

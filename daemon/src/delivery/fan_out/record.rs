@@ -22,6 +22,8 @@ use crate::{
 pub struct RecordedEvents<'a> {
     /// The repository, its owner and the actor.
     pub subject: Subject<'a>,
+    /// The owner from which the repository has moved away. Its hooks get the events as well.
+    pub previous_owner: Option<u64>,
     /// The progress of the repository's running migration.
     pub live: LiveMigration,
     /// The events, in order.
@@ -83,9 +85,10 @@ async fn hook_groups(tx: &Tx, recorded: &RecordedEvents<'_>) -> Result<Vec<HookG
         (HookScope::Org, repository.owner_id, repository.owner_id),
         (HookScope::System, 0, 0),
     ];
+    let previous = recorded.previous_owner.map(|owner| (HookScope::Org, owner, owner));
     let kinds = distinct_kinds(recorded.events);
     let (mut groups, mut first_index) = (Vec::new(), 0);
-    for (scope, target, owner) in scopes {
+    for (scope, target, owner) in scopes.into_iter().chain(previous) {
         let ids = hooks::ids_of(tx, scope, target).await?;
         if ids.is_empty() {
             continue;

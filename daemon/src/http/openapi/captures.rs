@@ -28,6 +28,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("run", "Number of the run.", Number),
     ("job", "Number of the job.", Number),
     ("task", "Number of the task.", Number),
+    ("cron", "Name of the scheduled task.", Text),
     ("attempt", "Number of the attempt: always 1.", Number),
     ("key", "Key of the license.", Text),
     ("topic", "The topic.", Text),

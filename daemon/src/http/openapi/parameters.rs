@@ -29,7 +29,7 @@ pub(in crate::http) use self::{
         StatusListParams, TreeParams,
     },
     caches::{CacheKeyParams, CacheListParams, CachesOfAllParams},
-    repositories::{OwnRepositoriesParams, SearchRepositoriesParams},
+    repositories::{OwnRepositoriesParams, SearchRepositoriesParams, SearchTopicsParams},
     ssh_keys::{DeployKeyParams, FingerprintParams},
 };
 

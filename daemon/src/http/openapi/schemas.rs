@@ -24,16 +24,17 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask
         BackgroundTasks BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
         CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails
-        CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks CurrentToken DeletedArtifact
+        CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact
         DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus
-        Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundUsers GitObject
+        Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
         GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
         InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
-        MergedUpstream MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions PublicKey
-        RecoveredDeliveries Release Repository RepositorySearch RepositorySettings RestorableArtifact
+        MergedUpstream MetricsSeries MigrationProgress Note Organization OrgPermissions PayloadCommit PayloadUser
+        Permissions PublicKey RecoveredDeliveries Release Repository RepositorySearch RepositorySettings
+        RepositoryTransfer RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
         StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TeamSearch TokenRepository TokenUser
-        Topics Tree TreeEntry UiSettings User UserSettings Verification WatchInfo WorkLimit
+        Topic Topics Tree TreeEntry UiSettings User UserSettings Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

@@ -13,13 +13,13 @@ use crate::http::{
     cache, cache_server, git, lfs, metrics, oidc,
     openapi::{self, RouteDescription},
     v1::{
-        admin, artifacts, branch_protections, browse, caches, collaborators, deliveries, deploy_keys, forks,
+        admin, artifacts, branch_protections, browse, caches, collaborators, cron, deliveries, deploy_keys, forks,
         hooks::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
         },
         interests, members, migrations, orgs, repositories, repository_lists, repository_teams, runs, service,
-        settings, ssh_keys, tag_protections, teams, tokens, topics, users,
+        settings, ssh_keys, tag_protections, teams, tokens, topics, transfers, users,
     },
 };
 
@@ -87,6 +87,8 @@ routes! {
         get "/users/{name}/orgs" => admin::orgs_of;
         post "/users/{name}/orgs" => admin::create_org;
         get "/orgs" => admin::list_orgs;
+        get "/cron" => cron::list;
+        post "/cron/{cron}" => cron::run;
     }
 
     organizations below "/api/v1" {
@@ -141,6 +143,11 @@ routes! {
         delete "/repos/{owner}/{repo}" => repositories::delete;
         get "/repos/{owner}/{repo}/forks" => forks::list;
         post "/repos/{owner}/{repo}/forks" => forks::create;
+        post "/repos/{owner}/{repo}/transfer" => transfers::transfer;
+        post "/repos/{owner}/{repo}/transfer/accept" => transfers::accept;
+        post "/repos/{owner}/{repo}/transfer/reject" => transfers::reject;
+        post "/repos/{owner}/{repo}/generate" => transfers::generate;
+        get "/topics/search" => topics::search;
         get "/repos/{owner}/{repo}/topics" => topics::list;
         put "/repos/{owner}/{repo}/topics" => topics::replace;
         put "/repos/{owner}/{repo}/topics/{topic}" => topics::add;
@@ -252,6 +259,7 @@ routes! {
         put "/subscription" => interests::subscribe;
         delete "/subscription" => interests::unsubscribe;
         get "/languages" => browse::empty::languages;
+        get "/licenses" => browse::licenses::list;
     }
 
     release_downloads below "" {

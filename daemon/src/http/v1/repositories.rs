@@ -19,7 +19,7 @@ use crate::{
         if_match::{Editable, IfMatch},
         openapi::parameters::IfMatchHeader,
         show,
-        v1::ignored,
+        v1::{ignored, transfers},
     },
     model::{identity::Identity, revision::Revision},
     service::{
@@ -53,7 +53,9 @@ pub(in crate::http) async fn get(
 ) -> EditableResult {
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    editable(&state, &caller.identity, &found).await
+    let mut shown = editable(&state, &caller.identity, &found).await?;
+    shown.0.1.repo_transfer = transfers::offer(&state, &snapshot, &caller.identity, &found.repository).await?;
+    Ok(shown)
 }
 
 /// Returns a repository by its number.

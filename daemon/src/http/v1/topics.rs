@@ -14,15 +14,47 @@ use crate::{
         auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::{JsonBody, JsonResponse},
-        openapi::parameters::PageParams,
+        openapi::parameters::{PageParams, SearchTopicsParams},
         page::PageQuery,
+        query, show,
     },
+    model::secret,
     service::{
         Error,
         access::Action,
         repositories::{self, TOPICS_MAX, TopicChange, TopicProblem},
     },
 };
+
+/// Lists topics of the repositories that the caller sees, with the number of these repositories.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "topicSearch", tag = "repository",
+    params(SearchTopicsParams, PageParams),
+    responses((status = 200, body = api::FoundTopics)),
+)]
+pub(in crate::http) async fn search(
+    State(state): State<AppState>,
+    caller: Caller<RepositoryScope>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let page = PageQuery::of(query);
+    let prefix = query::value(query, "q").unwrap_or_default();
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let found = repositories::search_topics(&snapshot, &caller.identity, &prefix).await?;
+    let (found, total) = page.cut(found);
+    let topics = found.into_iter().map(|(name, count)| topic(name, count)).collect();
+    Ok(page.response(&state, "/api/v1/topics/search", query, total, api::FoundTopics { topics }))
+}
+
+fn topic(topic_name: String, repo_count: u64) -> api::Topic {
+    // Topics have no numbers of their own. Clients expect one that stays the same.
+    let digest = secret::sha256(topic_name.as_bytes());
+    let id = digest[..6].iter().fold(0, |id, byte| id << 8 | i64::from(*byte));
+    let repo_count = show::number(repo_count);
+    api::Topic { id, topic_name, repo_count, created: show::time(0), updated: show::time(0) }
+}
 
 /// Lists the topics of a repository.
 #[utoipa::path(

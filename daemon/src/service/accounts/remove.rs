@@ -39,6 +39,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
             }
             for org in &owned_alone {
                 hooks::delete_of_owner(&tx, org.id).await?;
+                repositories::offers::end_of_account(&tx, org.id).await?;
                 orgs::delete(&tx, org).await?;
             }
             for token in tokens::of_user(&tx, user.id).await? {
@@ -49,6 +50,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
             }
             repositories::end_collaborations(&tx, user.id, BATCH).await?;
             interests::end(&tx, user.id, BATCH).await?;
+            repositories::offers::end_of_account(&tx, user.id).await?;
             hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
             let mut entry = Entry::new(Action::UserDelete, Object::user(&user)).had("admin", user.admin);

@@ -84,6 +84,12 @@ actions! {
     RepositoryEdit => "repository.edit";
     /// A repository was renamed.
     RepositoryRename => "repository.rename";
+    /// A repository moved to another owner.
+    RepositoryTransfer => "repository.transfer";
+    /// A repository was offered to another owner.
+    RepositoryOffer => "repository.offer";
+    /// An offer of a repository was rejected or withdrawn.
+    RepositoryOfferEnd => "repository.offer_end";
     /// A repository became private or public.
     RepositoryVisibility => "repository.visibility";
     /// A repository was archived.
@@ -168,6 +174,8 @@ actions! {
     CacheDelete => "cache.delete";
     /// A run was cancelled.
     RunCancel => "run.cancel";
+    /// A scheduled task was run by an administrator.
+    TaskRun => "task.run";
     /// A background task was cancelled.
     TaskCancel => "task.cancel";
     /// The configuration was reloaded or refused.

@@ -52,13 +52,24 @@ impl<'a> EventRecorder<'a> {
     /// Records `kinds` in `tx`, in their order. Call it once per transaction, with no more events than ids were
     /// reserved.
     pub async fn record(&self, tx: &Tx, subject: Subject<'_>, kinds: &[EventKind<'_>]) -> Result<(), StoreError> {
+        self.record_for(tx, subject, None, kinds).await
+    }
+
+    /// Like [`EventRecorder::record`]. The hooks of `previous_owner` get the events as well.
+    pub async fn record_for(
+        &self,
+        tx: &Tx,
+        subject: Subject<'_>,
+        previous_owner: Option<u64>,
+        kinds: &[EventKind<'_>],
+    ) -> Result<(), StoreError> {
         let numbered = self.numbers.iter().zip(kinds);
         let recorded: Vec<Event> = numbered.map(|(id, kind)| self.event(*id, subject, kind)).collect();
         for event in &recorded {
             events::insert(tx, event);
         }
         let live = self.context.migrations.live(subject.repository);
-        let recorded = RecordedEvents { subject, live, events: &recorded, kinds };
+        let recorded = RecordedEvents { subject, previous_owner, live, events: &recorded, kinds };
         let written = fan_out::record(tx, &self.context.delivery, &recorded).await?;
         *self.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
         Ok(())

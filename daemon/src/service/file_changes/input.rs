@@ -143,7 +143,7 @@ fn check_directories(paths: &[&str]) -> Result<(), Error> {
 
 /// Returns `text` without slashes at its ends, if git accepts it as the path of a file and a clone can check it out
 /// everywhere.
-fn path(field: &'static str, text: &str) -> Result<String, Error> {
+pub(in crate::service) fn path(field: &'static str, text: &str) -> Result<String, Error> {
     let path = text.trim_matches('/');
     if path.is_empty() {
         return Err(Error::invalid(field, "Required"));

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use farrier_common::api::CommitOptions;
 use farrier_proto::store::Repository;
 
+pub(super) use self::input::path as checked_path;
 pub use self::input::{FileChange, FileOperation};
 use self::{
     commit_text::CommitText,
@@ -167,7 +168,7 @@ async fn commit_in(
 }
 
 /// Returns the error for a change that was not copied to the repository.
-fn refused(error: PublishError) -> Error {
+pub(super) fn refused(error: PublishError) -> Error {
     match error {
         PublishError::Git(error) => Error::git("writing a change")(error),
         error @ PublishError::Refused(_) => Error::Unusable { reason: error.to_string() },

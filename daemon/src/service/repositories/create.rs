@@ -3,7 +3,7 @@
 use farrier_common::api::CreateRepository;
 use farrier_proto::store::{OrgRole, Permission, Repository};
 
-use super::{FoundRepository, rules};
+use super::{FoundRepository, generate::TemplateCopies, rules};
 use crate::{
     model::identity::Identity,
     service::{
@@ -18,6 +18,7 @@ use crate::{
     store::{
         Read, Tx,
         ids::IdKind,
+        interests::{self, InterestKind},
         owners::{self, Owner},
         repositories,
     },
@@ -53,10 +54,20 @@ pub async fn create(
     let id = new.row.id;
     let sha256 = new.row.sha256;
     context.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("creating a repository"))?;
-    match finish(context, identity, new, content).await {
+    let created = finish(context, identity, new, content).await;
+    conclude(context, id, created).await
+}
+
+/// Removes the files of a repository that was not created.
+pub(super) async fn conclude(
+    context: &Context,
+    id: u64,
+    created: CommitOutcome<FoundRepository>,
+) -> Result<FoundRepository, Error> {
+    match created {
         CommitOutcome::Known(created) => {
             if created.is_err() {
-                // Safe to remove: no row was committed, and the directory was created above and never used.
+                // Safe to remove: no row was committed, and the directory was created for it and never used.
                 // If removing fails, the directory is set aside later as one without a row.
                 let _ = context.git.remove(id).await;
             }
@@ -99,6 +110,8 @@ pub(in crate::service) struct NewRepository {
     pub(in crate::service) row: Repository,
     /// Its initial refs, as name and id.
     pub(in crate::service) tips: Vec<(String, String)>,
+    /// What is copied from a template in the transaction that inserts the row.
+    pub(in crate::service) from_template: Option<TemplateCopies>,
 }
 
 /// Returns the row for `input`, without an id.
@@ -178,7 +191,7 @@ pub(in crate::service) async fn assign_id(
     mut row: Repository,
 ) -> Result<NewRepository, Error> {
     row.id = context.store.next_id(IdKind::Repository).await?;
-    Ok(NewRepository { owner, row, tips: Vec::new() })
+    Ok(NewRepository { owner, row, tips: Vec::new(), from_template: None })
 }
 
 /// Returns an error if the owner has reached the limit on repositories.
@@ -222,6 +235,12 @@ pub(in crate::service) async fn insert(
         check_limit(&tx, &owner).await?;
         let mut row = new_ref.row.clone();
         row.listed = repositories::class(owner.visibility(), row.private).into();
+        if repositories::name_in_use(&tx, &row).await? {
+            return Ok(None);
+        }
+        if let Some(copies) = &new_ref.from_template {
+            copies.insert(context, &tx, &owner, &mut row).await?;
+        }
         if !repositories::insert(&tx, &row).await? {
             return Ok(None);
         }
@@ -234,6 +253,13 @@ pub(in crate::service) async fn insert(
         audit.record(&tx, created);
         // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
+        if let Some(Actor::User(user)) = creator {
+            // The account may have been deleted since.
+            if let Some(user) = owners::user(&tx, user.id).await? {
+                interests::add(&tx, &user, InterestKind::Watch, &row, row.created_ms).await?;
+                row = repositories::get(&tx, row.id).await?.unwrap_or(row);
+            }
+        }
         if let Some(actor) = creator {
             let subject = Subject { repository: &row, owner: &owner, actor };
             let created = EventKind::Repository { action: "created", before: Vec::new() };

@@ -6,7 +6,7 @@
 
 use farrier_proto::store::{MigrationState, Repository};
 
-use super::{FoundRepository, find};
+use super::{FoundRepository, find, transfer};
 use crate::{
     clock::Millis,
     model::{identity::Identity, revision::Expected},
@@ -139,14 +139,16 @@ fn is_complete(row: &Repository) -> bool {
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let mut more = cancel_jobs(context).await?;
     more |= end_retention(context).await?;
+    more |= transfer::end_offers(context).await?;
     more |= reclaim_some(context).await?;
     Ok(more)
 }
 
-/// Returns when the retention of the next deleted repository ends.
+/// Returns when the retention of the next deleted repository or the next offer of a repository ends.
 pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
     let first = repositories::first_deleted_ms(&context.store.read().await?).await?;
-    Ok(first.map(|since| deleted::kept_until_ms(context, since)))
+    let retention = first.map(|since| deleted::kept_until_ms(context, since));
+    Ok([retention, transfer::next_offer_end_ms(context).await?].into_iter().flatten().min())
 }
 
 async fn cancel_jobs(context: &Context) -> Result<bool, Error> {

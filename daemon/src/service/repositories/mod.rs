@@ -7,6 +7,7 @@ pub(super) mod create;
 mod delete;
 mod edit;
 mod forks;
+mod generate;
 pub(super) mod head;
 mod interests;
 mod list;
@@ -14,6 +15,7 @@ pub mod prune;
 pub(super) mod rules;
 mod team_reach;
 mod topics;
+mod transfer;
 
 use std::collections::HashMap;
 
@@ -28,10 +30,12 @@ pub use self::{
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
     forks::{Network, forks, networks},
+    generate::generate,
     head::sweep as sweep_heads,
     interests::{add_interest, interest, interested, of_interest, remove_interest},
     list::{ListMode, RepositoryQuery, SearchedText, administered, ids_of, list, of_owner, own_owners, reachable},
-    topics::{TOPICS_MAX, TopicChange, TopicProblem, change_topics},
+    topics::{TOPICS_MAX, TopicChange, TopicProblem, change_topics, search_topics},
+    transfer::{Offer, Transferred, accept, reject, transfer, visible_offer},
 };
 use super::{
     Error,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use farrier_proto::store::Repository;
+use farrier_proto::store::{Repository, Visibility};
 
-use super::{FoundRepository, find};
+use super::{FoundRepository, find, list, with_access_levels};
 use crate::{
     model::identity::Identity,
     service::{
@@ -13,11 +13,15 @@ use crate::{
         audit::{self, AuditRecorder, Entry, Object},
         migrations,
     },
-    store::{Tx, repositories},
+    store::{Snapshot, Tx, repositories},
 };
 
 /// Most topics of a repository.
 pub const TOPICS_MAX: usize = 25;
+/// Most topics that a search reads.
+const FOUND_MAX: usize = 1_000;
+/// Most repositories of one topic whose visibility a search checks one by one.
+const CHECKED_MAX: usize = 1_000;
 /// Longest topic, in characters.
 const TOPIC_MAX_CHARS: usize = 35;
 
@@ -76,6 +80,36 @@ pub async fn change_topics(
             Ok(Ok(()))
         })
         .await
+}
+
+/// Returns the topics that begin with `prefix` and that repositories have which the caller sees, sorted by name, and the
+/// number of these repositories. Reads no more than [`FOUND_MAX`] topics.
+pub async fn search_topics(read: &Snapshot, identity: &Identity, prefix: &str) -> Result<Vec<(String, u64)>, Error> {
+    let prefix = normalized(prefix);
+    if !prefix.is_empty() && !is_valid(&prefix) {
+        return Ok(Vec::new());
+    }
+    let mut listing = list::visible(read, identity, 0).await?;
+    list::restrict(identity, &mut listing);
+    let sees_all = |class: Visibility| listing.lists.iter().any(|list| list.scope == 0 && list.class == class);
+    let (mut found, mut after): (Vec<(String, u64)>, Option<String>) = (Vec::new(), None);
+    for _ in 0..FOUND_MAX {
+        let Some(topic) = repositories::next_topic(read, &prefix, after.as_deref()).await? else { break };
+        let mut count = 0;
+        for class in [Visibility::Public, Visibility::Limited, Visibility::Private] {
+            if sees_all(class) {
+                count += repositories::count_with_topic(read, &topic, class).await?;
+            } else if identity.account().is_some() {
+                let rows = repositories::with_topic_in(read, &topic, class, CHECKED_MAX).await?;
+                count += with_access_levels(read, identity, rows).await?.len() as u64;
+            }
+        }
+        if count > 0 {
+            found.push((topic.clone(), count));
+        }
+        after = Some(topic);
+    }
+    Ok(found)
 }
 
 /// Returns the sorted topics after `change`; `None` if the topic to remove does not exist.

@@ -14,7 +14,7 @@ fn layout(tag: &str) -> &'static str {
         "jp" => "iiii",
         "jt" => "miii",
         "jr" | "ar" | "aj" | "dh" | "df" | "au" => "in",
-        "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" | "cx" | "cq" => "mi",
+        "jx" | "ax" | "az" | "ux" | "rz" | "of" | "hz" | "qr" | "cx" | "cq" => "mi",
         "ow" | "ue" | "wr" | "ac" => "t",
         "rn" | "rr" | "rf" | "yb" => "it",
         "an" => "iit",

@@ -259,6 +259,7 @@ pub static TABLES: &[Table] = &[
     index("rz", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rk", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("ry", |key, _| keys::trailing_id(key).map(keys::repository)),
+    index("of", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("cu", |key, _| ids(key).map(|(user, repository)| keys::collaborator(repository, user))),
     index("jr", |key, _| keys::trailing_newest(key).map(keys::run)),
     index("ji", |key, bytes| Some(keys::job(reference_id(key, bytes)?, keys::trailing_id(key)?))),

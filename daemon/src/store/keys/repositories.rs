@@ -92,6 +92,29 @@ pub fn topic(topic: &str, class: Visibility, repository: u64) -> Key {
     Builder::new("tp").text(topic).raw(&[class]).id(repository).build()
 }
 
+/// Returns the topics that begin with `prefix`, after the topic `after` with all its repositories.
+pub fn topics_from(prefix: &str, after: Option<&str>) -> Range {
+    let mut low = Builder::new("tp").raw(prefix.as_bytes()).build();
+    let high = Range::prefix(low.clone()).high;
+    if let Some(after) = after {
+        // Every key of `after` has a zero byte after the topic.
+        low = Builder::new("tp").raw(after.as_bytes()).raw(&[1]).build();
+    }
+    Range { low, high }
+}
+
+/// Returns the topic in a key of `tp/`.
+pub fn topic_of(key: &[u8]) -> Option<&str> {
+    let rest = key.get(Builder::new("tp").build().len()..)?;
+    std::str::from_utf8(rest.split(|byte| *byte == 0).next()?).ok()
+}
+
+/// Prefix of `tp/<topic>/<class>/`.
+pub fn topic_class(topic: &str, class: Visibility) -> Key {
+    let class = u8::try_from(i32::from(class)).unwrap_or(u8::MAX);
+    Builder::new("tp").text(topic).raw(&[class]).build()
+}
+
 /// Prefix of `tp/<topic>/`.
 pub fn topics(topic: &str) -> Key {
     Builder::new("tp").text(topic).build()
@@ -164,6 +187,16 @@ pub fn migration(repository: u64) -> Key {
 /// Returns the prefix of `ry/`.
 pub fn migrations() -> Key {
     Builder::new("ry").build()
+}
+
+/// `of/<expires>/<rid>`: repositories that are offered to another owner, by the end of the offer.
+pub fn transfer_offer(expires_ms: i64, repository: u64) -> Key {
+    Builder::new("of").time(expires_ms).id(repository).build()
+}
+
+/// Returns the offers that end at `until_ms` or before.
+pub fn transfer_offers(until_ms: i64) -> Range {
+    due("of", until_ms)
 }
 
 /// `rc/<rid>/<uid>`

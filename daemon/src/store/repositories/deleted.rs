@@ -20,6 +20,7 @@ pub fn set_deleted(tx: &Tx, row: &Repository, path: String, by: u64, now_ms: i64
         deleted_by: by,
         deleted_path: path,
         cancel_jobs: true,
+        transfer: None,
         ..row.clone()
     };
     put(tx, Some(row), &deleted);

@@ -66,6 +66,8 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("post", "/api/farrier/v1/hooks/{id}/recover", "shares its handler"),
 ];
 
+/// The column of the owner of the repositories.
+const OWNER: usize = 8;
 /// The column of the site administrator.
 const ADMIN: usize = super::WHO.len() - 1;
 
@@ -201,6 +203,17 @@ impl Stage {
             }
             ("delete", "/api/v1/orgs/{name}/repos") => ("/api/v1/orgs/acme/repos".into(), Value::Null),
             ("patch", "/api/v1/repos/{owner}/{repo}") => (filled, json!({ "description": name })),
+            (
+                "post",
+                "/api/v1/repos/{owner}/{repo}/transfer/accept" | "/api/v1/repos/{owner}/{repo}/transfer/reject",
+            ) => {
+                self.created("/api/v1/admin/users/octo/repos", json!({ "name": name })).await;
+                let octo = format!("token {}", self.tokens[OWNER]);
+                let offer = format!("/repos/octo/{name}/transfer");
+                let offered = self.world.ask(&octo, "post", &offer, json!({ "new_owner": "eve" })).await;
+                assert_eq!(offered.status, 201, "{offered:?}");
+                (filled.replace("/hidden/", &format!("/{name}/")), Value::Null)
+            }
             ("delete", "/api/v1/user/emails") => {
                 let body = json!({ "emails": [format!("{name}@example.org")] });
                 self.created("/api/v1/user/emails", body.clone()).await;

@@ -157,6 +157,17 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         (_, "/repos/{owner}/{repo}/branch_protections/{*rule}" | "/repos/{owner}/{repo}/tag_protections/{id}") => {
             scene.path = path.replace("{*rule}", "nothing").replace("{id}", "999");
         }
+        ("post", "/repos/{owner}/{repo}/transfer") => {
+            scene.path = path.replace("{repo}", &format!("{fresh}-moved"));
+            scene.body = json!({ "new_owner": "acme" });
+            let body = json!({ "name": format!("{fresh}-moved"), "private": true });
+            scene.before = Some(("post", "/api/v1/admin/users/octo/repos".into(), body));
+        }
+        ("post", "/repos/{owner}/{repo}/generate") => {
+            scene.path = "/api/v1/repos/octo/pattern/generate".into();
+            scene.body = json!({ "name": format!("{fresh}-made"), "git_content": true });
+        }
+        ("post", "/admin/cron/{cron}") => scene.path = path.replace("{cron}", "sweep"),
         ("post", "/repos/{owner}/{repo}/branches") => scene.body = json!({ "new_branch_name": fresh }),
         ("post", "/repos/{owner}/{repo}/tags") => scene.body = json!({ "tag_name": fresh }),
         // The branch or tag does not exist. Callers with access get 404 and change nothing.

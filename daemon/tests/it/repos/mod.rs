@@ -4,11 +4,14 @@ mod creating;
 mod deleting;
 mod editing;
 mod forks;
+mod generating;
 mod interests;
 mod listing;
 pub mod migrating;
 mod redirects;
 mod tasks;
+mod topics;
+mod transferring;
 mod unknown_outcomes;
 mod upstream;
 

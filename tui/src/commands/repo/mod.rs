@@ -6,6 +6,7 @@ mod deleted;
 mod fork;
 mod migrate;
 mod protect;
+mod transfer;
 
 use farrier_common::{
     api::{EditRepository, Repository, RepositorySearch},
@@ -48,6 +49,10 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         Repo::Fork { repo, org, name } => show(&fork::create(&repo, org, name, client).await?, output),
         Repo::SyncFork { repo, branch, ff_only } => fork::sync(&repo, branch, ff_only, client, output).await,
         Repo::Migrate(args) => migrate::run(args, client, output).await,
+        Repo::Transfer { repo, new_owner, teams } => transfer::transfer(&repo, new_owner, teams, client, output).await,
+        Repo::AcceptTransfer { repo } => transfer::accept(&repo, client, output).await,
+        Repo::RejectTransfer { repo } => transfer::reject(&repo, client, output).await,
+        Repo::Generate(args) => transfer::generate(args, client, output).await,
         Repo::Archive(args) => archive::run(args, client, output).await,
         Repo::DeployKey(command) => key::run_deploy(command, client, output).await,
         Repo::Protect(command) => protect::run(command, client, output).await,

@@ -10,6 +10,12 @@ queries! {
         order_by: String,
     }
 
+    /// Filter of topics.
+    SearchTopicsParams {
+        /// The begin of the topics.
+        q: String,
+    }
+
     /// Filters and order of repositories.
     SearchRepositoriesParams {
         /// Part of the name.

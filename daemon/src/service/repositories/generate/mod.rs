@@ -1,0 +1,174 @@
+//! Generates repositories from templates.
+//!
+//! Files, objects and row are created as for any new repository, so a request that fails leaves nothing.
+
+mod content;
+mod variables;
+
+use std::sync::Arc;
+
+use farrier_common::api::GenerateRepository;
+use farrier_proto::store::{Hook, HookScope, Repository};
+
+use super::{FoundRepository, OwnerChoice, create, find, rules, transfer};
+use crate::{
+    model::identity::Identity,
+    service::{
+        Context, Error,
+        access::{self, Action},
+        browse::Browse,
+        commit_outcome::CommitOutcome,
+        events::Actor,
+        migrations,
+    },
+    shares::{Holder, RequestMemory},
+    store::{Tx, hooks, ids::IdKind, lfs, owners::Owner, repositories},
+};
+
+/// Generates a repository from the template `owner`/`name`.
+pub async fn generate(
+    context: &Context,
+    identity: &Identity,
+    (holder, memory): (Holder, Option<Arc<RequestMemory>>),
+    (owner, name): (&str, &str),
+    input: &GenerateRepository,
+) -> Result<FoundRepository, Error> {
+    let snapshot = context.store.read().await?;
+    let template = find(&snapshot, identity, owner, name, Action::Read).await?;
+    drop(snapshot);
+    access::require_account(identity)?;
+    check(&template, input)?;
+    let choice = if input.owner.is_empty() { OwnerChoice::Caller } else { OwnerChoice::Named(&input.owner) };
+    let new_owner = create::owner_for(context, identity, choice).await?;
+    let row = row(context, &template.repository, &new_owner, input)?;
+    let from_template = TemplateCopies::prepare(context, &template.repository, input).await?;
+    let mut new = create::reserve(context, new_owner, row).await?;
+    new.from_template = Some(from_template);
+    let id = new.row.id;
+    let created = context.git.init_bare(id, &new.row.default_branch, new.row.sha256).await;
+    created.map_err(Error::git("creating a repository"))?;
+    let browse = Browse::new(context, template, holder).with_memory(memory);
+    let content = if input.git_content { content::copy(context, identity, &browse, &new).await } else { Ok(None) };
+    let created = match content {
+        Ok(tip) => {
+            if let Some(tip) = tip {
+                new.row.empty = false;
+                new.row.branches = Some(1);
+                // If the size cannot be read, the next push measures it.
+                new.row.size_bytes = context.git.size_bytes(id).await.unwrap_or(0);
+                new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
+            }
+            create::insert(context, new, Some(&Actor::of(identity))).await
+        }
+        Err(error) => CommitOutcome::Known(Err(error)),
+    };
+    create::conclude(context, id, created).await
+}
+
+fn check(template: &FoundRepository, input: &GenerateRepository) -> Result<(), Error> {
+    if let Some(reason) = migrations::pending(&template.repository) {
+        return Err(Error::Conflict { reason: reason.into() });
+    }
+    if !template.repository.template {
+        return Err(Error::Unusable { reason: "the repository is not a template".into() });
+    }
+    let items = [
+        input.git_content,
+        input.topics,
+        input.labels,
+        input.webhooks,
+        input.git_hooks,
+        input.avatar,
+        input.protected_branch,
+    ];
+    if !items.contains(&true) {
+        return Err(Error::Unusable { reason: "must select at least one template item".into() });
+    }
+    // The addresses and secrets of webhooks are visible only to administrators.
+    if input.webhooks && !template.access_level.allows(Action::Administer) {
+        return Err(Error::Forbidden { reason: "only administrators of the template may copy its webhooks".into() });
+    }
+    Ok(())
+}
+
+/// Returns the row of the new repository, without an id.
+fn row(
+    context: &Context,
+    template: &Repository,
+    owner: &Owner,
+    input: &GenerateRepository,
+) -> Result<Repository, Error> {
+    rules::name("name", &input.name)?;
+    rules::description(&input.description)?;
+    let branch = match input.default_branch.as_str() {
+        "" => template.default_branch.clone(),
+        branch => {
+            rules::branch("default_branch", branch)?;
+            branch.to_owned()
+        }
+    };
+    Ok(Repository {
+        name: input.name.clone(),
+        description: input.description.clone(),
+        sha256: template.sha256,
+        trust_model: template.trust_model.clone(),
+        topics: if input.topics { template.topics.clone() } else { Vec::new() },
+        ..create::default_row(context, owner, input.private, branch)
+    })
+}
+
+/// What a new repository gets from its template in the transaction that inserts its row.
+pub(in crate::service) struct TemplateCopies {
+    template: u64,
+    /// Whether the LFS objects are copied.
+    lfs: bool,
+    /// Reserved ids of the copied hooks; empty if none are copied.
+    hook_ids: Vec<u64>,
+}
+
+impl TemplateCopies {
+    async fn prepare(context: &Context, template: &Repository, input: &GenerateRepository) -> Result<Self, Error> {
+        let mut hook_ids = Vec::new();
+        if input.webhooks {
+            let hooks = hooks::ids_of(&context.store.read().await?, HookScope::Repository, template.id).await?;
+            for _ in hooks {
+                hook_ids.push(context.store.next_id(IdKind::Hook).await?);
+            }
+        }
+        Ok(Self { template: template.id, lfs: input.git_content, hook_ids })
+    }
+
+    /// Writes the copies and sets the fields of `row` that depend on them.
+    pub(super) async fn insert(
+        &self,
+        context: &Context,
+        tx: &Tx,
+        owner: &Owner,
+        row: &mut Repository,
+    ) -> Result<(), Error> {
+        // The template may have been deleted since, and then its objects may be removed.
+        let template = repositories::get(tx, self.template).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+        if self.lfs && template.lfs_size > 0 {
+            row.lfs_size = template.lfs_size;
+            transfer::check_lfs_quota(context, tx, owner, row).await?;
+            row.lfs_size = lfs::copy_entries(tx, template.id, row.id).await?;
+        }
+        let all = if self.hook_ids.is_empty() {
+            Vec::new()
+        } else {
+            hooks::of(tx, HookScope::Repository, template.id).await?
+        };
+        for (hook, id) in all.iter().zip(&self.hook_ids) {
+            let copy = Hook {
+                id: *id,
+                target_id: row.id,
+                copied_from: 0,
+                created_ms: row.created_ms,
+                updated_ms: row.created_ms,
+                ..hook.clone()
+            };
+            hooks::insert(tx, &copy);
+        }
+        Ok(())
+    }
+}

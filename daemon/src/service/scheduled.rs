@@ -1,0 +1,57 @@
+//! The tasks of the daemon that run when they are due. An administrator can run them earlier.
+
+use super::{
+    Context, Error, access,
+    audit::{self, Entry, Object},
+    tokens,
+};
+use crate::model::identity::Identity;
+
+/// A task that runs when it is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScheduledTask {
+    /// Cancels overdue jobs, and removes data whose retention is over.
+    Sweep,
+    /// Packs repositories and removes unreachable objects.
+    PruneRepositories,
+    /// Deletes expired tokens.
+    DeleteExpiredTokens,
+}
+
+impl ScheduledTask {
+    /// All tasks.
+    pub const ALL: [Self; 3] = [Self::Sweep, Self::PruneRepositories, Self::DeleteExpiredTokens];
+
+    /// Returns the name in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sweep => "sweep",
+            Self::PruneRepositories => "prune_repositories",
+            Self::DeleteExpiredTokens => "delete_expired_tokens",
+        }
+    }
+
+    /// Returns when the task runs.
+    pub fn schedule(self) -> &'static str {
+        match self {
+            Self::Sweep | Self::PruneRepositories => "when work is due",
+            Self::DeleteExpiredTokens => "@every 24h",
+        }
+    }
+}
+
+/// Runs the task `name` now. Tasks with their own loop are woken; they do only what is due. Requires a site
+/// administrator.
+pub async fn run(context: &Context, identity: &Identity, name: &str) -> Result<(), Error> {
+    access::require_site_admin(identity)?;
+    let found = ScheduledTask::ALL.iter().position(|task| task.name() == name);
+    let index = found.ok_or(Error::NotFound { what: "the task" })?;
+    let object = Object::new("task", index as u64 + 1, name);
+    audit::record_before(context, Entry::new(audit::Action::TaskRun, object)).await?;
+    match ScheduledTask::ALL[index] {
+        ScheduledTask::Sweep => context.sweep.now(),
+        ScheduledTask::PruneRepositories => context.pruning.now(),
+        ScheduledTask::DeleteExpiredTokens => tokens::delete_expired(context).await?,
+    }
+    Ok(())
+}

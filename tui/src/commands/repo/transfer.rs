@@ -1,0 +1,41 @@
+//! `farrier repo transfer`, `accept-transfer`, `reject-transfer` and `generate`.
+
+use farrier_common::{
+    api::TransferRepository,
+    client::{Client, RepositoryPath},
+};
+
+use crate::{args::GenerateRepo, exit::Failure, output::Output};
+
+pub(super) async fn transfer(
+    repo: &RepositoryPath,
+    new_owner: String,
+    team_ids: Vec<i64>,
+    client: &Client,
+    output: &Output,
+) -> Result<(), Failure> {
+    let doing = format!("transferring {repo} to {new_owner}");
+    let request = TransferRepository { new_owner, team_ids };
+    let found = client.transfer_repository(repo, &request).await.map_err(Failure::call(doing))?;
+    output.object(&found, &found.full_name, || match &found.repo_transfer {
+        Some(offer) => format!("Repository {repo} offered to {}", offer.recipient.login),
+        None => format!("Repository {repo} transferred: {}", found.full_name),
+    })
+}
+
+pub(super) async fn accept(repo: &RepositoryPath, client: &Client, output: &Output) -> Result<(), Failure> {
+    let found = client.accept_transfer(repo).await.map_err(Failure::call(format!("accepting {repo}")))?;
+    output.object(&found, &found.full_name, || format!("Repository {repo} transferred: {}", found.full_name))
+}
+
+pub(super) async fn reject(repo: &RepositoryPath, client: &Client, output: &Output) -> Result<(), Failure> {
+    let found = client.reject_transfer(repo).await.map_err(Failure::call(format!("rejecting {repo}")))?;
+    output.object(&found, &found.full_name, || format!("Transfer of {repo} rejected"))
+}
+
+pub(super) async fn generate(args: GenerateRepo, client: &Client, output: &Output) -> Result<(), Failure> {
+    let (template, path) = (args.template.clone(), args.repo.clone());
+    let created = client.generate_repository(&template, &args.request()).await;
+    let created = created.map_err(Failure::call(format!("generating {path} from {template}")))?;
+    super::show(&created, output)
+}
