@@ -24,7 +24,7 @@ fn main() -> Result<(), Error> {
     // Payloads are the largest rows and are read for every delivery, so their bytes are not copied.
     messages.bytes([".farrier.store.v1.Payload.json"]);
     // Rows with secrets have a `Debug` of their own, which does not print them.
-    messages.skip_debug([".farrier.store.v1.Hook", ".farrier.store.v1.SigningKey"]);
+    messages.skip_debug([".farrier.store.v1.Hook", ".farrier.store.v1.SigningKey", ".farrier.store.v1.MirrorRemote"]);
     for (proto, rust) in well_known {
         messages.extern_path(proto, rust);
     }

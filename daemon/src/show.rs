@@ -11,7 +11,9 @@ pub(crate) mod ref_rules;
 mod releases;
 
 use farrier_common::api;
-use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
+use farrier_proto::store::{
+    Artifact, ArtifactState, Job, Migration, MigrationState, Mirror, MirrorRemote, Repository, Run, User,
+};
 
 pub(crate) use self::{
     audit::audit_entry,
@@ -24,6 +26,7 @@ use crate::{
     clock::Millis,
     model::{
         access_level::{AccessLevel, Action},
+        go_duration,
         identity::Identity,
         root_url::RootUrl,
         words,
@@ -141,6 +144,7 @@ pub(crate) fn repository(
     let path = format!("{}/{}", owner.name(), row.name);
     let api = format!("{root_url}/api/v1/repos/{path}");
     let may = |action| access_level.allows(action);
+    let pull = row.mirror.as_ref().filter(|mirror| mirror.pull);
     api::Repository {
         id: number(row.id),
         owner: self::owner(root_url, viewer, owner),
@@ -182,8 +186,11 @@ pub(crate) fn repository(
         default_merge_style: "merge".into(),
         default_update_style: "merge".into(),
         object_format_name: if row.sha256 { "sha256" } else { "sha1" }.into(),
-        mirror_updated: ZERO_TIME.into(),
-        mirror_last_sync_at: ZERO_TIME.into(),
+        mirror: pull.is_some(),
+        mirror_interval: pull.map(|mirror| interval(mirror.interval_ms)).unwrap_or_default(),
+        mirror_updated: time(pull.map_or(0, |mirror| mirror.updated_ms)),
+        mirror_last_sync_at: time(pull.map_or(0, |mirror| mirror.synced_ms)),
+        farrier_mirror: pull.map(|mirror| self::mirror(mirror, may(Action::Administer))),
         farrier_migration: row.migration.as_ref().map(|migration| self::migration(migration, live)),
         ..api::Repository::default()
     }
@@ -203,6 +210,35 @@ fn migration(row: &Migration, live: LiveMigration) -> api::MigrationProgress {
         bytes_received: number(live.bytes.max(row.bytes_received)),
         error: row.error.clone(),
         started_at: time(row.started_ms),
+    }
+}
+
+/// Converts the state of a pull mirror. Its error may name internal hosts, so only administrators see it.
+fn mirror(row: &Mirror, is_administrator: bool) -> api::MirrorProgress {
+    api::MirrorProgress {
+        state: if row.last_error.is_empty() { "ok" } else { "failing" }.into(),
+        last_error: if is_administrator { row.last_error.clone() } else { String::new() },
+        next_at: (row.next_ms != 0).then(|| time(row.next_ms)),
+    }
+}
+
+/// Formats an interval in milliseconds, for example `8h0m0s`.
+pub(crate) fn interval(ms: Millis) -> String {
+    go_duration::format(std::time::Duration::from_millis(u64::try_from(ms).unwrap_or_default()))
+}
+
+/// Converts a push mirror of the repository `name`.
+pub(crate) fn push_mirror(name: &str, row: &MirrorRemote) -> api::PushMirror {
+    api::PushMirror {
+        repo_name: name.to_owned(),
+        remote_name: row.name.clone(),
+        remote_address: row.address.clone(),
+        created: time(row.created_ms),
+        last_update: if row.updated_ms == 0 { EPOCH.into() } else { time(row.updated_ms) },
+        last_error: row.last_error.clone(),
+        interval: interval(row.interval_ms),
+        sync_on_commit: row.sync_on_commit,
+        ..api::PushMirror::default()
     }
 }
 

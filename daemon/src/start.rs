@@ -42,6 +42,7 @@ use crate::{
         id_tokens::IdTokenState,
         marked_uploads,
         migrations::{self, Migrations},
+        mirrors::MirrorRuns,
         pushes,
         releases::downloads::DownloadCounts,
         repositories,
@@ -136,6 +137,7 @@ pub async fn run_with_store(
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
+    tasks.keep("mirrors", background::run_mirrors(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
     tasks.keep("unused LFS objects", background::run_lfs_collection(context.clone()));
@@ -264,6 +266,7 @@ async fn build(
         access_changes: AccessChanges::default(),
         set_aside,
         migrations: Migrations::default(),
+        mirrors: MirrorRuns::default(),
         sign_in: SignIn::default(),
         keys,
         id_tokens: IdTokenState::default(),

@@ -42,4 +42,12 @@ pub mod store {
             f.debug_struct("SigningKey").field("created_ms", &self.created_ms).finish_non_exhaustive()
         }
     }
+
+    impl std::fmt::Debug for MirrorRemote {
+        /// Prints no credentials.
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            let mut shown = f.debug_struct("MirrorRemote");
+            shown.field("name", &self.name).field("address", &self.address).finish_non_exhaustive()
+        }
+    }
 }

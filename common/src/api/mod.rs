@@ -20,6 +20,7 @@ mod file_change;
 mod fork;
 mod git_objects;
 mod hook;
+mod mirror;
 mod org;
 mod owner;
 mod ref_rule;
@@ -73,13 +74,14 @@ pub use self::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
         SettingAdvice,
     },
+    mirror::{CreatePushMirror, PushMirror},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     ref_rule::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, OrderBranchProtections, TagProtection},
     release::{Attachment, CreateRelease, EditAttachment, EditRelease, Release},
     repository::{
-        AddCollaborator, CollaboratorPermission, InternalTracker, MigrationProgress, Permissions, Repository,
-        RepositorySearch, WatchInfo,
+        AddCollaborator, CollaboratorPermission, InternalTracker, MigrationProgress, MirrorProgress, Permissions,
+        Repository, RepositorySearch, WatchInfo,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{FoundJob, FoundRun, Job, Jobs, Run, Runs, Step, Task, TaskList},

@@ -89,6 +89,9 @@ pub struct Repository {
     pub mirror_updated: String,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub mirror_last_sync_at: String,
+    /// The state of a mirror.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub farrier_mirror: Option<MirrorProgress>,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
     /// The pending offer to another owner.
@@ -142,6 +145,22 @@ pub struct MigrationProgress {
     /// When it started.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub started_at: String,
+}
+
+/// The state of a pull mirror (farrier extension).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct MirrorProgress {
+    /// `ok`, or `failing` if the last sync failed.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(ok|failing)$"))]
+    pub state: String,
+    /// Why the last sync failed. Empty if it succeeded, and for callers who do not administer the repository.
+    pub last_error: String,
+    /// When the next sync is due; absent if none is planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub next_at: Option<String>,
 }
 
 /// Response of `GET /repos/search`.

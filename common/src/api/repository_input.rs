@@ -84,6 +84,9 @@ pub struct EditRepository {
     /// Name of an existing branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_branch: Option<String>,
+    /// Time between two syncs of a mirror, such as `8h0m0s`. `0s`: only by request. Ignored for other repositories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mirror_interval: Option<String>,
 }
 
 /// `POST /repos/migrate`. `null` is the same as absent.
@@ -126,10 +129,10 @@ pub struct MigrateRepository {
     /// Address of the LFS service of the source; empty: `info/lfs` below `clone_addr`.
     #[serde(deserialize_with = "null_as_default")]
     pub lfs_endpoint: String,
-    /// Not supported.
+    /// Whether the repository stays a read-only copy of the source, which is synced regularly.
     #[serde(deserialize_with = "null_as_default")]
     pub mirror: bool,
-    /// Validated although mirrors are not supported.
+    /// Time between two syncs, such as `8h0m0s`. `0s`: only by request. Empty: `mirror.default_interval_secs`.
     #[serde(deserialize_with = "null_as_default")]
     pub mirror_interval: String,
     /// Whether the repository is visible only to users with access. Absent: as `repositories.default_private` says.

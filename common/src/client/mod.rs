@@ -16,6 +16,7 @@ mod deliveries;
 mod endpoint;
 mod error;
 mod hooks;
+mod mirrors;
 mod orgs;
 mod page;
 mod path;

@@ -5,12 +5,13 @@
 
 mod audit;
 mod lfs;
+mod mirrors;
 mod prune;
 mod sweep;
 mod tokens;
 mod trim;
 
 pub use self::{
-    audit::run as run_audit, lfs::run as run_lfs_collection, prune::run as run_prune, sweep::run as run_sweep,
-    tokens::run as run_token_expiry, trim::run as run_trim,
+    audit::run as run_audit, lfs::run as run_lfs_collection, mirrors::run as run_mirrors, prune::run as run_prune,
+    sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
 };

@@ -4,8 +4,8 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::{
     ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig,
-    LfsConfig, LogConfig, MetricsConfig, MigrationConfig, OnDuplicate, RepositoriesConfig, ServerConfig, SocketConfig,
-    SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
+    LfsConfig, LogConfig, MetricsConfig, MigrationConfig, MirrorConfig, OnDuplicate, RepositoriesConfig, ServerConfig,
+    SocketConfig, SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
 
@@ -78,6 +78,7 @@ impl Config {
             events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
             audit: AuditConfig { retention_days: 400, required: false, file: None, journal: None },
             migration: migration_defaults(),
+            mirror: MirrorConfig::default(),
             metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }

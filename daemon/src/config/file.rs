@@ -70,6 +70,7 @@ const SECTIONS: &[&str] = &[
     "events",
     "audit",
     "migration",
+    "mirror",
     "metrics",
     "log",
 ];
@@ -131,6 +132,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.at_least("migration", "max_bytes", &1, &mut c.migration.max_bytes);
     r.at_least("migration", "max_running", &1, &mut c.migration.max_running);
     r.at_least("migration", "max_running_per_owner", &1, &mut c.migration.max_running_per_owner);
+    c.mirror.read(r);
 
     r.parsed("metrics", "listen", &mut c.metrics.listen, |text: String| {
         // Without a host, metrics are served to this machine only.
@@ -345,7 +347,7 @@ filter = "loud"
                 "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, metrics, log",
+                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, mirror, metrics, log",
             ]
         );
     }

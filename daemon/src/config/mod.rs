@@ -13,6 +13,7 @@ pub mod file;
 pub mod forms;
 mod live;
 pub mod machine;
+mod mirror;
 mod problem;
 mod reader;
 mod reload;
@@ -28,6 +29,7 @@ pub use self::{
     data::{ArtifactsConfig, CachesConfig, LfsConfig, OnDuplicate, StorageConfig, StoreConfig, StoreEngine, UniquePer},
     default_paths::DefaultPaths,
     live::LiveConfig,
+    mirror::MirrorConfig,
     problem::{ConfigProblem, KeyLocations},
     reload::{changed_sections, keep_fixed},
     store_url::StoreUrl,
@@ -71,6 +73,8 @@ pub struct Config {
     pub audit: AuditConfig,
     /// `[migration]`
     pub migration: MigrationConfig,
+    /// `[mirror]`
+    pub mirror: MirrorConfig,
     /// `[metrics]`
     pub metrics: MetricsConfig,
     /// `[log]`

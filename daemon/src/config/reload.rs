@@ -76,8 +76,8 @@ pub fn changed_sections(before: &Config, after: &Config) -> Vec<&'static str> {
         };
     }
     let sections = changed![
-        data_dir server ssh socket auth repositories store storage artifacts git ci webhook events audit migration metrics
-        log
+        data_dir server ssh socket auth repositories store storage artifacts git ci webhook events audit migration mirror
+        metrics log
     ];
     sections.into_iter().filter(|(_, is_changed)| *is_changed).map(|(section, _)| section).collect()
 }

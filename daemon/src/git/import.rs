@@ -12,7 +12,7 @@ use std::{
 use tokio::io::AsyncReadExt as _;
 
 use super::{
-    Git, GitCommand, GitError,
+    Git, GitCommand, GitError, GitProcess,
     error::cleaned,
     repository::{NEW, rename_into_place},
     source::ImportSource,
@@ -112,49 +112,8 @@ impl Staged {
         on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<(), GitError> {
         let call = self.call(&["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
-        let mut process = source.allow(call).operands([source.url()]).args(REFSPECS).stream(self.holder).await?;
-        let mut stderr = process.take_stderr().expect("stderr is taken once");
-        let (mut line, mut stderr_text, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
-        let mut measure = tokio::time::interval(MEASURE_INTERVAL);
-        let mut size = 0;
-        loop {
-            let read = tokio::select! {
-                read = stderr.read(&mut bytes) => read.map_err(GitError::io("reading its progress"))?,
-                _ = measure.tick() => {
-                    size = self.size().await;
-                    if size > max_bytes {
-                        let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-                        return Err(GitError::TooMuch { command: "fetch".into(), limit });
-                    }
-                    on_progress("", size);
-                    continue;
-                }
-            };
-            if read == 0 {
-                break;
-            }
-            for byte in &bytes[..read] {
-                match byte {
-                    b'\r' | b'\n' => {
-                        on_progress(&cleaned(&line), size);
-                        // A line that ends with a carriage return is progress, which the next line overwrites.
-                        if *byte == b'\n' && stderr_text.len() + line.len() < ERROR_MAX_BYTES {
-                            stderr_text.append(&mut line);
-                            stderr_text.push(b'\n');
-                        }
-                        line.clear();
-                    }
-                    byte if line.len() < ERROR_MAX_BYTES => line.push(*byte),
-                    _ => {}
-                }
-            }
-        }
-        stderr_text.append(&mut line);
-        let exit = process.wait().await?;
-        match exit.status {
-            Some(0) => Ok(()),
-            status => Err(GitError::Failed { command: exit.command, status, stderr: cleaned(&stderr_text) }),
-        }
+        let process = source.allow(call).operands([source.url()]).args(REFSPECS).stream(self.holder).await?;
+        receive_into(process, &self.directory, max_bytes, on_progress).await
     }
 
     /// Renames the staging directory to the repository's directory. If that fails, the staging directory is
@@ -192,10 +151,61 @@ impl Staged {
         let objects = self.directory.join("objects");
         tasks::blocking(move || size_of(&objects)).await
     }
+}
 
-    async fn size(&self) -> u64 {
-        let directory = self.directory.clone();
+/// Waits for the end of a process that receives objects into `directory`. Calls `on_progress` with git's progress lines
+/// and the bytes on disk. Fails with [`GitError::TooMuch`] if the directory grows beyond `max_bytes`.
+pub(super) async fn receive_into(
+    mut process: GitProcess,
+    directory: &Path,
+    max_bytes: u64,
+    on_progress: impl Fn(&str, u64) + Send + Sync,
+) -> Result<(), GitError> {
+    let size_now = async || {
+        let directory = directory.to_owned();
         tasks::blocking(move || size_of(&directory)).await
+    };
+    let mut stderr = process.take_stderr().expect("stderr is taken once");
+    let (mut line, mut stderr_text, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
+    let mut measure = tokio::time::interval(MEASURE_INTERVAL);
+    let mut size = 0;
+    loop {
+        let read = tokio::select! {
+            read = stderr.read(&mut bytes) => read.map_err(GitError::io("reading its progress"))?,
+            _ = measure.tick() => {
+                size = size_now().await;
+                if size > max_bytes {
+                    let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+                    return Err(GitError::TooMuch { command: "fetch".into(), limit });
+                }
+                on_progress("", size);
+                continue;
+            }
+        };
+        if read == 0 {
+            break;
+        }
+        for byte in &bytes[..read] {
+            match byte {
+                b'\r' | b'\n' => {
+                    on_progress(&cleaned(&line), size);
+                    // A line that ends with a carriage return is progress, which the next line overwrites.
+                    if *byte == b'\n' && stderr_text.len() + line.len() < ERROR_MAX_BYTES {
+                        stderr_text.append(&mut line);
+                        stderr_text.push(b'\n');
+                    }
+                    line.clear();
+                }
+                byte if line.len() < ERROR_MAX_BYTES => line.push(*byte),
+                _ => {}
+            }
+        }
+    }
+    stderr_text.append(&mut line);
+    let exit = process.wait().await?;
+    match exit.status {
+        Some(0) => Ok(()),
+        status => Err(GitError::Failed { command: exit.command, status, stderr: cleaned(&stderr_text) }),
     }
 }
 

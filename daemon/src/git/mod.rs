@@ -15,6 +15,7 @@ mod fork;
 pub mod import;
 mod inspect;
 mod lfs_pointers;
+mod mirror;
 mod objects;
 mod orphans;
 pub mod pkt;
@@ -49,6 +50,7 @@ pub use self::{
     call::{GitCommand, GitOutput},
     error::GitError,
     import::{Imported, Staged},
+    mirror::{DEPTH_HEADER, RemoteRefs},
     process::GitProcess,
     source::{ImportSource, SourceError},
     survey::SourceSummary,

@@ -100,6 +100,12 @@ impl ImportSource {
         &self.url
     }
 
+    /// Returns the texts that a server could copy into its messages: `password`, and the forms in which it is sent.
+    pub fn secrets(&self, password: Option<String>) -> Vec<String> {
+        let encoded = self.authorization.as_deref().and_then(|header| header.rsplit(' ').next()).map(str::to_owned);
+        password.into_iter().chain(encoded).collect()
+    }
+
     /// Allows a command to connect to this source only.
     pub(super) fn allow(&self, call: GitCommand) -> GitCommand {
         let mut call = call

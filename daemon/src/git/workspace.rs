@@ -108,6 +108,12 @@ impl Workspace {
         self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
     }
 
+    /// Returns the directory of the workspace.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns a git command whose new objects are stored in the workspace.
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
         let mut others = quoted(&self.git.directory(self.repository).join(OBJECTS));
         if let Some(source) = self.source {
@@ -160,11 +166,17 @@ impl Workspace {
 
     /// Like [`Workspace::publish`], but copies the objects to the repository `target`, which has the objects of `base`.
     pub async fn publish_to(&self, target: u64, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
-        let prefix = self.directory.join("new");
         let base = base.map(|base| format!("^{base}\n")).unwrap_or_default();
+        self.publish_revisions(target, format!("{commit}\n{base}")).await
+    }
+
+    /// Like [`Workspace::publish_to`], for a list of object ids, one on each line. Those that start with `^` are in the
+    /// repository already.
+    pub(super) async fn publish_revisions(&self, target: u64, revisions: String) -> Result<u64, PublishError> {
+        let prefix = self.directory.join("new");
         // The bitmap of a large repository takes longer than the few objects.
         let pack = self.call(["pack-objects", "--revs", "-q", "--no-use-bitmap-index"]).args([prefix.clone()]);
-        let output = pack.stdin(format!("{commit}\n{base}")).run().await?;
+        let output = pack.stdin(revisions).run().await?;
         let checksum = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let mut path = prefix.into_os_string();
         path.push(format!("-{checksum}.pack"));

@@ -168,7 +168,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
         Error::NoTeams => StatusCode::METHOD_NOT_ALLOWED,
         Error::Archived => StatusCode::LOCKED,
-        Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
+        Error::Mirror | Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
         Error::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
         Error::Precondition { .. } | Error::Changed { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,

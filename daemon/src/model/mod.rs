@@ -9,6 +9,7 @@ pub mod cache_refs;
 pub mod conditions;
 pub mod delivery_failure;
 pub mod expiry;
+pub mod go_duration;
 pub mod hook_config;
 pub mod hook_event;
 pub mod hook_health;

@@ -146,6 +146,23 @@ pub fn require(identity: &Identity, access_level: AccessLevel, action: Action) -
     }
 }
 
+/// Returns an error if nobody may write to `repository`: it is archived, or it is a mirror that only its source changes.
+/// Every change of refs, files and releases by a caller asks this function.
+pub fn require_writable(repository: &Repository) -> Result<(), Error> {
+    if repository.archived {
+        return Err(Error::Archived);
+    }
+    if is_mirror(repository) {
+        return Err(Error::Mirror);
+    }
+    Ok(())
+}
+
+/// Returns whether `repository` is a pull mirror.
+pub fn is_mirror(repository: &Repository) -> bool {
+    repository.mirror.as_ref().is_some_and(|mirror| mirror.pull)
+}
+
 /// Returns whether the caller has full control over everything that belongs to `owner`. A token that is limited to
 /// repositories never has it, and a token that is limited to public objects only over a public owner.
 pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {

@@ -17,6 +17,7 @@ use super::{
     events::SequenceTracker,
     id_tokens::IdTokenState,
     migrations::Migrations,
+    mirrors::MirrorRuns,
     releases::downloads::DownloadCounts,
     sign_in::SignIn,
     work::WorkShares,
@@ -65,6 +66,8 @@ pub struct ContextFields {
     pub set_aside: SetAside,
     /// Tracks running and recently ended migrations.
     pub migrations: Migrations,
+    /// Tracks running syncs of mirrors, and wakes the task that starts them.
+    pub mirrors: MirrorRuns,
     /// Counts failed sign-ins per source, to slow down password guessing.
     pub sign_in: SignIn,
     /// Signs download URLs and runtime tokens.

@@ -67,6 +67,9 @@ pub enum Error {
     /// The repository is archived and therefore read-only.
     #[error("the repository is archived")]
     Archived,
+    /// The repository is a pull mirror and therefore read-only.
+    #[error("mirror repository is read-only")]
+    Mirror,
     /// The caller has no permission.
     #[error("{reason}")]
     Forbidden {

@@ -106,6 +106,15 @@ fn add_work(context: &Context, all: &mut Exposition) {
     all.add_counter("farrier_fetch_cache_served_bytes_total", help, cache.served_bytes);
     all.add_gauge("farrier_fetch_cache_bytes", "Size of the stored answers to fetches.", cache.bytes);
     all.add_gauge("farrier_fetch_cache_max_bytes", "git.cache_max_bytes", cache.max_bytes);
+    let counts = context.mirrors.counts();
+    let ended = [
+        (["pull", "ok"], &counts.pulled),
+        (["pull", "failed"], &counts.pulls_failed),
+        (["push", "ok"], &counts.pushed),
+        (["push", "failed"], &counts.pushes_failed),
+    ];
+    let ended = ended.map(|(labels, count)| (labels, count.load(Ordering::Relaxed)));
+    all.add_counters("farrier_mirror_syncs_total", "Ended syncs of mirrors.", ["kind", "result"], ended);
     all.add_gauge("farrier_tasks", "Running connections and other short tasks.", tasks);
     let usages = context.work.usages();
     let gauge = |value: fn(&Usage) -> usize| usages.iter().map(move |usage| ([usage.kind.label], value(usage) as u64));

@@ -26,6 +26,7 @@ pub mod logs;
 pub mod marked_uploads;
 pub mod metrics;
 pub mod migrations;
+pub mod mirrors;
 pub mod orgs;
 pub mod password_hash;
 pub mod pushes;

@@ -22,7 +22,7 @@ use super::{
     Context, Error,
     audit::{AuditRecorder, Entry},
     events::{Actor, EventKind, EventRecorder, Subject},
-    releases,
+    mirrors, releases,
     repositories::{head, prune},
 };
 use crate::{
@@ -33,7 +33,7 @@ use crate::{
         report::RefRefusal,
     },
     model::secret,
-    store::{Read, Tx, owners, refs, repositories},
+    store::{Read, Tx, mirrors as mirror_rows, owners, refs, repositories},
 };
 
 /// Changes to record per transaction. A larger push takes several transactions, in order, so that other writers wait
@@ -57,6 +57,8 @@ pub struct Push {
     requested: BTreeMap<String, RequestedUpdate>,
     /// The audit entry of a change through the API, which is recorded with the changes of refs.
     entry: Option<Entry>,
+    /// The number of mirrors through which the push came.
+    mirror_depth: u32,
 }
 
 impl Push {
@@ -64,6 +66,12 @@ impl Push {
     #[must_use]
     pub fn with_entry(self, entry: Option<Entry>) -> Self {
         Self { entry, ..self }
+    }
+
+    /// Sets the number of mirrors through which the push came.
+    #[must_use]
+    pub fn with_mirror_depth(self, mirror_depth: u32) -> Self {
+        Self { mirror_depth, ..self }
     }
 }
 
@@ -119,7 +127,7 @@ pub async fn begin(
         let non_zero = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
         (update.name.clone(), RequestedUpdate { old: non_zero(&update.old), new: non_zero(&update.new) })
     });
-    Ok(Push { repository, mark, pusher, requested: requested.collect(), entry: None })
+    Ok(Push { repository, mark, pusher, requested: requested.collect(), entry: None, mirror_depth: 0 })
 }
 
 /// Records the changes of a push. `received_bytes`: estimated growth of the repository.
@@ -149,7 +157,8 @@ pub async fn interrupted(context: &Context) -> Result<Vec<Interrupted>, Error> {
     for (repository, mark, row) in marks {
         let quarantines = context.git.quarantines(repository).await.map_err(Error::git("looking for leftovers"))?;
         let pusher = Pusher { actor: row.actor_id, key: row.key };
-        let push = Push { repository, mark, pusher, requested: BTreeMap::new(), entry: None };
+        let requested = BTreeMap::new();
+        let push = Push { repository, mark, pusher, requested, entry: None, mirror_depth: 0 };
         interrupted.push(Interrupted { push, quarantines });
     }
     Ok(interrupted)
@@ -300,6 +309,9 @@ async fn write(
                     if let Some(owner) = owner.as_ref().filter(|_| !row.deleted) {
                         recorder.record(&tx, Subject { repository: &row, owner, actor }, events).await?;
                     }
+                    if has_push_mirrors(&row) {
+                        mirror_rows::request_after_push(&tx, repository, push.mirror_depth, now).await?;
+                    }
                 }
                 Ok::<_, Error>(())
             })
@@ -310,7 +322,15 @@ async fn write(
         }
         written?;
     }
+    if !changes.is_empty() && row.as_ref().is_some_and(has_push_mirrors) {
+        mirrors::wake(context);
+    }
     Ok(())
+}
+
+/// Returns whether the repository has push mirrors that are updated after each push.
+fn has_push_mirrors(row: &Repository) -> bool {
+    !row.deleted && row.mirror.as_ref().is_some_and(|mirror| mirror.push_on_commit > 0)
 }
 
 /// Returns the events of changes, in order.

@@ -7,7 +7,7 @@ use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
 
 use super::{
-    Context, Error,
+    Context, Error, access,
     audit::{Action, Entry, Object, RequestScope},
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
@@ -296,9 +296,7 @@ async fn apply(
     moves: Vec<RefMove>,
     entry: Option<Entry>,
 ) -> Result<(), Error> {
-    if repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(repository)?;
     let commands = commands(&moves);
     if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
         return Err(Error::Forbidden { reason: refusal.reason });

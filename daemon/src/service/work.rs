@@ -10,6 +10,7 @@ const GIT_SPOOL: WorkKind = WorkKind { label: "git_spool", plural: "buffered fet
 const UPLOADS: WorkKind = WorkKind { label: "upload", plural: "uploads", retry_after_secs: 5 };
 const ARCHIVES: WorkKind = WorkKind { label: "archive", plural: "archives", retry_after_secs: 15 };
 const IMPORTS: WorkKind = WorkKind { label: "import", plural: "imports", retry_after_secs: 60 };
+const MIRRORS: WorkKind = WorkKind { label: "mirror", plural: "syncs of mirrors", retry_after_secs: 60 };
 const EVENT_STREAMS: WorkKind = WorkKind { label: "event_stream", plural: "event streams", retry_after_secs: 30 };
 const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "password checks", retry_after_secs: 5 };
 
@@ -37,6 +38,8 @@ pub struct WorkShares {
     pub archives: Shares,
     /// Imports that are fetching: `migration.max_running`.
     pub imports: Shares,
+    /// Running syncs of mirrors: `mirror.max_running`.
+    pub mirrors: Shares,
     /// Open event streams.
     pub event_streams: Shares,
     /// Passwords that are being hashed.
@@ -57,6 +60,7 @@ impl WorkShares {
             uploads: Shares::new(UPLOADS, uploads(config)),
             archives: Shares::new(ARCHIVES, ShareLimits::of(config.git.max_archives)),
             imports: Shares::new(IMPORTS, imports(config)),
+            mirrors: Shares::new(MIRRORS, mirrors(config)),
             event_streams: Shares::new(EVENT_STREAMS, ShareLimits::of(EVENT_STREAMS_MAX)),
             password_checks: Shares::new(PASSWORD_CHECKS, password_checks),
         }
@@ -67,6 +71,7 @@ impl WorkShares {
         self.uploads.set_limits(uploads(config));
         self.archives.set_limits(ShareLimits::of(config.git.max_archives));
         self.imports.set_limits(imports(config));
+        self.mirrors.set_limits(mirrors(config));
     }
 
     /// Returns the use of every kind.
@@ -78,6 +83,7 @@ impl WorkShares {
             &self.uploads,
             &self.archives,
             &self.imports,
+            &self.mirrors,
             &self.event_streams,
             &self.password_checks,
         ];
@@ -97,4 +103,11 @@ fn uploads(config: &Config) -> ShareLimits {
 fn imports(config: &Config) -> ShareLimits {
     let limits = ShareLimits::of(config.migration.max_running);
     ShareLimits { waiting: usize::MAX, for_signed_in: 0, ..limits }.with_per_holder(limits.capacity.div_ceil(2))
+}
+
+/// Returns the limits of syncs of mirrors. The daemon starts them itself, so all have one holder for each owner.
+fn mirrors(config: &Config) -> ShareLimits {
+    let limits = ShareLimits::of(config.mirror.max_running);
+    ShareLimits { waiting: usize::MAX, for_signed_in: 0, for_operators: 0, ..limits }
+        .with_per_holder(limits.capacity.div_ceil(2))
 }

@@ -12,6 +12,7 @@ mod caches;
 mod hooks;
 mod interests;
 mod lfs;
+mod mirrors;
 mod ref_rules;
 mod releases;
 mod repositories;
@@ -21,8 +22,8 @@ mod summaries;
 mod teams;
 
 pub use self::{
-    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, ref_rules::*, releases::*,
-    repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
+    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, mirrors::*, ref_rules::*,
+    releases::*, repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
 };
 
 use super::{

@@ -22,6 +22,7 @@ pub mod keyring;
 pub mod keys;
 pub mod lfs;
 pub mod listings;
+pub mod mirrors;
 pub mod orgs;
 pub mod owners;
 pub mod range_counts;

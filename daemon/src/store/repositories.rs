@@ -262,6 +262,9 @@ pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
         all.insert(keys::migration(row.id));
     }
     all.extend(row.transfer.as_ref().map(|offer| keys::transfer_offer(offer.expires_ms, row.id)));
+    if let Some(mirror) = row.mirror.as_ref().filter(|mirror| mirror.pull && mirror.next_ms != 0) {
+        all.insert(keys::mirror_due(mirror.next_ms, row.id, ""));
+    }
     all.extend(row.topics.iter().map(|topic| keys::topic(topic, row.listed(), row.id)));
     all.extend(forks::keys_of(row));
     all.extend(trigrams(&row.name).into_iter().map(|trigram| keys::trigram(trigram, row.id)));

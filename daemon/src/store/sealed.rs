@@ -5,7 +5,7 @@
 //! and row functions work with complete rows, and `check-data` reads the first part without a key.
 
 use bytes::Bytes;
-use farrier_proto::store::{Hook, SigningKey};
+use farrier_proto::store::{Hook, MirrorRemote, SigningKey};
 use prost::Message;
 use zeroize::Zeroizing;
 
@@ -19,8 +19,8 @@ use super::{
 use crate::model::hook_config;
 
 /// Returns the ranges of all rows that can have secrets.
-pub(super) fn ranges() -> [Range; 2] {
-    [keys::signing_keys(), keys::hooks()].map(Range::prefix)
+pub(super) fn ranges() -> [Range; 3] {
+    [keys::signing_keys(), keys::mirror_remotes(), keys::hooks()].map(Range::prefix)
 }
 
 /// Encodes the row of `key`. Without a keyring, or without secrets in the row, nothing is encrypted.
@@ -98,7 +98,7 @@ fn seal(keyring: &Keyring, key: &[u8], message: &[u8]) -> Option<Bytes> {
 }
 
 fn may_have_secrets(key: &[u8]) -> bool {
-    keys::has_tag(key, "h") || is_signing_key(key)
+    keys::has_tag(key, "h") || keys::has_tag(key, "mp") || is_signing_key(key)
 }
 
 fn is_signing_key(key: &[u8]) -> bool {
@@ -122,6 +122,15 @@ fn split(key: &[u8], message: &[u8]) -> Option<(Vec<u8>, Zeroizing<Vec<u8>>)> {
             authorization: std::mem::take(&mut public.authorization),
             settings: secret_settings,
             ..Hook::default()
+        };
+        return parts(&public, &secret);
+    }
+    if keys::has_tag(key, "mp") {
+        let mut public = MirrorRemote::decode(message).ok()?;
+        let secret = MirrorRemote {
+            username: std::mem::take(&mut public.username),
+            password: std::mem::take(&mut public.password),
+            ..MirrorRemote::default()
         };
         return parts(&public, &secret);
     }
@@ -189,6 +198,23 @@ mod tests {
         assert_eq!(encode(Some(&keyring), &keys::hook(1), &plain), value::encode(&plain));
         assert_eq!(encode(Some(&keyring), &keys::hook_state(1), &hook()), value::encode(&hook()));
         assert_eq!(encode(None, &keys::hook(3), &hook()), value::encode(&hook()));
+    }
+
+    #[test]
+    fn the_credentials_of_a_mirror_are_encrypted_and_its_address_is_not() {
+        let (keyring, key) = (Keyring::new(&StoreKey::random(), &[]), keys::mirror_remote(3, "x"));
+        let row = MirrorRemote {
+            name: "x".into(),
+            address: "https://h/a".into(),
+            username: "planted-user".into(),
+            password: "planted-password".into(),
+            ..MirrorRemote::default()
+        };
+        let bytes = encode(Some(&keyring), &key, &row);
+        assert!(!String::from_utf8_lossy(&bytes).contains("planted") && !format!("{row:?}").contains("planted"));
+        assert_eq!(decode::<MirrorRemote>(Some(&keyring), &key, &bytes).expect("its key"), row);
+        let public: MirrorRemote = value::decode_public(&key, &bytes).expect("the first part");
+        assert_eq!((public.address.as_str(), public.password.as_str()), ("https://h/a", ""));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! only this row to find out whether a key is missing.
 
 use bytes::Bytes;
-use farrier_proto::store::{Format, Hook, Sealing};
+use farrier_proto::store::{Format, Hook, MirrorRemote, Sealing};
 
 use super::{
     Read, Store, StoreError, Tx,
@@ -20,6 +20,8 @@ const PAGE: usize = 128;
 /// The URL and the state of a hook whose secrets were removed because their key is lost.
 const LOST_URL: &str = "https://lost.invalid/";
 const LOST_REASON: &str = "the key of its URL and its secrets was lost; set them again";
+/// The error of a mirror whose credentials were removed because their key is lost.
+const LOST_CREDENTIALS: &str = "the key of its credentials was lost; add the mirror again";
 
 /// Returns the ids of the keys with which values of the store may be encrypted.
 pub async fn key_ids(read: &impl Read) -> Result<Vec<KeyId>, StoreError> {
@@ -84,7 +86,7 @@ pub async fn needs_previous_keys(read: &impl Read, current: KeyId) -> Result<boo
 }
 
 /// Removes the secrets that are encrypted with a key that `keyring` does not have. Hooks with such secrets are
-/// deactivated; signing keys are deleted, so that the daemon creates new ones. Returns the number of rows.
+/// deactivated, mirrors keep their address only, and signing keys are deleted, so that the daemon creates new ones. Returns the number of rows.
 pub async fn discard_unreadable(store: &Store, keyring: &Keyring, now_ms: i64) -> Result<u64, StoreError> {
     let mut discarded = 0;
     for range in sealed::ranges() {
@@ -111,6 +113,11 @@ async fn discard(tx: &Tx, range: &Range, keyring: &Keyring, now_ms: i64) -> Resu
             continue;
         }
         discarded += 1;
+        if keys::has_tag(key, "mp") {
+            let remote: MirrorRemote = value::decode_public(key, bytes)?;
+            tx.put(key.clone(), &MirrorRemote { last_error: LOST_CREDENTIALS.to_owned(), ..remote });
+            continue;
+        }
         if !keys::has_tag(key, "h") {
             tx.delete(key.clone());
             continue;

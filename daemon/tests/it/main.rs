@@ -21,6 +21,7 @@ mod id_tokens;
 mod kill;
 mod layers;
 mod lfs;
+mod mirrors;
 mod model;
 mod openapi;
 mod pages;

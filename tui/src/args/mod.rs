@@ -10,6 +10,7 @@ mod ci;
 mod delivery;
 mod hook;
 mod key;
+mod mirror;
 mod protect;
 mod release;
 mod repo;
@@ -36,6 +37,7 @@ pub(crate) use self::{
     delivery::{Delivery, FilterArgs, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     key::{DeployKey, KeyFile, SshKey},
+    mirror::{AddMirror, Mirror},
     protect::{Protect, RuleArgs, RuleFields},
     release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
     repo::{ArchiveRepo, CreateRepo, EditRepo, GenerateRepo, MigrateRepo, Repo},
@@ -231,6 +233,9 @@ pub(crate) enum Command {
     /// Manage releases and their files
     #[command(subcommand)]
     Release(Release),
+    /// Manage pull mirrors and push mirrors
+    #[command(subcommand)]
+    Mirror(Mirror),
     /// Manage webhooks
     #[command(subcommand)]
     Hook(Hook),

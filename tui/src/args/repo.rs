@@ -254,6 +254,9 @@ pub(crate) struct EditRepo {
     /// Mark the repository as a template
     #[arg(long, value_name = "true|false")]
     pub(crate) template: Option<bool>,
+    /// Time between two syncs of a pull mirror, such as 8h or 10m; 0 for none
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) mirror_interval: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -275,6 +278,12 @@ pub(crate) struct MigrateRepo {
     /// Read the password or token at the source from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
+    /// Keep the repository a read-only copy that is synced with the source
+    #[arg(long)]
+    pub(crate) mirror: bool,
+    /// Time between two syncs of a mirror, such as 8h or 10m; 0 for none [default: as the daemon decides]
+    #[arg(long, value_name = "DURATION", requires = "mirror", default_value = "", hide_default_value = true)]
+    pub(crate) mirror_interval: String,
     /// Wait until the import ends and show progress; an interrupt ends only the wait
     #[arg(long)]
     pub(crate) wait: bool,

@@ -57,6 +57,7 @@ impl EditRepo {
             template: self.template,
             archived: self.archived,
             default_branch: self.default_branch,
+            mirror_interval: self.mirror_interval,
         }
     }
 }
@@ -75,6 +76,8 @@ impl MigrateRepo {
             auth_token: token,
             private: self.visibility.private(),
             description: self.description,
+            mirror: self.mirror,
+            mirror_interval: self.mirror_interval,
             ..api::MigrateRepository::default()
         }
     }

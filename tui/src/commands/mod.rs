@@ -17,6 +17,7 @@ mod key;
 mod list;
 mod log;
 mod manual;
+mod mirror;
 mod org;
 mod passwd;
 mod release;
@@ -64,6 +65,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Key(command) => key::run(command, &connect(global, output).await?, output).await?,
         Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,
         Command::Release(command) => release::run(command, &connect(global, output).await?, output).await?,
+        Command::Mirror(command) => mirror::run(command, &connect(global, output).await?, output).await?,
         Command::Hook(command) => return hook::run(command, &connect(global, output).await?, output).await,
         Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
         Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,

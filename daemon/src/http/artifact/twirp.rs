@@ -100,7 +100,7 @@ impl From<Error> for TwirpError {
                 Self::invalid(msg)
             }
             Error::Exists { .. } | Error::InUse { .. } => Self::new(status, "already_exists", msg),
-            Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
+            Error::Mirror | Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
             Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),
             Error::Precondition { .. } | Error::Changed { .. } | Error::Conflict { .. } | Error::Archived | Error::NoTeams => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg)

@@ -5,13 +5,16 @@ use std::{io::Write as _, sync::Arc, time::Duration};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use flate2::write::GzDecoder;
-use http::{StatusCode, header, request::Parts};
+use http::{HeaderMap, StatusCode, header, request::Parts};
 use http_body_util::BodyExt as _;
 
 use super::error::GitFailure;
 use crate::{
-    git::commands::Commands,
-    service::transfers::{FETCH_MAX_BYTES, GitService, InputError, TransferInput, push_limit},
+    git::{DEPTH_HEADER, commands::Commands},
+    service::{
+        mirrors::DEPTH_MAX,
+        transfers::{FETCH_MAX_BYTES, GitService, InputError, TransferInput, push_limit},
+    },
     shares::RequestMemory,
 };
 
@@ -31,6 +34,17 @@ pub(super) struct RequestBody {
     limit: u64,
     remaining: u64,
     ended: bool,
+    mirror_depth: u32,
+}
+
+/// Returns the number of mirrors through which a push came. Refuses a push that came through too many, because mirrors
+/// that form a circle would push to each other without end.
+fn depth(headers: &HeaderMap) -> Result<u32, GitFailure> {
+    let text = headers.get(DEPTH_HEADER).and_then(|value| value.to_str().ok()).unwrap_or("0");
+    match text.trim().parse() {
+        Ok(depth) if depth <= DEPTH_MAX => Ok(depth),
+        _ => Err(GitFailure::forbidden(&format!("the push came through more than {DEPTH_MAX} mirrors"))),
+    }
 }
 
 impl RequestBody {
@@ -60,7 +74,17 @@ impl RequestBody {
         };
         let (compressed, peeked) = (Bytes::new(), Bytes::new());
         let memory = extensions.get::<Arc<RequestMemory>>().cloned();
-        Ok(Self { body, gzip, memory, compressed, peeked, limit, remaining: limit, ended: false })
+        Ok(Self {
+            body,
+            gzip,
+            memory,
+            compressed,
+            peeked,
+            limit,
+            remaining: limit,
+            ended: false,
+            mirror_depth: depth(headers)?,
+        })
     }
 
     /// Returns the complete body if it has at most `max` bytes, without consuming it.
@@ -119,6 +143,10 @@ impl RequestBody {
 
 impl TransferInput for RequestBody {
     const READ_TO_END: bool = true;
+
+    fn mirror_depth(&self) -> u32 {
+        self.mirror_depth
+    }
 
     async fn next(&mut self) -> Result<Option<Bytes>, InputError> {
         if !self.peeked.is_empty() {

@@ -71,7 +71,7 @@ impl From<Error> for LfsFailure {
         let status = match &error {
             Error::TooLarge { .. } => Some(StatusCode::UNPROCESSABLE_ENTITY),
             Error::Quota { .. } => Some(StatusCode::INSUFFICIENT_STORAGE),
-            Error::Archived => Some(StatusCode::FORBIDDEN),
+            Error::Archived | Error::Mirror => Some(StatusCode::FORBIDDEN),
             _ => None,
         };
         match status {

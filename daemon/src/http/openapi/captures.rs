@@ -29,6 +29,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("job", "Number of the job.", Number),
     ("task", "Number of the task.", Number),
     ("cron", "Name of the scheduled task.", Text),
+    ("mirror", "Name of the push mirror.", Text),
     ("attempt", "Number of the attempt: always 1.", Number),
     ("key", "Key of the license.", Text),
     ("topic", "The topic.", Text),

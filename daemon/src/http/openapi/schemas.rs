@@ -29,9 +29,9 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
         GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
         InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
-        MergedUpstream MetricsSeries MigrationProgress Note Organization OrgPermissions PayloadCommit PayloadUser
-        Permissions PublicKey RecoveredDeliveries Release Repository RepositorySearch RepositorySettings
-        RepositoryTransfer RestorableArtifact
+        MergedUpstream MetricsSeries MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit
+        PayloadUser Permissions PublicKey PushMirror RecoveredDeliveries Release Repository RepositorySearch
+        RepositorySettings RepositoryTransfer RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
         StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TeamSearch TokenRepository TokenUser
         Topic Topics Tree TreeEntry UiSettings User UserSettings Verification WatchInfo WorkLimit

@@ -18,8 +18,8 @@ use crate::http::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
         },
-        interests, members, migrations, orgs, repositories, repository_lists, repository_teams, runs, service,
-        settings, ssh_keys, tag_protections, teams, tokens, topics, transfers, users,
+        interests, members, migrations, mirrors, orgs, repositories, repository_lists, repository_teams, runs,
+        service, settings, ssh_keys, tag_protections, teams, tokens, topics, transfers, users,
     },
 };
 
@@ -160,6 +160,13 @@ routes! {
         get "/repos/{owner}/{repo}/teams/{team_name}" => repository_teams::get;
         put "/repos/{owner}/{repo}/teams/{team_name}" => repository_teams::add;
         delete "/repos/{owner}/{repo}/teams/{team_name}" => repository_teams::remove;
+        post "/repos/{owner}/{repo}/mirror-sync" => mirrors::sync;
+        post "/repos/{owner}/{repo}/convert" => mirrors::convert;
+        get "/repos/{owner}/{repo}/push_mirrors" => mirrors::list;
+        post "/repos/{owner}/{repo}/push_mirrors" => mirrors::create;
+        get "/repos/{owner}/{repo}/push_mirrors/{mirror}" => mirrors::get;
+        delete "/repos/{owner}/{repo}/push_mirrors/{mirror}" => mirrors::delete;
+        post "/repos/{owner}/{repo}/push_mirrors-sync" => mirrors::sync_all;
         get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
         get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
         put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;

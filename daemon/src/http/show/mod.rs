@@ -23,8 +23,8 @@ pub(super) use self::{
 };
 use super::AppState;
 pub(super) use crate::show::{
-    actions_url, artifact, artifact_run, audit_entry, event, http_date, job, number, organization, owner, run, task,
-    team, time, user,
+    actions_url, artifact, artifact_run, audit_entry, event, http_date, job, number, organization, owner, push_mirror,
+    run, task, team, time, user,
 };
 use crate::{
     model::identity::Identity,

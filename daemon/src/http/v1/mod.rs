@@ -15,6 +15,7 @@ mod ignored;
 pub(super) mod interests;
 pub(super) mod members;
 pub(super) mod migrations;
+pub(super) mod mirrors;
 pub(super) mod orgs;
 pub(super) mod repositories;
 pub(super) mod repository_lists;

@@ -169,7 +169,9 @@ pub(in crate::http) async fn edit(
     let changed = repositories::edit(&state, &caller.identity, &owner, &name, &input, &expected).await?;
     let Editable(JsonResponse(status, shown), revision) = editable(&state, &caller.identity, &changed).await?;
     let response = Editable(JsonResponse(status, &shown), revision);
-    Ok(ignored::with_settings(response, &fields, &shown, &[]))
+    // The response shows a normalized interval.
+    let applied: &[&str] = if shown.mirror { &["mirror_interval"] } else { &[] };
+    Ok(ignored::with_settings(response, &fields, &shown, applied))
 }
 
 /// Deletes a repository with its content, hooks, runs and artifacts.

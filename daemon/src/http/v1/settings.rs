@@ -48,7 +48,7 @@ pub(in crate::http) async fn repository(
     _: CheckedCredentials,
 ) -> JsonResponse<api::RepositorySettings> {
     ok(api::RepositorySettings {
-        mirrors_disabled: true,
+        mirrors_disabled: !state.config.mirror.enabled,
         http_git_disabled: false,
         migrations_disabled: false,
         stars_disabled: true,

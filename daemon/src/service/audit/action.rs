@@ -124,6 +124,12 @@ actions! {
     TagRuleEdit => "tag_rule.edit";
     /// A tag rule was deleted.
     TagRuleDelete => "tag_rule.delete";
+    /// A pull mirror was converted to a normal repository.
+    MirrorConvert => "mirror.convert";
+    /// A push mirror was added to a repository.
+    PushMirrorCreate => "push_mirror.create";
+    /// A push mirror of a repository was deleted.
+    PushMirrorDelete => "push_mirror.delete";
     /// A branch was overwritten by a forced push.
     RefForcePush => "ref.force_push";
     /// A branch or tag was created through the API.

@@ -22,7 +22,7 @@ use self::{
     input::{check_all, default_message},
 };
 use super::{
-    Context, Error,
+    Context, Error, access,
     browse::{
         Browse,
         contents::ContentEntry,
@@ -83,9 +83,7 @@ pub async fn commit(
     edit: Edit,
     options: &CommitOptions,
 ) -> Result<Committed, Error> {
-    if browse.found.repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(&browse.found.repository)?;
     match &edit {
         Edit::Files(changes) => check_all(changes)?,
         Edit::Patch(patch) => patch::check(patch)?,

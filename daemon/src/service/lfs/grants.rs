@@ -9,7 +9,10 @@ use crate::{
         lfs_address::{LfsCaller, LfsGrant, LfsOperation},
     },
     service::{
-        Context, Error, access::Action, access_watch::AccessWatch, authentication, migrations, ssh_keys, ssh_sign_in,
+        Context, Error,
+        access::{self, Action},
+        access_watch::AccessWatch,
+        authentication, migrations, ssh_keys, ssh_sign_in,
     },
     store::{Read, owners, repositories},
 };
@@ -76,9 +79,7 @@ pub(super) async fn access(context: &Context, grant: &LfsGrant) -> Result<Grante
 
 /// Returns an error if nothing can be written to the repository.
 pub(super) fn require_writable(repository: &Repository) -> Result<(), Error> {
-    if repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(repository)?;
     match migrations::pending(repository) {
         Some(reason) => Err(Error::Conflict { reason: reason.into() }),
         None => Ok(()),

@@ -19,7 +19,7 @@ pub async fn check(
     identity: &Identity,
     input: &MigrateRepository,
 ) -> Result<CheckedMigration, Error> {
-    let MigrationPlan { source, signed_in, .. } = plan(context, identity, input).await?;
+    let MigrationPlan { source, credentials, .. } = plan(context, identity, input).await?;
     let _share = context.work.imports.take(Holder::caller(identity, None))?;
     let summary = tokio::select! {
         () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
@@ -34,7 +34,7 @@ pub async fn check(
         tags: count(summary.tags),
         head: summary.head.unwrap_or_default(),
         object_format_name: if summary.sha256 { "sha256" } else { "sha1" }.to_owned(),
-        signed_in,
+        signed_in: credentials.is_some(),
         free_bytes: show::number(space.free_bytes),
         max_bytes: show::number(context.config.migration.max_bytes),
     })

@@ -7,8 +7,6 @@ use url::Url;
 
 use crate::service::{Error, lfs::LfsSource};
 
-/// Shortest interval between updates of a mirror, in seconds.
-const INTERVAL_MIN_SECS: f64 = 600.0;
 /// Longest address, in bytes. It is an argument of git, which the kernel limits.
 const ADDRESS_MAX_BYTES: usize = 8 << 10;
 /// Longest user name, password or token, in bytes. They are in the environment of git, which the kernel limits.
@@ -16,15 +14,15 @@ const CREDENTIAL_MAX_BYTES: usize = 8 << 10;
 
 /// The address of the source and its credentials.
 #[derive(Clone)]
-pub(super) struct Address {
+pub(in crate::service) struct Address {
     /// The address, without credentials.
-    pub(super) url: Url,
+    pub(in crate::service) url: Url,
     /// User name and password.
-    pub(super) credentials: Option<(String, String)>,
+    pub(in crate::service) credentials: Option<(String, String)>,
 }
 
 /// Parses the address: http, https or git. Credentials may be in the address or in separate fields.
-pub(super) fn address(input: &MigrateRepository) -> Result<Address, Error> {
+pub(in crate::service) fn address(input: &MigrateRepository) -> Result<Address, Error> {
     let refused = |reason: &str| Error::invalid("clone_addr", reason);
     let text = input.clone_addr.trim();
     let lower = text.to_ascii_lowercase();
@@ -112,43 +110,6 @@ pub(super) fn lfs(input: &MigrateRepository, address: &Address) -> Result<Option
     Ok(Some(LfsSource { endpoint, authorization }))
 }
 
-/// Checks the fields for mirrors. An interval must be valid although mirrors are not supported.
-pub(super) fn mirror(input: &MigrateRepository) -> Result<(), Error> {
-    if !input.mirror_interval.is_empty() {
-        let seconds = go_duration(&input.mirror_interval)
-            .ok_or_else(|| Error::invalid("mirror_interval", "is not a duration such as 8h0m0s"))?;
-        if seconds < 0.0 || (seconds > 0.0 && seconds < INTERVAL_MIN_SECS) {
-            return Err(Error::invalid("mirror_interval", "is shorter than 10m0s; 0s means never"));
-        }
-    }
-    if input.mirror {
-        return Err(Error::invalid("mirror", "mirrors are not supported; without it the repository is copied once"));
-    }
-    Ok(())
-}
-
-/// Parses a duration in Go's format and returns its seconds.
-fn go_duration(text: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 8] =
-        [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("h", 3_600.0), ("m", 60.0), ("s", 1.0)];
-    let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1.0, rest),
-        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest == "0" {
-        return Some(0.0);
-    }
-    let mut total = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|at| *at > 0)?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        let (unit, scale) = UNITS.iter().find(|(unit, _)| rest[digits..].starts_with(unit))?;
-        total += number * scale;
-        rest = &rest[digits + unit.len()..];
-    }
-    (!text.trim_start_matches(['-', '+']).is_empty()).then_some(sign * total)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,19 +186,5 @@ mod tests {
         assert!(lfs(&without, &address(&without).expect("fine")).expect("fine").is_none());
         let git = MigrateRepository { lfs: true, ..without };
         assert!(lfs(&git, &address(&git).expect("fine")).is_err(), "git:// has no LFS");
-    }
-
-    #[test]
-    fn mirror_intervals_are_zero_or_at_least_ten_minutes() {
-        let check = |interval: &str| {
-            mirror(&MigrateRepository { mirror_interval: interval.into(), ..MigrateRepository::default() }).is_ok()
-        };
-        for good in ["", "0", "0s", "10m", "8h0m0s", "1.5h", "600s", "600000ms"] {
-            assert!(check(good), "{good}");
-        }
-        for bad in ["abc", "1m", "-8h", "8", "h", "9m59s", "8h ", "1e9h", "+", "8x"] {
-            assert!(!check(bad), "{bad}");
-        }
-        assert!(mirror(&MigrateRepository { mirror: true, ..MigrateRepository::default() }).is_err());
     }
 }

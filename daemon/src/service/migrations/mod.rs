@@ -5,11 +5,11 @@
 //! repository is deleted, and removes its files when it fails. After a kill, the next start cleans up.
 
 mod check;
-mod input;
+pub(super) mod input;
 mod progress;
 mod record;
 mod registry;
-mod run;
+pub(super) mod run;
 
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ use super::{
     Context, Error, access,
     commit_outcome::run_until_known,
     lfs::LfsSource,
+    mirrors,
     repositories::{FoundRepository, OwnerChoice, create, rules},
 };
 use crate::{
@@ -72,7 +73,8 @@ struct MigrationPlan {
     source: Arc<ImportSource>,
     /// The LFS service of the source, if its objects are copied.
     lfs: Option<LfsSource>,
-    signed_in: bool,
+    /// User name and password at the source.
+    credentials: Option<(String, String)>,
 }
 
 /// Checks the complete request.
@@ -82,7 +84,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
     let address = input::address(input)?;
     rules::name("repo_name", &input.repo_name)?;
     rules::description(&input.description)?;
-    input::mirror(input)?;
+    let mirror = mirrors::settings_of_import(context, input)?;
     let lfs = input::lfs(input, &address)?;
     let owner = owner(context, identity, input).await?;
     let source = source(context, identity, &address).await?;
@@ -90,6 +92,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
     row.name.clone_from(&input.repo_name);
     row.description.clone_from(&input.description);
     row.original_url = address.url.to_string();
+    row.mirror = mirror;
     let started_ms = context.now_ms();
     row.migration = Some(Migration {
         state: MigrationState::Running.into(),
@@ -101,7 +104,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
     })?;
-    Ok(MigrationPlan { owner, row, source, lfs, signed_in: address.credentials.is_some() })
+    Ok(MigrationPlan { owner, row, source, lfs, credentials: address.credentials })
 }
 
 /// Starts a migration.
@@ -111,7 +114,7 @@ pub async fn begin(
     input: &MigrateRepository,
     when_failed: WhenFailed,
 ) -> Result<StartedMigration, Error> {
-    let MigrationPlan { owner, row, source, lfs, .. } = plan(context, identity, input).await?;
+    let MigrationPlan { owner, row, source, lfs, credentials } = plan(context, identity, input).await?;
     let new = create::assign_id(context, owner, row).await?;
     let id = new.row.id;
     let most = context.config.migration.max_running_per_owner;
@@ -129,6 +132,11 @@ pub async fn begin(
             return Err(error);
         }
     };
+    if let Err(error) = mirrors::store_source(context, &found.repository, credentials).await {
+        context.migrations.discard(id);
+        mark_failed(context, id, "the credentials of the source were not stored").await?;
+        return Err(error);
+    }
     let (sender, result) = oneshot::channel();
     let run = MigrationRun {
         context: context.clone(),
@@ -170,10 +178,20 @@ async fn owner(context: &Context, identity: &Identity, input: &MigrateRepository
 
 /// Resolves the address once and checks whether the daemon may connect to it.
 async fn source(context: &Context, identity: &Identity, address: &input::Address) -> Result<Arc<ImportSource>, Error> {
+    Ok(Arc::new(resolve(context, identity, "clone_addr", address).await?))
+}
+
+/// Like [`source`], for the address in the field `field`.
+pub(super) async fn resolve(
+    context: &Context,
+    identity: &Identity,
+    field: &'static str,
+    address: &input::Address,
+) -> Result<ImportSource, Error> {
     let policy = AddressPolicy::parse(&context.config.migration.allowed_hosts).unwrap_or_default();
     let credentials = address.credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     match ImportSource::resolve(&address.url, credentials, &policy).await {
-        Ok(source) => Ok(Arc::new(source)),
+        Ok(source) => Ok(source),
         Err(SourceError::Refused { address }) => {
             // Only administrators can change the setting, and other users must not learn the addresses of internal
             // names.
@@ -181,9 +199,9 @@ async fn source(context: &Context, identity: &Identity, address: &input::Address
             let advice = value.map_or_else(String::new, |value| {
                 format!("; to allow it write allowed_hosts = \"{value}\" in the section [migration]")
             });
-            Err(Error::invalid("clone_addr", format!("the host is not allowed; see migration.allowed_hosts{advice}")))
+            Err(Error::invalid(field, format!("the host is not allowed; see migration.allowed_hosts{advice}")))
         }
-        Err(error @ SourceError::Unresolved(_)) => Err(Error::invalid("clone_addr", error.to_string())),
+        Err(error @ SourceError::Unresolved(_)) => Err(Error::invalid(field, error.to_string())),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
         Context, Error,
         commit_outcome::{CommitOutcome, Retries, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
+        mirrors,
     },
     store::{Tx, owners, owners::Owner, repositories},
 };
@@ -42,7 +43,7 @@ pub(super) async fn record(
         }
     };
     let (recorder, now) = (&recorder, context.now_ms());
-    run_until_known(context, tries, async |tx: Tx| {
+    let recorded = run_until_known(context, tries, async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
         let Some(before) = before else { return Ok(None) };
         let mut row = before.clone();
@@ -59,13 +60,16 @@ pub(super) async fn record(
         row.empty = branches == 0;
         row.branches = Some(branches);
         row.updated_ms = now;
+        mirrors::imported(&mut row, now);
         repositories::put(&tx, Some(&before), &row);
         repositories::put_tips(&tx, id, &imported.refs);
         let subject = Subject { repository: &row, owner, actor };
         recorder.record(&tx, subject, &[EventKind::Repository { action: "created", before: Vec::new() }]).await?;
         Ok(Some(row))
     })
-    .await
+    .await;
+    mirrors::wake(context);
+    recorded
 }
 
 /// Finishes the migration of a repository whose directory a stopped daemon had moved but not recorded.

@@ -215,14 +215,14 @@ pub(super) fn to_error(failed: MigrationError) -> Error {
 }
 
 /// Returns whether the source required other credentials.
-fn is_refusal(stderr: &str) -> bool {
+pub(in crate::service) fn is_refusal(stderr: &str) -> bool {
     ["Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403"]
         .iter()
         .any(|text| stderr.contains(text))
 }
 
 /// Returns git's last error. The lines before it are hints and progress.
-fn short(stderr: &str) -> String {
+pub(in crate::service) fn short(stderr: &str) -> String {
     const MAX_CHARS: usize = 300;
     let fatal = stderr.rfind("fatal: ").map_or(stderr, |at| &stderr[at + "fatal: ".len()..]);
     fatal.chars().take(MAX_CHARS).collect()

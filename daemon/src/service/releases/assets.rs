@@ -66,9 +66,7 @@ where
 {
     let account = access::require_account(identity)?;
     let repository = browse.found.repository.id;
-    if browse.found.repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(&browse.found.repository)?;
     check_name(&input.name)?;
     let _share = context.work.uploads.take(input.holder)?;
     let id = context.store.next_id(IdKind::Artifact).await?;
@@ -112,9 +110,7 @@ pub async fn rename(
     (release, id): (u64, u64),
     name: &str,
 ) -> Result<ReleaseAsset, Error> {
-    if browse.found.repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(&browse.found.repository)?;
     if !name.is_empty() {
         check_name(name)?;
     }
@@ -139,9 +135,7 @@ pub async fn rename(
 
 /// Deletes the file `id` of a release. Its bytes cannot be restored.
 pub async fn delete(context: &Context, browse: &Browse, (release, id): (u64, u64)) -> Result<(), Error> {
-    if browse.found.repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(&browse.found.repository)?;
     let (repository, now) = (browse.found.repository.id, context.now_ms());
     let recorder = &AuditRecorder::reserve(context, 1).await?;
     context

@@ -35,9 +35,7 @@ pub async fn create(
 ) -> Result<Release, Error> {
     let account = access::require_account(identity)?;
     let repository = &browse.found.repository;
-    if repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(repository)?;
     check(&input.tag_name, &input.name, [("body", &input.body), ("tag_message", &input.tag_message)])?;
     if rows::by_tag(&context.store.read().await?, repository.id, &input.tag_name).await?.is_some() {
         return Err(exists(&input.tag_name));
@@ -77,9 +75,7 @@ pub async fn edit(
 ) -> Result<Release, Error> {
     let account = access::require_account(identity)?;
     let repository = &browse.found.repository;
-    if repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(repository)?;
     let before = rows::get(&context.store.read().await?, repository.id, id).await?.ok_or(MISSING)?;
     let or = |new: String, old: &String| if new.is_empty() { old.clone() } else { new };
     let mut row = Release {
@@ -116,9 +112,7 @@ pub async fn edit(
 /// Deletes the release `id` with its files. Its tag stays.
 pub async fn delete(context: &Context, identity: &Identity, browse: &Browse, id: u64) -> Result<(), Error> {
     let found = &browse.found;
-    if found.repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(&found.repository)?;
     let recorder = &EventRecorder::reserve(context, 1).await?;
     let audit = &AuditRecorder::reserve(context, 1).await?;
     let (actor, now) = (&Actor::of(identity), context.now_ms());

@@ -20,7 +20,7 @@ use crate::{
     },
     show,
     store::{
-        Snapshot, Tx, hooks, interests, lfs,
+        Snapshot, Tx, hooks, interests, lfs, mirrors,
         owners::Owner,
         ref_rules, releases,
         repositories::{self, forks},
@@ -218,8 +218,9 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
     let rows = repositories::garbage(&snapshot, SWEEP_MAX).await?;
     drop(snapshot);
     let mut reclaimed = 0;
-    // Repositories with a running migration wait: its end wakes the sweep.
-    for row in rows.iter().filter(|row| migrations::has_ended(context, row.id)) {
+    // Repositories with a running migration or sync wait: its end wakes the sweep.
+    let is_idle = |id| migrations::has_ended(context, id) && !context.mirrors.is_running(id);
+    for row in rows.iter().filter(|row| is_idle(row.id)) {
         reclaim(context, row).await?;
         reclaimed += 1;
     }
@@ -245,6 +246,7 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
         .store
         .write(async |tx: Tx| {
             ref_rules::delete_all(&tx, row.id).await?;
+            mirrors::delete_all(&tx, row.id).await?;
             hooks::retire(&tx, row.id, now).await?;
             Ok::<_, Error>(repositories::forget(&tx, row).await?)
         })

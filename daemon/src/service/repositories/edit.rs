@@ -11,8 +11,9 @@ use crate::{
         access::Action,
         audit::{self, AuditRecorder, Entry, Object},
         events::{Actor, EventKind, EventRecorder, Subject},
-        migrations,
+        migrations, mirrors,
     },
+    show,
     store::{
         Tx, owners,
         repositories::{self, forks},
@@ -32,8 +33,9 @@ pub async fn edit(
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
     drop(snapshot);
     check(input)?;
+    let interval = mirrors::edited_interval(context, &found.repository, input)?;
     let actions = actions(input, &found.repository);
-    if actions.is_empty() {
+    if actions.is_empty() && interval.is_none() {
         super::require(expected, &found.repository)?;
         return Ok(found);
     }
@@ -51,6 +53,9 @@ pub async fn edit(
             let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &before)?;
             let mut row = apply(input, before.clone(), now);
+            if let Some(interval) = interval {
+                mirrors::set_interval(&mut row, interval, now);
+            }
             let owner = owners::owner(&tx, row.owner_kind(), row.owner_id).await?.ok_or(super::MISSING)?;
             row.listed = repositories::class(owner.visibility(), row.private).into();
             check_visibility(&tx, &before, &row).await?;
@@ -72,6 +77,9 @@ pub async fn edit(
     if input.default_branch.is_some() {
         // Also after an error: if the outcome of the commit is unknown, the row decides.
         head::follow(context, id).await;
+    }
+    if interval.is_some() {
+        mirrors::wake(context);
     }
     Ok(FoundRepository { repository: written?, ..found })
 }
@@ -143,6 +151,13 @@ fn entry(before: &Repository, row: &Repository, owner: &str) -> Entry {
         .field("default_branch", before.default_branch.as_str(), &row.default_branch)
         .field("description", before.description.as_str(), &row.description)
         .field("website", before.website.as_str(), &row.website)
+        .field("mirror_interval", interval_text(before), interval_text(row))
+}
+
+/// Returns the interval of a pull mirror; empty for other repositories.
+fn interval_text(row: &Repository) -> String {
+    let mirror = row.mirror.as_ref().filter(|mirror| mirror.pull);
+    mirror.map(|mirror| show::interval(mirror.interval_ms)).unwrap_or_default()
 }
 
 /// Returns the event of a change, with the previous values.

@@ -152,10 +152,12 @@ fn require_ready(repository: &Repository, service: GitService) -> Result<(), Den
     if let Some(reason) = migrations::pending(repository) {
         return Err(Denied::Forbidden(reason.to_owned()));
     }
-    if service == GitService::Receive && repository.archived {
-        return Err(Denied::Forbidden("the repository is archived: nothing can be pushed".to_owned()));
+    match access::require_writable(repository) {
+        Err(reason) if service == GitService::Receive => {
+            Err(Denied::Forbidden(format!("{reason}: nothing can be pushed")))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns the new path of a repository that was once called `owner`/`name`, if the caller may see it.

@@ -39,6 +39,11 @@ pub trait TransferInput: Send + 'static {
     /// Counts `bytes` of memory to the transfer, until it has ended.
     fn count(&self, bytes: usize) -> Result<(), InputError>;
 
+    /// Returns the number of mirrors through which a push came, as the client states it.
+    fn mirror_depth(&self) -> u32 {
+        0
+    }
+
     /// Is called when the list of ref updates of a push is complete. `rest`: the bytes after it that were already read.
     fn list_ended(&mut self, commands: &Commands, rest: &[u8]);
 

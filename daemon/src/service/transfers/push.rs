@@ -78,8 +78,19 @@ pub async fn serve<I: TransferInput>(
     let task_context = context.clone();
     let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
     let max_bytes = context.git.max_push_bytes();
-    let repository = repository.id;
-    let request = PushRequest { repository, pusher, holder, access, list, list_bytes, commands, checked, max_bytes };
+    let (repository, mirror_depth) = (repository.id, input.mirror_depth());
+    let request = PushRequest {
+        repository,
+        pusher,
+        holder,
+        access,
+        list,
+        list_bytes,
+        commands,
+        checked,
+        max_bytes,
+        mirror_depth,
+    };
     context.tasks.short(RequestScope::inherit(async move {
         if request.checked.needs_objects() {
             checked::run(task_context, request, input, out).await;
@@ -104,6 +115,8 @@ struct PushRequest {
     checked: Checked,
     /// Largest pack.
     max_bytes: u64,
+    /// The number of mirrors through which the push came.
+    mirror_depth: u32,
 }
 
 /// Reads the list of ref updates. Also returns the bytes of the body that were read, and the size of the list.
@@ -142,7 +155,7 @@ async fn start(context: &Context, request: &PushRequest) -> Result<(GitProcess, 
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
     let starting = call.stream(request.holder);
     let (process, push) = tokio::join!(starting, pushes::begin(context, id, request.pusher.clone(), &request.commands));
-    let push = push?;
+    let push = push?.with_mirror_depth(request.mirror_depth);
     match process {
         Ok(process) => Ok((process, push)),
         Err(error) => {

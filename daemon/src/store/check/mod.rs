@@ -5,6 +5,7 @@
 
 mod hooks;
 mod lfs;
+mod mirrors;
 mod sequences;
 mod show;
 mod ssh_keys;

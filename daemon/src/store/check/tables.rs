@@ -13,7 +13,7 @@ use super::{
         engine::{Key, Range},
         keys, releases, repositories, value,
     },
-    hooks, lfs, ssh_keys, teams,
+    hooks, lfs, mirrors, ssh_keys, teams,
 };
 
 /// A key and its value.
@@ -183,6 +183,7 @@ pub static TABLES: &[Table] = &[
             Ok(vec![keys::release(row.repository_id, row.release_id)])
         },
     ),
+    rows("mp", mirrors::remote, mirrors::required),
     rows("k", ssh_keys::key, ssh_keys::account),
     rows("kd", ssh_keys::deploy_key, ssh_keys::required),
     // The users and teams of a rule may be deleted.
@@ -239,6 +240,7 @@ pub static TABLES: &[Table] = &[
         let reference: Reference = value::decode(key, bytes).ok()?;
         Some(keys::release(keys::first_id(key)?, reference.id))
     }),
+    index("mq", mirrors::row_of_due),
     index("st", |key, _| keys::interest_of_interested(key)),
     index("kf", |key, bytes| reference_id(key, bytes).map(keys::ssh_key)),
     index("ka", |key, _| keys::trailing_id(key).map(keys::ssh_key)),

@@ -57,6 +57,9 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("delete", "/api/v1/user/starred/{owner}/{repo}", "a note of the caller without effect on others"),
     ("put", "/api/v1/repos/{owner}/{repo}/subscription", "a note of the caller without effect on others"),
     ("delete", "/api/v1/repos/{owner}/{repo}/subscription", "a note of the caller without effect on others"),
+    ("post", "/api/v1/repos/{owner}/{repo}/mirror-sync", "changes no settings; events record what a sync changes"),
+    ("post", "/api/v1/repos/{owner}/{repo}/push_mirrors-sync", "changes nothing here"),
+    ("post", "/api/v1/repos/{owner}/{repo}/convert", "needs a mirror: mirrors::settings"),
     ("post", "/api/v1/repos/migrate", "needs a source: audit::an_import"),
     ("post", "/api/farrier/v1/tasks/{task}/cancel", "needs an import: audit::an_import"),
     ("post", "/api/v1/admin/hooks/{id}/recover", "needs a failed delivery: audit::a_recovery"),
@@ -228,6 +231,12 @@ impl Stage {
                 let list = "/api/v1/admin/users/octo/keys";
                 let key = self.created(list, json!({ "title": name, "key": ssh_key(&name) })).await;
                 (format!("{list}/{}", key["id"]), Value::Null)
+            }
+            ("delete", "/api/v1/repos/{owner}/{repo}/push_mirrors/{mirror}") => {
+                let list = filled.rsplit_once('/').map(|(list, _)| list.to_owned()).expect("a list");
+                let body = json!({ "remote_address": "http://8.8.8.8/a", "interval": "0" });
+                let mirror = self.created(&list, body).await;
+                (format!("{list}/{}", mirror["remote_name"].as_str().expect("a name")), Value::Null)
             }
             ("put", "/api/farrier/v1/user/password") => {
                 (filled, json!({ "old_password": PASSWORD, "new_password": "another password" }))

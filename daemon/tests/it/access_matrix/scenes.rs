@@ -99,6 +99,15 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
         ("post", "/repos/migrate" | "/checks/migration") => {
             scene.body = json!({ "clone_addr": "ext::sh", "repo_name": fresh });
         }
+        // Repository "hidden" is no mirror. The push mirror does not exist.
+        ("post", "/repos/{owner}/{repo}/push_mirrors") => {
+            scene.body = json!({ "remote_address": "http://8.8.8.8/a", "interval": "0" });
+        }
+        // Repository "open" has no push mirrors.
+        ("post", "/repos/{owner}/{repo}/push_mirrors-sync") => {
+            scene.path = "/api/v1/repos/octo/open/push_mirrors-sync".into();
+        }
+        (_, "/repos/{owner}/{repo}/push_mirrors/{mirror}") => scene.path = path.replace("{mirror}", "nothing"),
         ("get", "/repositories/{id}") => scene.path = path.replace("{id}", "1"),
         ("delete", "/repos/{owner}/{repo}") => {
             let name = format!("gone{n}");

@@ -58,8 +58,7 @@ async fn branches_and_tags_are_migrated() {
 async fn options_are_validated_before_anything_is_created() {
     let farrier = daemon().await;
     let source = Source::answering(|_| None).await;
-    for (field, value) in [("mirror_interval", json!("1m")), ("mirror_interval", json!("abc")), ("mirror", json!(true))]
-    {
+    for (field, value) in [("mirror_interval", json!("1m")), ("mirror_interval", json!("abc"))] {
         let body = json!({ "clone_addr": source.url("x"), "repo_name": "copy", field: value });
         let refused = migrate(&farrier, &[], body).await;
         assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{refused:?}");

@@ -41,7 +41,7 @@ impl TestDaemon {
         send(&self.tcp(), method, path, &headers, body).await
     }
 
-    async fn show(&self, path: &str) -> Answer {
+    pub async fn show(&self, path: &str) -> Answer {
         self.admin(Method::GET, path, Value::Null).await
     }
 
@@ -52,7 +52,7 @@ impl TestDaemon {
     }
 
     /// Names of the repository directories.
-    fn directories(&self) -> Vec<String> {
+    pub fn directories(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.data_dir().join("repositories")).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
         names.filter(|name| name != farrierd::data_dir::FILE).collect()
@@ -60,7 +60,7 @@ impl TestDaemon {
 
     /// Runs git directly in the directory of a repository.
     #[expect(clippy::disallowed_methods, reason = "tests inspect the repositories of the daemon")]
-    fn git(&self, id: &Value, args: &[&str]) -> String {
+    pub fn git(&self, id: &Value, args: &[&str]) -> String {
         let directory = self.data_dir().join(format!("repositories/{id}.git"));
         let output = std::process::Command::new("git").arg("--git-dir").arg(directory).args(args).output();
         let output = output.expect("git runs");

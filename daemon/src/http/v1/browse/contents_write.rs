@@ -3,6 +3,7 @@
 use axum::extract::{FromRequest, Path, RawQuery, Request, State};
 use bytes::Bytes;
 use farrier_common::api;
+use http::StatusCode;
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -19,6 +20,7 @@ use crate::{
         openapi::parameters::DeleteFileParams,
     },
     service::{
+        Error,
         access::{self, Action},
         browse::contents::ContentEntry,
         file_changes::{self, Committed, Edit, FileChange},
@@ -204,7 +206,12 @@ async fn change_one(
 
 async fn commit(context: &BrowseContext, edit: Edit, options: &api::CommitOptions) -> Result<Committed, ApiError> {
     let account = access::require_account(&context.identity)?;
-    Ok(file_changes::commit(&context.state, account, &context.browse, edit, options).await?)
+    let committed = file_changes::commit(&context.state, account, &context.browse, edit, options).await;
+    committed.map_err(|error| match error {
+        // Gitea-family clients expect 423 for contents and 403 for refs.
+        Error::Mirror => ApiError::new(StatusCode::LOCKED, error.to_string()),
+        other => other.into(),
+    })
 }
 
 fn shown_file(context: &BrowseContext, committed: &Committed, file: Option<&ContentEntry>) -> Option<api::Contents> {

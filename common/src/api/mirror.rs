@@ -1,0 +1,71 @@
+//! Push mirrors of a repository.
+
+use serde::{Deserialize, Serialize};
+
+use super::null_as_default;
+
+/// A repository on another server to which all branches and tags are pushed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct PushMirror {
+    /// Name of the repository that is pushed.
+    pub repo_name: String,
+    /// Name of the push mirror, which the daemon chooses.
+    pub remote_name: String,
+    /// URL without credentials.
+    pub remote_address: String,
+    /// When it was created.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub created: String,
+    /// When the last run ended; 1970 before the first.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub last_update: String,
+    /// Why the last run failed; empty if it succeeded.
+    pub last_error: String,
+    /// Time between two runs, such as `8h0m0s`; `0s` if there is none.
+    pub interval: String,
+    /// Whether it also runs after each push.
+    pub sync_on_commit: bool,
+    /// Always empty: keys are not supported.
+    pub public_key: String,
+    /// Always empty: filters are not supported.
+    pub branch_filter: String,
+}
+
+/// `POST /repos/{owner}/{repo}/push_mirrors`. `null` is the same as absent.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct CreatePushMirror {
+    /// Required: URL of a repository, with http or https.
+    #[serde(deserialize_with = "null_as_default")]
+    #[cfg_attr(feature = "openapi", schema(required = true, pattern = "^https?://.+$"))]
+    pub remote_address: String,
+    /// User name at the other server.
+    #[serde(deserialize_with = "null_as_default")]
+    pub remote_username: String,
+    /// Password or token at the other server.
+    #[serde(deserialize_with = "null_as_default")]
+    pub remote_password: String,
+    /// Time between two runs, such as `8h0m0s`. `0s`: only by request and after pushes. Empty:
+    /// `mirror.default_interval_secs`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub interval: String,
+    /// Also run after each push.
+    #[serde(deserialize_with = "null_as_default")]
+    pub sync_on_commit: bool,
+    /// Must be empty.
+    #[serde(deserialize_with = "null_as_default")]
+    pub branch_filter: String,
+    /// Must be false.
+    #[serde(deserialize_with = "null_as_default")]
+    pub use_ssh: bool,
+}
+
+/// Omits the credentials, so that they are not logged.
+impl std::fmt::Debug for CreatePushMirror {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CreatePushMirror").field("interval", &self.interval).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,46 @@
+//! Runs a push mirror: pushes all branches and tags to its remote, and deletes those that the repository does not have.
+//!
+//! The copy on the other server is a mirror, so what only the remote has is lost there. A repository without branches
+//! and tags is not pushed, because that would delete everything.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{failure::Failure, pull::connect};
+use crate::{
+    service::{Context, Error, migrations},
+    shares::Holder,
+    store::{mirrors, repositories},
+};
+
+/// Runs the push mirror `name` of the repository `id`.
+pub(super) async fn run(
+    context: &Context,
+    id: u64,
+    name: &str,
+    cancel: &CancellationToken,
+    holder: Holder,
+) -> Result<(), Failure> {
+    let snapshot = context.store.read().await?;
+    let row = repositories::get(&snapshot, id).await?;
+    let remote = mirrors::remote(&snapshot, id, name).await?;
+    drop(snapshot);
+    let Some(remote) = remote else { return Ok(()) };
+    if row.is_none_or(|row| row.deleted || migrations::pending(&row).is_some()) {
+        return Err(Failure::Remote("the repository is deleted".to_owned()));
+    }
+    let tips = context.git.all_tips(id).await.map_err(Error::git("reading refs"))?;
+    if tips.is_empty() {
+        return Err(Failure::Remote("the repository has no branches and tags; nothing was pushed".to_owned()));
+    }
+    let push = async {
+        let (target, secrets) = connect(context, &remote.address, Some((remote.username, remote.password))).await?;
+        let pushed = context.git.push_to_mirror(id, &target, remote.depth.saturating_add(1), holder).await;
+        pushed.map_err(|error| Failure::of_git(error, &secrets))
+    };
+    tokio::select! {
+        () = context.tasks.stop().cancelled() => Err(Failure::Stopped),
+        () = cancel.cancelled() => Err(Failure::Cancelled),
+        () = tokio::time::sleep(context.config.migration.timeout) => Err(Failure::Time),
+        pushed = push => pushed,
+    }
+}
