@@ -4,8 +4,8 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
 use crate::api::{
-    CheckedMigration, CreateFork, CreateRepository, EditRepository, GenerateRepository, MergedUpstream,
-    MergeUpstream, MigrateRepository, Repository, TransferRepository,
+    CheckedMigration, CreateFork, CreateRepository, EditRepository, GenerateRepository, MergeUpstream, MergedUpstream,
+    MigrateRepository, Repository, TransferRepository,
 };
 
 impl Client {

@@ -4,10 +4,16 @@
 //! process. Cases that this module does not support are left to git: symbolic refs, invalid names, alternates,
 //! shallow repositories.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read as _},
+    path::Path,
+};
 
 use super::{
     Git, GitError,
+    objects::open_regular,
     ref_name::{HEADS, TAGS, is_hidden, is_object_id, is_valid},
 };
 use crate::tasks;
@@ -16,6 +22,10 @@ use crate::tasks;
 const UNSUPPORTED: [&str; 2] = ["objects/info/alternates", "shallow"];
 /// Deepest nesting of directories below `refs`. Git itself has no such limit.
 const DEPTH_MAX: usize = 32;
+/// Longest loose ref, bytes. Git writes an id and a line break.
+pub(super) const LOOSE_MAX_BYTES: u64 = 4_096;
+/// Largest `packed-refs` that the daemon reads, bytes. Larger files are left to git.
+pub(super) const PACKED_MAX_BYTES: u64 = 64 << 20;
 
 /// The value of a repository's `HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,14 +82,19 @@ fn read(directory: &Path) -> io::Result<Option<RefList>> {
     let Some(head) = read_head(directory)? else { return Ok(None) };
     // Loose refs are read first: a ref that git packs in between is then found twice, not missed.
     let mut tips = BTreeMap::new();
-    if !read_loose(directory, &mut "refs".to_owned(), 0, &mut tips)? {
+    if !read_loose::<io::Error>(directory, &mut "refs".to_owned(), 0, &mut tips, &mut |_| Ok(()))? {
         return Ok(None);
     }
-    let packed = match fs::read_to_string(directory.join("packed-refs")) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
-        Err(error) => return Err(error),
+    let packed = match open_regular(&directory.join("packed-refs")) {
+        Ok(Some(file)) if file.metadata()?.len() > PACKED_MAX_BYTES => return Ok(None),
+        Ok(Some(file)) => match io::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
+            Err(error) => return Err(error),
+        },
+        Ok(None) => String::new(),
+        // A pipe, a link or a file that cannot be read.
+        Err(_) => return Ok(None),
     };
     let Some(packed) = parse_packed(&packed) else { return Ok(None) };
     for (name, tip) in packed {
@@ -99,18 +114,20 @@ fn read_head(directory: &Path) -> io::Result<Option<Head>> {
     })
 }
 
-/// Reads the loose refs below `prefix` into `tips`. Returns whether all of them are supported.
-pub(super) fn read_loose(
+/// Reads the loose refs below `prefix` into `tips`. Returns whether all of them are supported. `count` is called with
+/// each path before it is read, and can end the read.
+pub(super) fn read_loose<E: From<io::Error>>(
     directory: &Path,
     prefix: &mut String,
     depth: usize,
     tips: &mut BTreeMap<String, Tip>,
-) -> io::Result<bool> {
+    count: &mut dyn FnMut(&str) -> Result<(), E>,
+) -> Result<bool, E> {
     let entries = match fs::read_dir(directory.join(&*prefix)) {
         Ok(entries) => entries,
         // Git removed the directory because it became empty.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     for entry in entries {
         let entry = entry?;
@@ -122,8 +139,9 @@ pub(super) fn read_loose(
         let length = prefix.len();
         prefix.push('/');
         prefix.push_str(&name);
+        count(prefix.as_str())?;
         let supported = if kind.is_dir() {
-            depth < DEPTH_MAX && read_loose(directory, prefix, depth + 1, tips)?
+            depth < DEPTH_MAX && read_loose::<E>(directory, prefix, depth + 1, tips, count)?
         } else {
             kind.is_file() && read_loose_ref(directory, prefix, tips)?
         };
@@ -137,7 +155,8 @@ pub(super) fn read_loose(
 
 /// Reads the loose ref `name` into `tips`. Returns whether it is supported.
 pub(super) fn read_loose_ref(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>) -> io::Result<bool> {
-    let text = match fs::read_to_string(directory.join(name)) {
+    let read = fs::File::open(directory.join(name)).and_then(|file| io::read_to_string(file.take(LOOSE_MAX_BYTES)));
+    let text = match read {
         Ok(text) => text,
         // The ref was deleted or packed since the directory was read.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -225,6 +244,18 @@ mod tests {
                 ("refs/tags/v3", &*one, &Peeled::Unknown),
             ]
         );
+    }
+
+    #[test]
+    fn a_pipe_or_a_large_file_as_packed_refs_is_left_to_git() {
+        let dir = with(&[("HEAD", "ref: refs/heads/main")]);
+        let packed = dir.path().join("packed-refs");
+        let large = fs::File::create(&packed).expect("a file");
+        large.set_len(PACKED_MAX_BYTES + 1).expect("a sparse file");
+        assert_eq!(read(dir.path()).expect("readable"), None);
+        fs::remove_file(&packed).expect("removed");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &packed, rustix::fs::Mode::RWXU).expect("a pipe");
+        assert_eq!(read(dir.path()).expect("no wait"), None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) async fn serve(
             return Err(TransferError::Revoked.into());
         }
         memory.grow(request.len().saturating_mul(PARSED_FACTOR)).map_err(InputError::from)?;
-        answer(connection, allowed, request, write).await?;
+        answer(connection, allowed, request, write, &memory).await?;
     }
 }
 
@@ -61,10 +61,15 @@ async fn answer(
     allowed: &Allowed,
     request: Bytes,
     write: &ChannelWriteHalf<Msg>,
+    memory: &RequestMemory,
 ) -> Result<(), SshFailure> {
     let context = &connection.context;
     let output = match fetch_answer::answer(context, allowed, VERSION_2, &request).await? {
-        Some(FetchAnswer::Refs(refs)) => return send(connection, write, refs).await,
+        Some(FetchAnswer::Refs(refs)) => {
+            // A client can read it slowly, on each of its channels.
+            memory.grow(refs.len()).map_err(InputError::from)?;
+            return send(connection, write, refs).await;
+        }
         Some(FetchAnswer::Shared(shared)) => shared.output,
         None => {
             let call = fetch_answer::upload_pack(context, allowed.repository.id, VERSION_2);

@@ -26,7 +26,7 @@ use crate::{
         ssh_keys::{self, KeyIdentity},
         ssh_sign_in,
         transfers::{
-            Allowed, GitService, NoInput, TransferError, fetch,
+            Allowed, GitService, InputError, NoInput, TransferError, fetch,
             fetch_answer::VERSION_2,
             push::{self, Pushed},
             refs,
@@ -230,7 +230,12 @@ async fn push(
     let Repository { id, sha256, .. } = allowed.repository;
     if let Some(list) = context.git.ref_list(id).await.map_err(TransferError::from)? {
         let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
-        send(connection, write, refs::advertisement(&list, &capabilities, sha256).freeze()).await?;
+        let refs = refs::advertisement(&list, &capabilities, sha256).freeze();
+        drop(list);
+        // Counted until the client has read it.
+        let memory = context.serving.memory.request(allowed.holder);
+        memory.grow(refs.len()).map_err(InputError::from)?;
+        send(connection, write, refs).await?;
     } else {
         let call = context.git.call(id, ["receive-pack", "--stateless-rpc", "--advertise-refs"]);
         let call = call.args([context.git.directory(id)]);

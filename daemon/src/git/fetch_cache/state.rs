@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::request::Digest;
 use crate::{
-    git::{Git, GitError},
+    git::{Git, GitError, ref_list::PACKED_MAX_BYTES},
     tasks,
 };
 
@@ -100,6 +100,11 @@ fn read(directory: &Path, generation: u64) -> io::Result<Option<Digest>> {
         if directory.join(file).try_exists()? {
             return Ok(None);
         }
+    }
+    // Each fetch reads it as a whole.
+    let is_unsupported = |found: fs::Metadata| !found.is_file() || found.len() > PACKED_MAX_BYTES;
+    if existing(fs::metadata(directory.join("packed-refs")))?.is_some_and(is_unsupported) {
+        return Ok(None);
     }
     let mut hash = Sha256::new();
     hash.update(generation.to_be_bytes());

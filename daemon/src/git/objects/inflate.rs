@@ -10,6 +10,10 @@ use super::ReadError;
 /// Size of one read, bytes. Most commits and trees need one.
 const INPUT_BYTES: usize = 8 << 10;
 
+/// Compressed data that is read for a result, bytes, besides twice the size of the result. Data of git is hardly longer
+/// than its content. Other data can have any number of blocks without content, which would take time without limit.
+const INPUT_SPARE_BYTES: u64 = 64 << 10;
+
 /// Decompresses objects one after the other with the same buffers.
 pub(super) struct Inflater {
     state: Decompress,
@@ -42,7 +46,11 @@ impl Inflater {
         self.state.reset(true);
         let mut output = vec![0; max];
         let (mut written, mut at) = (0, offset);
+        let input_max = (max as u64).saturating_mul(2).saturating_add(INPUT_SPARE_BYTES);
         loop {
+            if at - offset > input_max {
+                return Err(ReadError::Unsupported("compressed data with little content"));
+            }
             let read = file.read_at(&mut self.input, at)?;
             if read == 0 {
                 return Err(ReadError::Damaged("a file ends inside an object"));
@@ -87,6 +95,20 @@ mod tests {
         file.write_all(b"before").expect("written");
         file.write_all(&compressed[..compressed.len() - cut]).expect("written");
         file
+    }
+
+    #[test]
+    fn compressed_data_without_content_is_not_read_to_its_end() {
+        // The header of zlib, then stored blocks of 0 bytes.
+        let mut data = vec![0x78, 0x01];
+        for _ in 0..1 << 20 {
+            data.extend_from_slice(&[0, 0, 0, 0xff, 0xff]);
+        }
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&data).expect("written");
+        let mut inflater = Inflater::new();
+        assert!(matches!(inflater.whole(&file, 0, 1), Err(ReadError::Unsupported(_))));
+        assert!(matches!(inflater.prefix(&file, 0, 32), Err(ReadError::Unsupported(_))));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl ReadLimits {
     }
 
     /// Fails if the time is over or nobody waits for the result. Called for every step of a read.
-    pub(super) fn check_time(&self) -> Result<(), ReadError> {
+    pub(in crate::git) fn check_time(&self) -> Result<(), ReadError> {
         if self.cancelled.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
             return Err(ReadError::Timeout);
         }
@@ -66,7 +66,8 @@ impl ReadLimits {
         self.grow(bytes.saturating_mul(PARSED_FACTOR))
     }
 
-    fn grow(&self, bytes: usize) -> Result<(), ReadError> {
+    /// Counts `bytes` to the memory of the request, before they are allocated.
+    pub(in crate::git) fn grow(&self, bytes: usize) -> Result<(), ReadError> {
         self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
     }
 }

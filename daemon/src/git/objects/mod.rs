@@ -4,7 +4,7 @@
 //! Sizes are checked before memory is allocated, each step checks the time, and a damaged file is an error. The caller
 //! ([`super::read`]) then asks git, which also reads what this module does not support: large objects, histories,
 //! names other than ids. `objects/info/alternates`, replace refs and grafts have no effect here, because nothing reads
-//! them, and quarantine directories are never searched.
+//! them, and quarantine directories are never searched. They have an effect on what is left to git.
 //!
 //! Open packs are kept for the next reads, within [`STORES_MAX`] and [`PACKS_MAX`].
 
@@ -55,6 +55,9 @@ pub(super) enum ReadError {
     /// The result is larger than its limit, bytes.
     #[error("the result has more than {0} bytes")]
     TooMuch(usize),
+    /// There are more refs than this read may take without a share of the caller.
+    #[error("many refs")]
+    ManyRefs,
     /// The read took too long, or nobody waits for it.
     #[error("the read took too long")]
     Timeout,

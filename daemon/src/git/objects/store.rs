@@ -21,12 +21,17 @@ use super::{
 /// Largest configuration file that is searched for the object format, bytes.
 const CONFIG_MAX_BYTES: u64 = 1 << 20;
 
+/// How often the packs are listed if one of them was removed before it was opened.
+const LIST_TRIES: usize = 3;
+
 /// The objects of a repository.
 #[derive(Debug)]
 pub(super) struct ObjectStore {
     objects: PathBuf,
     id_bytes: usize,
     listed: Mutex<Listed>,
+    /// Held while the packs are listed, so that an older list never replaces a newer one.
+    listing: Mutex<()>,
     /// Position of the pack in which the last object was found.
     last: AtomicUsize,
 }
@@ -59,7 +64,7 @@ impl ObjectStore {
             return Err(ReadError::Unsupported("a repository without objects"));
         }
         let id_bytes = if is_sha256(directory)? { SHA256_BYTES } else { SHA1_BYTES };
-        Ok(Self { objects, id_bytes, listed: Mutex::default(), last })
+        Ok(Self { objects, id_bytes, listed: Mutex::default(), listing: Mutex::default(), last })
     }
 
     /// Returns the number of open packs.
@@ -90,8 +95,7 @@ impl ObjectStore {
         if let Some(loose) = Loose::find(&self.objects, id, inflater)? {
             return Ok(Some(Location::Loose(loose)));
         }
-        self.refresh(None)?;
-        let newer = self.listed().packs.clone();
+        let newer = self.refresh(None)?;
         if packs.len() == newer.len() && packs.iter().zip(newer.iter()).all(|(old, new)| Arc::ptr_eq(old, new)) {
             return Ok(None);
         }
@@ -112,9 +116,30 @@ impl ObjectStore {
         Ok(None)
     }
 
-    /// Lists the packs. Those that are open and still exist stay open. Without `seen`, the next read lists them again
-    /// only if the directory was changed.
-    fn refresh(&self, seen: Option<(u64, Stamp)>) -> Result<(), ReadError> {
+    /// Lists the packs and returns them. Those that are open and still exist stay open. Without `seen`, the next read
+    /// lists them again only if the directory was changed.
+    fn refresh(&self, seen: Option<(u64, Stamp)>) -> Result<Arc<[Arc<Pack>]>, ReadError> {
+        let _listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tries = LIST_TRIES;
+        let packs = loop {
+            let (packs, is_complete) = self.open_packs()?;
+            tries -= 1;
+            // The pack that replaces a removed one may be newer than the list. An index without a pack stays one.
+            if is_complete || tries == 0 {
+                break packs;
+            }
+        };
+        let mut listed = self.listed();
+        let replaced = std::mem::replace(&mut listed.packs, packs.clone());
+        listed.seen = seen.or(listed.seen);
+        drop(listed);
+        // Closes files.
+        drop(replaced);
+        Ok(packs)
+    }
+
+    /// Lists the directory and opens new packs. Returns whether all of them still exist.
+    fn open_packs(&self) -> Result<(Arc<[Arc<Pack>]>, bool), ReadError> {
         let directory = self.objects.join("pack");
         let mut names = Vec::new();
         for entry in existing(fs::read_dir(&directory))?.into_iter().flatten() {
@@ -128,7 +153,7 @@ impl ObjectStore {
         }
         names.sort_unstable();
         let known = self.listed().packs.clone();
-        let mut packs = Vec::with_capacity(names.len());
+        let (mut packs, mut is_complete) = (Vec::with_capacity(names.len()), true);
         for name in names {
             if let Some(open) = known.iter().find(|pack| pack.name == name) {
                 packs.push(open.clone());
@@ -139,15 +164,11 @@ impl ObjectStore {
             // One of them is missing if the pack is just being removed.
             if let (Some(index), Some(data)) = (index, data) {
                 packs.push(Arc::new(Pack::open(name, index, data, self.id_bytes)?));
+            } else {
+                is_complete = false;
             }
         }
-        let mut listed = self.listed();
-        let replaced = std::mem::replace(&mut listed.packs, packs.into());
-        listed.seen = seen.or(listed.seen);
-        drop(listed);
-        // Closes files.
-        drop((known, replaced));
-        Ok(())
+        Ok((packs.into(), is_complete))
     }
 
     fn stamp(&self) -> Result<Stamp, ReadError> {
@@ -177,5 +198,22 @@ fn existing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_without_a_pack_is_skipped() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let packs = dir.path().join("objects/pack");
+        fs::create_dir_all(&packs).expect("a directory");
+        fs::write(packs.join("pack-1.idx"), "an index").expect("a file");
+        let store = ObjectStore::open(dir.path()).expect("objects");
+        assert!(store.refresh_if_changed(1).expect("listed"));
+        assert!(!store.refresh_if_changed(1).expect("listed"), "nothing changed");
+        assert_eq!(store.packs(), 0);
     }
 }

@@ -8,8 +8,9 @@ use crate::git::read::tree::TreeEntry;
 const LINE_BYTES: usize = 62;
 /// Memory of an entry besides its path, bytes. Counted twice, as everything that is parsed.
 const ENTRY_BYTES: usize = 100;
-/// Deepest directories.
-const DEPTH_MAX: usize = 1_024;
+/// Deepest directories of a recursive list. Each level uses the stack of the thread, and the end of the stack would end
+/// the daemon.
+const DEPTH_MAX: usize = 256;
 
 const DAMAGED: ReadError = ReadError::Damaged("a tree is not valid");
 

@@ -33,6 +33,19 @@ pub(super) enum ReadKey {
     Refs(u64, String),
 }
 
+impl ReadKey {
+    /// Returns the memory of its texts, bytes. Clients choose paths, which can be long.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Object(..) | Self::Tree(..) => 0,
+            Self::Entry(_, _, path) | Self::LastChanges(_, _, path) | Self::Refs(_, path) => path.len(),
+            Self::History(_, query) | Self::Count(_, query) => {
+                query.from.len() + query.path.len() + query.not.iter().map(|id| id.len() + 24).sum::<usize>()
+            }
+        }
+    }
+}
+
 /// The id of the last commit that changed an entry of a directory, by the name of the entry.
 pub type LastChanges = HashMap<String, String>;
 
@@ -101,7 +114,7 @@ impl ReadCache {
 
     /// Keeps a result if it is small.
     pub(super) fn insert(&self, key: ReadKey, result: ReadResult) {
-        if result.bytes() > RESULT_MAX_BYTES {
+        if key.bytes() + result.bytes() > RESULT_MAX_BYTES {
             return;
         }
         let mut halves = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,9 +128,10 @@ impl ReadCache {
 impl Halves {
     /// Inserts into the recent half. Returns the older half if it was replaced.
     fn insert(&mut self, key: ReadKey, result: ReadResult) -> HashMap<ReadKey, ReadResult> {
-        self.recent_bytes += result.bytes();
+        let key_bytes = key.bytes();
+        self.recent_bytes += key_bytes + result.bytes();
         if let Some(replaced) = self.recent.insert(key, result) {
-            self.recent_bytes -= replaced.bytes();
+            self.recent_bytes -= key_bytes + replaced.bytes();
         }
         if self.recent_bytes <= CACHE_MAX_BYTES / 2 {
             return HashMap::new();
@@ -154,5 +168,20 @@ mod tests {
         drop(halves);
         cache.insert(ReadKey::Object(2, id(0)), object(RESULT_MAX_BYTES));
         assert!(cache.get(&ReadKey::Object(2, id(0))).is_none(), "too large");
+    }
+
+    #[test]
+    fn the_memory_of_long_paths_is_limited() {
+        let cache = ReadCache::default();
+        let key = |n: usize| {
+            ReadKey::Count(1, HistoryQuery { path: format!("{n}{}", "x".repeat(64 << 10)), ..HistoryQuery::default() })
+        };
+        for n in 0..300 {
+            cache.insert(key(n), ReadResult::Count(0));
+        }
+        assert!(cache.get(&key(299)).is_some() && cache.get(&key(0)).is_none());
+        let halves = cache.0.lock().expect("not poisoned");
+        let bytes: usize = halves.recent.keys().chain(halves.older.keys()).map(ReadKey::bytes).sum();
+        assert!(bytes <= CACHE_MAX_BYTES + RESULT_MAX_BYTES, "{bytes}");
     }
 }

@@ -21,7 +21,7 @@ use super::{
     cache::{ReadKey, ReadResult},
     names::{NameBase, ObjectName},
     objects::{GitObject, ObjectInfo},
-    ref_files::{self, RefFiles, RefValue},
+    ref_files::{self, RefBounds, RefFiles, RefValue},
     refs::Reference,
     tree::TreeEntry,
 };
@@ -30,7 +30,7 @@ use crate::{
         GitError, QUEUE_TIMEOUT,
         objects::{Object, ObjectId, ObjectKind, ObjectReader, ReadError, ReadLimits},
     },
-    shares::{RequestMemory, Share},
+    shares::Share,
     tasks,
 };
 
@@ -57,15 +57,20 @@ impl RepositoryReader {
         work: impl FnOnce(&mut ObjectReader) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<Option<T>, GitError> {
         let share = self.share().await?;
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let _cancel = CancelOnDrop(cancelled.clone());
-        let limits = ReadLimits::new(Instant::now() + self.timeout, cancelled, self.memory.clone());
+        let (limits, _cancel) = self.limits();
         let (git, repository) = (self.git.clone(), self.repository);
         let read = tasks::blocking(move || {
             let _share = share;
             work(&mut git.object_reader(repository, limits)?)
         });
         self.answer(command, read.await)
+    }
+
+    /// Returns the limits of a read that starts now. It ends early when the second value is dropped.
+    fn limits(&self) -> (ReadLimits, CancelOnDrop) {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let cancel = CancelOnDrop(cancelled.clone());
+        (ReadLimits::new(Instant::now() + self.timeout, cancelled, self.memory.clone()), cancel)
     }
 
     /// Waits for the share of the caller. Work of the daemon itself has none.
@@ -76,19 +81,32 @@ impl RepositoryReader {
         }
     }
 
-    /// Runs `work` that reads files of refs on a thread for blocking work. `share`: that of the caller, if `work` reads
-    /// all refs.
+    /// Runs `work` that reads files of refs on a thread for blocking work. Few refs are read without the share of the
+    /// caller. If there are more, `work` runs again with it.
     async fn with_refs<T: Send + 'static>(
         &self,
-        share: Option<Share>,
-        work: impl FnOnce(&Path, Option<&RequestMemory>) -> Result<T, ReadError> + Send + 'static,
+        work: impl Fn(&Path, RefBounds, &ReadLimits) -> Result<T, ReadError> + Clone + Send + 'static,
     ) -> Result<Option<T>, GitError> {
-        let (directory, memory) = (self.git.directory(self.repository), self.memory.clone());
+        let read = match self.read_refs(None, RefBounds::FEW, work.clone()).await {
+            Err(ReadError::ManyRefs) => self.read_refs(self.share().await?, RefBounds::ALL, work).await,
+            read => read,
+        };
+        self.answer("for-each-ref", read)
+    }
+
+    async fn read_refs<T: Send + 'static>(
+        &self,
+        share: Option<Share>,
+        bounds: RefBounds,
+        work: impl FnOnce(&Path, RefBounds, &ReadLimits) -> Result<T, ReadError> + Send + 'static,
+    ) -> Result<T, ReadError> {
+        let (limits, _cancel) = self.limits();
+        let directory = self.git.directory(self.repository);
         let read = tasks::blocking(move || {
             let _share = share;
-            work(&directory, memory.as_deref())
+            work(&directory, bounds, &limits)
         });
-        self.answer("for-each-ref", read.await)
+        read.await
     }
 
     /// Converts a failed read: what git cannot do better is an error, the rest is left to git.
@@ -99,7 +117,9 @@ impl RepositoryReader {
             Err(ReadError::Refused(refused)) => Err(refused.into()),
             Err(ReadError::Timeout) => Err(GitError::Timeout { command: command(), limit: self.timeout }),
             Err(ReadError::TooMuch(limit)) => Err(GitError::TooMuch { command: command(), limit }),
-            Err(error @ (ReadError::Unsupported(_) | ReadError::Damaged(_) | ReadError::Io(_))) => {
+            Err(
+                error @ (ReadError::Unsupported(_) | ReadError::Damaged(_) | ReadError::Io(_) | ReadError::ManyRefs),
+            ) => {
                 let (repository, error) = (self.repository, &error as &dyn std::error::Error);
                 tracing::debug!(repository, error, "a read is left to git");
                 Ok(None)
@@ -133,12 +153,12 @@ impl RepositoryReader {
     }
 
     async fn ref_value(&self, name: String) -> Result<Option<RefValue>, GitError> {
-        self.with_refs(None, move |directory, memory| ref_files::value(directory, &name, memory)).await
+        self.with_refs(move |directory, bounds, limits| ref_files::value(directory, &name, bounds, limits)).await
     }
 
     /// Returns whether the repository has no refs.
     pub(super) async fn is_empty_directly(&self) -> Result<Option<bool>, GitError> {
-        Ok(self.with_refs(self.share().await?, ref_files::is_empty).await?.flatten())
+        Ok(self.with_refs(ref_files::is_empty).await?.flatten())
     }
 
     /// Returns the first of `names` that names an object; inner `None` if none of them does.
@@ -247,8 +267,7 @@ impl RepositoryReader {
     /// Returns the refs below `prefix`.
     pub(super) async fn refs_directly(&self, prefix: &str) -> Result<Option<Vec<Reference>>, GitError> {
         let at = prefix.to_owned();
-        let files =
-            self.with_refs(self.share().await?, move |directory, memory| RefFiles::read(directory, &at, memory));
+        let files = self.with_refs(move |directory, bounds, limits| RefFiles::read(directory, &at, bounds, limits));
         let Some(files) = files.await?.flatten().map(Arc::new) else { return Ok(None) };
         let key = ReadKey::Refs(self.repository, prefix.to_owned());
         let known = match self.cached(&key) {

@@ -102,9 +102,11 @@ impl From<Error> for TwirpError {
             Error::Exists { .. } | Error::InUse { .. } => Self::new(status, "already_exists", msg),
             Error::Mirror | Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
             Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),
-            Error::Precondition { .. } | Error::Changed { .. } | Error::Conflict { .. } | Error::Archived | Error::NoTeams => {
-                Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg)
-            }
+            Error::Precondition { .. }
+            | Error::Changed { .. }
+            | Error::Conflict { .. }
+            | Error::Archived
+            | Error::NoTeams => Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg),
             Error::Busy | Error::Timeout { .. } | Error::NoSpace => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg)
             }

@@ -18,8 +18,8 @@ use crate::http::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
         },
-        interests, members, migrations, mirrors, orgs, repositories, repository_lists, repository_teams, runs,
-        service, settings, ssh_keys, tag_protections, teams, tokens, topics, transfers, users,
+        interests, members, migrations, mirrors, orgs, repositories, repository_lists, repository_teams, runs, service,
+        settings, ssh_keys, tag_protections, teams, tokens, topics, transfers, users,
     },
 };
 

@@ -52,7 +52,7 @@ pub async fn list(browse: &Browse, skip: u64, limit: usize) -> Result<PageWithTo
     let commits = browse.git.commits(&ids).await?;
     let mut branches = Vec::with_capacity(refs.len());
     for reference in refs {
-        let name = reference.name.trim_start_matches(BRANCHES).to_owned();
+        let name = reference.name.strip_prefix(BRANCHES).unwrap_or(&reference.name).to_owned();
         if let Some(commit) = commits.iter().find(|commit| commit.id == reference.id) {
             branches.push(Branch { name, commit: commit.clone() });
         }

@@ -12,6 +12,8 @@ use crate::git::{
 
 /// Longest request that is parsed; git sends a few hundred bytes.
 pub const REQUEST_MAX_BYTES: usize = 64 << 10;
+/// Most prefixes of a request. Each ref is compared with each of them. Git sends about ten.
+const PREFIXES_MAX: usize = 64;
 
 /// An `ls-refs` request.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,7 +50,9 @@ impl LsRefs {
                     None if argument == "peel" => request.peel = true,
                     None if argument == "symrefs" => request.symrefs = true,
                     None if argument == "unborn" => request.unborn = true,
-                    Some(("ref-prefix", prefix)) => request.prefixes.push(prefix.to_owned()),
+                    Some(("ref-prefix", prefix)) if request.prefixes.len() < PREFIXES_MAX => {
+                        request.prefixes.push(prefix.to_owned());
+                    }
                     _ => return None,
                 }
             }
@@ -189,6 +193,20 @@ mod tests {
         ] {
             assert_eq!(parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn requests_with_many_prefixes_are_left_to_git() {
+        let parsed = |prefixes: usize| {
+            let mut request = BytesMut::new();
+            pkt::put(&mut request, b"command=ls-refs\n");
+            request.extend_from_slice(pkt::DELIMITER);
+            (0..prefixes).for_each(|_| pkt::put(&mut request, b"ref-prefix refs/heads/"));
+            pkt::put_flush(&mut request);
+            LsRefs::parse(&request, false)
+        };
+        assert!(parsed(PREFIXES_MAX).is_some());
+        assert!(parsed(PREFIXES_MAX + 1).is_none());
     }
 
     #[test]

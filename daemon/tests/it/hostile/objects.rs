@@ -67,7 +67,7 @@ async fn damaged_packs_do_not_affect_other_repositories() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_of_alternates_and_unfinished_pushes_are_not_served() {
+async fn objects_of_alternates_and_unfinished_pushes_are_not_read_by_the_daemon() {
     let farrier = TestDaemon::start().await;
     let (other, open) = (repository(&farrier, "private").await, repository(&farrier, "open").await);
     let id = run(&other.path, &["hash-object", "-w", "--stdin"], b"a secret of another repository\n");

@@ -129,7 +129,8 @@ async fn topics_and_webhooks_are_copied_on_request() {
 async fn templates_whose_files_would_leave_the_tree_create_nothing() {
     let world = world(&[(".gitea/template", "*\n"), ("${REPO_DESCRIPTION}", "x\n"), ("taken", "y\n")]).await;
     let ann = header(&world, "ann").await;
-    for description in ["../evil", "/", "a/../../b", ".git/hooks/post-update", ".GIT", "git~1/x", "a//b", "..", "taken"] {
+    for description in ["../evil", "/", "a/../../b", ".git/hooks/post-update", ".GIT", "git~1/x", "a//b", "..", "taken"]
+    {
         let body = json!({ "name": "evil", "description": description, "git_content": true });
         let answer = world.ask(&ann, "post", "/repos/ann/tpl/generate", body).await;
         assert_eq!(answer.status, 422, "{description}: {answer:?}");
@@ -146,7 +147,9 @@ async fn templates_whose_files_would_leave_the_tree_create_nothing() {
 async fn invalid_requests_to_generate_are_refused() {
     let world = world(&[("README.md", "x\n")]).await;
     world.admin("post", "/admin/users/ann/repos", json!({ "name": "plain", "auto_init": true }), 201).await;
-    world.admin("post", "/admin/users/ann/repos", json!({ "name": "shut", "private": true, "template": true }), 201).await;
+    world
+        .admin("post", "/admin/users/ann/repos", json!({ "name": "shut", "private": true, "template": true }), 201)
+        .await;
     let bob = header(&world, "bob").await;
     for (template, body, status) in [
         ("plain", json!({ "name": "x", "git_content": true }), 422),

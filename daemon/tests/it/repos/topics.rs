@@ -11,9 +11,11 @@ async fn topics_are_counted_for_the_repositories_that_a_caller_sees() {
     for name in ["ann", "bob"] {
         world.user(name).await;
     }
-    for (repo, private, topics) in
-        [("one", false, json!(["ci", "cinema"])), ("two", false, json!(["ci"])), ("shut", true, json!(["ci", "secret"]))]
-    {
+    for (repo, private, topics) in [
+        ("one", false, json!(["ci", "cinema"])),
+        ("two", false, json!(["ci"])),
+        ("shut", true, json!(["ci", "secret"])),
+    ] {
         world.admin("post", "/admin/users/ann/repos", json!({ "name": repo, "private": private }), 201).await;
         world.admin("put", &format!("/repos/ann/{repo}/topics"), json!({ "topics": topics }), 204).await;
     }

@@ -18,10 +18,7 @@ struct Acme {
 
 impl Acme {
     async fn new() -> Self {
-        Self::of(World::new().await).await
-    }
-
-    async fn of(world: World) -> Self {
+        let world = World::new().await;
         for name in ["boss", "dev", "eve"] {
             world.user(name).await;
         }

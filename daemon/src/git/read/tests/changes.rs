@@ -1,3 +1,5 @@
+use std::cell::Cell;
+
 use super::*;
 
 async fn repository(dir: &Path) -> Git {
@@ -42,6 +44,76 @@ async fn objects_are_found_as_soon_as_they_are_stored_and_when_they_are_packed()
     for id in all.lines() {
         assert!(content(&git, id).await.is_some(), "in a pack that replaced others");
     }
+}
+
+#[tokio::test]
+async fn objects_that_are_packed_are_found_while_other_reads_list_the_packs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = repository(dir.path()).await;
+    let (missing, done) = ("0123456789".repeat(4), Cell::new(false));
+    let list = async || {
+        while !done.get() {
+            assert_eq!(content(&git, &missing).await, None);
+        }
+    };
+    let store = async {
+        for round in 0..20 {
+            let text = format!("content {round}");
+            let id = blob(&git, &text).await;
+            let packs = git.directory(ID).join("objects/pack");
+            let made = git.call(ID, ["pack-objects", "-q"]).args([packs.join("pack")]).stdin(format!("{id}\n"));
+            made.run().await.expect("packed");
+            run(&git, &["prune-packed"], "").await;
+            assert_eq!(content(&git, &id).await.as_deref(), Some(text.as_bytes()), "round {round}");
+        }
+        done.set(true);
+    };
+    tokio::join!(list(), list(), list(), store);
+}
+
+#[tokio::test]
+async fn few_refs_and_kept_results_are_read_without_a_share() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = repository(dir.path()).await;
+    run(&git, &["fast-import", "--quiet"], history(17, 20)).await;
+    let holder = Holder::Account(1);
+    let reader = git.reader(ID).for_holder(holder);
+    let read = async || {
+        let refs = reader.refs("refs/heads/").await.expect("refs");
+        let tips: Vec<String> = refs.iter().map(|found| found.id.clone()).collect();
+        let commits = reader.commits(&tips).await.expect("commits").len();
+        let tip = reader.resolve("main").await.expect("read");
+        (refs, commits, tip, reader.is_empty().await.expect("read"))
+    };
+    let before = read().await;
+    let mut shares = Vec::new();
+    while let Ok(share) = git.0.reads.take(holder) {
+        shares.push(share);
+    }
+    assert!(!shares.is_empty());
+    let again = tokio::time::timeout(Duration::from_secs(20), read()).await.expect("nothing waits");
+    assert_eq!(again, before);
+}
+
+#[tokio::test]
+async fn many_refs_are_read_with_a_share() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = repository(dir.path()).await;
+    run(&git, &["fast-import", "--quiet"], history(17, 20)).await;
+    let tip = run(&git, &["rev-list", "--all", "-1"], "").await;
+    let packed: String = (0..3_000).map(|n| format!("{tip} refs/tags/{}{n}\n", "x".repeat(100))).collect();
+    std::fs::write(git.directory(ID).join("packed-refs"), packed).expect("a file");
+    let holder = Holder::Account(1);
+    let reader = git.reader(ID).for_holder(holder);
+    let refs = reader.refs_directly("refs/tags/").await.expect("read").expect("supported");
+    assert!(refs.len() >= 3_000, "{}", refs.len());
+    let mut shares = Vec::new();
+    while let Ok(share) = git.0.reads.take(holder) {
+        shares.push(share);
+    }
+    assert!(!shares.is_empty());
+    let waiting = tokio::time::timeout(Duration::from_millis(300), reader.refs_directly("refs/tags/")).await;
+    assert!(waiting.is_err(), "waits for its share");
 }
 
 #[tokio::test]

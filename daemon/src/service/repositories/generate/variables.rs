@@ -78,7 +78,7 @@ impl Variables {
             let length = after.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
             if length > 0 && after.get(length) == Some(&b'}') {
                 let name = String::from_utf8_lossy(&after[..length]);
-                let value = self.0.get(name.as_ref()).map_or(&after[..length], String::as_bytes);
+                let value = self.0.get(&*name).map_or(&after[..length], String::as_bytes);
                 expanded.extend_from_slice(value);
                 rest = &after[length + 1..];
             } else {
