@@ -7,6 +7,8 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Arc, OnceLock};
+
 use farrier_proto::store::{BranchRule, RuleList, TagRule};
 
 pub use self::pattern::{FilePatterns, NamePattern, PATTERN_MAX_BYTES, is_plain};
@@ -81,18 +83,29 @@ pub struct CompiledBranchRule {
     /// The rule.
     pub row: BranchRule,
     pattern: NamePattern,
+    /// Compiled when a change of a branch needs it: a push can change many branches, and a list of branches needs none.
+    files: OnceLock<Result<Option<Arc<FilePatterns>>, String>>,
 }
 
 impl CompiledBranchRule {
     /// Compiles the pattern of a rule.
     pub fn new(row: BranchRule) -> Self {
         let pattern = NamePattern::of_branches(&row.pattern).unwrap_or(NamePattern::Every);
-        Self { row, pattern }
+        Self { row, pattern, files: OnceLock::new() }
     }
 
     /// Returns whether the rule applies to the branch `name`.
     pub fn applies_to(&self, name: &str) -> bool {
         self.pattern.matches(name)
+    }
+
+    /// Returns the protected files. `None`: no file is protected. An error if the stored patterns cannot be compiled.
+    fn files(&self) -> Result<Option<Arc<FilePatterns>>, &'static str> {
+        let compiled = self.files.get_or_init(|| {
+            let files = FilePatterns::parse(&self.row.protected_file_patterns, &self.row.unprotected_file_patterns);
+            files.map(|files| files.map(Arc::new))
+        });
+        compiled.clone().map_err(|_| "the patterns of its files are not valid")
     }
 }
 
@@ -123,7 +136,7 @@ pub struct ObjectCheck {
     /// The branch may lose no commits.
     pub no_force: bool,
     /// The files that may not be changed.
-    pub files: Option<FilePatterns>,
+    pub files: Option<Arc<FilePatterns>>,
 }
 
 /// The decision about the change of a branch, as far as it needs no objects.
@@ -138,24 +151,24 @@ pub enum Decision {
 }
 
 /// Decides about a change of the branch `name`, to which `rule` applies.
-pub fn decide_branch(rule: &BranchRule, rights: BranchRights, name: &str, kind: ChangeKind) -> Decision {
+pub fn decide_branch(rule: &CompiledBranchRule, rights: BranchRights, name: &str, kind: ChangeKind) -> Decision {
     let refused = |what: &str| Decision::Refused(format!("branch {name} is protected: {what}"));
     if kind == ChangeKind::Delete {
         return refused("it cannot be deleted");
     }
-    if !rule.push {
+    if !rule.row.push {
         return refused("nobody may push to it");
     }
     if !rights.push {
         return refused("only listed users, teams and deploy keys may push to it");
     }
-    if rule.require_signed_commits {
+    if rule.row.require_signed_commits {
         return refused("its commits must be signed, and this server verifies no signatures");
     }
     let no_force = kind == ChangeKind::Move && !rights.force_push;
-    let files = match FilePatterns::parse(&rule.protected_file_patterns, &rule.unprotected_file_patterns) {
+    let files = match rule.files() {
         Ok(files) => files,
-        Err(_) => return refused("the patterns of its files are not valid"),
+        Err(problem) => return refused(problem),
     };
     if no_force || files.is_some() { Decision::Depends(ObjectCheck { no_force, files }) } else { Decision::Allowed }
 }

@@ -118,6 +118,9 @@ async fn merge_in(
             Some(_) => (merge_commit(workspace, context, account, &ours, &theirs).await?, MergeType::Merge),
             None => return Err(Error::Conflict { reason: "the branches have no common history".into() }),
         };
+        // Before the objects are copied to the fork, so that a refused merge leaves nothing there.
+        let change = (branch, Some(ours.clone()));
+        ref_changes::check_branch(context, browse, account.user.id, change, (&new, workspace)).await?;
         let written_bytes = workspace.publish(&new, Some(&ours)).await.map_err(refused)?;
         copy_lfs_objects(context, browse.found.repository.id, &source.repository).await?;
         let (old, new) = ((branch, Some(ours.clone())), (new, written_bytes));

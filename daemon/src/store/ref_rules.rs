@@ -1,5 +1,5 @@
 //! Rules that protect branches and tags. They belong to a repository, and stay when it is renamed or moves to another
-//! owner.
+//! owner. Teams of the former owner are then removed from their lists.
 
 use farrier_proto::store::{BranchRule, TagRule};
 
@@ -49,6 +49,31 @@ pub fn delete_branch_rule(tx: &Tx, row: &BranchRule) {
 /// Deletes a tag rule.
 pub fn delete_tag_rule(tx: &Tx, row: &TagRule) {
     tx.delete(keys::tag_rule(row.repository_id, row.id));
+}
+
+/// Removes all teams from the lists of the rules, when the repository moves to another owner: the former owner decides
+/// who is in these teams. A list in use stays in use, so that it names fewer users and never more.
+pub async fn remove_teams(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+    for mut row in of_branches(tx, repository).await? {
+        let before = row.clone();
+        let lists = [
+            &mut row.push_list,
+            &mut row.force_push_list,
+            &mut row.merge_list,
+            &mut row.bypass_list,
+            &mut row.approvals_list,
+        ];
+        for list in lists.into_iter().flatten() {
+            list.teams.clear();
+        }
+        if row != before {
+            put_branch_rule(tx, &row);
+        }
+    }
+    for row in of_tags(tx, repository).await?.into_iter().filter(|row| !row.teams.is_empty()) {
+        put_tag_rule(tx, &TagRule { teams: Vec::new(), ..row });
+    }
+    Ok(())
 }
 
 /// Deletes all rules of a repository that is removed permanently. There are few, so one transaction is enough.

@@ -89,7 +89,7 @@ const NAMED: Named = Named { push: true, force_push: true, merge: true };
 const STRANGER: Named = Named { push: false, force_push: false, merge: false };
 
 fn decide(rule: &BranchRule, named: Named, kind: ChangeKind) -> String {
-    match decide_branch(rule, BranchRights::of(rule, named), "main", kind) {
+    match decide_branch(&CompiledBranchRule::new(rule.clone()), BranchRights::of(rule, named), "main", kind) {
         Decision::Allowed => "allowed".to_owned(),
         Decision::Refused(reason) => reason.trim_start_matches("branch main is protected: ").to_owned(),
         Decision::Depends(check) => format!("no force {}, files {}", check.no_force, check.files.is_some()),
@@ -121,6 +121,16 @@ fn a_branch_rule_decides_by_its_fields_in_this_order() {
 }
 
 #[test]
+fn the_patterns_of_files_are_compiled_once_for_all_branches_of_a_rule() {
+    let compiled = CompiledBranchRule::new(rule(|rule| rule.protected_file_patterns = "a".into()));
+    let files = || match decide_branch(&compiled, BranchRights::of(&compiled.row, NAMED), "main", ChangeKind::Create) {
+        Decision::Depends(ObjectCheck { files: Some(files), .. }) => files,
+        other => panic!("{other:?}"),
+    };
+    assert!(Arc::ptr_eq(&files(), &files()));
+}
+
+#[test]
 fn force_needs_the_right_to_push() {
     let rule = rule(|rule| rule.force_push = true);
     let only_force = Named { push: false, ..NAMED };
@@ -146,7 +156,8 @@ fn a_tag_may_be_changed_by_those_whom_any_matching_rule_names() {
 
 #[test]
 fn changed_files_are_named_without_control_characters() {
-    let check = ObjectCheck { no_force: false, files: FilePatterns::parse("a**", "").expect("valid") };
+    let files = FilePatterns::parse("a**", "").expect("valid").map(Arc::new);
+    let check = ObjectCheck { no_force: false, files };
     let refused = check.refuses_files("main", [&b"b"[..], b"a\n\xff"]).expect("refused");
     assert_eq!(refused, "branch main is protected: the file a?\u{fffd} may not be changed");
     assert_eq!(check.refuses_files("main", [&b"b"[..]]), None);

@@ -8,7 +8,7 @@ use crate::{
     model::ref_rules::BranchRights,
     service::{
         Error,
-        ref_rules::{self, Pusher},
+        ref_rules::{self, RefChanger},
     },
     store::Read,
 };
@@ -33,15 +33,15 @@ pub struct BranchWithRights {
     pub rule: Option<(BranchRule, BranchRights)>,
 }
 
-/// Returns branches with their rules and the rights that these give `pusher`.
+/// Returns branches with their rules and the rights that these give `changer`.
 pub async fn with_rights(
     read: &impl Read,
     repository: u64,
-    pusher: Pusher,
+    changer: RefChanger,
     branches: Vec<Branch>,
 ) -> Result<Vec<BranchWithRights>, Error> {
     let names: Vec<&str> = branches.iter().map(|branch| branch.name.as_str()).collect();
-    let rules = ref_rules::branch_rights(read, repository, pusher, &names).await?;
+    let rules = ref_rules::branch_rights(read, repository, changer, &names).await?;
     Ok(branches.into_iter().zip(rules).map(|(branch, rule)| BranchWithRights { branch, rule }).collect())
 }
 

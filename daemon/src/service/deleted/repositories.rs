@@ -16,7 +16,9 @@ use crate::{
     store::{
         Read, Tx,
         owners::{self, Owner},
+        ref_rules,
         repositories::{self as rows, forks},
+        teams,
     },
 };
 
@@ -143,6 +145,10 @@ pub async fn restore(
             forks::detach_differing(&tx, &row).await?;
             // The new owner may have been a collaborator before.
             rows::set_collaborator(&tx, id, owner.id(), farrier_proto::store::Permission::None);
+            if owner.id() != before.owner_id {
+                teams::remove_repository(&tx, id).await?;
+                ref_rules::remove_teams(&tx, id).await?;
+            }
             let subject = Subject { repository: &row, owner: &owner, actor };
             recorder
                 .record(&tx, subject, &[EventKind::Repository { action: EventKind::RESTORED, before: Vec::new() }])

@@ -4,7 +4,11 @@ use farrier_common::api::ChangeBranchProtection;
 use farrier_proto::store::BranchRule;
 use serde_json::Value;
 
-use super::{branch_fields::changed, people, require_repository};
+use super::{
+    branch_fields::changed,
+    people::{self, KnownNames},
+    require_repository,
+};
 use crate::{
     model::{identity::Identity, ref_rules::NamePattern},
     service::{
@@ -37,9 +41,9 @@ pub async fn branch_rules(
     (owner, name): (&str, &str),
 ) -> Result<Vec<BranchRuleWithNames>, Error> {
     let found = administered(read, identity, owner, name).await?;
-    let mut all = Vec::new();
+    let (mut all, mut known) = (Vec::new(), KnownNames::default());
     for row in rows::of_branches(read, found.repository.id).await? {
-        let names = people::rule_names(read, &row).await?;
+        let names = known.rule(read, &row).await?;
         all.push(BranchRuleWithNames { row, names });
     }
     Ok(all)
@@ -172,6 +176,9 @@ pub async fn order_branch_rules(
     let read = context.store.read().await?;
     let found = administered(&read, identity, owner, name).await?;
     drop(read);
+    if ids.len() > rows::PER_REPOSITORY_MAX {
+        return Err(Error::invalid("ids", format!("must have at most {} numbers", rows::PER_REPOSITORY_MAX)));
+    }
     let now = context.now_ms();
     let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
@@ -184,7 +191,7 @@ pub async fn order_branch_rules(
             if let Some(unknown) = ids.iter().find(|id| all.iter().all(|row| row.id != **id)) {
                 return Err(Error::invalid("ids", format!("the repository has no branch rule {unknown}")));
             }
-            all.sort_by_key(|row| ids.iter().position(|id| *id == row.id).unwrap_or(usize::MAX));
+            all.sort_by_cached_key(|row| ids.iter().position(|id| *id == row.id).unwrap_or(usize::MAX));
             for (priority, row) in (1..).zip(&all) {
                 if row.priority != priority {
                     rows::put_branch_rule(&tx, &BranchRule { priority, updated_ms: now, ..row.clone() });

@@ -20,6 +20,7 @@ use crate::{
     },
     service::{Context, Error},
     store::{Read, StoreError, ref_rules as rows, teams},
+    tasks,
 };
 
 /// Most updates of a push whose objects are checked. Each needs up to two git processes.
@@ -29,15 +30,15 @@ const UPDATES_AT_ONCE: usize = 200;
 
 /// Who changes refs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pusher {
+pub enum RefChanger {
     /// The account with this ID.
     Account(u64),
     /// A deploy key of the repository.
     DeployKey,
 }
 
-impl Pusher {
-    /// Returns the pusher of a caller who may write to the repository.
+impl RefChanger {
+    /// Returns the caller of a request who may write to the repository.
     pub fn of(identity: &Identity) -> Self {
         match identity {
             Identity::DeployKey(_) => Self::DeployKey,
@@ -65,7 +66,7 @@ struct Pending {
     check: ObjectCheck,
 }
 
-/// The rules of a repository, and what is known about the pusher.
+/// The rules of a repository, and what is known about the caller.
 struct Rules {
     branches: Vec<CompiledBranchRule>,
     tags: Vec<CompiledTagRule>,
@@ -86,34 +87,39 @@ impl Rules {
     async fn of_branch(
         &mut self,
         read: &impl Read,
-        pusher: Pusher,
+        changer: RefChanger,
         name: &str,
-    ) -> Result<Option<(&BranchRule, BranchRights)>, StoreError> {
+    ) -> Result<Option<(&CompiledBranchRule, BranchRights)>, StoreError> {
         let Some(rule) = self.branches.iter().find(|rule| rule.applies_to(name)) else { return Ok(None) };
         let row = &rule.row;
         let named = match self.named.get(&row.id) {
             Some(named) => *named,
             None => {
                 let named = Named {
-                    push: names(read, ListKind::Push.of(row), pusher).await?,
-                    force_push: names(read, ListKind::ForcePush.of(row), pusher).await?,
-                    merge: names(read, ListKind::Merge.of(row), pusher).await?,
+                    push: names(read, ListKind::Push.of(row), changer).await?,
+                    force_push: names(read, ListKind::ForcePush.of(row), changer).await?,
+                    merge: names(read, ListKind::Merge.of(row), changer).await?,
                 };
                 self.named.insert(row.id, named);
                 named
             }
         };
-        Ok(Some((row, BranchRights::of(row, named))))
+        Ok(Some((rule, BranchRights::of(row, named))))
     }
 
     /// Returns why a change of the tag `name` is refused.
-    async fn of_tag(&mut self, read: &impl Read, pusher: Pusher, name: &str) -> Result<Option<String>, StoreError> {
+    async fn of_tag(
+        &mut self,
+        read: &impl Read,
+        changer: RefChanger,
+        name: &str,
+    ) -> Result<Option<String>, StoreError> {
         let mut matching = Vec::new();
         for CompiledTagRule { row, .. } in self.tags.iter().filter(|rule| rule.applies_to(name)) {
             let is_named = match self.in_tag_list.get(&row.id) {
                 Some(is_named) => *is_named,
                 None => {
-                    let is_named = is_in(read, &row.users, &row.teams, false, pusher).await?;
+                    let is_named = is_in(read, &row.users, &row.teams, false, changer).await?;
                     self.in_tag_list.insert(row.id, is_named);
                     is_named
                 }
@@ -124,10 +130,10 @@ impl Rules {
     }
 }
 
-/// Returns whether a list names the pusher. A list that is not used names everybody.
-async fn names(read: &impl Read, list: Option<&RuleList>, pusher: Pusher) -> Result<bool, StoreError> {
+/// Returns whether a list names the caller. A list that is not used names everybody.
+async fn names(read: &impl Read, list: Option<&RuleList>, changer: RefChanger) -> Result<bool, StoreError> {
     match list {
-        Some(list) => is_in(read, &list.users, &list.teams, list.deploy_keys, pusher).await,
+        Some(list) => is_in(read, &list.users, &list.teams, list.deploy_keys, changer).await,
         None => Ok(true),
     }
 }
@@ -137,18 +143,23 @@ async fn is_in(
     users: &[u64],
     teams: &[u64],
     deploy_keys: bool,
-    pusher: Pusher,
+    changer: RefChanger,
 ) -> Result<bool, StoreError> {
-    match pusher {
-        Pusher::DeployKey => Ok(deploy_keys),
-        Pusher::Account(user) if users.contains(&user) => Ok(true),
-        Pusher::Account(_) if teams.is_empty() => Ok(false),
-        Pusher::Account(user) => teams::is_member_of_any(read, teams, user).await,
+    match changer {
+        RefChanger::DeployKey => Ok(deploy_keys),
+        RefChanger::Account(user) if users.contains(&user) => Ok(true),
+        RefChanger::Account(_) if teams.is_empty() => Ok(false),
+        RefChanger::Account(user) => teams::is_member_of_any(read, teams, user).await,
     }
 }
 
-/// Decides about the updates of a push by `pusher`, who may write to the repository, as far as their names suffice.
-pub async fn check(context: &Context, repository: u64, pusher: Pusher, commands: &Commands) -> Result<Checked, Error> {
+/// Decides about the updates of a push by `changer`, who may write to the repository, as far as their names suffice.
+pub async fn check(
+    context: &Context,
+    repository: u64,
+    changer: RefChanger,
+    commands: &Commands,
+) -> Result<Checked, Error> {
     let read = context.store.read().await?;
     let mut rules = Rules::load(&read, repository).await?;
     let mut checked = Checked::default();
@@ -161,13 +172,13 @@ pub async fn check(context: &Context, repository: u64, pusher: Pusher, commands:
         }
         match ref_name::kind(&update.name) {
             RefKind::Branch(branch) => {
-                if let Some((rule, rights)) = rules.of_branch(&read, pusher, branch).await? {
+                if let Some((rule, rights)) = rules.of_branch(&read, changer, branch).await? {
                     let decision = decide_branch(rule, rights, branch, kind(update));
                     checked.add(update, branch, decision);
                 }
             }
             RefKind::Tag(tag) => {
-                if let Some(reason) = rules.of_tag(&read, pusher, tag).await? {
+                if let Some(reason) = rules.of_tag(&read, changer, tag).await? {
                     checked.refuse(&update.name, reason);
                 }
             }
@@ -245,8 +256,13 @@ impl Pending {
             return Ok(None);
         }
         let changed = objects.changed_files(self.old.as_deref(), &self.new).await?;
-        let paths = changed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        Ok(self.check.refuses_files(&self.branch, paths))
+        let (check, branch) = (self.check.clone(), self.branch.clone());
+        // Comparing a long list with many patterns takes seconds.
+        let refused = tasks::blocking(move || {
+            let paths = changed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+            check.refuses_files(&branch, paths)
+        });
+        Ok(refused.await)
     }
 
     fn unknown(&self, problem: &str) -> String {
@@ -257,7 +273,7 @@ impl Pending {
 /// Returns an error if a rule forbids one of the changes of an account through the API. Their objects are in the
 /// repository.
 pub async fn require(context: &Context, repository: u64, account: u64, commands: &Commands) -> Result<(), Error> {
-    let checked = check(context, repository, Pusher::Account(account), commands).await?;
+    let checked = check(context, repository, RefChanger::Account(account), commands).await?;
     if !checked.needs_objects() || !checked.refusals.is_empty() {
         return refused(checked.refusals);
     }
@@ -275,7 +291,7 @@ pub async fn require_in(
     commands: &Commands,
     workspace: &Workspace,
 ) -> Result<(), Error> {
-    let checked = check(context, repository, Pusher::Account(account), commands).await?;
+    let checked = check(context, repository, RefChanger::Account(account), commands).await?;
     refused(checked.with_objects(workspace).await?)
 }
 
@@ -290,18 +306,18 @@ fn refused(refusals: Vec<RefRefusal>) -> Result<(), Error> {
     }
 }
 
-/// Returns the rule of each of these branches and the rights that it gives `pusher`.
+/// Returns the rule of each of these branches and the rights that it gives `changer`.
 pub async fn branch_rights(
     read: &impl Read,
     repository: u64,
-    pusher: Pusher,
+    changer: RefChanger,
     branches: &[&str],
 ) -> Result<Vec<Option<(BranchRule, BranchRights)>>, Error> {
     let mut rules = Rules::load(read, repository).await?;
     let mut found = Vec::with_capacity(branches.len());
     for branch in branches {
-        let of_branch = rules.of_branch(read, pusher, branch).await?;
-        found.push(of_branch.map(|(rule, rights)| (rule.clone(), rights)));
+        let of_branch = rules.of_branch(read, changer, branch).await?;
+        found.push(of_branch.map(|(rule, rights)| (rule.row.clone(), rights)));
     }
     Ok(found)
 }

@@ -1,5 +1,7 @@
 //! The users and teams that rules name. Rules store IDs; clients send and get names.
 
+use std::collections::{HashMap, hash_map::Entry};
+
 use farrier_proto::store::{BranchRule, RuleList};
 
 use crate::{
@@ -55,32 +57,57 @@ fn distinct(mut ids: Vec<u64>) -> Vec<u64> {
     ids
 }
 
-/// Returns the names of the users and teams that exist.
-pub(super) async fn list_names(read: &impl Read, users: &[u64], teams: &[u64]) -> Result<ListNames, StoreError> {
-    let mut names = ListNames::default();
-    for id in users {
-        names.users.extend(owners::user(read, *id).await?.map(|user| user.name));
+/// The names of users and teams that were read. Many rules can list the same ones, so each is read once for an answer.
+#[derive(Debug, Default)]
+pub(super) struct KnownNames {
+    users: HashMap<u64, Option<String>>,
+    teams: HashMap<u64, Option<String>>,
+}
+
+impl KnownNames {
+    /// Returns the names of the users and teams that exist.
+    pub(super) async fn list(
+        &mut self,
+        read: &impl Read,
+        users: &[u64],
+        teams: &[u64],
+    ) -> Result<ListNames, StoreError> {
+        let mut names = ListNames::default();
+        for id in users {
+            names.users.extend(match self.users.entry(*id) {
+                Entry::Occupied(known) => known.get().clone(),
+                Entry::Vacant(unknown) => unknown.insert(owners::user(read, *id).await?.map(|row| row.name)).clone(),
+            });
+        }
+        for id in teams {
+            names.teams.extend(match self.teams.entry(*id) {
+                Entry::Occupied(known) => known.get().clone(),
+                Entry::Vacant(unknown) => unknown.insert(teams::get(read, *id).await?.map(|row| row.name)).clone(),
+            });
+        }
+        Ok(names)
     }
-    for id in teams {
-        names.teams.extend(teams::get(read, *id).await?.map(|team| team.name));
+
+    /// Returns the names in the lists of a branch rule.
+    pub(super) async fn rule(&mut self, read: &impl Read, row: &BranchRule) -> Result<RuleNames, StoreError> {
+        Ok(RuleNames {
+            push: self.of(read, row.push_list.as_ref()).await?,
+            force_push: self.of(read, row.force_push_list.as_ref()).await?,
+            merge: self.of(read, row.merge_list.as_ref()).await?,
+            bypass: self.of(read, row.bypass_list.as_ref()).await?,
+            approvals: self.of(read, row.approvals_list.as_ref()).await?,
+        })
     }
-    Ok(names)
+
+    async fn of(&mut self, read: &impl Read, list: Option<&RuleList>) -> Result<ListNames, StoreError> {
+        match list {
+            Some(list) => self.list(read, &list.users, &list.teams).await,
+            None => Ok(ListNames::default()),
+        }
+    }
 }
 
 /// Returns the names in the lists of a branch rule.
 pub(super) async fn rule_names(read: &impl Read, row: &BranchRule) -> Result<RuleNames, StoreError> {
-    Ok(RuleNames {
-        push: of_list(read, row.push_list.as_ref()).await?,
-        force_push: of_list(read, row.force_push_list.as_ref()).await?,
-        merge: of_list(read, row.merge_list.as_ref()).await?,
-        bypass: of_list(read, row.bypass_list.as_ref()).await?,
-        approvals: of_list(read, row.approvals_list.as_ref()).await?,
-    })
-}
-
-async fn of_list(read: &impl Read, list: Option<&RuleList>) -> Result<ListNames, StoreError> {
-    match list {
-        Some(list) => list_names(read, &list.users, &list.teams).await,
-        None => Ok(ListNames::default()),
-    }
+    KnownNames::default().rule(read, row).await
 }

@@ -3,7 +3,11 @@
 use farrier_common::api::ChangeTagProtection;
 use farrier_proto::store::TagRule;
 
-use super::{branches::administered, people, require_repository};
+use super::{
+    branches::administered,
+    people::{self, KnownNames},
+    require_repository,
+};
 use crate::{
     model::{identity::Identity, ref_rules::NamePattern},
     service::{
@@ -33,9 +37,10 @@ pub async fn tag_rules(
     (owner, name): (&str, &str),
 ) -> Result<Vec<TagRuleWithNames>, Error> {
     let found = administered(read, identity, owner, name).await?;
-    let mut all = Vec::new();
+    let (mut all, mut known) = (Vec::new(), KnownNames::default());
     for row in rows::of_tags(read, found.repository.id).await? {
-        all.push(with_names(read, row).await?);
+        let names = known.list(read, &row.users, &row.teams).await?;
+        all.push(TagRuleWithNames { row, names });
     }
     Ok(all)
 }
@@ -124,7 +129,7 @@ pub async fn edit_tag_rule(
                 return Err(exists(&row));
             }
             rows::put_tag_rule(&tx, &row);
-            let names = people::list_names(&tx, &old.users, &old.teams).await?;
+            let names = KnownNames::default().list(&tx, &old.users, &old.teams).await?;
             let after = with_names(&tx, row).await?;
             recorder.record(&tx, entry(audit::Action::TagRuleEdit, &found, (&old, &names), &after));
             Ok(after)
@@ -157,7 +162,7 @@ pub async fn delete_tag_rule(
 }
 
 async fn with_names(read: &impl Read, row: TagRule) -> Result<TagRuleWithNames, Error> {
-    let names = people::list_names(read, &row.users, &row.teams).await?;
+    let names = KnownNames::default().list(read, &row.users, &row.teams).await?;
     Ok(TagRuleWithNames { row, names })
 }
 

@@ -211,8 +211,8 @@ pub async fn ids_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError
 }
 
 /// Returns the ids of the repositories whose settings the caller may change: owned alone or through an organization, or
-/// administered as a collaborator or through a team, and allowed by the caller's token. Rights of site administrators are not
-/// considered.
+/// administered as a collaborator or through a team, and allowed by the caller's token. Rights of site administrators are
+/// not considered.
 pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let account = access::require_account(identity).map(|account| account.user.id).unwrap_or_default();
     let is_restricted = access::is_repository_limited(identity) || access::is_public_only(identity);
@@ -273,8 +273,8 @@ pub(super) async fn visible(read: &impl Read, identity: &Identity, owner: u64) -
     Ok(listing)
 }
 
-/// Returns what a restricted account sees: what it or its organizations own, what it collaborates on, and what it reaches
-/// through teams.
+/// Returns what a restricted account sees: what it or its organizations own, what it collaborates on, and what it
+/// reaches through teams.
 async fn visible_to_restricted(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     if access::is_repository_limited(identity) {
         let mut singles = named_by_token(read, identity).await?;

@@ -21,6 +21,7 @@ use crate::{
     store::{
         Read, Tx, lfs,
         owners::{self, Owner},
+        ref_rules,
         repositories::{self, offers},
         teams,
     },
@@ -187,6 +188,7 @@ async fn move_to(
         // An owner is no collaborator.
         repositories::set_collaborator(&tx, row.id, owner.id(), Permission::None);
         teams::remove_repository(&tx, row.id).await?;
+        ref_rules::remove_teams(&tx, row.id).await?;
         for team in team_ids {
             // A team may have been deleted since it was named.
             if teams::get(&tx, *team).await?.is_some_and(|team| team.org_id == owner.id()) {

@@ -31,7 +31,7 @@ use crate::{
         access_watch::AccessWatch,
         audit::RequestScope,
         pushes::{self, Push, Pusher},
-        ref_rules::{self, Checked},
+        ref_rules::{self, Checked, RefChanger},
     },
     shares::Holder,
 };
@@ -67,7 +67,8 @@ pub async fn serve<I: TransferInput>(
         return Ok(Pushed::Answered(Bytes::new()));
     }
     let mut refusals = pushes::refusals(&repository, &commands);
-    let mut checked = ref_rules::check(context, repository.id, ref_rules::Pusher::of(&identity), &commands).await?;
+    let changer = RefChanger::of(&identity);
+    let mut checked = ref_rules::check(context, repository.id, changer, &commands).await?;
     checked.refusals.retain(|refusal| refusals.iter().all(|other| other.name != refusal.name));
     refusals.append(&mut checked.refusals);
     if !refusals.is_empty() {
@@ -77,13 +78,14 @@ pub async fn serve<I: TransferInput>(
     let (out, git_output) = output::channel();
     let task_context = context.clone();
     let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
+    let permission = Permission { repository: repository.id, changer, access, has_checked_objects: false };
     let max_bytes = context.git.max_push_bytes();
     let (repository, mirror_depth) = (repository.id, input.mirror_depth());
     let request = PushRequest {
         repository,
         pusher,
         holder,
-        access,
+        permission,
         list,
         list_bytes,
         commands,
@@ -106,7 +108,7 @@ struct PushRequest {
     repository: u64,
     pusher: Pusher,
     holder: Holder,
-    access: AccessWatch,
+    permission: Permission,
     /// The bytes of the body that were read so far: the list of ref updates and the beginning of the pack.
     list: Bytes,
     /// Size of the list of ref updates.
@@ -117,6 +119,34 @@ struct PushRequest {
     max_bytes: u64,
     /// The number of mirrors through which the push came.
     mirror_depth: u32,
+}
+
+/// What permits a push. It can be lost while the client sends the pack, which may take hours.
+struct Permission {
+    repository: u64,
+    changer: RefChanger,
+    access: AccessWatch,
+    /// Whether the objects of the push were compared with the rules.
+    has_checked_objects: bool,
+}
+
+impl Permission {
+    /// Returns an error if the push is no longer permitted. Called under the repository's lock, before git moves a ref.
+    async fn require(&mut self, context: &Context, commands: &Commands) -> Result<(), InputError> {
+        if !self.access.holds().await {
+            return Err(InputError::Revoked);
+        }
+        match ref_rules::check(context, self.repository, self.changer, commands).await {
+            Ok(checked) if !checked.refusals.is_empty() => Err(InputError::Protected),
+            Ok(checked) if checked.needs_objects() && !self.has_checked_objects => Err(InputError::Protected),
+            Ok(_) => Ok(()),
+            // The store does not answer. The decision at the beginning of the push remains, as that about the access.
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn StdError, "the rules for a push were not read again");
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Reads the list of ref updates. Also returns the bytes of the body that were read, and the size of the list.
@@ -185,12 +215,12 @@ async fn run(context: Context, request: PushRequest, mut input: impl TransferInp
             return;
         }
     };
-    let PushRequest { repository, mut access, list, .. } = request;
+    let PushRequest { repository, mut permission, list, commands, .. } = request;
     let (context, push) = (&context, &push);
     let stall_timer = StallTimer::new(context.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = pin!(feed(context, repository, &mut access, list, &mut input, stdin, &stall_timer));
+        let feeding = pin!(feed(context, &mut permission, &commands, list, &mut input, stdin, &stall_timer));
         let forwarding = pin!(output::forward(&mut process, &out, &stall_timer));
         // `select` polls `feeding` first. After its error, git only reports that the body ended too early. That report
         // is not forwarded, because the client gets the status of the error.
@@ -268,8 +298,8 @@ async fn record_later(context: &Context, repository: u64, push: &Push, bytes: u6
 /// only after it has sent everything.
 async fn feed(
     context: &Context,
-    repository: u64,
-    access: &mut AccessWatch,
+    permission: &mut Permission,
+    commands: &Commands,
     list: Bytes,
     input: &mut impl TransferInput,
     stdin: Option<ChildStdin>,
@@ -281,7 +311,7 @@ async fn feed(
     loop {
         let next = tokio::select! {
             next = input.next() => next,
-            () = access.lost() => Err(InputError::Revoked),
+            () = permission.access.lost() => Err(InputError::Revoked),
         };
         let next = match next {
             Ok(Some(next)) => next,
@@ -295,9 +325,9 @@ async fn feed(
         stall_timer.restart();
         held = next;
     }
-    let lock = context.git.lock(repository).await;
-    if !access.holds().await {
-        return FeedResult { lock: None, bytes, error: Some(InputError::Revoked) };
+    let lock = context.git.lock(permission.repository).await;
+    if let Err(error) = permission.require(context, commands).await {
+        return FeedResult { lock: None, bytes, error: Some(error) };
     }
     stall_timer.restart();
     write(&mut stdin, &held).await;

@@ -167,13 +167,10 @@ async fn a_fetch_ends_when_its_token_is_deleted() {
     assert!(read.len() < 24 << 20 && !read.ends_with(LAST_CHUNK), "the response was completed");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_push_is_refused_when_its_token_is_deleted_before_its_end() {
-    let world = World::new().await;
-    let (tip, work) = private_repository(&world).await;
-    let created = world.admin("post", "/users/admin/tokens", json!({ "name": "t", "scopes": ["all"] }), 201).await;
-    let authorization = basic("any", created["sha1"].as_str().expect("text"));
-    let line = format!("{} {tip} refs/heads/stolen\0report-status", "0".repeat(40));
+/// Sends a push of the commit `tip` to the new branch `name` of `admin/demo`, except for its last bytes. Waits until git
+/// runs. Returns the missing bytes.
+async fn begin_push(world: &World, authorization: &str, tip: &str, name: &str) -> (TcpStream, Vec<u8>) {
+    let line = format!("{} {tip} refs/heads/{name}\0report-status", "0".repeat(40));
     // A pack without objects: the commit exists already.
     let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
     pack.extend(hex::decode("029d08823bd8a8eab510ad6ac75c823cfd3ed31e").expect("the digest of the pack"));
@@ -193,16 +190,70 @@ async fn a_push_is_refused_when_its_token_is_deleted_before_its_end() {
         status["limits"].as_array().expect("a list").iter().any(|limit| limit["kind"] == "git" && limit["running"] == 1)
     };
     eventually("git runs", running).await;
-    world.admin("delete", &format!("/users/admin/tokens/{}", created["id"]), Value::Null, 204).await;
+    (stream, last.to_vec())
+}
+
+/// Sends the last bytes of a push, which must be refused for the reason `expected`. No branch was created.
+async fn end_refused_push(world: &World, work: &Client, (mut stream, last): (TcpStream, Vec<u8>), expected: &str) {
     // The daemon may have answered already.
-    let _ = stream.write_all(last).await;
+    let _ = stream.write_all(&last).await;
     let mut text = Vec::new();
     in_time("the response ends", stream.read_to_end(&mut text)).await.expect("a response");
     let text = String::from_utf8_lossy(&text).into_owned();
-    assert!(text.starts_with("HTTP/1.1 403 ") && text.contains("your access was revoked"), "{text}");
+    assert!(text.starts_with("HTTP/1.1 403 ") && text.contains(expected), "{text}");
     let token = world.token("admin", &["all"]).await;
     let refs = work.done(&["ls-remote", "--heads", &world.farrier.remote("admin/demo", &token)]);
     assert_eq!(refs.lines().count(), 1, "{refs}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_is_refused_when_its_token_is_deleted_before_its_end() {
+    let world = World::new().await;
+    let (tip, work) = private_repository(&world).await;
+    let created = world.admin("post", "/users/admin/tokens", json!({ "name": "t", "scopes": ["all"] }), 201).await;
+    let authorization = basic("any", created["sha1"].as_str().expect("text"));
+    let push = begin_push(&world, &authorization, &tip, "stolen").await;
+    world.admin("delete", &format!("/users/admin/tokens/{}", created["id"]), Value::Null, 204).await;
+    end_refused_push(&world, &work, push, "your access was revoked").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_is_refused_when_its_branch_is_protected_before_its_end() {
+    // The first rule needs the objects of a push, the second does not.
+    for rule in [
+        json!({ "rule_name": "new", "enable_push": true, "protected_file_patterns": "x" }),
+        json!({ "rule_name": "new", "enable_push": false }),
+    ] {
+        let world = World::new().await;
+        let (tip, work) = private_repository(&world).await;
+        let authorization = basic("any", &world.token("admin", &["all"]).await);
+        let push = begin_push(&world, &authorization, &tip, "new").await;
+        world.admin("post", "/repos/admin/demo/branch_protections", rule, 201).await;
+        end_refused_push(&world, &work, push, "a rule that protects branches or tags was changed").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_stream_ends_when_its_caller_loses_its_team() {
+    let world = World::new().await;
+    world.user("octo").await;
+    world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
+    let units = json!({ "name": "devs", "units": ["repo.code"] });
+    let team = world.admin("post", "/orgs/acme/teams", units, 201).await["id"].clone();
+    world.admin("post", "/orgs/acme/repos", json!({ "name": "app", "private": true }), 201).await;
+    let token = format!("token {}", world.token("octo", &["all"]).await);
+    for (word, path) in [
+        ("delete", format!("/teams/{team}/members/octo")),
+        ("delete", format!("/teams/{team}/repos/acme/app")),
+        ("delete", "/orgs/acme/members/octo".to_owned()),
+        ("delete", format!("/teams/{team}")),
+    ] {
+        world.admin("put", &format!("/teams/{team}/members/octo"), Value::Null, 204).await;
+        world.admin("put", &format!("/teams/{team}/repos/acme/app"), Value::Null, 204).await;
+        let stream = follow(&world, &token, "?repository=acme/app").await;
+        world.admin(word, &path, Value::Null, 204).await;
+        rest(stream).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

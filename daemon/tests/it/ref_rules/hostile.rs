@@ -21,7 +21,7 @@ async fn a_repository_has_at_most_256_rules_of_each_kind_and_pushes_still_work()
 }
 
 #[tokio::test]
-async fn patterns_that_would_need_much_memory_are_refused() {
+async fn patterns_and_lists_that_would_need_much_memory_or_time_are_refused() {
     let scene = Scene::new().await;
     for bomb in ["/((((a{99}){99}){99}){99})/", r"/(\w{999}){9}/", &format!("/{}/", "(".repeat(120))] {
         let body = json!({ "name_pattern": bomb, "whitelist_usernames": ["ann"] });
@@ -33,6 +33,10 @@ async fn patterns_that_would_need_much_memory_are_refused() {
     }
     let many: Vec<String> = (0..600).map(|_| "ann".to_owned()).collect();
     scene.ann("post", BRANCHES, json!({ "rule_name": "a", "push_whitelist_usernames": many }), 422).await;
+    let rule = scene.branch_rule("main", json!({})).await;
+    let order = json!({ "ids": vec![rule["id"].clone(); 257] });
+    let refused = scene.ann("post", &format!("{BRANCHES}/priority"), order, 422).await;
+    assert_eq!(refused["field"], "ids", "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

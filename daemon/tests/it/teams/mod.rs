@@ -4,6 +4,7 @@ mod api;
 mod lists;
 mod membership;
 mod rights;
+mod rules;
 
 use serde_json::{Value, json};
 

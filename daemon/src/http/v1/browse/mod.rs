@@ -42,7 +42,7 @@ use crate::{
             branches::{Branch, BranchWithRights},
         },
         migrations,
-        ref_rules::Pusher,
+        ref_rules::RefChanger,
         repositories,
     },
     shares::RequestMemory,
@@ -105,7 +105,7 @@ impl BrowseContext {
     async fn with_rights(&self, branches: Vec<Branch>) -> Result<Vec<BranchWithRights>, ApiError> {
         let snapshot = self.state.store.read().await.map_err(Error::from)?;
         let repository = self.browse.found.repository.id;
-        Ok(browse::branches::with_rights(&snapshot, repository, Pusher::of(&self.identity), branches).await?)
+        Ok(browse::branches::with_rights(&snapshot, repository, RefChanger::of(&self.identity), branches).await?)
     }
 
     /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.

@@ -55,6 +55,7 @@ impl<E: Into<TransferError>> From<E> for Refused {
 pub(super) async fn run(context: Context, mut request: PushRequest, mut input: impl TransferInput, out: OutputSender) {
     match allowed(&context, &mut request, &mut input, &out).await {
         Ok(pack) => {
+            request.permission.has_checked_objects = true;
             request.list.truncate(request.list_bytes);
             // The bases that git added are not part of what the client sent.
             request.max_bytes = request.max_bytes.max(pack.bytes);
@@ -147,7 +148,7 @@ async fn feed(
         stall_timer.restart();
         let next = tokio::select! {
             next = input.next() => next,
-            () = request.access.lost() => Err(InputError::Revoked),
+            () = request.permission.access.lost() => Err(InputError::Revoked),
         };
         let Some(chunk) = next? else { return Ok(()) };
         stall_timer.restart();
