@@ -75,7 +75,7 @@ pub struct GenerateRepository {
     /// Accepted without effect.
     #[serde(deserialize_with = "null_as_default")]
     pub avatar: bool,
-    /// Copies the rules for branches.
+    /// Copies the rules for branches. Requires an administrator of the template.
     #[serde(deserialize_with = "null_as_default")]
     pub protected_branch: bool,
 }

@@ -22,6 +22,9 @@ const REFS_MAX_BYTES: usize = 64 << 20;
 const PACKED_REFS: &str = "# pack-refs with: peeled fully-peeled sorted \n";
 /// Starts of the names of files and directories of processes that are writing or were killed.
 const UNFINISHED: [&str; 4] = ["tmp_", ".tmp-", "bitmap-ref-tips_", "incoming-"];
+/// Ends of the names of files that a process removes when it ends: locks, and marks of packs that must not be repacked.
+/// Nothing would remove them from the fork.
+const OF_PROCESSES: [&str; 2] = [".lock", ".keep"];
 /// The file that makes a repository use the objects of another one.
 const ALTERNATES: &str = "alternates";
 
@@ -114,7 +117,8 @@ fn link_all(from: &Path, to: &Path) -> io::Result<()> {
         let entry = entry?;
         let name = entry.file_name();
         let text = name.to_string_lossy();
-        if UNFINISHED.iter().any(|start| text.starts_with(start)) || text.ends_with(".lock") {
+        if UNFINISHED.iter().any(|start| text.starts_with(start)) || OF_PROCESSES.iter().any(|end| text.ends_with(end))
+        {
             continue;
         }
         if text == ALTERNATES {
@@ -154,7 +158,8 @@ mod tests {
     fn complete_files_are_linked_and_others_are_left_out() {
         let dir = tempfile::tempdir().expect("a directory");
         let (from, to) = (dir.path().join("from"), dir.path().join("to"));
-        for path in ["pack/pack-1.pack", "ab/cd", "pack/tmp_pack_x", "tmp_objdir-incoming-x/ab/cd"] {
+        for path in ["pack/pack-1.pack", "pack/pack-1.keep", "ab/cd", "pack/tmp_pack_x", "tmp_objdir-incoming-x/ab/cd"]
+        {
             let path = from.join(path);
             fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             fs::write(path, "x").expect("a file");
@@ -165,7 +170,7 @@ mod tests {
             let inode = |root: &Path| root.join(path).metadata().expect("a file").ino();
             assert_eq!(inode(&from), inode(&to), "{path}");
         }
-        for path in ["pack/tmp_pack_x", "tmp_objdir-incoming-x"] {
+        for path in ["pack/pack-1.keep", "pack/tmp_pack_x", "tmp_objdir-incoming-x"] {
             assert!(!to.join(path).exists(), "{path}");
         }
         fs::create_dir(from.join("info")).expect("a directory");

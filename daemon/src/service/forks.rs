@@ -165,15 +165,20 @@ async fn insert(
         let source = repositories::allowing(&tx, identity, source_id, Action::Read).await?;
         let source = source.ok_or(Error::NotFound { what: "the repository" })?;
         check_first(&tx, &owner, &source).await?;
-        let mut row = Repository { private: source.repository.private, ..new_ref.row.clone() };
+        let private = forks::are_private(&tx, &source.repository).await?;
+        let mut row = Repository { private, ..new_ref.row.clone() };
         row.listed = rows::class(owner.visibility(), row.private).into();
-        lfs::copy_to_fork(context, &tx, source_id, &mut row).await?;
+        lfs::copy_objects(context, &tx, source_id, &mut row).await?;
         if !rows::insert(&tx, &row).await? {
             return Err(create::name_in_use(&owner, &row));
         }
         forks::added(&tx, &row).await?;
         rows::put_tips(&tx, row.id, &new_ref.tips);
-        audit.record(&tx, entry(&row, &owner, &source));
+        let mut audited = entry(&row, &owner, &source);
+        if create::give_to_creator(&tx, &owner, &row, identity.user_id()).await? {
+            audited = audited.set("administrator", identity.user_id());
+        }
+        audit.record(&tx, audited);
         // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         let forked = EventKind::Fork { fork: &row, owner: &owner };

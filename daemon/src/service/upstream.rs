@@ -7,7 +7,7 @@ use farrier_proto::store::Repository;
 
 use super::{
     Context, Error,
-    access::Action,
+    access::{self, Action},
     browse::Browse,
     initial, lfs, migrations, ref_changes,
     repositories::{self, FoundRepository},
@@ -63,9 +63,7 @@ pub async fn merge(
     branch: &str,
     ff_only: bool,
 ) -> Result<MergeType, Error> {
-    if browse.found.repository.archived {
-        return Err(Error::Archived);
-    }
+    access::require_writable(&browse.found.repository)?;
     let source = source_of(context, identity, browse).await?;
     check_branch(branch)?;
     let workspace = workspace(browse, &source).await?;
@@ -185,7 +183,7 @@ async fn copy_lfs_objects(context: &Context, fork: u64, source: &Repository) -> 
             let before = rows::get(&tx, fork).await?.filter(|row| !row.deleted);
             let before = before.ok_or(Error::NotFound { what: "the repository" })?;
             let mut row = before.clone();
-            lfs::copy_to_fork(context, &tx, source.id, &mut row).await?;
+            lfs::copy_objects(context, &tx, source.id, &mut row).await?;
             if row != before {
                 rows::put(&tx, Some(&before), &row);
             }

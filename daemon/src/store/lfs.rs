@@ -7,7 +7,7 @@
 pub mod locks;
 pub mod unreferenced;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use farrier_proto::store::{LfsEntry, LfsObject, LfsPlace, Reference, Repository};
 
@@ -71,17 +71,32 @@ pub fn add_entry(tx: &Tx, repository: &Repository, oid: &Oid, object: &LfsObject
 
 /// Adds the objects of the repository `from` to the repository `to`, without its row. Returns the size of those that it
 /// did not have.
+///
+/// Clears the time since when no file names an object, as for an upload: files that name it may follow, and it must not
+/// be removed before.
 pub async fn copy_entries(tx: &Tx, from: u64, to: u64) -> Result<u64, StoreError> {
-    let known = tx.scan_bytes(&Scan::of(Range::prefix(keys::lfs_entries(to)), usize::MAX)).await?;
-    let known: BTreeSet<Oid> = known.iter().filter_map(|(key, _)| keys::trailing_oid(key)).collect();
+    let known = tx.scan::<LfsEntry>(&Scan::of(Range::prefix(keys::lfs_entries(to)), usize::MAX)).await?;
+    let known: BTreeMap<Oid, LfsEntry> =
+        known.into_iter().filter_map(|(key, row)| Some((keys::trailing_oid(&key)?, row))).collect();
     let mut added = 0_u64;
     for (key, row) in tx.scan::<LfsEntry>(&Scan::of(Range::prefix(keys::lfs_entries(from)), usize::MAX)).await? {
-        let Some(oid) = keys::trailing_oid(&key).filter(|oid| !known.contains(oid)) else { continue };
-        tx.put(keys::lfs_holder(&oid, to), &Reference { id: to });
-        tx.put(keys::lfs_entry(to, &oid), &row);
-        added = added.saturating_add(row.size);
+        let Some(oid) = keys::trailing_oid(&key) else { continue };
+        match known.get(&oid) {
+            Some(own) if own.unreferenced_ms == 0 => {}
+            Some(own) => tx.put(keys::lfs_entry(to, &oid), &LfsEntry { unreferenced_ms: 0, ..*own }),
+            None => {
+                tx.put(keys::lfs_holder(&oid, to), &Reference { id: to });
+                tx.put(keys::lfs_entry(to, &oid), &LfsEntry { unreferenced_ms: 0, ..row });
+                added = added.saturating_add(row.size);
+            }
+        }
     }
     Ok(added)
+}
+
+/// Counts the objects of a repository, up to `cap`.
+pub async fn count_of(read: &impl Read, repository: u64, cap: u64) -> Result<u64, StoreError> {
+    read.count(&Range::prefix(keys::lfs_entries(repository)), cap).await
 }
 
 /// Returns the total size of the objects of all repositories of an owner, except deleted ones.
@@ -244,6 +259,24 @@ mod tests {
         assert_eq!(object(&read, &OID).await.expect("a row"), None);
         assert!(!is_known(&read, 5, GENERATION).await.expect("a row"));
         assert!(artifacts::is_garbage(&read, 5, GENERATION).await.expect("a row"));
+    }
+
+    #[tokio::test]
+    async fn copied_objects_count_as_named_also_if_the_repository_had_them() {
+        let store = store().await;
+        let copy = async |tx: Tx| {
+            for id in [1, 2] {
+                unreferenced::set_unreferenced(&tx, id, &OID, 50).await?;
+            }
+            Ok::<_, StoreError>((copy_entries(&tx, 1, 2).await?, copy_entries(&tx, 1, 3).await?))
+        };
+        assert_eq!(store.write(copy).await.expect("copied"), (0, 10));
+        let read = store.read().await.expect("a snapshot");
+        for (id, unreferenced_ms) in [(1, 50), (2, 0), (3, 0)] {
+            let row = entry(&read, id, &OID).await.expect("a row").expect("a row");
+            assert_eq!((row.size, row.unreferenced_ms), (10, unreferenced_ms), "{id}");
+        }
+        assert_eq!(count_of(&read, 3, 9).await.expect("a number"), 1);
     }
 
     #[tokio::test]

@@ -51,27 +51,47 @@ pub fn delete_tag_rule(tx: &Tx, row: &TagRule) {
     tx.delete(keys::tag_rule(row.repository_id, row.id));
 }
 
-/// Removes all teams from the lists of the rules, when the repository moves to another owner: the former owner decides
-/// who is in these teams. A list in use stays in use, so that it names fewer users and never more.
+/// Removes all teams from the rules of a repository that gets another owner. A list that named only teams then names
+/// nobody.
 pub async fn remove_teams(tx: &Tx, repository: u64) -> Result<(), StoreError> {
-    for mut row in of_branches(tx, repository).await? {
-        let before = row.clone();
-        let lists = [
-            &mut row.push_list,
-            &mut row.force_push_list,
-            &mut row.merge_list,
-            &mut row.bypass_list,
-            &mut row.approvals_list,
-        ];
-        for list in lists.into_iter().flatten() {
-            list.teams.clear();
-        }
+    for before in of_branches(tx, repository).await? {
+        let row = without_teams(before.clone());
         if row != before {
             put_branch_rule(tx, &row);
         }
     }
     for row in of_tags(tx, repository).await?.into_iter().filter(|row| !row.teams.is_empty()) {
         put_tag_rule(tx, &TagRule { teams: Vec::new(), ..row });
+    }
+    Ok(())
+}
+
+fn without_teams(mut row: BranchRule) -> BranchRule {
+    let lists = [
+        &mut row.push_list,
+        &mut row.force_push_list,
+        &mut row.merge_list,
+        &mut row.bypass_list,
+        &mut row.approvals_list,
+    ];
+    for list in lists.into_iter().flatten() {
+        list.teams.clear();
+    }
+    row
+}
+
+/// Copies the branch rules of the repository `from` to the repository `to`, as new rules with these IDs. Rules without
+/// an ID, which were added after the IDs were counted, are left out. `with_teams`: both have the same owner.
+pub async fn copy_branch_rules(
+    tx: &Tx,
+    (from, to): (u64, u64),
+    ids: &[u64],
+    with_teams: bool,
+    now_ms: i64,
+) -> Result<(), StoreError> {
+    for (row, id) in of_branches(tx, from).await?.into_iter().zip(ids) {
+        let row = if with_teams { row } else { without_teams(row) };
+        put_branch_rule(tx, &BranchRule { id: *id, repository_id: to, created_ms: now_ms, updated_ms: now_ms, ..row });
     }
     Ok(())
 }

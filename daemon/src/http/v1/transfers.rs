@@ -26,7 +26,7 @@ use crate::{
 
 type RepositoryPath = Path<(String, String)>;
 
-/// Moves a repository to another owner, or offers it to that owner if the caller may not create repositories for it.
+/// Moves a repository to another owner, or offers it to that owner if the caller does not control it.
 #[utoipa::path(
     post, path = "",
     operation_id = "repoTransfer", tag = "repository",

@@ -118,7 +118,10 @@ pub async fn restore(
             // A fork is as visible as its source, which may have been changed meanwhile.
             let parent = rows::get(&tx, before.parent).await?;
             let source = parent.as_ref().filter(|parent| !parent.deleted);
-            let private = source.map_or(before.private, |source| source.private);
+            let private = match source {
+                Some(source) => forks::are_private(&tx, source).await?,
+                None => before.private,
+            };
             let row = Repository {
                 deleted: false,
                 deleted_ms: 0,
@@ -146,6 +149,7 @@ pub async fn restore(
             // The new owner may have been a collaborator before.
             rows::set_collaborator(&tx, id, owner.id(), farrier_proto::store::Permission::None);
             if owner.id() != before.owner_id {
+                // As in a transfer: teams of the previous owner have no rights any more.
                 teams::remove_repository(&tx, id).await?;
                 ref_rules::remove_teams(&tx, id).await?;
             }

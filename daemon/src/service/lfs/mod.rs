@@ -21,7 +21,7 @@ use futures_util::TryStreamExt as _;
 pub use self::{
     batch::{BatchObject, BatchOperation, ObjectProblem, ObjectState, batch},
     collect::{Searched, collect},
-    copy::copy_to_fork,
+    copy::copy_objects,
     download::{LfsContent, Opened, of_repository, open, verify},
     grants::sign,
     import::{ImportedObjects, LfsSource, forget_import, import},

@@ -280,7 +280,12 @@ pub(in crate::service) async fn insert(
 
 /// Makes the creator an administrator of the new repository, if it created the repository of an organization through a
 /// team that does not administer it. Returns whether it was necessary.
-async fn give_to_creator(tx: &Tx, owner: &Owner, row: &Repository, creator: u64) -> Result<bool, Error> {
+pub(in crate::service) async fn give_to_creator(
+    tx: &Tx,
+    owner: &Owner,
+    row: &Repository,
+    creator: u64,
+) -> Result<bool, Error> {
     let Owner::Org(org) = owner else { return Ok(false) };
     let membership = owners::membership(tx, org.id, creator).await?;
     if membership.is_none_or(|member| member.role() == OrgRole::Owner)

@@ -65,7 +65,7 @@ pub async fn edit(
                 return Err(Error::in_use("name", format!("repository name already exists: {}", row.name)));
             }
             if row.private != before.private {
-                forks::set_private(&tx, row.id, row.private).await?;
+                forks::follow_visibility(&tx, &row).await?;
             }
             let events: Vec<_> = actions.iter().map(|action| event_kind(action, &before, &row)).collect();
             recorder.record(&tx, Subject { repository: &row, owner: &owner, actor }, &events).await?;
@@ -89,13 +89,13 @@ async fn check_visibility(tx: &Tx, before: &Repository, row: &Repository) -> Res
     if row.private == before.private {
         return Ok(());
     }
-    match forks::parent(tx, row).await? {
-        Some(parent) if parent.private != row.private => {
-            let is = if parent.private { "private" } else { "public" };
-            Err(Error::invalid("private", format!("the repository is a fork of a {is} repository and stays {is}")))
-        }
-        _ => Ok(()),
+    let Some(parent) = forks::parent(tx, row).await? else { return Ok(()) };
+    let private = forks::are_private(tx, &parent).await?;
+    if private == row.private {
+        return Ok(());
     }
+    let is = if private { "private" } else { "public" };
+    Err(Error::invalid("private", format!("the repository is a fork of a {is} repository and stays {is}")))
 }
 
 fn check(input: &EditRepository) -> Result<(), Error> {

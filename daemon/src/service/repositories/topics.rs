@@ -20,8 +20,9 @@ use crate::{
 pub const TOPICS_MAX: usize = 25;
 /// Most topics that a search reads.
 const FOUND_MAX: usize = 1_000;
-/// Most repositories of one topic whose visibility a search checks one by one.
+/// Most repositories of one topic whose visibility a search checks one by one, and of all topics.
 const CHECKED_MAX: usize = 1_000;
+const ALL_CHECKED_MAX: usize = 10_000;
 /// Longest topic, in characters.
 const TOPIC_MAX_CHARS: usize = 35;
 
@@ -83,7 +84,8 @@ pub async fn change_topics(
 }
 
 /// Returns the topics that begin with `prefix` and that repositories have which the caller sees, sorted by name, and the
-/// number of these repositories. Reads no more than [`FOUND_MAX`] topics.
+/// number of these repositories. Reads no more than [`FOUND_MAX`] topics, and checks no more than [`ALL_CHECKED_MAX`]
+/// repositories that only some callers see; the numbers do not contain others.
 pub async fn search_topics(read: &Snapshot, identity: &Identity, prefix: &str) -> Result<Vec<(String, u64)>, Error> {
     let prefix = normalized(prefix);
     if !prefix.is_empty() && !is_valid(&prefix) {
@@ -93,14 +95,16 @@ pub async fn search_topics(read: &Snapshot, identity: &Identity, prefix: &str) -
     list::restrict(identity, &mut listing);
     let sees_all = |class: Visibility| listing.lists.iter().any(|list| list.scope == 0 && list.class == class);
     let (mut found, mut after): (Vec<(String, u64)>, Option<String>) = (Vec::new(), None);
+    let mut left = ALL_CHECKED_MAX;
     for _ in 0..FOUND_MAX {
         let Some(topic) = repositories::next_topic(read, &prefix, after.as_deref()).await? else { break };
         let mut count = 0;
         for class in [Visibility::Public, Visibility::Limited, Visibility::Private] {
             if sees_all(class) {
                 count += repositories::count_with_topic(read, &topic, class).await?;
-            } else if identity.account().is_some() {
-                let rows = repositories::with_topic_in(read, &topic, class, CHECKED_MAX).await?;
+            } else if identity.account().is_some() && left > 0 {
+                let rows = repositories::with_topic_in(read, &topic, class, CHECKED_MAX.min(left)).await?;
+                left = left.saturating_sub(rows.len());
                 count += with_access_levels(read, identity, rows).await?.len() as u64;
             }
         }

@@ -1,8 +1,9 @@
-//! Moves repositories to other owners: at once if the caller may create repositories for the new owner, or as an offer
-//! that the new owner accepts or rejects.
+//! Moves repositories to other owners: at once if the caller has full control over the new owner, or as an offer that
+//! the new owner accepts or rejects.
 //!
 //! A repository is found by its number everywhere else. So a move changes its row, its entries in lists of owners and
-//! its redirect, in one transaction, and nothing else has to follow.
+//! its redirect, and takes the teams of the previous owner from it and from its rules, in one transaction. Nothing else
+//! has to follow.
 
 use farrier_common::api::TransferRepository;
 use farrier_proto::store::{Permission, Repository, TransferOffer, User};
@@ -210,12 +211,7 @@ async fn move_to(
 }
 
 /// Returns an error if the new owner would have more bytes of LFS objects than allowed.
-pub(super) async fn check_lfs_quota(
-    context: &Context,
-    read: &impl Read,
-    owner: &Owner,
-    row: &Repository,
-) -> Result<(), Error> {
+async fn check_lfs_quota(context: &Context, read: &impl Read, owner: &Owner, row: &Repository) -> Result<(), Error> {
     let quota = context.config.lfs.quota_bytes;
     if quota == 0 || row.lfs_size == 0 {
         return Ok(());

@@ -74,17 +74,27 @@ async fn count(tx: &Tx, parent: u64, change: impl Fn(u64) -> u64) -> Result<(), 
     Ok(())
 }
 
-/// Makes all forks of a repository, and their forks, private or public.
-pub async fn set_private(tx: &Tx, repository: u64, private: bool) -> Result<(), StoreError> {
-    let mut left = VecDeque::from([repository]);
-    while let Some(parent) = left.pop_front() {
+/// Returns whether forks of `source` are private: the source is private, or its owner is. Otherwise a fork in a public
+/// account would show everybody what only members of a private organization see.
+pub async fn are_private(read: &impl Read, source: &Repository) -> Result<bool, StoreError> {
+    Ok(source.private || owner_visibility(read, source).await? == Visibility::Private)
+}
+
+async fn owner_visibility(read: &impl Read, row: &Repository) -> Result<Visibility, StoreError> {
+    let owner = owners::owner(read, row.owner_kind(), row.owner_id).await?;
+    Ok(owner.map_or(Visibility::Private, |owner| owner.visibility()))
+}
+
+/// Makes all forks of a repository, and their forks, as private as their sources.
+pub async fn follow_visibility(tx: &Tx, source: &Repository) -> Result<(), StoreError> {
+    let mut left = VecDeque::from([(source.id, are_private(tx, source).await?)]);
+    while let Some((parent, private)) = left.pop_front() {
         for before in some(tx, parent, usize::MAX).await? {
-            left.push_back(before.id);
+            let visibility = owner_visibility(tx, &before).await?;
+            left.push_back((before.id, private || visibility == Visibility::Private));
             if before.private == private {
                 continue;
             }
-            let owner = owners::owner(tx, before.owner_kind(), before.owner_id).await?;
-            let visibility = owner.map_or(Visibility::Private, |owner| owner.visibility());
             let listed = class(visibility, private).into();
             put(tx, Some(&before), &Repository { private, listed, ..before.clone() });
         }
@@ -94,7 +104,8 @@ pub async fn set_private(tx: &Tx, repository: u64, private: bool) -> Result<(), 
 
 /// Ends the relation of a restored repository to forks that became public or private while it was deleted.
 pub async fn detach_differing(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
-    for fork in some(tx, row.id, usize::MAX).await?.iter().filter(|fork| fork.private != row.private) {
+    let private = are_private(tx, row).await?;
+    for fork in some(tx, row.id, usize::MAX).await?.iter().filter(|fork| fork.private != private) {
         detach(tx, fork).await?;
     }
     Ok(())
@@ -186,13 +197,31 @@ mod tests {
     #[tokio::test]
     async fn the_visibility_of_a_network_changes_together() {
         let store = store().await;
-        store.write(async |tx: Tx| set_private(&tx, 10, true).await).await.expect("private");
+        store.write(async |tx: Tx| follow_visibility(&tx, &row(10, 0, true)).await).await.expect("private");
         let read = store.read().await.expect("a snapshot");
         for id in 11..=60 {
             assert!(get(&read, id).await.expect("a row").expect("a row").private, "{id}");
         }
         let (ids, total) = listings::forks(&read, 10, &[Visibility::Private], &[], (0, 1)).await.expect("a page");
         assert_eq!((ids, total), (vec![59], 49));
+    }
+
+    #[tokio::test]
+    async fn forks_of_repositories_of_private_owners_stay_private() {
+        let store = store().await;
+        let hide = async |tx: Tx| {
+            let visibility = Visibility::Private.into();
+            tx.put(keys::user(2), &User { id: 2, name: "u2".into(), visibility, ..User::default() });
+            follow_visibility(&tx, &row(10, 0, false)).await
+        };
+        store.write(hide).await.expect("rows");
+        let read = store.read().await.expect("a snapshot");
+        // Repository 59 belongs to the private user 2; 60 is a fork of it.
+        for (id, private) in [(58, false), (59, false), (60, true)] {
+            assert_eq!(get(&read, id).await.expect("a row").expect("a row").private, private, "{id}");
+        }
+        assert!(are_private(&read, &row(59, 10, false)).await.expect("an owner"));
+        assert!(!are_private(&read, &row(58, 10, false)).await.expect("an owner"));
     }
 
     #[tokio::test]

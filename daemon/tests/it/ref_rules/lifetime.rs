@@ -25,6 +25,54 @@ async fn rules_stay_when_the_repository_is_renamed_deleted_and_restored() {
     assert_eq!(scene.ann("get", "/repos/ann/other/tag_protections", Value::Null, 200).await[0]["name_pattern"], "v*");
 }
 
+/// Creates `acme/app` in an organization of `ann`, with rules that name `ann` and the team `devs`, which has the
+/// repository.
+async fn repository_of_a_team(scene: &Scene) {
+    scene.world.admin("post", "/admin/users/ann/orgs", json!({ "username": "acme" }), 201).await;
+    let team = json!({ "name": "devs", "units": ["repo.code"], "permission": "write" });
+    let team = scene.ann("post", "/orgs/acme/teams", team, 201).await["id"].clone();
+    scene.ann("post", "/orgs/acme/repos", json!({ "name": "app", "auto_init": true }), 201).await;
+    scene.ann("put", &format!("/teams/{team}/repos/acme/app"), Value::Null, 204).await;
+    let rule = json!({ "rule_name": "main", "enable_push": true, "enable_push_whitelist": true,
+        "push_whitelist_usernames": ["ann"], "push_whitelist_teams": ["devs"] });
+    scene.ann("post", "/repos/acme/app/branch_protections", rule, 201).await;
+    let rule = json!({ "name_pattern": "v*", "whitelist_teams": ["devs"] });
+    scene.ann("post", "/repos/acme/app/tag_protections", rule, 201).await;
+}
+
+async fn assert_no_teams_in_rules(scene: &Scene) {
+    let rule = scene.ann("get", "/repos/ann/app/branch_protections/main", Value::Null, 200).await;
+    assert_eq!((&rule["push_whitelist_usernames"], &rule["push_whitelist_teams"]), (&json!(["ann"]), &json!([])));
+    assert_eq!(rule["enable_push_whitelist"], true);
+    let tags = scene.ann("get", "/repos/ann/app/tag_protections", Value::Null, 200).await;
+    assert_eq!((&tags[0]["name_pattern"], &tags[0]["whitelist_teams"]), (&json!("v*"), &json!([])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn teams_of_the_old_organization_are_removed_from_the_rules_of_a_moved_repository() {
+    let scene = Scene::new().await;
+    repository_of_a_team(&scene).await;
+    scene.ann("post", "/repos/acme/app/transfer", json!({ "new_owner": "ann" }), 202).await;
+    assert_no_teams_in_rules(&scene).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn teams_lose_a_repository_that_is_restored_for_another_owner() {
+    let scene = Scene::new().await;
+    repository_of_a_team(&scene).await;
+    let teams = scene.ann("get", "/orgs/acme/teams", Value::Null, 200).await;
+    let team = teams.as_array().expect("a list").iter().find(|team| team["name"] == "devs").expect("the team");
+    let listed = format!("/teams/{}/repos", team["id"]);
+    assert_eq!(scene.ann("get", &listed, Value::Null, 200).await[0]["full_name"], "acme/app");
+    scene.ann("delete", "/repos/acme/app", Value::Null, 204).await;
+    let deleted = scene.world.farrier.admin(Method::GET, "/api/farrier/v1/deleted/repositories", Value::Null).await;
+    let path = format!("/api/farrier/v1/deleted/repositories/{}/restore", deleted.json()[0]["id"]);
+    let restored = scene.world.farrier.admin(Method::POST, &path, json!({ "owner": "ann" })).await;
+    assert!(restored.status < 300, "{restored:?}");
+    assert_no_teams_in_rules(&scene).await;
+    assert_eq!(scene.ann("get", &listed, Value::Null, 200).await, json!([]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_whose_users_were_deleted_names_nobody() {
     let scene = Scene::new().await;

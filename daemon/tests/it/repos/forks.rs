@@ -264,6 +264,20 @@ async fn source_and_forks_are_private_or_public_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn forks_of_repositories_of_a_private_organization_are_private() {
+    let stage = Stage::new(false).await;
+    let org = json!({ "username": "acme", "visibility": "private" });
+    stage.world.admin("post", "/admin/users/ann/orgs", org, 201).await;
+    let (status, _) = stage.ask("ann", "post", "/orgs/acme/repos", json!({ "name": "app", "private": false })).await;
+    assert_eq!(status, 201);
+    stage.world.admin("put", "/repos/acme/app/collaborators/bob", json!({ "permission": "read" }), 204).await;
+    assert_eq!(stage.fork("bob", "acme/app", json!({})).await["private"], true);
+    assert_eq!(stage.ask("", "get", "/repos/bob/app", Value::Null).await.0, 404);
+    let (status, error) = stage.ask("bob", "patch", "/repos/bob/app", json!({ "private": false })).await;
+    assert_eq!((status, &error["field"]), (422, &json!("private")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn counts_and_lists_contain_only_the_forks_that_the_caller_sees() {
     let stage = Stage::new(true).await;
     for user in ["bob", "eve"] {

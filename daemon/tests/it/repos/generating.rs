@@ -126,6 +126,31 @@ async fn topics_and_webhooks_are_copied_on_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn branch_rules_are_copied_on_request_with_teams_only_in_the_same_organization() {
+    let world = world(&[("README.md", "x\n")]).await;
+    let (ann, bob) = (header(&world, "ann").await, header(&world, "bob").await);
+    let team = json!({ "name": "devs", "units": ["repo.code"], "permission": "write" });
+    world.admin("post", "/orgs/acme/teams", team, 201).await;
+    let body = json!({ "name": "tpl", "auto_init": true, "template": true, "private": false });
+    world.admin("post", "/orgs/acme/repos", body, 201).await;
+    let rule = json!({ "rule_name": "main", "enable_push": true, "enable_push_whitelist": true,
+        "push_whitelist_usernames": ["ann"], "push_whitelist_teams": ["devs"] });
+    world.admin("post", "/repos/acme/tpl/branch_protections", rule, 201).await;
+    for (owner, teams) in [("acme", json!(["devs"])), ("ann", json!([]))] {
+        let body = json!({ "owner": owner, "name": "copy", "git_content": true, "protected_branch": true });
+        assert_eq!(world.status(&bob, "post", "/repos/acme/tpl/generate", body.clone()).await, 403);
+        let made = world.ask(&ann, "post", "/repos/acme/tpl/generate", body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let rules = world.get(&ann, &format!("/repos/{owner}/copy/branch_protections")).await.1;
+        assert_eq!(rules.as_array().map(Vec::len), Some(1), "{rules}");
+        assert_eq!(rules[0]["push_whitelist_usernames"], json!(["ann"]));
+        assert_eq!(rules[0]["push_whitelist_teams"], teams, "{owner}");
+    }
+    let body = json!({ "name": "copy", "protected_branch": true });
+    assert_eq!(world.status(&bob, "post", "/repos/acme/tpl/generate", body).await, 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn templates_whose_files_would_leave_the_tree_create_nothing() {
     let world = world(&[(".gitea/template", "*\n"), ("${REPO_DESCRIPTION}", "x\n"), ("taken", "y\n")]).await;
     let ann = header(&world, "ann").await;

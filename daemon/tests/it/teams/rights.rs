@@ -128,3 +128,13 @@ async fn a_team_has_only_repositories_of_its_organization() {
     assert_eq!(acme.dev("get", "/repos/other/app", Value::Null).await, 404);
     acme.world.admin("put", &format!("{team}/repos/other/app"), Value::Null, 404).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_who_forks_into_the_organization_administers_the_fork() {
+    let acme = Acme::new().await;
+    acme.as_boss("post", "/user/repos", json!({ "name": "lib", "auto_init": true, "private": false }), 201).await;
+    let fields = json!({ "units": ["repo.code"], "permission": "read", "can_create_org_repo": true });
+    acme.devs(fields).await;
+    assert_eq!(acme.dev("post", "/repos/boss/lib/forks", json!({ "organization": "acme" })).await, 202);
+    assert_eq!(acme.dev("patch", "/repos/acme/lib", json!({ "description": "mine" })).await, 200);
+}

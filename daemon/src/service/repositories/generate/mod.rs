@@ -10,7 +10,7 @@ use std::sync::Arc;
 use farrier_common::api::GenerateRepository;
 use farrier_proto::store::{Hook, HookScope, Repository};
 
-use super::{FoundRepository, OwnerChoice, create, find, rules, transfer};
+use super::{FoundRepository, OwnerChoice, create, find, rules};
 use crate::{
     model::identity::Identity,
     service::{
@@ -19,10 +19,10 @@ use crate::{
         browse::Browse,
         commit_outcome::CommitOutcome,
         events::Actor,
-        migrations,
+        lfs, migrations,
     },
     shares::{Holder, RequestMemory},
-    store::{Tx, hooks, ids::IdKind, lfs, owners::Owner, repositories},
+    store::{Tx, hooks, ids::IdKind, owners::Owner, ref_rules, repositories},
 };
 
 /// Generates a repository from the template `owner`/`name`.
@@ -88,6 +88,12 @@ fn check(template: &FoundRepository, input: &GenerateRepository) -> Result<(), E
     if input.webhooks && !template.access_level.allows(Action::Administer) {
         return Err(Error::Forbidden { reason: "only administrators of the template may copy its webhooks".into() });
     }
+    // So are the users and teams that branch rules name.
+    if input.protected_branch && !template.access_level.allows(Action::Administer) {
+        return Err(Error::Forbidden {
+            reason: "only administrators of the template may copy its branch rules".into(),
+        });
+    }
     Ok(())
 }
 
@@ -124,6 +130,8 @@ pub(in crate::service) struct TemplateCopies {
     lfs: bool,
     /// Reserved ids of the copied hooks; empty if none are copied.
     hook_ids: Vec<u64>,
+    /// Reserved ids of the copied branch rules; empty if none are copied.
+    rule_ids: Vec<u64>,
 }
 
 impl TemplateCopies {
@@ -135,7 +143,13 @@ impl TemplateCopies {
                 hook_ids.push(context.store.next_id(IdKind::Hook).await?);
             }
         }
-        Ok(Self { template: template.id, lfs: input.git_content, hook_ids })
+        let mut rule_ids = Vec::new();
+        if input.protected_branch {
+            for _ in ref_rules::of_branches(&context.store.read().await?, template.id).await? {
+                rule_ids.push(context.store.next_id(IdKind::Rule).await?);
+            }
+        }
+        Ok(Self { template: template.id, lfs: input.git_content, hook_ids, rule_ids })
     }
 
     /// Writes the copies and sets the fields of `row` that depend on them.
@@ -149,10 +163,12 @@ impl TemplateCopies {
         // The template may have been deleted since, and then its objects may be removed.
         let template = repositories::get(tx, self.template).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
         if self.lfs && template.lfs_size > 0 {
-            row.lfs_size = template.lfs_size;
-            transfer::check_lfs_quota(context, tx, owner, row).await?;
-            row.lfs_size = lfs::copy_entries(tx, template.id, row.id).await?;
+            lfs::copy_objects(context, tx, template.id, row).await?;
         }
+        let copied = (template.id, row.id);
+        // Other owners have other teams.
+        let with_teams = template.owner_id == owner.id();
+        ref_rules::copy_branch_rules(tx, copied, &self.rule_ids, with_teams, row.created_ms).await?;
         let all = if self.hook_ids.is_empty() {
             Vec::new()
         } else {
