@@ -16,11 +16,11 @@ pub struct Branch {
     pub commit: PayloadCommit,
     /// Whether a rule protects the branch.
     pub protected: bool,
-    /// Of the rule; nothing checks it.
+    /// Set in the rule, without effect.
     pub required_approvals: i64,
-    /// Of the rule; nothing checks it.
+    /// Set in the rule, without effect.
     pub enable_status_check: bool,
-    /// Of the rule; nothing checks them.
+    /// Set in the rule, without effect.
     pub status_check_contexts: Vec<String>,
     /// Whether the caller may push to it.
     pub user_can_push: bool,

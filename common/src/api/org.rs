@@ -134,7 +134,7 @@ pub struct RenameOrg {
 pub struct OrgPermissions {
     /// Member of the team "Owners".
     pub is_owner: bool,
-    /// Administers repositories.
+    /// May administer repositories of the organization.
     pub is_admin: bool,
     /// May push to the organization's repositories.
     pub can_write: bool,

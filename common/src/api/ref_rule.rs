@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::null_as_default;
 
-/// A rule that protects branches. Strict clients require every field except the last one.
+/// A rule that protects branches. Some clients require every field except the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct BranchProtection {
-    /// Number of the rule, for `POST …/branch_protections/priority`.
+    /// ID of the rule, for `POST …/branch_protections/priority`.
     pub id: i64,
     /// The name of the branch; empty if the rule is a glob.
     pub branch_name: String,
@@ -86,7 +86,7 @@ pub struct BranchProtection {
     /// When the rule was last changed.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub updated_at: String,
-    /// A setting with an unexpected effect.
+    /// Set if a setting has an effect that clients may not expect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -212,7 +212,7 @@ pub struct ChangeBranchProtection {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct OrderBranchProtections {
-    /// Numbers of rules. They get the priorities 1, 2, …; the other rules follow in their order.
+    /// IDs of rules. They get the priorities 1, 2, …; the other rules follow in their order.
     #[serde(deserialize_with = "null_as_default")]
     pub ids: Vec<i64>,
 }
@@ -222,7 +222,7 @@ pub struct OrderBranchProtections {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TagProtection {
-    /// Number of the rule.
+    /// ID of the rule.
     pub id: i64,
     /// Glob of the protected tags, or a regular expression between slashes.
     pub name_pattern: String,

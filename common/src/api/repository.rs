@@ -89,7 +89,7 @@ pub struct Repository {
     pub mirror_updated: String,
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub mirror_last_sync_at: String,
-    /// The state of a mirror.
+    /// The state of a pull mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub farrier_mirror: Option<MirrorProgress>,
     pub topics: Vec<String>,

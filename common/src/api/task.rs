@@ -76,7 +76,7 @@ pub struct TaskPhase {
     pub took_millis: i64,
 }
 
-/// A task of the daemon that runs when it is due.
+/// A scheduled task of the daemon, which runs when it is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]

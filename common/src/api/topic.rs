@@ -22,7 +22,7 @@ pub struct Topic {
     pub id: i64,
     /// The topic.
     pub topic_name: String,
-    /// Number of repositories that have it and that the caller sees.
+    /// Number of repositories with the topic that the caller sees.
     pub repo_count: i64,
     /// Always the zero time.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]

@@ -26,7 +26,7 @@ pub struct TransferRepository {
     #[serde(deserialize_with = "null_as_default")]
     #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1))]
     pub new_owner: String,
-    /// Numbers of teams of the new owner that get the repository.
+    /// IDs of teams of the new owner that get the repository.
     #[serde(deserialize_with = "null_as_default")]
     pub team_ids: Vec<i64>,
 }

@@ -1,4 +1,5 @@
-//! Looks once a day for LFS objects that no file names any more. Its own task, because a search reads whole histories.
+//! Looks once a day for LFS objects that no file names any more, in a task of its own, because a search reads whole
+//! histories.
 
 use std::error::Error as StdError;
 

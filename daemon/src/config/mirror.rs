@@ -9,9 +9,9 @@ use super::reader::ConfigReader;
 pub struct MirrorConfig {
     /// `enabled`: whether mirrors may be created and are synced.
     pub enabled: bool,
-    /// `max_running`: syncs at the same time. Further syncs wait.
+    /// `max_running`: runs of mirrors at the same time. Further runs wait.
     pub max_running: usize,
-    /// `min_interval_secs`: shortest interval that can be set.
+    /// `min_interval_secs`: shortest interval that can be set, except 0.
     pub min_interval: Duration,
     /// `default_interval_secs`: interval of mirrors that are created without one.
     pub default_interval: Duration,

@@ -1,8 +1,8 @@
 //! Creates a repository as a copy of another one. Both have the same files of objects: the copy consists of hard links,
 //! so its cost does not depend on the size of the objects.
 //!
-//! Git never writes to a file of objects after it has its final name, and removes only names. So neither repository
-//! can change the other, and objects that are added to one of them are not found in the other.
+//! Git never writes to a file of objects after it has its final name, and removes only names. So neither repository can
+//! change the other, and objects that are added to one of them are not found in the other.
 
 use std::{
     fs::{self, File},

@@ -28,8 +28,8 @@ impl Git {
     }
 
     /// Returns the SHA-256 of each LFS object that a small file names whose blob is reachable from `from` and not from
-    /// `known`. Reads every text that may be a pointer, also if it is not written exactly as git-lfs writes it. An error
-    /// means that some may be missing from the result.
+    /// `known`. Reads every text that may be a pointer, also if it is not written exactly as git-lfs writes it. An
+    /// error means that some may be missing from the result.
     pub async fn lfs_objects(
         &self,
         repository: u64,
@@ -66,7 +66,7 @@ async fn each_small_blob(
     known: &BTreeSet<String>,
     mut each: impl FnMut(&[u8]),
 ) -> Result<(), GitError> {
-    // Without a starting point, git prints how to use it.
+    // Without a starting point, git prints its usage and fails.
     if from.is_subset(known) {
         return Ok(());
     }
@@ -89,8 +89,8 @@ async fn each_small_blob(
     Ok(())
 }
 
-/// Calls `each` with the content of each blob in the output of `cat-file --batch`. Returns the number of blobs; `None` if
-/// an object is missing or the output is incomplete.
+/// Calls `each` with the content of each blob in the output of `cat-file --batch`. Returns the number of blobs; `None`
+/// if an object is missing or the output is incomplete.
 fn for_each_content(mut output: &[u8], mut each: impl FnMut(&[u8])) -> Option<usize> {
     let mut count = 0;
     while !output.is_empty() {

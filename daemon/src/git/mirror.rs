@@ -1,7 +1,7 @@
 //! Fetches from the source of a mirror, and pushes to the remotes of push mirrors.
 //!
-//! A fetch moves no refs. Its objects are stored in a workspace, and are copied to the repository only when the fetch is
-//! complete and passed git's checks. So a source that fails, stalls or sends damaged objects leaves nothing behind.
+//! A fetch moves no refs. Its objects are stored in a workspace, and are copied to the repository only when the fetch
+//! is complete and passed git's checks. So a source that fails, stalls or sends damaged objects leaves nothing behind.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

@@ -33,8 +33,8 @@ impl LfsPointer {
     }
 }
 
-/// Returns the SHA-256 of each object that a text names in the way of a pointer file, wherever it stands. The text does not
-/// have to be a valid pointer: this finds at least every object that any version of git-lfs would read from it.
+/// Returns the SHA-256 of each object that a text names in the way of a pointer file, wherever it stands. The text does
+/// not have to be a valid pointer: this finds at least every object that any version of git-lfs would read from it.
 pub fn named_objects(content: &[u8]) -> Vec<[u8; 32]> {
     const PREFIX: &[u8] = b"sha256:";
     let positions = content.windows(PREFIX.len()).enumerate().filter(|(_, window)| *window == PREFIX);

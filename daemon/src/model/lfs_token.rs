@@ -1,6 +1,7 @@
 //! The token of `git-lfs-authenticate`: a JWT for the LFS routes of one repository.
 //!
-//! HS256 only. The caller must check on every use that the account or the deploy key still has the right for the operation.
+//! HS256 only. The caller must check on every use that the account or the deploy key still has the right for the
+//! operation.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};

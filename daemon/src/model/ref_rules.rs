@@ -16,11 +16,11 @@ pub use self::pattern::{FilePatterns, NamePattern, PATTERN_MAX_BYTES, is_plain};
 /// What a change does to a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// The ref does not exist before.
+    /// Creates the ref.
     Create,
-    /// The ref is moved.
+    /// Moves the ref.
     Move,
-    /// The ref does not exist afterwards.
+    /// Deletes the ref.
     Delete,
 }
 

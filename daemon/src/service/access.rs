@@ -146,8 +146,8 @@ pub fn require(identity: &Identity, access_level: AccessLevel, action: Action) -
     }
 }
 
-/// Returns an error if nobody may write to `repository`: it is archived, or it is a mirror that only its source changes.
-/// Every change of refs, files and releases by a caller asks this function.
+/// Returns an error if nobody may write to `repository`: it is archived, or it is a mirror that only its source
+/// changes. Every change of refs, files and releases by a caller asks this function.
 pub fn require_writable(repository: &Repository) -> Result<(), Error> {
     if repository.archived {
         return Err(Error::Archived);

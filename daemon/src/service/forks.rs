@@ -158,7 +158,8 @@ async fn insert(
             // Ids are used once, so an earlier attempt was committed.
             return Ok(row);
         }
-        // Read again: the owner or the source may have been changed or deleted, and the caller may have lost its access.
+        // Read again: the owner or the source may have been changed or deleted, and the caller may have lost its
+        // access.
         let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
         let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
         create::check_limit(&tx, &owner).await?;

@@ -114,7 +114,7 @@ fn add_work(context: &Context, all: &mut Exposition) {
         (["push", "failed"], &counts.pushes_failed),
     ];
     let ended = ended.map(|(labels, count)| (labels, count.load(Ordering::Relaxed)));
-    all.add_counters("farrier_mirror_syncs_total", "Ended syncs of mirrors.", ["kind", "result"], ended);
+    all.add_counters("farrier_mirror_syncs_total", "Ended runs of mirrors.", ["kind", "result"], ended);
     all.add_gauge("farrier_tasks", "Running connections and other short tasks.", tasks);
     let usages = context.work.usages();
     let gauge = |value: fn(&Usage) -> usize| usages.iter().map(move |usage| ([usage.kind.label], value(usage) as u64));

@@ -1,4 +1,4 @@
-//! The tasks of the daemon that run when they are due. An administrator can run them earlier.
+//! The scheduled tasks of the daemon, which run when they are due. Administrators can run them earlier.
 
 use super::{
     Context, Error, access,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::identity::Identity;
 
-/// A task that runs when it is due.
+/// A scheduled task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduledTask {
     /// Cancels overdue jobs, and removes data whose retention is over.

@@ -86,7 +86,8 @@ pub async fn needs_previous_keys(read: &impl Read, current: KeyId) -> Result<boo
 }
 
 /// Removes the secrets that are encrypted with a key that `keyring` does not have. Hooks with such secrets are
-/// deactivated, mirrors keep their address only, and signing keys are deleted, so that the daemon creates new ones. Returns the number of rows.
+/// deactivated, mirrors keep their address only, and signing keys are deleted, so that the daemon creates new ones.
+/// Returns the number of rows.
 pub async fn discard_unreadable(store: &Store, keyring: &Keyring, now_ms: i64) -> Result<u64, StoreError> {
     let mut discarded = 0;
     for range in sealed::ranges() {

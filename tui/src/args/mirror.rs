@@ -17,7 +17,7 @@ pub(crate) enum Mirror {
     },
     /// Add a push mirror: a copy on another server to which the repository is pushed
     ///
-    /// What only the copy has is deleted there. `repo migrate --mirror` creates a pull mirror.
+    /// Branches and tags that only the copy has are deleted there. `repo migrate --mirror` creates a pull mirror.
     Add(AddMirror),
     /// Sync a pull mirror with its source in the background, or run all push mirrors of a repository now
     Sync {
@@ -62,7 +62,7 @@ pub(crate) struct AddMirror {
     /// Read the password or token at the other server from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Time between two runs, such as 8h or 10m; 0 for none [default: as the daemon decides]
+    /// Time between two runs, such as 8h or 10m; 0 for none [default: mirror.default_interval_secs of the daemon]
     #[arg(long, value_name = "DURATION", default_value = "", hide_default_value = true)]
     pub(crate) interval: String,
     /// Also run after each push

@@ -18,7 +18,7 @@ pub(crate) enum Protect {
         #[command(flatten)]
         limit: Limit,
     },
-    /// Protect branches: nobody can delete them, and only --force allows forced pushes; or protect tags
+    /// Protect branches from deletion and forced pushes, or with --tags protect tags
     Add {
         #[command(flatten)]
         rule: RuleArgs,
@@ -51,7 +51,7 @@ pub(crate) struct RuleArgs {
     /// Branches: a name, or a glob such as release/*. Tags: a glob, or a regular expression between slashes
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
-    /// The rule is for tags, which only the listed users and teams may create, move and delete
+    /// The rule is for tags: only the listed users and teams may create, move and delete them
     #[arg(long)]
     pub(crate) tags: bool,
 }
@@ -76,10 +76,11 @@ pub(crate) struct RuleFields {
     /// Teams whose members may push, or change tags, separated by commas; empty: no team
     #[arg(long, value_name = "NAMES")]
     pub(crate) teams: Option<String>,
-    /// Whether listed pushers include deploy keys
+    /// Whether deploy keys that may write are among those who may push
     #[arg(long, value_name = "true|false", conflicts_with = "tags")]
     pub(crate) deploy_keys: Option<bool>,
-    /// Who of those who may push may push with force [default of new rules: nobody]
+    /// Which of those who may push may also push with force [default of new rules: listed with --force-users or
+    /// --force-teams, else nobody]
     #[arg(long, value_name = "WHO", value_enum, conflicts_with = "tags")]
     pub(crate) force: Option<Who>,
     /// Users who may push with force, separated by commas
@@ -94,10 +95,11 @@ pub(crate) struct RuleFields {
     /// Globs of files that --files does not protect, separated by semicolons
     #[arg(long, value_name = "GLOBS", conflicts_with = "tags")]
     pub(crate) except_files: Option<String>,
-    /// Require signed commits; the daemon cannot verify signatures and refuses every push
+    /// Whether commits must be signed; the daemon cannot verify signatures, so it then refuses every push
     #[arg(long, value_name = "true|false", conflicts_with = "tags")]
     pub(crate) signed: Option<bool>,
-    /// Priority; the rule with the lowest one that matches decides [default of new rules: after the others]
+    /// Priority; of the rules that match a branch, the one with the lowest decides [default of new rules: after all
+    /// others]
     #[arg(long, value_name = "N", conflicts_with = "tags", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) priority: Option<i64>,
 }

@@ -69,7 +69,7 @@ pub(crate) enum Repo {
         #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
         name: String,
     },
-    /// Bring a branch of a fork up to date with the repository from which it was forked
+    /// Bring a branch of a fork up to date with its source
     SyncFork {
         /// Fork
         #[arg(value_name = "OWNER/NAME")]
@@ -97,13 +97,13 @@ pub(crate) enum Repo {
     },
     /// Accept a repository that is offered to you or to your organization
     AcceptTransfer {
-        /// Repository, with its present owner
+        /// Repository, with its current owner
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,
     },
     /// Reject a repository that is offered to you, or withdraw an offer
     RejectTransfer {
-        /// Repository, with its present owner
+        /// Repository, with its current owner
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,
     },
@@ -220,7 +220,7 @@ pub(crate) struct GenerateRepo {
     /// Copy the topics
     #[arg(long)]
     pub(crate) topics: bool,
-    /// Copy the webhooks (administrators of the template)
+    /// Copy the webhooks; requires an administrator of the template
     #[arg(long)]
     pub(crate) webhooks: bool,
     /// Copy the rules for branches
@@ -278,10 +278,11 @@ pub(crate) struct MigrateRepo {
     /// Read the password or token at the source from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Keep the repository a read-only copy that is synced with the source
+    /// Create a pull mirror: a read-only copy that is synced with the source
     #[arg(long)]
     pub(crate) mirror: bool,
-    /// Time between two syncs of a mirror, such as 8h or 10m; 0 for none [default: as the daemon decides]
+    /// Time between two syncs of a mirror, such as 8h or 10m; 0 for none [default: mirror.default_interval_secs of the
+    /// daemon]
     #[arg(long, value_name = "DURATION", requires = "mirror", default_value = "", hide_default_value = true)]
     pub(crate) mirror_interval: String,
     /// Wait until the import ends and show progress; an interrupt ends only the wait

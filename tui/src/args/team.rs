@@ -87,7 +87,7 @@ pub(crate) struct TeamArgs {
 /// Rights of a team.
 #[derive(Args, Debug)]
 pub(crate) struct Rights {
-    /// Right in the repositories: read, write, or admin to administer them; a new team without one may read
+    /// Right in the repositories: read, write, or admin to administer them [default of new teams: read]
     #[arg(long, value_name = "RIGHT", value_parser = ["read", "write", "admin"])]
     pub(crate) permission: Option<String>,
     /// Right in a unit, such as repo.code=write; can be repeated, and takes precedence over --permission
@@ -104,10 +104,10 @@ pub(crate) struct CreateTeam {
     pub(crate) description: String,
     #[command(flatten)]
     pub(crate) rights: Rights,
-    /// Give it all repositories of the organization, also new ones
+    /// Give the team all repositories of the organization, also new ones
     #[arg(long)]
     pub(crate) all_repos: bool,
-    /// Allow its members to create repositories in the organization
+    /// Allow the members to create repositories in the organization
     #[arg(long)]
     pub(crate) create_repos: bool,
 }
@@ -124,10 +124,10 @@ pub(crate) struct EditTeam {
     pub(crate) description: Option<String>,
     #[command(flatten)]
     pub(crate) rights: Rights,
-    /// Whether it has all repositories of the organization
+    /// Whether the team has all repositories of the organization, also new ones
     #[arg(long, value_name = "BOOL")]
     pub(crate) all_repos: Option<bool>,
-    /// Whether its members may create repositories in the organization
+    /// Whether the members may create repositories in the organization
     #[arg(long, value_name = "BOOL")]
     pub(crate) create_repos: Option<bool>,
 }

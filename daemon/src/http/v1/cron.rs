@@ -1,4 +1,4 @@
-//! The tasks of the daemon that run when they are due, as the scheduled tasks of the API family.
+//! The scheduled tasks of the daemon, which run when they are due.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -19,7 +19,7 @@ use crate::{
     service::scheduled::{self, ScheduledTask},
 };
 
-/// Lists the tasks of the daemon that run when they are due.
+/// Lists the scheduled tasks of the daemon, which run when they are due.
 #[utoipa::path(
     get, path = "",
     operation_id = "adminCronList", tag = "admin",
@@ -47,7 +47,7 @@ pub(in crate::http) async fn list(
     page.response(&state, "/api/v1/admin/cron", query.as_deref(), total, shown)
 }
 
-/// Runs a task now.
+/// Runs a scheduled task now.
 #[utoipa::path(
     post, path = "",
     operation_id = "adminCronRun", tag = "admin",

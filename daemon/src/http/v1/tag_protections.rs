@@ -22,7 +22,7 @@ use crate::{
 type RepositoryPath = Path<(String, String)>;
 type RulePath = Path<(String, String, String)>;
 
-/// Lists the tag rules of a repository, by number, at most 256.
+/// Lists the tag rules of a repository, by ID, at most 256.
 #[utoipa::path(
     get, path = "",
     operation_id = "repoListTagProtection", tag = "repository",

@@ -26,7 +26,7 @@ use crate::{
 
 type RepositoryPath = Path<(String, String)>;
 
-/// Moves a repository to another owner, or offers it to that owner if the caller does not control it.
+/// Moves a repository to another owner, or offers it to the new owner if the caller does not own the new owner.
 #[utoipa::path(
     post, path = "",
     operation_id = "repoTransfer", tag = "repository",

@@ -1,8 +1,8 @@
 //! Patterns of rules: globs, and regular expressions for tags.
 //!
 //! `*` and `?` match no slash in names of branches and files, and any character in names of tags, as in the API family.
-//! `**` matches any characters, `[ab]`, `[a-z]` and `[!ab]` one of a set, `{a,b}` one of several patterns, and `\` makes
-//! the next character literal. A glob matches a whole name, a regular expression any part of it. All of them are
+//! `**` matches any characters, `[ab]`, `[a-z]` and `[!ab]` one of a set, `{a,b}` one of several patterns, and `\`
+//! makes the next character literal. A glob matches a whole name, a regular expression any part of it. All of them are
 //! compiled by the crate `regex`, whose time is linear in the length of the name.
 
 use std::{fmt::Write as _, iter::Peekable, str::Chars};

@@ -69,8 +69,8 @@ fn visible(row: &Artifact, now: Millis) -> Option<&Content> {
     row.content.as_ref().filter(|_| live)
 }
 
-/// Returns the error of [`missing`] for artifacts and cache entries of deleted repositories, because a signed URL outlives
-/// the deletion.
+/// Returns the error of [`missing`] for artifacts and cache entries of deleted repositories, because a signed URL
+/// outlives the deletion.
 async fn require_repository(read: &impl Read, target: &UploadTarget) -> Result<(), Error> {
     if is_repository_live(read, target.repository_id()).await? { Ok(()) } else { Err(missing(target)) }
 }

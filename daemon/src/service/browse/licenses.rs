@@ -10,7 +10,7 @@ use crate::{
 /// Longest file to compare, in bytes, and most files.
 const FILE_MAX_BYTES: u64 = 128 << 10;
 const FILES_MAX: usize = 5;
-/// Begins of the names of files that may contain a license, in lower case.
+/// Prefixes of the names of files that may contain a license, in lower case.
 const NAMES: [&str; 4] = ["license", "licence", "copying", "unlicense"];
 /// The text of the Apache license ends here. The instructions after it are often left out.
 const END_OF_TERMS: &str = "END OF TERMS AND CONDITIONS";

@@ -90,8 +90,8 @@ pub async fn batch(
     Err(Error::Busy)
 }
 
-/// Notes that a client was told not to upload `present`, because files that name them may follow. Returns `false` if one
-/// was removed meanwhile.
+/// Notes that a client was told not to upload `present`, because files that name them may follow. Returns `false` if
+/// one was removed meanwhile.
 async fn keep(context: &Context, repository: u64, present: &[Oid]) -> Result<bool, Error> {
     let read = context.store.read().await?;
     let mut unreferenced = Vec::new();

@@ -5,10 +5,10 @@
 //! long enough.
 //!
 //! Acknowledged data that this could remove: objects that clients have uploaded. What prevents it: before anything is
-//! removed, the refs are read again under the lock of the repository, so that none moves, and what they reach beyond the
-//! first search is searched as well. A repository whose refs on disk differ from the recorded ones loses nothing, nor
-//! does one whose search failed. An upload, and an answer to a client that the repository has the object, clear the mark
-//! in a transaction, so a push in progress has at least that time to deliver the files.
+//! removed, the refs are read again under the lock of the repository, so that none moves, and what they reach beyond
+//! the first search is searched as well. A repository whose refs on disk differ from the recorded ones loses nothing,
+//! nor does one whose search failed. An upload, and an answer to a client that the repository has the object, clear the
+//! mark in a transaction, so a push in progress has at least that time to deliver the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

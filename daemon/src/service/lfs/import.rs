@@ -1,8 +1,8 @@
 //! Copies the LFS objects of an imported repository from its source.
 //!
-//! An object is requested in parts, written to a marked file and hashed on the way. It is recorded like an upload, while
-//! the row of the repository says that the migration is running. A migration that fails removes the objects with the row,
-//! or they are removed with the repository.
+//! An object is requested in parts, written to a marked file and hashed on the way. It is recorded like an upload,
+//! while the row of the repository says that the import is running. An import that fails removes the objects with the
+//! row, or they are removed with the repository.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -105,9 +105,9 @@ pub async fn import(
     Ok(imported)
 }
 
-/// Removes the objects of a repository whose migration failed. Their bytes are removed a day later.
+/// Removes the objects of a repository whose import failed. Their bytes are removed a day later.
 ///
-/// No client has ever seen them: nothing but the migration could add objects to the repository.
+/// No client has ever seen them: nothing but the import could add objects to the repository.
 pub async fn forget_import(context: &Context, repository: u64) -> Result<(), Error> {
     let now = context.now_ms();
     while !context.store.write(async |tx: Tx| rows::delete_some(&tx, repository, OBJECTS_AT_ONCE, now).await).await? {}

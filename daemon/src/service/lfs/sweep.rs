@@ -15,8 +15,8 @@ const KEEP_MS: Millis = 24 * 3_600 * 1_000;
 /// Removes a bounded number of objects that no repository has had for a day. Returns whether more may be due.
 /// `artifacts::sweep` removes their bytes.
 ///
-/// Objects lose their repositories when these are removed permanently, or through `collect`. [`rows::collect`] decides in a transaction
-/// that reads the repositories of the object again.
+/// Objects lose their repositories when these are removed permanently, or through `collect`. [`rows::collect`] decides
+/// in a transaction that reads the repositories of the object again.
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let now = context.now_ms();
     let until = now.saturating_sub(KEEP_MS);

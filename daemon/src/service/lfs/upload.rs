@@ -182,7 +182,8 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Returns whether two rows of an object name the same bytes. The rest of a row changes when repositories lose the object.
+/// Returns whether two rows of an object name the same bytes. The rest of a row changes when repositories lose the
+/// object.
 fn has_place_of(row: &LfsObject, other: &LfsObject) -> bool {
     (row.id, row.file) == (other.id, other.file)
 }

@@ -75,7 +75,8 @@ fn credentials(input: &MigrateRepository, url: &Url) -> Option<(String, String)>
     (!user.is_empty() || !password.is_empty()).then_some((user, password))
 }
 
-/// Returns the LFS service of the source if its objects are requested. Credentials are for the origin of the source only.
+/// Returns the LFS service of the source if its objects are requested. Credentials are for the origin of the source
+/// only.
 pub(super) fn lfs(input: &MigrateRepository, address: &Address) -> Result<Option<LfsSource>, Error> {
     if !input.lfs {
         return Ok(None);

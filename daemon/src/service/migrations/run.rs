@@ -116,7 +116,7 @@ impl MigrationRun {
             let (id, added_by) = (self.found.repository.id, self.identity.user_id());
             let copied = lfs::import(&self.context, id, added_by, source, &objects).await;
             let ImportedObjects { copied, missing } = copied.map_err(MigrationError::Lfs)?;
-            tracing::info!(repository = id, copied, missing, "the LFS objects of a migration were copied");
+            tracing::info!(repository = id, copied, missing, "the LFS objects of an import were copied");
         }
         Ok(fetched)
     }

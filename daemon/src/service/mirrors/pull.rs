@@ -1,8 +1,9 @@
-//! Syncs a pull mirror: fetches from its source, moves its branches and tags, and records the changes with their events.
+//! Syncs a pull mirror: fetches from its source, moves its branches and tags, and records the changes with their
+//! events.
 //!
 //! Deletes branches and tags that the source no longer has, which are acknowledged data only of the source: nobody can
-//! write to a mirror. A source that has no branches and tags at all, or that fails, deletes nothing. Other refs, such as
-//! hidden ones, are never touched.
+//! write to a mirror. A source that has no branches and tags at all, or that fails, deletes nothing. Other refs, such
+//! as hidden ones, are never touched.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! In whose name a push is recorded.
+//! The account or deploy key of a push, as it is recorded.
 
 use farrier_proto::store::PushKey;
 
 use crate::model::identity::Identity;
 
-/// In whose name a push is recorded.
+/// The account or deploy key of a push.
 #[derive(Clone, Debug, Default)]
 pub struct Pusher {
     /// The account. For a deploy key, the account that added it.

@@ -199,7 +199,7 @@ fn kind(update: &Update) -> ChangeKind {
 }
 
 impl Checked {
-    /// Returns whether the objects decide about an update.
+    /// Returns whether the decision about an update needs the objects.
     pub fn needs_objects(&self) -> bool {
         !self.pending.is_empty()
     }

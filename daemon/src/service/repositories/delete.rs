@@ -218,7 +218,7 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
     let rows = repositories::garbage(&snapshot, SWEEP_MAX).await?;
     drop(snapshot);
     let mut reclaimed = 0;
-    // Repositories with a running migration or sync wait: its end wakes the sweep.
+    // Repositories with a running import or run of a mirror wait: its end wakes the sweep.
     let is_idle = |id| migrations::has_ended(context, id) && !context.mirrors.is_running(id);
     for row in rows.iter().filter(|row| is_idle(row.id)) {
         reclaim(context, row).await?;

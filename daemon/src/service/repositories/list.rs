@@ -35,11 +35,11 @@ pub enum ListMode {
     /// All kinds.
     #[default]
     Any,
-    /// Neither forks nor mirrors.
+    /// Repositories that are not forks.
     Source,
     /// Forks.
     Fork,
-    /// Mirrors. farrier has none.
+    /// No repositories: the filter is not supported, such as that for mirrors.
     Other,
     /// Repositories that the account `uid` collaborates on.
     Collaborative,
@@ -211,8 +211,8 @@ pub async fn ids_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError
 }
 
 /// Returns the ids of the repositories whose settings the caller may change: owned alone or through an organization, or
-/// administered as a collaborator or through a team, and allowed by the caller's token. Rights of site administrators are
-/// not considered.
+/// administered as a collaborator or through a team, and allowed by the caller's token. Rights of site administrators
+/// are not considered.
 pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let account = access::require_account(identity).map(|account| account.user.id).unwrap_or_default();
     let is_restricted = access::is_repository_limited(identity) || access::is_public_only(identity);

@@ -10,8 +10,8 @@ use crate::{
 
 /// What the teams of an account add to its lists. Only teams whose rights permit an action are considered.
 ///
-/// Teams of all repositories add organizations, whose lists are read as those of other owners. The other teams add their
-/// repositories, so the cost depends on the teams of the account, as that of collaborations.
+/// Teams of all repositories add organizations, whose lists are read as those of other owners. The other teams add
+/// their repositories, so the cost depends on the teams of the account, as that of collaborations.
 #[derive(Debug, Default)]
 pub(super) struct TeamReach {
     /// Organizations with all their repositories.

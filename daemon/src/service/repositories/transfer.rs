@@ -1,5 +1,5 @@
-//! Moves repositories to other owners: at once if the caller has full control over the new owner, or as an offer that
-//! the new owner accepts or rejects.
+//! Moves repositories to other owners: at once if the caller is or owns the new owner, otherwise as an offer that the
+//! new owner accepts or rejects.
 //!
 //! A repository is found by its number everywhere else. So a move changes its row, its entries in lists of owners and
 //! its redirect, and takes the teams of the previous owner from it and from its rules, in one transaction. Nothing else
@@ -50,7 +50,7 @@ pub struct Offer {
     pub doer: User,
     /// The owner to whom the repository is offered.
     pub recipient: Owner,
-    /// Numbers and names of the teams that get the repository.
+    /// IDs and names of the teams that get the repository.
     pub teams: Vec<(u64, String)>,
 }
 

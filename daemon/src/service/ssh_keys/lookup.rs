@@ -96,8 +96,8 @@ pub async fn deploy_key_titles(context: &Context, key_id: u64, limit: usize) -> 
     Ok(titles)
 }
 
-/// Returns the deploy key with the content `key_id` in a repository, as the identity of a caller. `None`: the repository
-/// does not have the key, or is deleted.
+/// Returns the deploy key with the content `key_id` in a repository, as the identity of a caller. `None`: the
+/// repository does not have the key, or is deleted.
 pub async fn deploy_caller(context: &Context, key_id: u64, repository_id: u64) -> Result<Option<Identity>, Error> {
     let access = deploy_access(context, key_id, repository_id).await?;
     let identity = access.map(|access| DeployKey {
@@ -111,8 +111,8 @@ pub async fn deploy_caller(context: &Context, key_id: u64, repository_id: u64) -
     Ok(identity.map(|key| Identity::DeployKey(Box::new(key))))
 }
 
-/// Records that the key with the content `key_id` was used, at most once a minute. The command does not wait for it, and
-/// runs also when nothing can be written.
+/// Records that the key with the content `key_id` was used, at most once a minute. The command does not wait for it,
+/// and runs also when nothing can be written.
 pub fn used(context: &Context, key_id: u64) {
     let (store, now) = (context.store.clone(), context.now_ms());
     context.tasks.short(async move {

@@ -41,7 +41,7 @@ pub async fn create(context: &Context, identity: &Identity, org: &str, input: &C
         units_map: input.units_map.as_ref(),
     };
     rights.apply(&mut row)?;
-    // Before an id is taken, so that refused requests take none.
+    // Checked first, so that refused requests take no ID.
     orgs::find_own(&context.store.read().await?, identity, org).await?;
     // The team of owners has the id of its organization, so all teams take theirs from the sequence of owners.
     row.id = context.store.next_id(IdKind::Owner).await?;

@@ -99,7 +99,7 @@ fn checked(field: &'static str, unit: &str, permission: Permission) -> Result<Te
     if UNITS.contains(&unit) {
         return Ok(TeamUnit { unit: unit.to_owned(), permission: permission.into() });
     }
-    Err(Error::invalid(field, format!("{:.100} is no unit; units are {}", unit, UNITS.join(", "))))
+    Err(Error::invalid(field, format!("{:.100} is not a unit; the units are {}", unit, UNITS.join(", "))))
 }
 
 fn permission(word: &str) -> Result<Permission, Error> {

@@ -33,8 +33,8 @@ pub async fn set_unreferenced(tx: &Tx, repository: u64, oid: &Oid, unreferenced_
     Ok(true)
 }
 
-/// Removes those of `oids` from a repository that no file has named since `until_ms` or before. Returns their number and
-/// size.
+/// Removes those of `oids` from a repository that no file has named since `until_ms` or before. Returns their number
+/// and size.
 ///
 /// The objects may have been acknowledged to clients. The caller holds the lock of the repository and has just searched
 /// all its refs. The transaction reads the rows again: an upload, or an answer to a client that the repository has the

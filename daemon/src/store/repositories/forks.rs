@@ -112,7 +112,7 @@ pub async fn detach_differing(tx: &Tx, row: &Repository) -> Result<(), StoreErro
 }
 
 /// Ends the relation of at most `limit` forks to a repository that is removed permanently. Returns whether none are
-/// left. Forks that are deleted themselves keep the number of the repository, which is never used again.
+/// left. Forks that are deleted themselves keep the ID of the repository, which is never used again.
 pub async fn detach_some(tx: &Tx, repository: u64, limit: usize) -> Result<bool, StoreError> {
     let forks = some(tx, repository, limit).await?;
     for fork in &forks {

@@ -1,5 +1,5 @@
-//! Offers of repositories to other owners. An offer is a field of the row of the repository; an index sorts the offers by
-//! their end.
+//! Offers of repositories to other owners. An offer is a field of the row of the repository; an index sorts the offers
+//! by their end.
 
 use farrier_proto::store::{Repository, TransferOffer};
 

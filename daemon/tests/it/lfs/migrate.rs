@@ -14,8 +14,8 @@ fn pointer(bytes: &[u8]) -> String {
 /// More than one request for an object.
 const LARGE_BYTES: usize = 9 << 20;
 
-/// A daemon with the private repository `admin/demo`, which has objects on a branch, on a tag and in the history. Returns
-/// a token of its owner, too.
+/// A daemon with the private repository `admin/demo`, which has objects on a branch, on a tag and in the history.
+/// Returns a token of its owner, too.
 async fn source(large: &[u8]) -> (TestDaemon, String) {
     let farrier = TestDaemon::start().await;
     let lfs = Lfs::new(&farrier, "demo").await;

@@ -22,7 +22,8 @@ const HANGS: usize = 4;
 const DAMAGED: usize = 5;
 const REFLECTS: usize = 6;
 
-/// A static server of the repository in `directory` whose behavior can be changed. `elsewhere`: the target of redirects.
+/// A static server of the repository in `directory` whose behavior can be changed. `elsewhere`: the target of
+/// redirects.
 async fn source(directory: &Path, elsewhere: String) -> (Source, Arc<AtomicUsize>) {
     let behavior = Arc::new(AtomicUsize::new(WORKING));
     let (current, directory) = (behavior.clone(), directory.to_owned());

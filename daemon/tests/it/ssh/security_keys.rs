@@ -44,8 +44,8 @@ async fn a_security_key_signs_in_clones_and_pushes() {
     assert!(refused.status == 255 && refused.err.contains("Permission denied (publickey)"), "{refused:?}");
 }
 
-/// A known gap, named in `docs/api.md`: the SSH library does not show whether the key was touched. When this test fails,
-/// the library can tell, and such signatures must be refused.
+/// A known gap, named in `docs/api.md`: the SSH library does not show whether the key was touched. When this test
+/// fails, the library can tell, and such signatures must be refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signature_without_a_touch_is_accepted() {
     let (farrier, client) = demo().await;

@@ -12,7 +12,7 @@ queries! {
 
     /// Filter of topics.
     SearchTopicsParams {
-        /// The begin of the topics.
+        /// The beginning of the topics.
         q: String,
     }
 
@@ -30,7 +30,7 @@ queries! {
         uid: i64,
         /// Only repositories that `uid` owns.
         exclusive: bool,
-        /// Number of a team: only its repositories. Matches no repository for callers outside the organization.
+        /// ID of a team: only its repositories. Matches none for callers outside the organization.
         team_id: i64,
         /// Number of an account. Stars are not supported: matches no repository.
         #[param(rename = "starredBy")]

@@ -82,7 +82,9 @@ fn check(template: &FoundRepository, input: &GenerateRepository) -> Result<(), E
         input.protected_branch,
     ];
     if !items.contains(&true) {
-        return Err(Error::Unusable { reason: "must select at least one template item".into() });
+        return Err(Error::Unusable {
+            reason: "select at least one part of the template to copy, such as git_content".into(),
+        });
     }
     // The addresses and secrets of webhooks are visible only to administrators.
     if input.webhooks && !template.access_level.allows(Action::Administer) {

@@ -115,7 +115,7 @@ fn pascal(text: &str) -> String {
     words(text).iter().map(|word| title(word)).collect()
 }
 
-/// Returns the text with a capital letter at the begin of each word.
+/// Returns the text with a capital letter at the beginning of each word.
 fn title(text: &str) -> String {
     let mut is_begin = true;
     let mut titled = String::with_capacity(text.len());
