@@ -16,14 +16,22 @@ const REFS_MAX_BYTES: usize = 64 << 20;
 const WALK_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// Blobs that are read at a time.
 const BLOBS_AT_ONCE: usize = 10_000;
+/// Limit of the objects that the files of a repository name. A repository with more is not searched.
+const NAMED_MAX: usize = 8 << 20;
 /// Limit of the output for one blob, bytes: a pointer file, and ID, type, size and line breaks.
 const BLOB_MAX_BYTES: usize = 1_024 + 96;
 
 impl Git {
-    /// Returns the IDs of the objects that all refs point to, also refs that are neither branches nor tags.
+    /// Returns the IDs of the objects that all refs point to, also refs that are neither branches nor tags. Fails if git
+    /// ignores a ref that it cannot read.
     pub async fn ref_ids(&self, repository: u64) -> Result<BTreeSet<String>, GitError> {
         let call = self.call(repository, ["for-each-ref", "--format=%(objectname)"]);
         let listed = call.output_max_bytes(REFS_MAX_BYTES).run().await?;
+        // Git warns about a damaged ref, leaves it out and exits with 0.
+        if !listed.stderr.is_empty() {
+            let command = "for-each-ref".to_owned();
+            return Err(GitError::Failed { command, status: Some(0), stderr: listed.stderr });
+        }
         Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
     }
 
@@ -38,8 +46,28 @@ impl Git {
     ) -> Result<HashSet<[u8; 32]>, GitError> {
         let mut named = HashSet::new();
         let call = |args: &[&str]| self.call(repository, args);
-        each_small_blob(call, from, known, |content| named.extend(lfs_pointer::named_objects(content))).await?;
+        let note = |content: &[u8]| {
+            if named.len() <= NAMED_MAX {
+                named.extend(lfs_pointer::named_objects(content));
+            }
+        };
+        each_small_blob(call, from, known, note).await?;
+        if named.len() > NAMED_MAX {
+            return Err(GitError::TooMuch { command: "cat-file".into(), limit: NAMED_MAX });
+        }
         Ok(named)
+    }
+}
+
+impl Git {
+    /// Returns the pointers of Git LFS whose blobs are reachable from `from` and not from `known`, each object once.
+    pub async fn lfs_pointers(
+        &self,
+        repository: u64,
+        from: &BTreeSet<String>,
+        known: &BTreeSet<String>,
+    ) -> Result<Vec<LfsPointer>, GitError> {
+        pointers(|args| self.call(repository, args), from, known).await
     }
 }
 
@@ -47,15 +75,24 @@ impl Staged {
     /// Returns the pointers of Git LFS in all branches and tags, each object once.
     pub async fn lfs_pointers(&self, refs: &[(String, String)]) -> Result<Vec<LfsPointer>, GitError> {
         let from = refs.iter().map(|(_, id)| id.clone()).collect();
-        let mut pointers = BTreeMap::new();
-        let note = |content: &[u8]| {
-            if let Some(pointer) = LfsPointer::parse(content) {
-                pointers.entry(pointer.oid.clone()).or_insert(pointer);
-            }
-        };
-        each_small_blob(|args| self.call(args), &from, &BTreeSet::new(), note).await?;
-        Ok(pointers.into_values().collect())
+        pointers(|args| self.call(args), &from, &BTreeSet::new()).await
     }
+}
+
+/// Returns the pointers whose blobs are reachable from `from` and not from `known`, each object once.
+async fn pointers(
+    call: impl Fn(&[&str]) -> GitCommand,
+    from: &BTreeSet<String>,
+    known: &BTreeSet<String>,
+) -> Result<Vec<LfsPointer>, GitError> {
+    let mut pointers = BTreeMap::new();
+    let note = |content: &[u8]| {
+        if let Some(pointer) = LfsPointer::parse(content) {
+            pointers.entry(pointer.oid.clone()).or_insert(pointer);
+        }
+    };
+    each_small_blob(call, from, known, note).await?;
+    Ok(pointers.into_values().collect())
 }
 
 /// Calls `each` with the content of every blob that may be a pointer and is reachable from `from` and not from `known`.

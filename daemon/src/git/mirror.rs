@@ -11,6 +11,7 @@ use super::{
     Git, GitError, ImportSource, PublishError, Workspace,
     import::{parse_ls_remote, receive_into},
     ref_name::{self, RefKind},
+    source::tolerant_checks,
 };
 use crate::shares::Holder;
 
@@ -55,7 +56,7 @@ impl Git {
         let workspace = Workspace::create(self.clone(), repository, None, None).await?;
         let fetched = fetch_into(&workspace, source, wanted, max_bytes, holder).await;
         let published = match fetched {
-            Ok(()) => workspace.publish_revisions(repository, revisions(wanted, known)).await,
+            Ok(()) => workspace.publish_revisions(repository, revisions(wanted, known), &tolerant_checks()).await,
             Err(error) => Err(error.into()),
         };
         workspace.remove().await;

@@ -51,6 +51,8 @@ pub struct ImportSource {
     resolve: Option<String>,
     /// The value of an `Authorization` header.
     authorization: Option<String>,
+    /// The password in it.
+    password: Option<String>,
 }
 
 impl std::fmt::Debug for ImportSource {
@@ -81,8 +83,8 @@ impl ImportSource {
             return Err(SourceError::Refused { address: refused.copied() });
         }
         let http = url.scheme() != "git";
-        let authorization = credentials
-            .filter(|_| http)
+        let sent = credentials.filter(|_| http);
+        let authorization = sent
             .map(|(user, password)| format!("Authorization: Basic {}", BASE64.encode(format!("{user}:{password}"))));
         Ok(Self {
             url: if http { url.to_string() } else { format!("git://{}:{port}{}", bracketed(addresses[0]), url.path()) },
@@ -92,6 +94,7 @@ impl ImportSource {
                 format!("{host}:{port}:{}", addresses.join(","))
             }),
             authorization,
+            password: sent.map(|(_, password)| password.to_owned()),
         })
     }
 
@@ -100,10 +103,10 @@ impl ImportSource {
         &self.url
     }
 
-    /// Returns the texts that a server could copy into its messages: `password`, and the forms in which it is sent.
-    pub fn secrets(&self, password: Option<String>) -> Vec<String> {
+    /// Returns the texts that a server could copy into its messages: the password, and the form in which it is sent.
+    pub fn secrets(&self) -> Vec<String> {
         let encoded = self.authorization.as_deref().and_then(|header| header.rsplit(' ').next()).map(str::to_owned);
-        password.into_iter().chain(encoded).collect()
+        self.password.iter().cloned().chain(encoded).collect()
     }
 
     /// Allows a command to connect to this source only.
@@ -127,6 +130,12 @@ impl ImportSource {
             None => call,
         }
     }
+}
+
+/// Returns the option of `git index-pack` for the checks that a fetch from a source makes.
+pub(super) fn tolerant_checks() -> String {
+    let tolerated: Vec<String> = TOLERATED.iter().map(|message| format!("{message}=warn")).collect();
+    format!("--strict={}", tolerated.join(","))
 }
 
 fn bracketed(address: IpAddr) -> String {
@@ -171,6 +180,7 @@ mod tests {
         let resolve = source.resolve.as_deref().expect("pinned");
         assert!(resolve.starts_with("localhost:81:") && resolve.contains("127.0.0.1"), "{resolve}");
         assert!(!format!("{source:?}").contains("s3cret") && source.authorization.is_some());
+        assert_eq!(source.secrets(), ["s3cret".to_owned(), BASE64.encode("u:s3cret")]);
         let source = resolved("git://127.0.0.1/a.git", "loopback").await.expect("allowed");
         assert_eq!(source.url(), "git://127.0.0.1:9418/a.git");
         assert_eq!((source.resolve, source.authorization), (None, None));

@@ -34,6 +34,38 @@ async fn a_repository_is_created_gets_a_new_head_and_is_removed() {
 }
 
 #[tokio::test]
+async fn a_damaged_ref_fails_the_search_for_lfs_objects() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("created");
+    assert!(git.ref_ids(1).await.expect("no refs").is_empty());
+    let other = git.directory(1).join("refs/other");
+    std::fs::create_dir_all(&other).expect("a directory");
+    std::fs::write(other.join("damaged"), "").expect("a file");
+    assert!(git.ref_ids(1).await.is_err(), "git leaves the ref out");
+}
+
+#[tokio::test]
+async fn a_mirror_accepts_the_harmless_errors_of_old_commits_that_an_import_accepts() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("created");
+    for (zone, date, accepted) in [("+051800", "1", true), ("+0000", "x", false)] {
+        let workspace = Workspace::create(git.clone(), 1, None, None).await.expect("a workspace");
+        let tree = workspace.run(["mktree"], "").await.expect("a tree");
+        let tree = String::from_utf8_lossy(&tree.stdout).trim().to_owned();
+        let text = format!("tree {tree}\nauthor a <a@b> 1 {zone}\ncommitter a <a@b> {date} +0000\n\nx\n");
+        let written = workspace.run(["hash-object", "-t", "commit", "-w", "--stdin", "--literally"], text).await;
+        let commit = String::from_utf8_lossy(&written.expect("written").stdout).into_owned();
+        let strict = workspace.publish_revisions(1, commit.clone(), "--strict").await;
+        assert!(matches!(strict, Err(PublishError::Refused(_))), "{zone} {date}: {strict:?}");
+        let tolerant = workspace.publish_revisions(1, commit, &source::tolerant_checks()).await;
+        assert_eq!(tolerant.is_ok(), accepted, "{zone} {date}: {tolerant:?}");
+        workspace.remove().await;
+    }
+}
+
+#[tokio::test]
 async fn a_process_that_left_its_process_group_is_gone_when_the_daemon_has_stopped() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());

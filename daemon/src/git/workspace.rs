@@ -167,12 +167,17 @@ impl Workspace {
     /// Like [`Workspace::publish`], but copies the objects to the repository `target`, which has the objects of `base`.
     pub async fn publish_to(&self, target: u64, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
         let base = base.map(|base| format!("^{base}\n")).unwrap_or_default();
-        self.publish_revisions(target, format!("{commit}\n{base}")).await
+        self.publish_revisions(target, format!("{commit}\n{base}"), "--strict").await
     }
 
     /// Like [`Workspace::publish_to`], for a list of object ids, one on each line. Those that start with `^` are in the
-    /// repository already.
-    pub(super) async fn publish_revisions(&self, target: u64, revisions: String) -> Result<u64, PublishError> {
+    /// repository already. `strict`: the option of `git index-pack` with the checks.
+    pub(super) async fn publish_revisions(
+        &self,
+        target: u64,
+        revisions: String,
+        strict: &str,
+    ) -> Result<u64, PublishError> {
         let prefix = self.directory.join("new");
         // The bitmap of a large repository takes longer than the few objects.
         let pack = self.call(["pack-objects", "--revs", "-q", "--no-use-bitmap-index"]).args([prefix.clone()]);
@@ -181,7 +186,7 @@ impl Workspace {
         let mut path = prefix.into_os_string();
         path.push(format!("-{checksum}.pack"));
         let index = self.directory.join("checked.idx").into_os_string();
-        match self.call(["index-pack", "--strict", "-o"]).args([index, path.clone()]).run().await {
+        match self.call(["index-pack", strict, "-o"]).args([index, path.clone()]).run().await {
             Ok(_) => {}
             Err(GitError::Failed { stderr, .. }) if stderr.contains(CHECK_FAILED) => {
                 return Err(PublishError::Refused(stderr));

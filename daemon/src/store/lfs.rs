@@ -296,4 +296,22 @@ mod tests {
         assert_eq!(object(&read, &OID).await.expect("a row").expect("a row").unreferenced_ms, 0);
         assert_eq!(first_unreferenced_ms(&read).await.expect("a time"), None);
     }
+
+    #[tokio::test]
+    async fn copied_objects_are_not_due_for_removal() {
+        let store = store().await;
+        let copy = async |tx: Tx| {
+            for id in [1, 2] {
+                assert!(unreferenced::set_unreferenced(&tx, id, &OID, 50).await?);
+            }
+            let added = [copy_entries(&tx, 1, 2).await?, copy_entries(&tx, 1, 3).await?];
+            Ok::<_, StoreError>(added)
+        };
+        assert_eq!(store.write(copy).await.expect("copied"), [0, 10]);
+        let read = store.read().await.expect("a snapshot");
+        for (id, since) in [(1, 50), (2, 0), (3, 0)] {
+            let row = entry(&read, id, &OID).await.expect("readable").expect("a row");
+            assert_eq!(row.unreferenced_ms, since, "{id}");
+        }
+    }
 }

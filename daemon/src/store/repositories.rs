@@ -282,6 +282,7 @@ pub(super) fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
         template: row.template,
         archived: row.archived,
         fork: row.parent != 0,
+        mirror: row.mirror.as_ref().is_some_and(|mirror| mirror.pull),
     };
     let lists = [0, row.owner_id].into_iter().flat_map(|scope| Sort::ALL.map(|sort| (scope, sort)));
     lists.map(|(scope, sort)| (keys::listing(scope, sort, row), listing.clone())).collect()

@@ -159,11 +159,11 @@ fn number(query: Option<&str>, name: &str) -> u64 {
 fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
     let matches_none = number(query, "starredBy") != 0;
     let mode = match text(query, "mode").as_str() {
-        _ if matches_none => ListMode::Other,
+        _ if matches_none => ListMode::Nothing,
         "" => ListMode::Any,
         "source" => ListMode::Source,
         "fork" => ListMode::Fork,
-        "mirror" => ListMode::Other,
+        "mirror" => ListMode::Mirror,
         "collaborative" => ListMode::Collaborative,
         other => return Err(ApiError::unprocessable("mode", format!("[ListMode]: invalid search mode: {other:?}"))),
     };

@@ -157,6 +157,9 @@ async fn remove_due(
     if due.is_empty() {
         return Ok((0, 0));
     }
+    // First without the lock, because the first search may have taken long and pushes wait for the lock.
+    let between = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
+    let mut named = context.git.lfs_objects(repository, &between, before).await.map_err(Error::git(DOING))?;
     // While it is held, no ref moves.
     let _lock = context.git.lock(repository).await;
     let on_disk: BTreeMap<String, String> =
@@ -165,7 +168,7 @@ async fn remove_due(
         return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
     }
     let now_refs = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
-    let named = context.git.lfs_objects(repository, &now_refs, before).await.map_err(Error::git(DOING))?;
+    named.extend(context.git.lfs_objects(repository, &now_refs, &between).await.map_err(Error::git(DOING))?);
     let due: Vec<Oid> = due.into_iter().filter(|oid| !named.contains(oid)).collect();
     let (now, mut removed) = (context.now_ms(), (0, 0_u64));
     for oids in due.chunks(ROWS_AT_ONCE) {

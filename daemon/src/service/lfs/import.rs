@@ -2,7 +2,7 @@
 //!
 //! An object is requested in parts, written to a marked file and hashed on the way. It is recorded like an upload,
 //! while the row of the repository says that the import is running. An import that fails removes the objects with the
-//! row, or they are removed with the repository.
+//! row, or they are removed with the repository. Mirrors copy the objects of new commits in the same way.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,8 +22,9 @@ use super::{
 use crate::{
     blob::RequestedChecksums,
     config::WebhookConfig,
+    model::delivery_failure::FailureClass,
     service::{Context, Error, disk_space::DiskSpace, marked_uploads::MarkedUpload},
-    store::{Tx, ids::IdKind, releases::assets, repositories},
+    store::{Tx, ids::IdKind, lfs::unreferenced::set_unreferenced, releases::assets, repositories},
     webhook::{Client, Header, Limits, Link, ReceiverResponse, WebhookRequest, tls::Trust},
 };
 
@@ -92,7 +93,18 @@ pub async fn import(
     let mut importer = Importer::new(context, repository, added_by, source);
     let mut imported = ImportedObjects::default();
     for some in objects.chunks(OBJECTS_AT_ONCE) {
-        for (object, action) in importer.batch(some).await? {
+        let mut wanted = Vec::new();
+        for object in some {
+            if keep(context, repository, &object.oid).await? {
+                imported.copied += 1;
+            } else {
+                wanted.push(*object);
+            }
+        }
+        if wanted.is_empty() {
+            continue;
+        }
+        for (object, action) in importer.batch(&wanted).await? {
             match action {
                 Some(action) => {
                     importer.copy(&object, &action).await?;
@@ -170,9 +182,6 @@ impl<'a> Importer<'a> {
         let read = context.store.read().await?;
         let repository = repositories::get(&read, self.repository).await?.filter(|row| !row.deleted);
         let repository: Repository = repository.ok_or(MISSING_REPOSITORY)?;
-        if rows::entry(&read, self.repository, &object.oid).await?.is_some() {
-            return Ok(());
-        }
         if object.size > quota_left(context, &read, &repository).await? {
             return Err(quota_exceeded(context));
         }
@@ -282,8 +291,22 @@ impl<'a> Importer<'a> {
         let limits = Limits { timeout: TIMEOUT, response_bytes, follow_redirects: true };
         let trust = Trust::default();
         let sent = self.client.send(&mut self.link, request, &trust, limits).await;
-        sent.map_err(|failure| failed(&failure.reason))
+        sent.map_err(|failure| match failure.class {
+            // The reason of the client names the setting of hooks.
+            FailureClass::Blocked => failed("the host is not allowed; see migration.allowed_hosts"),
+            _ => failed(&failure.reason),
+        })
     }
+}
+
+/// Notes that a commit that names an object of a repository follows. Returns `false` if the repository does not have it.
+async fn keep(context: &Context, repository: u64, oid: &[u8; 32]) -> Result<bool, Error> {
+    match rows::entry(&context.store.read().await?, repository, oid).await? {
+        None => return Ok(false),
+        Some(entry) if entry.unreferenced_ms == 0 => return Ok(true),
+        Some(_) => {}
+    }
+    context.store.write(async |tx: Tx| Ok(set_unreferenced(&tx, repository, oid, 0).await?)).await
 }
 
 fn failed(reason: &str) -> Error {

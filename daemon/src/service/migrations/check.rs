@@ -25,7 +25,7 @@ pub async fn check(
         () = context.tasks.stop().cancelled() => Err(MigrationError::Stopped),
         summary = context.git.source_summary(&source) => summary.map_err(MigrationError::Git),
     };
-    let summary = summary.map_err(to_error)?;
+    let summary = summary.map_err(|failed| to_error(failed, &source.secrets()))?;
     let space =
         context.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);

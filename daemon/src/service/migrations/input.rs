@@ -101,14 +101,19 @@ pub(super) fn lfs(input: &MigrateRepository, address: &Address) -> Result<Option
     if !endpoint.username().is_empty() || endpoint.password().is_some() || endpoint.query().is_some() {
         return Err(refused("must not have credentials or a query"));
     }
-    let credentials = address.credentials.as_ref().filter(|_| endpoint.origin() == address.url.origin());
+    Ok(Some(lfs_source(endpoint, address)))
+}
+
+/// Returns the LFS service `endpoint` of a source. It gets the credentials only if it has the origin of the source.
+pub(in crate::service) fn lfs_source(endpoint: Url, source: &Address) -> LfsSource {
+    let credentials = source.credentials.as_ref().filter(|_| endpoint.origin() == source.url.origin());
     let authorization = credentials.and_then(|(user, password)| {
         let mut value =
             HeaderValue::from_str(&format!("Basic {}", BASE64.encode(format!("{user}:{password}")))).ok()?;
         value.set_sensitive(true);
         Some(value)
     });
-    Ok(Some(LfsSource { endpoint, authorization }))
+    LfsSource { endpoint, authorization }
 }
 
 #[cfg(test)]

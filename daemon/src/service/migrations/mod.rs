@@ -132,7 +132,8 @@ pub async fn begin(
             return Err(error);
         }
     };
-    if let Err(error) = mirrors::store_source(context, &found.repository, credentials).await {
+    let lfs_endpoint = lfs.as_ref().map(|lfs| lfs.endpoint.to_string());
+    if let Err(error) = mirrors::store_source(context, &found.repository, credentials, lfs_endpoint).await {
         context.migrations.discard(id);
         mark_failed(context, id, "the credentials of the source were not stored").await?;
         return Err(error);

@@ -156,7 +156,7 @@ impl MigrationRun {
         let keeps_row = self.when_failed == WhenFailed::Keep && !matches!(failed, MigrationError::Cancelled);
         let error = match failed {
             MigrationError::Unrecorded(error) => return error,
-            failed => to_error(failed),
+            failed => to_error(failed, &self.source.secrets()),
         };
         let removes_objects = self.lfs.is_some() && !keeps_row;
         if removes_objects && let Err(error) = lfs::forget_import(context, id).await {
@@ -193,7 +193,9 @@ fn reason(error: &Error) -> String {
     }
 }
 
-pub(super) fn to_error(failed: MigrationError) -> Error {
+/// Converts the reason for the caller. `secrets`: texts that a hostile server could have copied into its messages. The
+/// text is stored, and everyone who sees the repository can read it.
+pub(super) fn to_error(failed: MigrationError, secrets: &[String]) -> Error {
     let invalid = |reason: String| Error::invalid("clone_addr", reason);
     match failed {
         MigrationError::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
@@ -204,7 +206,7 @@ pub(super) fn to_error(failed: MigrationError) -> Error {
             invalid("authentication failed at the source".into())
         }
         MigrationError::Git(GitError::Failed { stderr, .. }) => {
-            invalid(format!("the source cannot be fetched: {}", short(&stderr)))
+            invalid(format!("the source cannot be fetched: {}", short_without(&stderr, secrets)))
         }
         MigrationError::Git(GitError::TooMuch { limit, .. }) => {
             invalid(format!("the repository is larger than {limit} bytes"))
@@ -221,9 +223,29 @@ pub(in crate::service) fn is_refusal(stderr: &str) -> bool {
         .any(|text| stderr.contains(text))
 }
 
-/// Returns git's last error. The lines before it are hints and progress.
-pub(in crate::service) fn short(stderr: &str) -> String {
+/// Returns git's last error without `secrets`. The lines before it are hints and progress.
+pub(in crate::service) fn short_without(stderr: &str, secrets: &[String]) -> String {
     const MAX_CHARS: usize = 300;
-    let fatal = stderr.rfind("fatal: ").map_or(stderr, |at| &stderr[at + "fatal: ".len()..]);
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    // First, because the end of the text may cut a secret.
+    let redacted = secrets.fold(stderr.to_owned(), |text, secret| text.replace(secret.as_str(), "***"));
+    let fatal = redacted.rfind("fatal: ").map_or(redacted.as_str(), |at| &redacted[at + "fatal: ".len()..]);
     fatal.chars().take(MAX_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_migration_does_not_show_the_credentials() {
+        let failed = |stderr: String| {
+            MigrationError::Git(GitError::Failed { command: "fetch".into(), status: Some(128), stderr })
+        };
+        let secrets = ["s3cret".to_owned()];
+        let shown = |stderr: String| reason(&to_error(failed(stderr), &secrets));
+        assert_eq!(shown("x; fatal: remote: s3cret".into()), "the source cannot be fetched: remote: ***");
+        let cut = shown(format!("fatal: {}s3cret", "x".repeat(297)));
+        assert!(cut.ends_with("xxx***"), "{cut}");
+    }
 }

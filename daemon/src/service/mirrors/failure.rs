@@ -6,7 +6,7 @@ use crate::{
     git::{GitError, PublishError, SourceError},
     service::{
         Error,
-        migrations::run::{is_refusal, short},
+        migrations::run::{is_refusal, short_without},
     },
     store::StoreError,
 };
@@ -41,7 +41,7 @@ impl Failure {
             GitError::Failed { stderr, .. } if is_refusal(&stderr) => {
                 Self::Remote("authentication failed at the other server".to_owned())
             }
-            GitError::Failed { stderr, .. } => Self::Remote(redacted(&short(&stderr), secrets)),
+            GitError::Failed { stderr, .. } => Self::Remote(short_without(&stderr, secrets)),
             GitError::TooMuch { limit, .. } => Self::Remote(format!("the other server sent more than {limit} bytes")),
             GitError::Timeout { .. } => Self::Remote("the other server does not respond".to_owned()),
             source => Self::Internal(Error::Git { doing: "running a mirror", source }),
@@ -52,7 +52,7 @@ impl Failure {
     pub(super) fn of_publish(error: PublishError, secrets: &[String]) -> Self {
         match error {
             PublishError::Refused(text) => {
-                Self::Remote(redacted(&format!("git refuses an object of the source: {}", short(&text)), secrets))
+                Self::Remote(format!("git refuses an object of the source: {}", short_without(&text, secrets)))
             }
             PublishError::Git(error) => Self::of_git(error, secrets),
         }
@@ -92,12 +92,6 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::Internal(error.into())
     }
-}
-
-/// Replaces `secrets` in a text of another server.
-fn redacted(text: &str, secrets: &[String]) -> String {
-    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
-    secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
 }
 
 #[cfg(test)]

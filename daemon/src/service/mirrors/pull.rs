@@ -4,10 +4,13 @@
 //! Deletes branches and tags that the source no longer has, which are acknowledged data only of the source: nobody can
 //! write to a mirror. A source that has no branches and tags at all, or that fails, deletes nothing. Other refs, such
 //! as hidden ones, are never touched.
+//!
+//! If the mirror was imported with the objects of Git LFS, a sync copies those that the new commits name before it moves
+//! the refs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use farrier_proto::store::{OwnerKind, Repository};
+use farrier_proto::store::{MirrorRemote, OwnerKind, Repository};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
@@ -21,7 +24,9 @@ use crate::{
     service::{
         Context, Error, access,
         events::{Actor, EventKind, EventRecorder, Subject},
-        migrations, pushes,
+        lfs::{self, BatchObject},
+        migrations::{self, input::Address},
+        pushes,
         repositories::head,
     },
     shares::Holder,
@@ -42,15 +47,14 @@ struct Fetched {
 pub(super) async fn run(context: &Context, id: u64, cancel: &CancellationToken, holder: Holder) -> Result<(), Failure> {
     let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, id).await?.filter(is_followed);
-    let credentials = mirrors::remote(&snapshot, id, "").await?;
+    let remote = mirrors::remote(&snapshot, id, "").await?.unwrap_or_default();
     drop(snapshot);
     let Some(row) = row else { return Ok(()) };
-    let credentials = credentials.map(|remote| (remote.username, remote.password));
     let fetched = tokio::select! {
         () = context.tasks.stop().cancelled() => Err(Failure::Stopped),
         () = cancel.cancelled() => Err(Failure::Cancelled),
         () = tokio::time::sleep(context.config.migration.timeout) => Err(Failure::Time),
-        fetched = fetch(context, &row, credentials, holder) => fetched,
+        fetched = fetch_all(context, &row, remote, holder) => fetched,
     };
     // From here on, nothing interrupts the run: refs that were moved are recorded.
     let Fetched { remote, updates, bytes } = fetched?;
@@ -79,8 +83,54 @@ pub(super) async fn connect(
     let credentials = credentials.filter(|(user, password)| !user.is_empty() || !password.is_empty());
     let pair = credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     let source = ImportSource::resolve(&url, pair, &policy).await?;
-    let secrets = source.secrets(credentials.map(|(_, password)| password));
+    let secrets = source.secrets();
     Ok((source, secrets))
+}
+
+/// Fetches the objects of the source and its LFS objects, and determines which refs differ.
+async fn fetch_all(
+    context: &Context,
+    row: &Repository,
+    remote: MirrorRemote,
+    holder: Holder,
+) -> Result<Fetched, Failure> {
+    let MirrorRemote { username, password, lfs_endpoint, .. } = remote;
+    let credentials = Some((username, password));
+    let fetched = fetch(context, row, credentials.clone(), holder).await?;
+    if context.config.lfs.enabled && !lfs_endpoint.is_empty() {
+        copy_lfs_objects(context, row, &lfs_endpoint, credentials, &fetched).await?;
+    }
+    Ok(fetched)
+}
+
+/// Copies the LFS objects that the fetched commits name. Objects that the source does not have are left out.
+async fn copy_lfs_objects(
+    context: &Context,
+    row: &Repository,
+    endpoint: &str,
+    credentials: Option<(String, String)>,
+    fetched: &Fetched,
+) -> Result<(), Failure> {
+    let news = fetched.updates.iter().filter(|update| !update.deletes() && update.old != update.new);
+    let from: BTreeSet<String> = news.map(|update| update.new.clone()).collect();
+    let known: BTreeSet<String> = local_refs(context, row.id).await?.into_values().collect();
+    let pointers =
+        context.git.lfs_pointers(row.id, &from, &known).await.map_err(Error::git("looking for LFS objects"))?;
+    let objects: Vec<BatchObject> = pointers
+        .iter()
+        .filter_map(|pointer| Some(BatchObject { oid: lfs::parse_oid(&pointer.oid)?, size: pointer.size }))
+        .collect();
+    let invalid = |_| Failure::Remote("the address is not valid".to_owned());
+    let url = url::Url::parse(&row.original_url).map_err(invalid)?;
+    let endpoint = url::Url::parse(endpoint).map_err(invalid)?;
+    let credentials = credentials.filter(|(user, password)| !user.is_empty() || !password.is_empty());
+    let source = migrations::input::lfs_source(endpoint, &Address { url, credentials });
+    match lfs::import(context, row.id, actor(row), &source, &objects).await {
+        Ok(_) => Ok(()),
+        Err(Error::Invalid { reason, .. }) => Err(Failure::Remote(reason)),
+        Err(error @ (Error::Quota { .. } | Error::TooLarge { .. })) => Err(Failure::Remote(error.to_string())),
+        Err(error) => Err(Failure::Internal(error)),
+    }
 }
 
 /// Fetches the objects of the source and determines which refs differ.
@@ -147,8 +197,7 @@ async fn updates(
     let recorded = refs::all(&context.store.read().await?, row.id).await?;
     let zeros = "0".repeat(if row.sha256 { 64 } else { 40 });
     let or_zeros = |id: Option<&String>| id.unwrap_or(&zeros).clone();
-    let names: std::collections::BTreeSet<&String> =
-        local.keys().chain(remote.refs.keys()).chain(recorded.keys()).collect();
+    let names: BTreeSet<&String> = local.keys().chain(remote.refs.keys()).chain(recorded.keys()).collect();
     let differs = |name: &&&String| {
         let (before, after) = (local.get(**name), remote.refs.get(**name));
         let is_valid = ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other;

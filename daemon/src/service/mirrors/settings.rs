@@ -13,6 +13,7 @@ use crate::{
         Context, Error,
         access::{self, Action},
         audit::{self, AuditRecorder, Entry, Object},
+        migrations,
         repositories::{self, FoundRepository},
     },
     store::{Tx, mirrors, repositories as rows},
@@ -57,14 +58,25 @@ fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// Stores the credentials of a source, encrypted, if `row` is a mirror.
+/// Stores the credentials of a source, encrypted, and the address of its LFS service if its objects are copied. Does
+/// nothing unless `row` is a mirror.
 pub(in crate::service) async fn store_source(
     context: &Context,
     row: &Repository,
     credentials: Option<(String, String)>,
+    lfs_endpoint: Option<String>,
 ) -> Result<(), Error> {
-    let Some((username, password)) = credentials.filter(|_| access::is_mirror(row)) else { return Ok(()) };
-    let remote = &MirrorRemote { address: row.original_url.clone(), username, password, ..MirrorRemote::default() };
+    if !access::is_mirror(row) || (credentials.is_none() && lfs_endpoint.is_none()) {
+        return Ok(());
+    }
+    let (username, password) = credentials.unwrap_or_default();
+    let remote = &MirrorRemote {
+        address: row.original_url.clone(),
+        username,
+        password,
+        lfs_endpoint: lfs_endpoint.unwrap_or_default(),
+        ..MirrorRemote::default()
+    };
     context
         .store
         .write(async |tx: Tx| {
@@ -99,6 +111,9 @@ pub async fn request_sync(context: &Context, identity: &Identity, (owner, name):
     require_enabled(context)?;
     if !access::is_mirror(&found.repository) {
         return Err(Error::Body { reason: "the repository is not a mirror".into() });
+    }
+    if let Some(reason) = migrations::pending(&found.repository) {
+        return Err(Error::Conflict { reason: reason.into() });
     }
     let (id, now) = (found.repository.id, context.now_ms());
     context

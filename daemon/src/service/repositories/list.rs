@@ -39,8 +39,10 @@ pub enum ListMode {
     Source,
     /// Forks.
     Fork,
-    /// No repositories: the filter is not supported, such as that for mirrors.
-    Other,
+    /// Pull mirrors.
+    Mirror,
+    /// Repositories that no search finds.
+    Nothing,
     /// Repositories that the account `uid` collaborates on.
     Collaborative,
 }
@@ -51,7 +53,16 @@ impl ListMode {
         match self {
             Self::Source => Some(false),
             Self::Fork => Some(true),
-            Self::Any | Self::Other | Self::Collaborative => None,
+            Self::Any | Self::Mirror | Self::Nothing | Self::Collaborative => None,
+        }
+    }
+
+    /// Returns whether the repositories must be pull mirrors. `None`: they may be.
+    fn mirror(self) -> Option<bool> {
+        match self {
+            Self::Source => Some(false),
+            Self::Mirror => Some(true),
+            Self::Any | Self::Fork | Self::Nothing | Self::Collaborative => None,
         }
     }
 }
@@ -99,13 +110,13 @@ pub async fn list(
     skip: u64,
     limit: usize,
 ) -> Result<(Vec<FoundRepository>, u64), Error> {
-    if query.mode == ListMode::Other {
+    if query.mode == ListMode::Nothing {
         return Ok((Vec::new(), 0));
     }
     let mut listing = ListingQuery {
         sort: query.sort,
         reverse: query.reverse,
-        filter: ListingFilter { fork: query.mode.fork(), ..query.filter.clone() },
+        filter: ListingFilter { fork: query.mode.fork(), mirror: query.mode.mirror(), ..query.filter.clone() },
         ..visible(read, identity, query.owner).await?
     };
     let collaborative = query.mode == ListMode::Collaborative;

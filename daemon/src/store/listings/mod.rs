@@ -78,6 +78,8 @@ pub struct ListingFilter {
     pub archived: Option<bool>,
     /// Only forks, or only others.
     pub fork: Option<bool>,
+    /// Only pull mirrors, or only others.
+    pub mirror: Option<bool>,
 }
 
 impl ListingFilter {
@@ -93,6 +95,7 @@ impl ListingFilter {
             && fits(self.template, listing.template)
             && fits(self.archived, listing.archived)
             && fits(self.fork, listing.fork)
+            && fits(self.mirror, listing.mirror)
             && (self.text.is_empty() || listing.name.contains(&self.text))
     }
 
@@ -103,6 +106,7 @@ impl ListingFilter {
             template: row.template,
             archived: row.archived,
             fork: row.parent != 0,
+            mirror: row.mirror.as_ref().is_some_and(|mirror| mirror.pull),
         })
     }
 

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{Lfs, oid, stored};
-use crate::support::{Answer, TestDaemon, git::Client};
+use crate::support::{Answer, TestDaemon, eventually, git::Client};
 
 /// The text of a pointer file.
 fn pointer(bytes: &[u8]) -> String {
@@ -82,6 +82,25 @@ async fn a_migration_copies_the_objects_of_all_branches_and_tags_if_it_is_asked_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sync_of_a_mirror_copies_the_objects_of_new_commits() {
+    let (source, token) = source(b"content").await;
+    let farrier = target("loopback").await;
+    let wanted = json!({ "lfs": true, "mirror": true, "mirror_interval": "0s" });
+    let done = migrate(&farrier, &source, &token, wanted).await;
+    assert_eq!(done.status, 201, "{done:?}");
+    let authorization = format!("token {token}");
+    Lfs { farrier: &source, repository: "admin/demo".into(), authorization }.upload(b"added later").await;
+    let work = Client::init(source.scratch().join("later"));
+    work.commit("later.bin", pointer(b"added later"));
+    work.done(&["push", "-q", &source.remote("admin/demo", &token), "main:later"]);
+    let lfs = routes(&farrier).await;
+    assert_eq!(lfs.problem("download", &oid(b"added later"), 11).await, 404);
+    let requested = farrier.admin(Method::POST, "/api/v1/repos/admin/copy/mirror-sync", Value::Null).await;
+    assert_eq!(requested.status, 200, "{requested:?}");
+    eventually("the object is copied", async || lfs.problem("download", &oid(b"added later"), 11).await == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_migration_whose_objects_cannot_be_copied_leaves_nothing() {
     let (source, token) = source(b"content").await;
     let mut farrier = target("loopback").await;
@@ -90,6 +109,7 @@ async fn a_migration_whose_objects_cannot_be_copied_leaves_nothing() {
         let failed = migrate(&farrier, &source, &token, json!({ "lfs": true, "lfs_endpoint": endpoint })).await;
         assert_eq!(failed.status, 422, "{failed:?}");
         assert!(failed.text().contains("lfs_endpoint") && !failed.text().contains(&token), "{failed:?}");
+        assert!(!failed.text().contains("webhook"), "{failed:?}");
         let missing = farrier.admin(Method::GET, "/api/v1/repos/admin/copy", Value::Null).await;
         assert_eq!(missing.status, 404, "{missing:?}");
     }

@@ -21,6 +21,11 @@ async fn a_mirror_follows_pushes_forced_pushes_and_deletions_with_events() {
     assert_eq!((&copy["mirror"], &copy["mirror_interval"]), (&json!(true), &json!("10m0s")));
     assert_eq!((&copy["original_url"], &copy["farrier_mirror"]["state"]), (&json!(address), &json!("ok")));
     assert!(copy["farrier_mirror"]["next_at"].is_string(), "{copy}");
+    for (mode, expected) in [("mirror", json!(["copy"])), ("source", json!([]))] {
+        let found = farrier.show(&format!("/api/v1/repos/search?mode={mode}")).await.json();
+        let names: Vec<_> = found["data"].as_array().expect("a list").iter().map(|row| row["name"].clone()).collect();
+        assert_eq!(json!(names), expected, "{mode}");
+    }
     farrier.git(id, &["update-ref", "refs/farrier/hidden", "refs/heads/main"]);
     farrier.git(id, &["update-ref", "refs/notes/local", "refs/heads/main"]);
 
