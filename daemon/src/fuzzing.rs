@@ -21,6 +21,7 @@ pub use self::{
     ssh_key::ssh_key,
 };
 pub use crate::{
+    git::fuzzing::{pack, pack_delta},
     http::fuzzing::{authorization, conditional_headers, host, lfs_batch, list_query, rest_json},
     webhook::fuzzing::receiver_response,
 };
@@ -53,7 +54,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 28] = [
+pub const CHECKS: [(&str, Check); 30] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -82,6 +83,8 @@ pub const CHECKS: [(&str, Check); 28] = [
     ("ssh_key", ssh_key),
     ("lfs_address", lfs_address),
     ("lfs_batch", lfs_batch),
+    ("pack", pack),
+    ("pack_delta", pack_delta),
 ];
 
 /// The current time in all checks, milliseconds since the epoch.

@@ -46,6 +46,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub use self::objects::fuzzing;
 pub use self::{
     call::{GitCommand, GitOutput},
     error::GitError,

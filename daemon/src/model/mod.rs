@@ -17,6 +17,7 @@ pub mod host_names;
 pub mod id_token;
 pub mod identity;
 pub mod known_sources;
+pub mod languages;
 pub mod lfs_address;
 pub mod lfs_pointer;
 pub mod lfs_token;

@@ -9,6 +9,7 @@
 //! Open packs are kept for the next reads, within [`STORES_MAX`] and [`PACKS_MAX`].
 
 mod delta;
+pub mod fuzzing;
 mod id;
 mod inflate;
 mod limits;

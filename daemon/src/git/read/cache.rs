@@ -11,7 +11,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{HistoryQuery, history::Changes, objects::GitObject, refs::Reference, tree::TreeEntry};
+use super::{
+    HistoryQuery, history::Changes, languages::LanguageSizes, objects::GitObject, refs::Reference, tree::TreeEntry,
+};
 use crate::git::objects::ObjectId;
 
 /// Memory of all results, bytes. Half of it is for results that were used recently.
@@ -31,13 +33,14 @@ pub(super) enum ReadKey {
     Count(u64, HistoryQuery),
     LastChanges(u64, ObjectId, String),
     Refs(u64, String),
+    Languages(u64, ObjectId),
 }
 
 impl ReadKey {
     /// Returns the memory of its texts, bytes. Clients choose paths, which can be long.
     fn bytes(&self) -> usize {
         match self {
-            Self::Object(..) | Self::Tree(..) => 0,
+            Self::Object(..) | Self::Tree(..) | Self::Languages(..) => 0,
             Self::Entry(_, _, path) | Self::LastChanges(_, _, path) | Self::Refs(_, path) => path.len(),
             Self::History(_, query) | Self::Count(_, query) => {
                 query.from.len() + query.path.len() + query.not.iter().map(|id| id.len() + 24).sum::<usize>()
@@ -61,6 +64,7 @@ pub(super) enum ReadResult {
     LastChanges(Arc<LastChanges>),
     /// The refs, and the files from which they were read.
     Refs(Arc<Vec<Reference>>, Arc<super::ref_files::RefFiles>),
+    Languages(Arc<LanguageSizes>),
 }
 
 impl ReadResult {
@@ -74,6 +78,7 @@ impl ReadResult {
                 Self::History(commits) => sum(&mut commits
                     .iter()
                     .map(|commit| 160 + sum(&mut commit.files.iter().map(|(path, _)| path.len() + 56)))),
+                Self::Languages(sizes) => sizes.len() * 32,
                 Self::Count(_) => 0,
                 Self::LastChanges(entries) => sum(&mut entries.iter().map(|(name, id)| name.len() + id.len() + 112)),
                 Self::Refs(refs, files) => files.bytes() + sum(&mut refs.iter().map(|found| found.name.len() + 320)),

@@ -11,6 +11,7 @@ mod cache;
 pub mod commit;
 mod direct;
 pub mod history;
+pub mod languages;
 mod names;
 pub mod objects;
 mod query;

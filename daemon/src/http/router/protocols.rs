@@ -265,7 +265,7 @@ routes! {
         get "/subscription" => interests::subscription;
         put "/subscription" => interests::subscribe;
         delete "/subscription" => interests::unsubscribe;
-        get "/languages" => browse::empty::languages;
+        get "/languages" => browse::languages::list;
         get "/licenses" => browse::licenses::list;
     }
 

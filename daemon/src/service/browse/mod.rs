@@ -6,6 +6,7 @@ pub mod archives;
 pub mod branches;
 pub mod commits;
 pub mod contents;
+pub mod languages;
 pub mod licenses;
 pub mod objects;
 pub mod tags;

@@ -59,6 +59,26 @@ async fn licenses_are_found_by_the_text_of_files_in_the_root() {
     assert_eq!(world.get("", "/repos/ann/empty/licenses").await, (200, json!([])));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn languages_are_counted_without_vendored_files_and_follow_the_branch() {
+    let world = World::new().await;
+    world.user("ann").await;
+    world.admin("post", "/admin/users/ann/repos", json!({ "name": "tool" }), 201).await;
+    assert_eq!(world.get("", "/repos/ann/tool/languages").await, (200, json!({})));
+    let add = async |path: &str, bytes: usize| {
+        let content = STANDARD.encode("x".repeat(bytes));
+        let route = format!("/repos/ann/tool/contents/{path}");
+        world.admin("post", &route, json!({ "content": content }), 201).await;
+    };
+    add("src/main.rs", 34).await;
+    add("tool.py", 9).await;
+    add("vendor/lib.go", 500).await;
+    add("README.md", 500).await;
+    assert_eq!(world.get("", "/repos/ann/tool/languages").await, (200, json!({ "Python": 9, "Rust": 34 })));
+    add("more.py", 40).await;
+    assert_eq!(world.get("", "/repos/ann/tool/languages").await, (200, json!({ "Python": 49, "Rust": 34 })));
+}
+
 #[tokio::test]
 async fn an_administrator_lists_and_runs_scheduled_tasks() {
     let world = World::new().await;

@@ -9,7 +9,7 @@ pub(in crate::http) mod bundle;
 pub(in crate::http) mod commits;
 pub(in crate::http) mod contents;
 pub(in crate::http) mod contents_write;
-pub(in crate::http) mod empty;
+pub(in crate::http) mod languages;
 pub(in crate::http) mod licenses;
 pub(in crate::http) mod objects;
 mod pipe;
