@@ -216,8 +216,7 @@ async fn build(
     let events = SequenceTracker::open(&store).await.map_err(failed)?;
     let audit = AuditLog::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
-    let git = Git::open(&config.data_dir, &config.git)
-        .map_err(|source| DataDirError::Unusable { path: config.data_dir.clone(), source })?;
+    let git = open_git(&config)?;
     let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
     let bound = ssh.iter().flat_map(|(sockets, _)| sockets).filter_map(|socket| socket.local_addr().ok());
     let bound: Vec<SocketAddr> = bound.collect();
@@ -277,6 +276,11 @@ async fn build(
         serving,
     });
     Ok((context, ssh))
+}
+
+fn open_git(config: &Config) -> Result<Git, DataDirError> {
+    Git::open(&config.data_dir, &config.git)
+        .map_err(|source| DataDirError::Unusable { path: config.data_dir.clone(), source })
 }
 
 /// Returns the rules for callers on the Unix socket. Fails if a configured group does not exist.

@@ -386,8 +386,6 @@ filter = "loud"
             [ci]
             job_timeout_secs = 21600
             id_token_algorithm = "ES256"
-            [store]
-            engine = "redb"
         "#;
         apply(text, &mut config).expect("all known");
         assert_eq!(config.server.root_url.expect("set").as_str(), "https://forge.example/");

@@ -54,12 +54,11 @@ impl Workspace {
     /// Returns the paths of files that differ between the commits `old` and `new`. Without `old`, the files that are
     /// changed by commits of `new` that no ref reaches. Separated by zero bytes; there may be empty paths.
     pub async fn changed_files(&self, old: Option<&str>, new: &str) -> Result<Bytes, GitError> {
-        let call = match old {
-            Some(old) => self.call(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]).args([old, new]),
-            None => {
-                let log = self.call(["log", "-z", "--name-only", "--format=", "--no-renames", "-c", "--root"]);
-                log.args([new, "--not", "--all"])
-            }
+        let call = if let Some(old) = old {
+            self.call(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]).args([old, new])
+        } else {
+            let log = self.call(["log", "-z", "--name-only", "--format=", "--no-renames", "-c", "--root"]);
+            log.args([new, "--not", "--all"])
         };
         let GitOutput { stdout, .. } = call.output_max_bytes(PATHS_MAX_BYTES).run().await?;
         Ok(stdout)

@@ -101,9 +101,9 @@ fn copy(objects: &Path, staging: &Path, refs: &[CopiedRef]) -> io::Result<()> {
     }
     let mut text = PACKED_REFS.to_owned();
     for CopiedRef { name, id, peeled } in refs {
-        text += &format!("{id} {name}\n");
+        text.extend([id, " ", name, "\n"]);
         if !peeled.is_empty() {
-            text += &format!("^{peeled}\n");
+            text.extend(["^", peeled, "\n"]);
         }
     }
     let mut file = File::create_new(staging.join("packed-refs"))?;

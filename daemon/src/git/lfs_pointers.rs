@@ -22,8 +22,8 @@ const NAMED_MAX: usize = 8 << 20;
 const BLOB_MAX_BYTES: usize = 1_024 + 96;
 
 impl Git {
-    /// Returns the IDs of the objects that all refs point to, also refs that are neither branches nor tags. Fails if git
-    /// ignores a ref that it cannot read.
+    /// Returns the IDs of the objects that all refs point to, also refs that are neither branches nor tags. Fails if
+    /// git ignores a ref that it cannot read.
     pub async fn ref_ids(&self, repository: u64) -> Result<BTreeSet<String>, GitError> {
         let call = self.call(repository, ["for-each-ref", "--format=%(objectname)"]);
         let listed = call.output_max_bytes(REFS_MAX_BYTES).run().await?;

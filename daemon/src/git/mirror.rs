@@ -153,6 +153,6 @@ mod tests {
         assert_eq!(found.head.as_deref(), Some("main"));
         let names: Vec<_> = found.refs.keys().map(String::as_str).collect();
         assert_eq!((names, found.refs["refs/tags/v1"].as_str()), (vec!["refs/heads/main", "refs/tags/v1"], b.as_str()));
-        assert_eq!(revisions(&found.refs, &[a.clone()]), format!("{a}\n{b}\n^{a}\n"));
+        assert_eq!(revisions(&found.refs, std::slice::from_ref(&a)), format!("{a}\n{b}\n^{a}\n"));
     }
 }

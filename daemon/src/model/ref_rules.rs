@@ -141,7 +141,7 @@ pub struct ObjectCheck {
 
 /// The decision about the change of a branch, as far as it needs no objects.
 #[derive(Clone, Debug)]
-pub enum Decision {
+pub enum RefDecision {
     /// The change is allowed.
     Allowed,
     /// The change is refused, with a reason for the person who pushes.
@@ -151,8 +151,8 @@ pub enum Decision {
 }
 
 /// Decides about a change of the branch `name`, to which `rule` applies.
-pub fn decide_branch(rule: &CompiledBranchRule, rights: BranchRights, name: &str, kind: ChangeKind) -> Decision {
-    let refused = |what: &str| Decision::Refused(format!("branch {name} is protected: {what}"));
+pub fn decide_branch(rule: &CompiledBranchRule, rights: BranchRights, name: &str, kind: ChangeKind) -> RefDecision {
+    let refused = |what: &str| RefDecision::Refused(format!("branch {name} is protected: {what}"));
     if kind == ChangeKind::Delete {
         return refused("it cannot be deleted");
     }
@@ -170,7 +170,11 @@ pub fn decide_branch(rule: &CompiledBranchRule, rights: BranchRights, name: &str
         Ok(files) => files,
         Err(problem) => return refused(problem),
     };
-    if no_force || files.is_some() { Decision::Depends(ObjectCheck { no_force, files }) } else { Decision::Allowed }
+    if no_force || files.is_some() {
+        RefDecision::Depends(ObjectCheck { no_force, files })
+    } else {
+        RefDecision::Allowed
+    }
 }
 
 /// Returns why a change of the tag `name` is refused. `matching`: for each rule that applies to the tag, its pattern

@@ -1,4 +1,4 @@
-//! Tells background tasks whether clients write at the same time, so that the tasks can write smaller transactions then.
+//! Tells background tasks whether clients write at the same time, so that the tasks write smaller transactions then.
 //!
 //! Commits run one after the other. A client that writes beside a large transaction of the daemon waits for its commit,
 //! so the size of these transactions decides how long clients wait.

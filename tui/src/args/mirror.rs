@@ -62,7 +62,7 @@ pub(crate) struct AddMirror {
     /// Read the password or token at the other server from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Time between two runs, such as 8h or 10m; 0 for none [default: mirror.default_interval_secs of the daemon]
+    /// Time between two runs, such as 8h or 10m; 0 for none [default: set in the configuration of the daemon]
     #[arg(long, value_name = "DURATION", default_value = "", hide_default_value = true)]
     pub(crate) interval: String,
     /// Also run after each push

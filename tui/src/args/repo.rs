@@ -281,8 +281,8 @@ pub(crate) struct MigrateRepo {
     /// Create a pull mirror: a read-only copy that is synced with the source
     #[arg(long)]
     pub(crate) mirror: bool,
-    /// Time between two syncs of a mirror, such as 8h or 10m; 0 for none [default: mirror.default_interval_secs of the
-    /// daemon]
+    /// Time between two syncs of a mirror, such as 8h or 10m; 0 for none [default: set in the configuration of
+    /// the daemon]
     #[arg(long, value_name = "DURATION", requires = "mirror", default_value = "", hide_default_value = true)]
     pub(crate) mirror_interval: String,
     /// Wait until the import ends and show progress; an interrupt ends only the wait

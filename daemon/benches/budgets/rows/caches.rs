@@ -93,7 +93,7 @@ async fn large(plan: &Plan, table: &mut Table) -> Result<()> {
         let finalize = save(&farrier, &job, &key, &content).await?;
         saves.push(rate(begun.elapsed()));
         finalizes.push(millis(finalize));
-        // Reads of a file that was just written are slower than later ones, so both files are as old and were read once.
+        // Reads of a file that was just written are slower than later ones: both files are as old, and were read once.
         if let Some(nginx) = &nginx {
             content.write(&nginx.file("file"))?;
         }

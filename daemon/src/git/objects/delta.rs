@@ -1,6 +1,6 @@
 //! Applies a delta to its base. Format: gitformat-pack(5), "Deltified representation".
 
-use super::{ReadError, limits::ReadLimits};
+use super::{ReadError, limits::ObjectLimits};
 
 /// Longest sizes at the start of a delta, bytes: two numbers of 64 bits in groups of 7 bits.
 pub(super) const SIZES_MAX_BYTES: usize = 20;
@@ -31,9 +31,9 @@ pub(super) fn sizes(start: &[u8]) -> Result<(u64, u64, usize), ReadError> {
 }
 
 /// Returns the object that `delta` makes from `base`.
-pub(super) fn apply(base: &[u8], delta: &[u8], limits: &mut ReadLimits) -> Result<Vec<u8>, ReadError> {
+pub(super) fn apply(base: &[u8], delta: &[u8], limits: &mut ObjectLimits) -> Result<Vec<u8>, ReadError> {
     let (base_size, result_size, start) = sizes(delta)?;
-    let size = limits.length(result_size)?;
+    let size = ObjectLimits::length(result_size)?;
     if base_size != base.len() as u64 {
         return Err(DAMAGED);
     }
@@ -93,7 +93,7 @@ mod tests {
 
     fn applied(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, ReadError> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        apply(base, delta, &mut ReadLimits::new(deadline, Arc::default(), None))
+        apply(base, delta, &mut ObjectLimits::new(deadline, Arc::default(), None))
     }
 
     #[test]

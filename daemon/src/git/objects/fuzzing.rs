@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ObjectId, ReadLimits, SHA1_BYTES, delta, inflate::Inflater, pack::Pack};
+use super::{ObjectId, ObjectLimits, SHA1_BYTES, delta, inflate::Inflater, pack::Pack};
 
 /// Start of the ids in an index.
 const IDS: usize = 8 + 1_024;
@@ -47,8 +47,8 @@ pub fn pack_delta(input: &[u8]) {
     }
 }
 
-fn limits() -> ReadLimits {
-    ReadLimits::new(Instant::now() + TIME, Arc::default(), None)
+fn limits() -> ObjectLimits {
+    ObjectLimits::new(Instant::now() + TIME, Arc::default(), None)
 }
 
 /// Returns a file without name that has this content.

@@ -18,7 +18,7 @@ const PARSED_FACTOR: usize = 2;
 
 /// The limits of one read, and what it has used.
 #[derive(Debug)]
-pub(in crate::git) struct ReadLimits {
+pub(in crate::git) struct ObjectLimits {
     deadline: Instant,
     cancelled: Arc<AtomicBool>,
     memory: Option<Arc<RequestMemory>>,
@@ -26,7 +26,7 @@ pub(in crate::git) struct ReadLimits {
     buffers: usize,
 }
 
-impl ReadLimits {
+impl ObjectLimits {
     /// Creates limits. The read ends when `cancelled` is set.
     pub(in crate::git) fn new(
         deadline: Instant,
@@ -36,7 +36,7 @@ impl ReadLimits {
         Self { deadline, cancelled, memory, buffers: 0 }
     }
 
-    /// Fails if the time is over or nobody waits for the result. Called for every step of a read.
+    /// Fails if the time is over or the request has ended. Called for every step of a read.
     pub(in crate::git) fn check_time(&self) -> Result<(), ReadError> {
         if self.cancelled.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
             return Err(ReadError::Timeout);
@@ -45,7 +45,7 @@ impl ReadLimits {
     }
 
     /// Returns the declared size of an object or a delta as a length, if the daemon unpacks objects of this size.
-    pub(super) fn length(&self, declared: u64) -> Result<usize, ReadError> {
+    pub(super) fn length(declared: u64) -> Result<usize, ReadError> {
         if declared > OBJECT_MAX_BYTES {
             return Err(ReadError::Unsupported("the object is large"));
         }

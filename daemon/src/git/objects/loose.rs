@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use super::{Object, ObjectKind, ReadError, id::ObjectId, inflate::Inflater, limits::ReadLimits};
+use super::{ObjectKind, ReadError, StoredObject, id::ObjectId, inflate::Inflater, limits::ObjectLimits};
 
 /// Longest header: the longest type, the largest 64-bit number, a blank and a zero byte.
 const HEADER_MAX_BYTES: usize = 32;
@@ -58,11 +58,11 @@ impl Loose {
     }
 
     /// Returns the object.
-    pub(super) fn object(&self, inflater: &mut Inflater, limits: &mut ReadLimits) -> Result<Object, ReadError> {
-        let size = limits.length(self.size)?;
+    pub(super) fn object(&self, inflater: &mut Inflater, limits: &mut ObjectLimits) -> Result<StoredObject, ReadError> {
+        let size = ObjectLimits::length(self.size)?;
         limits.use_buffers(size + self.start)?;
         let mut content = inflater.whole(&self.file, 0, size + self.start)?;
         content.drain(..self.start);
-        Ok(Object { kind: self.kind, content })
+        Ok(StoredObject { kind: self.kind, content })
     }
 }

@@ -27,7 +27,7 @@ use std::{
 
 pub(super) use self::{
     id::{ObjectId, SHA1_BYTES, SHA256_BYTES},
-    limits::ReadLimits,
+    limits::ObjectLimits,
     loose::open as open_regular,
 };
 use self::{inflate::Inflater, store::ObjectStore};
@@ -59,7 +59,7 @@ pub(super) enum ReadError {
     /// There are more refs than this read may take without a share of the caller.
     #[error("many refs")]
     ManyRefs,
-    /// The read took too long, or nobody waits for it.
+    /// The read took too long, or its request has ended.
     #[error("the read took too long")]
     Timeout,
     /// The memory of requests is in use.
@@ -94,7 +94,7 @@ impl ObjectKind {
 
 /// An object.
 #[derive(Debug)]
-pub(super) struct Object {
+pub(super) struct StoredObject {
     /// Its type.
     pub(super) kind: ObjectKind,
     /// Its content.
@@ -175,7 +175,7 @@ impl Git {
     }
 
     /// Begins to read objects of a repository. Blocks the thread, as do all methods of the reader.
-    pub(super) fn object_reader(&self, repository: u64, limits: ReadLimits) -> Result<ObjectReader, ReadError> {
+    pub(super) fn object_reader(&self, repository: u64, limits: ObjectLimits) -> Result<ObjectReader, ReadError> {
         // Before the directory is listed: what changes meanwhile belongs to a newer generation.
         let generation = self.0.generations.get(repository);
         let stores = &self.0.object_stores;
@@ -195,7 +195,7 @@ pub(super) struct ObjectReader {
     store: Arc<ObjectStore>,
     inflater: Inflater,
     /// The limits of the request.
-    pub(super) limits: ReadLimits,
+    pub(super) limits: ObjectLimits,
 }
 
 impl ObjectReader {
@@ -211,13 +211,13 @@ impl ObjectReader {
     }
 
     /// Returns an object with its content.
-    pub(super) fn object(&mut self, id: &ObjectId) -> Result<Option<Object>, ReadError> {
+    pub(super) fn object(&mut self, id: &ObjectId) -> Result<Option<StoredObject>, ReadError> {
         self.limits.check_time()?;
         let (inflater, limits) = (&mut self.inflater, &mut self.limits);
         match self.store.locate(id, inflater)? {
             Some(store::Location::Pack(pack, offset)) => pack.object(offset, inflater, limits).map(Some),
             Some(store::Location::Loose(loose)) => loose.object(inflater, limits).map(Some),
-            None => Ok(is_empty_tree(id).then(|| Object { kind: ObjectKind::Tree, content: Vec::new() })),
+            None => Ok(is_empty_tree(id).then(|| StoredObject { kind: ObjectKind::Tree, content: Vec::new() })),
         }
     }
 

@@ -5,11 +5,11 @@
 use std::{fs::File, os::unix::fs::FileExt as _};
 
 use super::{
-    Object, ObjectKind, ReadError,
+    ObjectKind, ReadError, StoredObject,
     delta::{self, SIZES_MAX_BYTES},
     id::ObjectId,
     inflate::Inflater,
-    limits::ReadLimits,
+    limits::ObjectLimits,
     pack_index::PackIndex,
 };
 
@@ -74,7 +74,7 @@ impl Pack {
         &self,
         offset: u64,
         inflater: &mut Inflater,
-        limits: &ReadLimits,
+        limits: &ObjectLimits,
     ) -> Result<(ObjectKind, u64), ReadError> {
         let chain = self.chain(offset, limits)?;
         let Some((data, _)) = chain.deltas.first() else { return Ok((chain.kind, chain.base.1)) };
@@ -88,25 +88,25 @@ impl Pack {
         &self,
         offset: u64,
         inflater: &mut Inflater,
-        limits: &mut ReadLimits,
-    ) -> Result<Object, ReadError> {
+        limits: &mut ObjectLimits,
+    ) -> Result<StoredObject, ReadError> {
         let chain = self.chain(offset, limits)?;
         let (data, size) = chain.base;
-        let size = limits.length(size)?;
+        let size = ObjectLimits::length(size)?;
         limits.use_buffers(size)?;
         let mut content = inflater.whole(&self.data, data, size)?;
         for (data, size) in chain.deltas.into_iter().rev() {
             limits.check_time()?;
-            let size = limits.length(size)?;
+            let size = ObjectLimits::length(size)?;
             limits.use_buffers(content.len() + size)?;
             let delta = inflater.whole(&self.data, data, size)?;
             content = delta::apply(&content, &delta, limits)?;
         }
-        Ok(Object { kind: chain.kind, content })
+        Ok(StoredObject { kind: chain.kind, content })
     }
 
     /// Follows deltas from the entry at `offset` to their base. Reads only headers.
-    fn chain(&self, mut offset: u64, limits: &ReadLimits) -> Result<Chain, ReadError> {
+    fn chain(&self, mut offset: u64, limits: &ObjectLimits) -> Result<Chain, ReadError> {
         let mut deltas = Vec::new();
         loop {
             limits.check_time()?;

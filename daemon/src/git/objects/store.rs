@@ -24,6 +24,9 @@ const CONFIG_MAX_BYTES: u64 = 1 << 20;
 /// How often the packs are listed if one of them was removed before it was opened.
 const LIST_TRIES: usize = 3;
 
+/// The packs of a repository that are open.
+type OpenPacks = Arc<[Arc<Pack>]>;
+
 /// The objects of a repository.
 #[derive(Debug)]
 pub(super) struct ObjectStore {
@@ -39,7 +42,7 @@ pub(super) struct ObjectStore {
 /// The packs that were found when the directory was listed.
 #[derive(Debug, Default)]
 struct Listed {
-    packs: Arc<[Arc<Pack>]>,
+    packs: OpenPacks,
     /// The generation of the repository and the state of the directory before it was listed.
     seen: Option<(u64, Stamp)>,
 }
@@ -118,7 +121,7 @@ impl ObjectStore {
 
     /// Lists the packs and returns them. Those that are open and still exist stay open. Without `seen`, the next read
     /// lists them again only if the directory was changed.
-    fn refresh(&self, seen: Option<(u64, Stamp)>) -> Result<Arc<[Arc<Pack>]>, ReadError> {
+    fn refresh(&self, seen: Option<(u64, Stamp)>) -> Result<OpenPacks, ReadError> {
         let _listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tries = LIST_TRIES;
         let packs = loop {
@@ -139,7 +142,7 @@ impl ObjectStore {
     }
 
     /// Lists the directory and opens new packs. Returns whether all of them still exist.
-    fn open_packs(&self) -> Result<(Arc<[Arc<Pack>]>, bool), ReadError> {
+    fn open_packs(&self) -> Result<(OpenPacks, bool), ReadError> {
         let directory = self.objects.join("pack");
         let mut names = Vec::new();
         for entry in existing(fs::read_dir(&directory))?.into_iter().flatten() {

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     git::{
         GitError, QUEUE_TIMEOUT,
-        objects::{Object, ObjectId, ObjectKind, ObjectReader, ReadError, ReadLimits},
+        objects::{ObjectId, ObjectKind, ObjectLimits, ObjectReader, ReadError, StoredObject},
     },
     shares::Share,
     tasks,
@@ -67,10 +67,10 @@ impl RepositoryReader {
     }
 
     /// Returns the limits of a read that starts now. It ends early when the second value is dropped.
-    fn limits(&self) -> (ReadLimits, CancelOnDrop) {
+    fn limits(&self) -> (ObjectLimits, CancelOnDrop) {
         let cancelled = Arc::new(AtomicBool::new(false));
         let cancel = CancelOnDrop(cancelled.clone());
-        (ReadLimits::new(Instant::now() + self.timeout, cancelled, self.memory.clone()), cancel)
+        (ObjectLimits::new(Instant::now() + self.timeout, cancelled, self.memory.clone()), cancel)
     }
 
     /// Waits for the share of the caller. Work of the daemon itself has none.
@@ -85,7 +85,7 @@ impl RepositoryReader {
     /// caller. If there are more, `work` runs again with it.
     async fn with_refs<T: Send + 'static>(
         &self,
-        work: impl Fn(&Path, RefBounds, &ReadLimits) -> Result<T, ReadError> + Clone + Send + 'static,
+        work: impl Fn(&Path, RefBounds, &ObjectLimits) -> Result<T, ReadError> + Clone + Send + 'static,
     ) -> Result<Option<T>, GitError> {
         let read = match self.read_refs(None, RefBounds::FEW, work.clone()).await {
             Err(ReadError::ManyRefs) => self.read_refs(self.share().await?, RefBounds::ALL, work).await,
@@ -98,7 +98,7 @@ impl RepositoryReader {
         &self,
         share: Option<Share>,
         bounds: RefBounds,
-        work: impl FnOnce(&Path, RefBounds, &ReadLimits) -> Result<T, ReadError> + Send + 'static,
+        work: impl FnOnce(&Path, RefBounds, &ObjectLimits) -> Result<T, ReadError> + Send + 'static,
     ) -> Result<T, ReadError> {
         let (limits, _cancel) = self.limits();
         let directory = self.git.directory(self.repository);
@@ -336,7 +336,7 @@ impl RepositoryReader {
     }
 }
 
-fn git_object(id: ObjectId, Object { kind, content }: Object) -> GitObject {
+fn git_object(id: ObjectId, StoredObject { kind, content }: StoredObject) -> GitObject {
     let info = ObjectInfo { id: id.hex(), kind: kind.word().into(), size: content.len() as u64 };
     GitObject { info, content: content.into() }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use crate::git::{
-    objects::{ObjectId, ReadError, ReadLimits, open_regular},
+    objects::{ObjectId, ObjectLimits, ReadError, open_regular},
     ref_list::{self, LOOSE_MAX_BYTES, PACKED_MAX_BYTES, Tip},
     ref_name::{is_object_id, is_valid},
 };
@@ -53,7 +53,7 @@ impl RefFiles {
         directory: &Path,
         prefix: &str,
         bounds: RefBounds,
-        limits: &ReadLimits,
+        limits: &ObjectLimits,
     ) -> Result<Option<Self>, ReadError> {
         let at = prefix.trim_end_matches('/');
         if at != "refs" && !is_valid(at) {
@@ -116,7 +116,7 @@ pub(super) fn value(
     directory: &Path,
     name: &str,
     bounds: RefBounds,
-    limits: &ReadLimits,
+    limits: &ObjectLimits,
 ) -> Result<RefValue, ReadError> {
     if !is_valid(name) {
         return Ok(RefValue::Unsupported);
@@ -139,13 +139,13 @@ pub(super) fn value(
 }
 
 /// Returns whether the repository has no refs. `None`: only git knows.
-pub(super) fn is_empty(directory: &Path, bounds: RefBounds, limits: &ReadLimits) -> Result<Option<bool>, ReadError> {
+pub(super) fn is_empty(directory: &Path, bounds: RefBounds, limits: &ObjectLimits) -> Result<Option<bool>, ReadError> {
     let Some(files) = RefFiles::read(directory, "refs", bounds, limits)? else { return Ok(None) };
     Ok(files.select("refs/").map(|refs| refs.is_empty()))
 }
 
 /// Returns the content of `packed-refs`, which is empty if the file does not exist. `None`: only git can read it.
-fn packed(directory: &Path, bounds: RefBounds, limits: &ReadLimits) -> Result<Option<String>, ReadError> {
+fn packed(directory: &Path, bounds: RefBounds, limits: &ObjectLimits) -> Result<Option<String>, ReadError> {
     let file = match open_regular(&directory.join("packed-refs")) {
         Ok(Some(file)) => file,
         Ok(None) => return Ok(Some(String::new())),
@@ -181,8 +181,8 @@ mod tests {
 
     use super::{RefBounds as Bounds, *};
 
-    fn limits() -> ReadLimits {
-        ReadLimits::new(Instant::now() + Duration::from_secs(60), Arc::default(), None)
+    fn limits() -> ObjectLimits {
+        ObjectLimits::new(Instant::now() + Duration::from_secs(60), Arc::default(), None)
     }
 
     fn file(directory: &Path, name: &str, text: &str) {
@@ -260,7 +260,7 @@ mod tests {
         assert!(matches!(few(), Err(ReadError::ManyRefs)));
         let all = RefFiles::read(dir.path(), "refs/heads/", Bounds::ALL, &limits()).expect("readable");
         assert_eq!(all.expect("supported").loose.len(), Bounds::FEW.loose + 1);
-        let over = ReadLimits::new(Instant::now(), Arc::default(), None);
+        let over = ObjectLimits::new(Instant::now(), Arc::default(), None);
         let read = RefFiles::read(dir.path(), "refs/heads/", Bounds::ALL, &over);
         assert!(matches!(read, Err(ReadError::Timeout)), "{read:?}");
 

@@ -41,7 +41,10 @@ pub(in crate::http) async fn sync(
 #[utoipa::path(
     post, path = "",
     operation_id = "repoConvert", tag = "repository",
-    responses((status = 200, body = api::Repository)),
+    responses(
+        (status = 200, body = api::Repository),
+        (status = 422, description = "The repository is not a mirror."),
+    ),
 )]
 pub(in crate::http) async fn convert(
     State(state): State<AppState>,

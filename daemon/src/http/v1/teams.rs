@@ -303,7 +303,7 @@ pub(in crate::http) async fn add_repository(
 #[utoipa::path(
     delete, path = "",
     operation_id = "orgRemoveTeamRepository", tag = "organization",
-    responses((status = 204)),
+    responses((status = 204), (status = 422, description = "The team does not have the repository.")),
 )]
 pub(in crate::http) async fn remove_repository(
     State(state): State<AppState>,

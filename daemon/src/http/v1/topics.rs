@@ -49,7 +49,7 @@ pub(in crate::http) async fn search(
 }
 
 fn topic(topic_name: String, repo_count: u64) -> api::Topic {
-    // Topics have no numbers of their own. Clients expect one that stays the same.
+    // Topics have no IDs of their own. Clients expect a constant ID.
     let digest = secret::sha256(topic_name.as_bytes());
     let id = digest[..6].iter().fold(0, |id, byte| id << 8 | i64::from(*byte));
     let repo_count = show::number(repo_count);

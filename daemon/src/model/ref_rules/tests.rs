@@ -90,9 +90,9 @@ const STRANGER: Named = Named { push: false, force_push: false, merge: false };
 
 fn decide(rule: &BranchRule, named: Named, kind: ChangeKind) -> String {
     match decide_branch(&CompiledBranchRule::new(rule.clone()), BranchRights::of(rule, named), "main", kind) {
-        Decision::Allowed => "allowed".to_owned(),
-        Decision::Refused(reason) => reason.trim_start_matches("branch main is protected: ").to_owned(),
-        Decision::Depends(check) => format!("no force {}, files {}", check.no_force, check.files.is_some()),
+        RefDecision::Allowed => "allowed".to_owned(),
+        RefDecision::Refused(reason) => reason.trim_start_matches("branch main is protected: ").to_owned(),
+        RefDecision::Depends(check) => format!("no force {}, files {}", check.no_force, check.files.is_some()),
     }
 }
 
@@ -124,7 +124,7 @@ fn a_branch_rule_decides_by_its_fields_in_this_order() {
 fn the_patterns_of_files_are_compiled_once_for_all_branches_of_a_rule() {
     let compiled = CompiledBranchRule::new(rule(|rule| rule.protected_file_patterns = "a".into()));
     let files = || match decide_branch(&compiled, BranchRights::of(&compiled.row, NAMED), "main", ChangeKind::Create) {
-        Decision::Depends(ObjectCheck { files: Some(files), .. }) => files,
+        RefDecision::Depends(ObjectCheck { files: Some(files), .. }) => files,
         other => panic!("{other:?}"),
     };
     assert!(Arc::ptr_eq(&files(), &files()));

@@ -198,7 +198,7 @@ pub enum RawBytes {
     /// All of them.
     Whole(Bytes),
     /// The process that writes them.
-    Process(GitProcess),
+    Process(Box<GitProcess>),
 }
 
 impl RawFile {
@@ -209,7 +209,7 @@ impl RawFile {
         {
             return Ok(RawBytes::Whole(content));
         }
-        Ok(RawBytes::Process(browse.git.blob(&self.entry.id).await?))
+        Ok(RawBytes::Process(Box::new(browse.git.blob(&self.entry.id).await?)))
     }
 
     /// Returns the LFS object that the file names, if it is a pointer file.

@@ -49,7 +49,7 @@ fn detected(text: &str) -> Option<&'static str> {
     templates::licenses().iter().find(|license| is_text(license.body)).map(|license| license.key)
 }
 
-/// Returns the words of a text in lower case, separated by single spaces.
+/// Returns a text in lower case, with single spaces between its words.
 fn words(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ").to_lowercase()

@@ -16,7 +16,7 @@ use url::Url;
 
 use super::{
     BatchObject, MISSING_REPOSITORY, is_intact, largest, parse_oid, quota_exceeded, quota_left, rows,
-    upload::{NewEntry, failed_write, record},
+    upload::{NewLfsEntry, failed_write, record},
     upload_key,
 };
 use crate::{
@@ -191,7 +191,7 @@ impl<'a> Importer<'a> {
             Some(row) => is_intact(context, row).await?,
             None => false,
         };
-        let entry = NewEntry {
+        let entry = NewLfsEntry {
             repository: self.repository,
             oid: object.oid,
             size: object.size,
@@ -230,7 +230,7 @@ impl<'a> Importer<'a> {
         &mut self,
         object: &BatchObject,
         action: &AnsweredAction,
-        mut target: Option<super::upload::Target>,
+        mut target: Option<super::upload::LfsUploadTarget>,
     ) -> Result<(), Error> {
         let url = Url::parse(&action.href).map_err(|_| failed("the address of an object is not valid"))?;
         let (mut hasher, mut received) = (Sha256::new(), 0);
@@ -299,7 +299,8 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// Notes that a commit that names an object of a repository follows. Returns `false` if the repository does not have it.
+/// Notes that a commit that names an object of a repository follows. Returns `false` if the repository does not have
+/// it.
 async fn keep(context: &Context, repository: u64, oid: &[u8; 32]) -> Result<bool, Error> {
     match rows::entry(&context.store.read().await?, repository, oid).await? {
         None => return Ok(false),

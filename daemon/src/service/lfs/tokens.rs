@@ -49,13 +49,12 @@ pub fn token(
         return Err(Error::Forbidden { reason: "Git LFS is disabled on this server (lfs.enabled)".into() });
     }
     access::require(identity, found.access_level, action(operation))?;
-    let (account, key) = match identity {
-        Identity::DeployKey(key) => (0, key.key_id),
-        _ => {
-            let account = access::require_account(identity)?;
-            let key = if let Proof::Key(key) = account.proof { key } else { 0 };
-            (account.user.id, key)
-        }
+    let (account, key) = if let Identity::DeployKey(key) = identity {
+        (0, key.key_id)
+    } else {
+        let account = access::require_account(identity)?;
+        let key = if let Proof::Key(key) = account.proof { key } else { 0 };
+        (account.user.id, key)
     };
     let exp = context.now_ms().div_euclid(1_000).saturating_add(TOKEN_SECS.into());
     let claims = LfsClaims { repository: found.repository.id, account, key, operation, exp };

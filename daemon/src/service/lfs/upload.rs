@@ -30,10 +30,10 @@ use crate::{
 };
 
 /// The file to which an object is written, and its claim of disk space.
-pub(super) type Target = (Box<dyn BlockWriter>, SpaceClaim);
+pub(super) type LfsUploadTarget = (Box<dyn BlockWriter>, SpaceClaim);
 
 /// The object that a repository gets.
-pub(super) struct NewEntry {
+pub(super) struct NewLfsEntry {
     pub(super) repository: u64,
     pub(super) oid: Oid,
     pub(super) size: u64,
@@ -77,7 +77,7 @@ where
         Some(row) => is_intact(context, row).await?,
         None => false,
     };
-    let entry = |access: &AccessWatch| NewEntry {
+    let entry = |access: &AccessWatch| NewLfsEntry {
         repository: grant.repository,
         oid: grant.oid,
         size: grant.size,
@@ -141,7 +141,7 @@ impl<'a> Receiver<'a> {
 
     /// Reads the complete body, and writes it if there is a writer. Returns an error unless it has the size and the
     /// SHA-256 of the grant.
-    async fn receive<S, E>(self, body: S, target: Option<Target>) -> Result<(), Error>
+    async fn receive<S, E>(self, body: S, target: Option<LfsUploadTarget>) -> Result<(), Error>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
         E: Display,
@@ -196,7 +196,7 @@ fn has_place_of(row: &LfsObject, other: &LfsObject) -> bool {
 /// sweep removed the row, the client has to send them again.
 pub(super) async fn record(
     context: &Context,
-    new: &NewEntry,
+    new: &NewLfsEntry,
     stored: Option<&LfsObject>,
     lost: Option<&LfsObject>,
 ) -> Result<(), Error> {

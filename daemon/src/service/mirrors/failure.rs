@@ -13,7 +13,7 @@ use crate::{
 
 /// Why a run of a mirror failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum MirrorFailure {
     /// The daemon is stopping. Nothing is recorded.
     #[error("the daemon is stopping")]
     Stopped,
@@ -34,7 +34,7 @@ pub(super) enum Failure {
     Internal(#[source] Error),
 }
 
-impl Failure {
+impl MirrorFailure {
     /// Converts an error of git. `secrets`: texts that a hostile server could have copied into its messages.
     pub(super) fn of_git(error: GitError, secrets: &[String]) -> Self {
         match error {
@@ -71,7 +71,7 @@ impl Failure {
     }
 }
 
-impl From<SourceError> for Failure {
+impl From<SourceError> for MirrorFailure {
     fn from(error: SourceError) -> Self {
         match error {
             SourceError::Refused { .. } => {
@@ -82,13 +82,13 @@ impl From<SourceError> for Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for MirrorFailure {
     fn from(error: Error) -> Self {
         Self::Internal(error)
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for MirrorFailure {
     fn from(error: StoreError) -> Self {
         Self::Internal(error.into())
     }
@@ -106,9 +106,9 @@ mod tests {
             stderr: format!("remote: x; fatal: {stderr}"),
         };
         let secrets = ["s3cret".to_owned(), "dTpzM2NyZXQ=".to_owned(), String::new()];
-        let shown = Failure::of_git(failed("remote error: s3cret and dTpzM2NyZXQ="), &secrets).to_string();
+        let shown = MirrorFailure::of_git(failed("remote error: s3cret and dTpzM2NyZXQ="), &secrets).to_string();
         assert_eq!(shown, "remote error: *** and ***");
-        let shown = Failure::of_git(failed("Authentication failed for 'https://s3cret@h'"), &secrets).to_string();
+        let shown = MirrorFailure::of_git(failed("Authentication failed for 'https://s3cret@h'"), &secrets).to_string();
         assert_eq!(shown, "authentication failed at the other server");
     }
 }

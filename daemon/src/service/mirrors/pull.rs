@@ -5,15 +5,15 @@
 //! write to a mirror. A source that has no branches and tags at all, or that fails, deletes nothing. Other refs, such
 //! as hidden ones, are never touched.
 //!
-//! If the mirror was imported with the objects of Git LFS, a sync copies those that the new commits name before it moves
-//! the refs.
+//! If the mirror was imported with the objects of Git LFS, a sync copies those that the new commits name before it
+//! moves the refs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use farrier_proto::store::{MirrorRemote, OwnerKind, Repository};
 use tokio_util::sync::CancellationToken;
 
-use super::failure::Failure;
+use super::failure::MirrorFailure;
 use crate::{
     git::{
         GitError, ImportSource, PublishError, RemoteRefs, RepositoryLock,
@@ -44,16 +44,21 @@ struct Fetched {
 }
 
 /// Syncs the pull mirror `id`.
-pub(super) async fn run(context: &Context, id: u64, cancel: &CancellationToken, holder: Holder) -> Result<(), Failure> {
+pub(super) async fn run(
+    context: &Context,
+    id: u64,
+    cancel: &CancellationToken,
+    holder: Holder,
+) -> Result<(), MirrorFailure> {
     let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, id).await?.filter(is_followed);
     let remote = mirrors::remote(&snapshot, id, "").await?.unwrap_or_default();
     drop(snapshot);
     let Some(row) = row else { return Ok(()) };
     let fetched = tokio::select! {
-        () = context.tasks.stop().cancelled() => Err(Failure::Stopped),
-        () = cancel.cancelled() => Err(Failure::Cancelled),
-        () = tokio::time::sleep(context.config.migration.timeout) => Err(Failure::Time),
+        () = context.tasks.stop().cancelled() => Err(MirrorFailure::Stopped),
+        () = cancel.cancelled() => Err(MirrorFailure::Cancelled),
+        () = tokio::time::sleep(context.config.migration.timeout) => Err(MirrorFailure::Time),
         fetched = fetch_all(context, &row, remote, holder) => fetched,
     };
     // From here on, nothing interrupts the run: refs that were moved are recorded.
@@ -77,9 +82,9 @@ pub(super) async fn connect(
     context: &Context,
     address: &str,
     credentials: Option<(String, String)>,
-) -> Result<(ImportSource, Vec<String>), Failure> {
+) -> Result<(ImportSource, Vec<String>), MirrorFailure> {
     let policy = AddressPolicy::parse(&context.config.migration.allowed_hosts).unwrap_or_default();
-    let url = url::Url::parse(address).map_err(|_| Failure::Remote("the address is not valid".to_owned()))?;
+    let url = url::Url::parse(address).map_err(|_| MirrorFailure::Remote("the address is not valid".to_owned()))?;
     let credentials = credentials.filter(|(user, password)| !user.is_empty() || !password.is_empty());
     let pair = credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     let source = ImportSource::resolve(&url, pair, &policy).await?;
@@ -93,7 +98,7 @@ async fn fetch_all(
     row: &Repository,
     remote: MirrorRemote,
     holder: Holder,
-) -> Result<Fetched, Failure> {
+) -> Result<Fetched, MirrorFailure> {
     let MirrorRemote { username, password, lfs_endpoint, .. } = remote;
     let credentials = Some((username, password));
     let fetched = fetch(context, row, credentials.clone(), holder).await?;
@@ -110,7 +115,7 @@ async fn copy_lfs_objects(
     endpoint: &str,
     credentials: Option<(String, String)>,
     fetched: &Fetched,
-) -> Result<(), Failure> {
+) -> Result<(), MirrorFailure> {
     let news = fetched.updates.iter().filter(|update| !update.deletes() && update.old != update.new);
     let from: BTreeSet<String> = news.map(|update| update.new.clone()).collect();
     let known: BTreeSet<String> = local_refs(context, row.id).await?.into_values().collect();
@@ -120,16 +125,16 @@ async fn copy_lfs_objects(
         .iter()
         .filter_map(|pointer| Some(BatchObject { oid: lfs::parse_oid(&pointer.oid)?, size: pointer.size }))
         .collect();
-    let invalid = |_| Failure::Remote("the address is not valid".to_owned());
+    let invalid = |_| MirrorFailure::Remote("the address is not valid".to_owned());
     let url = url::Url::parse(&row.original_url).map_err(invalid)?;
     let endpoint = url::Url::parse(endpoint).map_err(invalid)?;
     let credentials = credentials.filter(|(user, password)| !user.is_empty() || !password.is_empty());
     let source = migrations::input::lfs_source(endpoint, &Address { url, credentials });
     match lfs::import(context, row.id, actor(row), &source, &objects).await {
         Ok(_) => Ok(()),
-        Err(Error::Invalid { reason, .. }) => Err(Failure::Remote(reason)),
-        Err(error @ (Error::Quota { .. } | Error::TooLarge { .. })) => Err(Failure::Remote(error.to_string())),
-        Err(error) => Err(Failure::Internal(error)),
+        Err(Error::Invalid { reason, .. }) => Err(MirrorFailure::Remote(reason)),
+        Err(error @ (Error::Quota { .. } | Error::TooLarge { .. })) => Err(MirrorFailure::Remote(error.to_string())),
+        Err(error) => Err(MirrorFailure::Internal(error)),
     }
 }
 
@@ -139,20 +144,20 @@ async fn fetch(
     row: &Repository,
     credentials: Option<(String, String)>,
     holder: Holder,
-) -> Result<Fetched, Failure> {
+) -> Result<Fetched, MirrorFailure> {
     let (source, secrets) = connect(context, &row.original_url, credentials).await?;
     let local = local_refs(context, row.id).await?;
     let known: Vec<String> = local.values().cloned().collect();
     let max_bytes = context.config.migration.max_bytes;
     for tries_left in (0..TRIES).rev() {
         let remote =
-            context.git.remote_refs(row.id, &source).await.map_err(|error| Failure::of_git(error, &secrets))?;
+            context.git.remote_refs(row.id, &source).await.map_err(|error| MirrorFailure::of_git(error, &secrets))?;
         if remote.refs.is_empty() && !local.is_empty() {
             let reason = "the source has no branches and tags; those of the mirror are kept";
-            return Err(Failure::Remote(reason.to_owned()));
+            return Err(MirrorFailure::Remote(reason.to_owned()));
         }
         if !remote.refs.is_empty() && remote.sha256 != row.sha256 {
-            return Err(Failure::Remote("the source has another object format now".to_owned()));
+            return Err(MirrorFailure::Remote("the source has another object format now".to_owned()));
         }
         let is_new = |(name, id): &(&String, &String)| local.get(*name) != Some(*id);
         let wanted: BTreeMap<String, String> =
@@ -167,10 +172,10 @@ async fn fetch(
                 return Ok(Fetched { remote, updates, bytes });
             }
             Err(error) if tries_left > 0 && has_moved(&error) => {}
-            Err(error) => return Err(Failure::of_publish(error, &secrets)),
+            Err(error) => return Err(MirrorFailure::of_publish(error, &secrets)),
         }
     }
-    Err(Failure::Remote("the refs of the source moved during each attempt".to_owned()))
+    Err(MirrorFailure::Remote("the refs of the source moved during each attempt".to_owned()))
 }
 
 /// Returns whether the refs of the source were moved after they were listed.
@@ -180,7 +185,7 @@ fn has_moved(error: &PublishError) -> bool {
 }
 
 /// Returns the branches and tags of the mirror.
-async fn local_refs(context: &Context, id: u64) -> Result<BTreeMap<String, String>, Failure> {
+async fn local_refs(context: &Context, id: u64) -> Result<BTreeMap<String, String>, MirrorFailure> {
     let tips = context.git.all_tips(id).await.map_err(Error::git("reading refs"))?;
     // An import may have taken names that no update can have.
     Ok(tips.into_iter().filter(|(name, _)| ref_name::is_valid(name)).collect())
@@ -193,7 +198,7 @@ async fn updates(
     row: &Repository,
     local: &BTreeMap<String, String>,
     remote: &RemoteRefs,
-) -> Result<Vec<Update>, Failure> {
+) -> Result<Vec<Update>, MirrorFailure> {
     let recorded = refs::all(&context.store.read().await?, row.id).await?;
     let zeros = "0".repeat(if row.sha256 { 64 } else { 40 });
     let or_zeros = |id: Option<&String>| id.unwrap_or(&zeros).clone();
@@ -213,7 +218,7 @@ async fn updates(
 
 /// Moves the refs and records the changes with their events. A crash in between leaves the mark of a push, with which
 /// the next start finds the changes.
-async fn apply(context: &Context, row: &Repository, updates: Vec<Update>, bytes: u64) -> Result<(), Failure> {
+async fn apply(context: &Context, row: &Repository, updates: Vec<Update>, bytes: u64) -> Result<(), MirrorFailure> {
     let commands = Commands { updates, ..Commands::default() };
     let push = pushes::begin(context, row.id, actor(row), &commands).await?;
     let lock = context.git.lock(row.id).await;
@@ -224,11 +229,16 @@ async fn apply(context: &Context, row: &Repository, updates: Vec<Update>, bytes:
 }
 
 /// Moves the refs on disk: deletes first, because a new branch may have the name of a deleted one as a directory.
-async fn move_refs(context: &Context, id: u64, updates: &[Update], _lock: &RepositoryLock) -> Result<(), Failure> {
+async fn move_refs(
+    context: &Context,
+    id: u64,
+    updates: &[Update],
+    _lock: &RepositoryLock,
+) -> Result<(), MirrorFailure> {
     // Read under the lock: the mirror may have been converted or deleted meanwhile.
     let row = repositories::get(&context.store.read().await?, id).await?;
     if !row.as_ref().is_some_and(is_followed) {
-        return Err(Failure::Cancelled);
+        return Err(MirrorFailure::Cancelled);
     }
     let moved = updates.iter().filter(|update| update.old != update.new);
     let (deletes, others): (Vec<&Update>, Vec<&Update>) = moved.partition(|update| update.deletes());
@@ -258,7 +268,7 @@ fn actor(row: &Repository) -> u64 {
 
 /// Makes the branch of the source's `HEAD` the default branch, if the mirror had no branches or its default branch does
 /// not exist any more.
-async fn follow_head(context: &Context, before_sync: &Repository, remote: &RemoteRefs) -> Result<(), Failure> {
+async fn follow_head(context: &Context, before_sync: &Repository, remote: &RemoteRefs) -> Result<(), MirrorFailure> {
     let has = |branch: &str| remote.refs.contains_key(&format!("{HEADS}{branch}"));
     let Some(branch) = remote.head.as_deref().filter(|branch| has(branch)) else { return Ok(()) };
     let id = before_sync.id;

@@ -5,7 +5,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::{failure::Failure, pull::connect};
+use super::{failure::MirrorFailure, pull::connect};
 use crate::{
     service::{Context, Error, migrations},
     shares::Holder,
@@ -19,28 +19,28 @@ pub(super) async fn run(
     name: &str,
     cancel: &CancellationToken,
     holder: Holder,
-) -> Result<(), Failure> {
+) -> Result<(), MirrorFailure> {
     let snapshot = context.store.read().await?;
     let row = repositories::get(&snapshot, id).await?;
     let remote = mirrors::remote(&snapshot, id, name).await?;
     drop(snapshot);
     let Some(remote) = remote else { return Ok(()) };
     if row.is_none_or(|row| row.deleted || migrations::pending(&row).is_some()) {
-        return Err(Failure::Remote("the repository is deleted".to_owned()));
+        return Err(MirrorFailure::Remote("the repository is deleted".to_owned()));
     }
     let tips = context.git.all_tips(id).await.map_err(Error::git("reading refs"))?;
     if tips.is_empty() {
-        return Err(Failure::Remote("the repository has no branches and tags; nothing was pushed".to_owned()));
+        return Err(MirrorFailure::Remote("the repository has no branches and tags; nothing was pushed".to_owned()));
     }
     let push = async {
         let (target, secrets) = connect(context, &remote.address, Some((remote.username, remote.password))).await?;
         let pushed = context.git.push_to_mirror(id, &target, remote.depth.saturating_add(1), holder).await;
-        pushed.map_err(|error| Failure::of_git(error, &secrets))
+        pushed.map_err(|error| MirrorFailure::of_git(error, &secrets))
     };
     tokio::select! {
-        () = context.tasks.stop().cancelled() => Err(Failure::Stopped),
-        () = cancel.cancelled() => Err(Failure::Cancelled),
-        () = tokio::time::sleep(context.config.migration.timeout) => Err(Failure::Time),
+        () = context.tasks.stop().cancelled() => Err(MirrorFailure::Stopped),
+        () = cancel.cancelled() => Err(MirrorFailure::Cancelled),
+        () = tokio::time::sleep(context.config.migration.timeout) => Err(MirrorFailure::Time),
         pushed = push => pushed,
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{failure::Failure, pull, push, schedule};
+use super::{failure::MirrorFailure, pull, push, schedule};
 use crate::{
     clock::Millis,
     service::{Context, Error},
@@ -146,7 +146,7 @@ pub async fn start_due(context: &Context) -> Result<Option<Millis>, Error> {
 /// Runs a mirror now, after a run that is in progress has ended. Returns why it failed.
 pub(super) async fn run_now(context: &Context, repository: u64, name: &str) -> Result<(), String> {
     let claim = tokio::select! {
-        () = context.tasks.stop().cancelled() => return Err(Failure::Stopped.to_string()),
+        () = context.tasks.stop().cancelled() => return Err(MirrorFailure::Stopped.to_string()),
         claim = context.mirrors.wait_for_claim(repository, name) => claim,
     };
     run_claimed(context, &claim).await
@@ -165,7 +165,7 @@ async fn run_claimed(context: &Context, claim: &Claim<'_>) -> Result<(), String>
             Ok(())
         }
         // The mirror is still due: the next start runs it.
-        Err(Failure::Stopped) => return Err(Failure::Stopped.to_string()),
+        Err(MirrorFailure::Stopped) => return Err(MirrorFailure::Stopped.to_string()),
         Err(failure) => {
             failure.log(repository, name);
             let counter = if name.is_empty() { &counts.pulls_failed } else { &counts.pushes_failed };
@@ -192,16 +192,16 @@ async fn run_claimed(context: &Context, claim: &Claim<'_>) -> Result<(), String>
 }
 
 /// Waits for a share and runs the mirror.
-async fn share_and_run(context: &Context, claim: &Claim<'_>) -> Result<(), Failure> {
+async fn share_and_run(context: &Context, claim: &Claim<'_>) -> Result<(), MirrorFailure> {
     let (repository, name) = (claim.key.0, claim.key.1.as_str());
     let Some(row) = repositories::get(&context.store.read().await?, repository).await? else { return Ok(()) };
     let holder = Holder::Account(row.owner_id);
     let share = tokio::select! {
-        () = context.tasks.stop().cancelled() => return Err(Failure::Stopped),
-        () = claim.cancel.cancelled() => return Err(Failure::Cancelled),
+        () = context.tasks.stop().cancelled() => return Err(MirrorFailure::Stopped),
+        () = claim.cancel.cancelled() => return Err(MirrorFailure::Cancelled),
         share = context.work.mirrors.wait(holder, Duration::from_secs(3_600)) => share,
     };
-    let _share = share.map_err(|_| Failure::NoShare)?;
+    let _share = share.map_err(|_| MirrorFailure::NoShare)?;
     match name {
         "" => pull::run(context, repository, &claim.cancel, holder).await,
         name => push::run(context, repository, name, &claim.cancel, holder).await,

@@ -24,20 +24,7 @@ pub(super) async fn changed(
 ) -> Result<BranchRule, Error> {
     check(input)?;
     let mut row = before.clone();
-    for (field, value) in [
-        (&mut row.push, input.enable_push),
-        (&mut row.force_push, input.enable_force_push),
-        (&mut row.status_check, input.enable_status_check),
-        (&mut row.block_on_rejected_reviews, input.block_on_rejected_reviews),
-        (&mut row.block_on_official_review_requests, input.block_on_official_review_requests),
-        (&mut row.block_on_outdated_branch, input.block_on_outdated_branch),
-        (&mut row.dismiss_stale_approvals, input.dismiss_stale_approvals),
-        (&mut row.ignore_stale_approvals, input.ignore_stale_approvals),
-        (&mut row.require_signed_commits, input.require_signed_commits),
-        (&mut row.block_admin_merge_override, input.block_admin_merge_override),
-    ] {
-        *field = value.unwrap_or(*field);
-    }
+    set_flags(&mut row, input);
     row.priority = input.priority.filter(|priority| *priority > 0).unwrap_or(row.priority);
     row.required_approvals = input.required_approvals.unwrap_or(row.required_approvals);
     for (field, value) in [
@@ -101,6 +88,24 @@ pub(super) async fn changed(
         *field = Some(change.apply(read, owner, field.take().unwrap_or_default()).await?);
     }
     Ok(row)
+}
+
+/// Sets the fields that are on or off.
+fn set_flags(row: &mut BranchRule, input: &ChangeBranchProtection) {
+    for (field, value) in [
+        (&mut row.push, input.enable_push),
+        (&mut row.force_push, input.enable_force_push),
+        (&mut row.status_check, input.enable_status_check),
+        (&mut row.block_on_rejected_reviews, input.block_on_rejected_reviews),
+        (&mut row.block_on_official_review_requests, input.block_on_official_review_requests),
+        (&mut row.block_on_outdated_branch, input.block_on_outdated_branch),
+        (&mut row.dismiss_stale_approvals, input.dismiss_stale_approvals),
+        (&mut row.ignore_stale_approvals, input.ignore_stale_approvals),
+        (&mut row.require_signed_commits, input.require_signed_commits),
+        (&mut row.block_admin_merge_override, input.block_admin_merge_override),
+    ] {
+        *field = value.unwrap_or(*field);
+    }
 }
 
 /// The changes of a list, with the names of the fields in the API.

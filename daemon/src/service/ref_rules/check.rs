@@ -14,7 +14,7 @@ use crate::{
     model::{
         identity::Identity,
         ref_rules::{
-            BranchRights, ChangeKind, CompiledBranchRule, CompiledTagRule, Decision, ListKind, Named, ObjectCheck,
+            BranchRights, ChangeKind, CompiledBranchRule, CompiledTagRule, ListKind, Named, ObjectCheck, RefDecision,
             decide_branch, decide_tag,
         },
     },
@@ -92,17 +92,16 @@ impl Rules {
     ) -> Result<Option<(&CompiledBranchRule, BranchRights)>, StoreError> {
         let Some(rule) = self.branches.iter().find(|rule| rule.applies_to(name)) else { return Ok(None) };
         let row = &rule.row;
-        let named = match self.named.get(&row.id) {
-            Some(named) => *named,
-            None => {
-                let named = Named {
-                    push: names(read, ListKind::Push.of(row), changer).await?,
-                    force_push: names(read, ListKind::ForcePush.of(row), changer).await?,
-                    merge: names(read, ListKind::Merge.of(row), changer).await?,
-                };
-                self.named.insert(row.id, named);
-                named
-            }
+        let named = if let Some(named) = self.named.get(&row.id) {
+            *named
+        } else {
+            let named = Named {
+                push: names(read, ListKind::Push.of(row), changer).await?,
+                force_push: names(read, ListKind::ForcePush.of(row), changer).await?,
+                merge: names(read, ListKind::Merge.of(row), changer).await?,
+            };
+            self.named.insert(row.id, named);
+            named
         };
         Ok(Some((rule, BranchRights::of(row, named))))
     }
@@ -116,13 +115,12 @@ impl Rules {
     ) -> Result<Option<String>, StoreError> {
         let mut matching = Vec::new();
         for CompiledTagRule { row, .. } in self.tags.iter().filter(|rule| rule.applies_to(name)) {
-            let is_named = match self.in_tag_list.get(&row.id) {
-                Some(is_named) => *is_named,
-                None => {
-                    let is_named = is_in(read, &row.users, &row.teams, false, changer).await?;
-                    self.in_tag_list.insert(row.id, is_named);
-                    is_named
-                }
+            let is_named = if let Some(is_named) = self.in_tag_list.get(&row.id) {
+                *is_named
+            } else {
+                let is_named = is_in(read, &row.users, &row.teams, false, changer).await?;
+                self.in_tag_list.insert(row.id, is_named);
+                is_named
             };
             matching.push((row.pattern.as_str(), is_named));
         }
@@ -208,16 +206,16 @@ impl Checked {
         self.refusals.push(RefRefusal { name: name.to_owned(), reason });
     }
 
-    fn add(&mut self, update: &Update, branch: &str, decision: Decision) {
+    fn add(&mut self, update: &Update, branch: &str, decision: RefDecision) {
         match decision {
-            Decision::Allowed => {}
-            Decision::Refused(reason) => self.refuse(&update.name, reason),
-            Decision::Depends(_) if self.pending.len() >= OBJECT_CHECKS_MAX => {
+            RefDecision::Allowed => {}
+            RefDecision::Refused(reason) => self.refuse(&update.name, reason),
+            RefDecision::Depends(_) if self.pending.len() >= OBJECT_CHECKS_MAX => {
                 let reason =
                     format!("branch {branch} is protected: push at most {OBJECT_CHECKS_MAX} such branches at once");
                 self.refuse(&update.name, reason);
             }
-            Decision::Depends(check) => self.pending.push(Pending {
+            RefDecision::Depends(check) => self.pending.push(Pending {
                 name: update.name.clone(),
                 branch: branch.to_owned(),
                 old: Some(update.old.clone()).filter(|old| !ref_name::is_zero(old)),

@@ -83,9 +83,9 @@ pub async fn change_topics(
         .await
 }
 
-/// Returns the topics that begin with `prefix` and that repositories have which the caller sees, sorted by name, and the
-/// number of these repositories. Reads no more than [`FOUND_MAX`] topics, and checks no more than [`ALL_CHECKED_MAX`]
-/// repositories that only some callers see; the numbers do not contain others.
+/// Returns the topics that begin with `prefix` of the repositories that the caller sees, sorted by name, and for each
+/// the number of these repositories. Reads no more than `FOUND_MAX` topics, and checks no more than
+/// `ALL_CHECKED_MAX` repositories that only some callers see; the numbers do not contain others.
 pub async fn search_topics(read: &Snapshot, identity: &Identity, prefix: &str) -> Result<Vec<(String, u64)>, Error> {
     let prefix = normalized(prefix);
     if !prefix.is_empty() && !is_valid(&prefix) {

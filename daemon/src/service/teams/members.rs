@@ -31,7 +31,8 @@ pub async fn member(read: &impl Read, identity: &Identity, id: &str, user: &str)
     if rows::is_member(read, &found.team, user.id).await? { Ok(user) } else { Err(NO_MEMBER) }
 }
 
-/// Returns the user `name`, also one that the caller does not see otherwise: members of an organization see each other.
+/// Returns the user `name`, even if the caller does not see this user otherwise: members of an organization see each
+/// other.
 async fn account(read: &impl Read, identity: &Identity, name: &str) -> Result<User, Error> {
     if let Some(user) = owners::user_by_name(read, name).await? {
         return Ok(user);

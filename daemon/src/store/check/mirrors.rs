@@ -17,6 +17,7 @@ pub(super) fn remote(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, Store
 }
 
 /// Returns the repository of a remote.
+#[expect(clippy::unnecessary_wraps, reason = "the type of all rules of the check")]
 pub(super) fn required(key: &[u8], _: &Bytes) -> Result<Vec<Key>, StoreError> {
     Ok(keys::first_id(key).map(keys::repository).into_iter().collect())
 }

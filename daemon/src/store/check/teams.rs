@@ -27,12 +27,14 @@ pub(super) fn member(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, Store
 }
 
 /// Returns the keys of the team and the account of a member.
+#[expect(clippy::unnecessary_wraps, reason = "the type of all rules of the check")]
 pub(super) fn team_and_user(key: &[u8], _: &Bytes) -> Result<Vec<Key>, StoreError> {
     let keys = keys::trailing_ids(key).map(|(team, user)| vec![keys::team(team), keys::user(user)]);
     Ok(keys.unwrap_or_default())
 }
 
 /// Returns the index entry of a repository of a team.
+#[expect(clippy::unnecessary_wraps, reason = "the type of all rules of the check")]
 pub(super) fn repository(key: &[u8], _: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let entry =
         keys::trailing_ids(key).map(|(team, repository)| references([keys::repository_team(repository, team)], team));
@@ -40,6 +42,7 @@ pub(super) fn repository(key: &[u8], _: &Bytes) -> Result<Vec<IndexEntry>, Store
 }
 
 /// Returns the keys of the team and the repository of a repository of a team.
+#[expect(clippy::unnecessary_wraps, reason = "the type of all rules of the check")]
 pub(super) fn team_and_repository(key: &[u8], _: &Bytes) -> Result<Vec<Key>, StoreError> {
     let keys = keys::trailing_ids(key).map(|(team, repository)| vec![keys::team(team), keys::repository(repository)]);
     Ok(keys.unwrap_or_default())

@@ -178,23 +178,7 @@ impl Stage {
             ("patch", "/api/v1/admin/users/{name}" | "/api/v1/orgs/{org}" | "/api/v1/user/settings") => {
                 (filled, json!({ "full_name": name }))
             }
-            ("patch" | "delete", "/api/v1/teams/{team}") => {
-                let (_, team) = self.team(&name).await;
-                (format!("/api/v1/teams/{team}"), json!({ "description": name }))
-            }
-            ("put" | "delete", "/api/v1/teams/{team}/repos/{owner}/{repo}") => {
-                let (org, team) = self.team(&name).await;
-                let path = format!("/api/v1/teams/{team}/repos/{org}/app");
-                self.prepared(word, &path).await;
-                (path, Value::Null)
-            }
-            ("put" | "delete", "/api/v1/repos/{owner}/{repo}/teams/{team_name}") => {
-                let (org, _) = self.team(&name).await;
-                let path = format!("/api/v1/repos/{org}/app/teams/devs");
-                self.prepared(word, &path).await;
-                (path, Value::Null)
-            }
-            ("put", "/api/v1/teams/{team}/members/{user}") => (filled.replace("/boss", "/eve"), Value::Null),
+            (_, route) if route.contains("/teams/") => return self.team_request(word, route, &name).await,
             (_, "/api/v1/orgs/{org}/public_members/{user}") => {
                 let own = filled.replace("/boss", "/chief");
                 let member = self.fill("/api/v1/teams/{team}/members/chief");
@@ -206,17 +190,6 @@ impl Stage {
             }
             ("delete", "/api/v1/orgs/{name}/repos") => ("/api/v1/orgs/acme/repos".into(), Value::Null),
             ("patch", "/api/v1/repos/{owner}/{repo}") => (filled, json!({ "description": name })),
-            (
-                "post",
-                "/api/v1/repos/{owner}/{repo}/transfer/accept" | "/api/v1/repos/{owner}/{repo}/transfer/reject",
-            ) => {
-                self.created("/api/v1/admin/users/octo/repos", json!({ "name": name })).await;
-                let octo = format!("token {}", self.tokens[OWNER]);
-                let offer = format!("/repos/octo/{name}/transfer");
-                let offered = self.world.ask(&octo, "post", &offer, json!({ "new_owner": "eve" })).await;
-                assert_eq!(offered.status, 201, "{offered:?}");
-                (filled.replace("/hidden/", &format!("/{name}/")), Value::Null)
-            }
             ("delete", "/api/v1/user/emails") => {
                 let body = json!({ "emails": [format!("{name}@example.org")] });
                 self.created("/api/v1/user/emails", body.clone()).await;
@@ -274,8 +247,45 @@ impl Stage {
         Some(request)
     }
 
+    /// The request for a route of teams.
+    async fn team_request(&self, word: &str, route: &str, name: &str) -> Option<(String, Value)> {
+        let filled = self.fill(route);
+        let request = match (word, route) {
+            ("patch" | "delete", "/api/v1/teams/{team}") => {
+                let (_, team) = self.team(name).await;
+                (format!("/api/v1/teams/{team}"), json!({ "description": name }))
+            }
+            ("put" | "delete", "/api/v1/teams/{team}/repos/{owner}/{repo}") => {
+                let (org, team) = self.team(name).await;
+                let path = format!("/api/v1/teams/{team}/repos/{org}/app");
+                self.prepared(word, &path).await;
+                (path, Value::Null)
+            }
+            ("put" | "delete", "/api/v1/repos/{owner}/{repo}/teams/{team_name}") => {
+                let (org, _) = self.team(name).await;
+                let path = format!("/api/v1/repos/{org}/app/teams/devs");
+                self.prepared(word, &path).await;
+                (path, Value::Null)
+            }
+            ("put", "/api/v1/teams/{team}/members/{user}") => (filled.replace("/boss", "/eve"), Value::Null),
+            _ => return self.content_request(word, route, name).await,
+        };
+        Some(request)
+    }
+
     async fn content_request(&self, word: &str, route: &str, name: &str) -> Option<(String, Value)> {
         let request = match (word, route) {
+            (
+                "post",
+                "/api/v1/repos/{owner}/{repo}/transfer/accept" | "/api/v1/repos/{owner}/{repo}/transfer/reject",
+            ) => {
+                self.created("/api/v1/admin/users/octo/repos", json!({ "name": name })).await;
+                let octo = format!("token {}", self.tokens[OWNER]);
+                let offer = format!("/repos/octo/{name}/transfer");
+                let offered = self.world.ask(&octo, "post", &offer, json!({ "new_owner": "eve" })).await;
+                assert_eq!(offered.status, 201, "{offered:?}");
+                (self.fill(route).replace("/hidden/", &format!("/{name}/")), Value::Null)
+            }
             ("delete" | "patch", "/api/v1/repos/{owner}/{repo}/branches/{*branch}") => {
                 self.created("/api/v1/repos/octo/open/branches", json!({ "new_branch_name": name })).await;
                 let renamed = json!({ "name": format!("{name}-renamed") });

@@ -167,8 +167,8 @@ async fn a_fetch_ends_when_its_token_is_deleted() {
     assert!(read.len() < 24 << 20 && !read.ends_with(LAST_CHUNK), "the response was completed");
 }
 
-/// Sends a push of the commit `tip` to the new branch `name` of `admin/demo`, except for its last bytes. Waits until git
-/// runs. Returns the missing bytes.
+/// Sends a push of the commit `tip` to the new branch `name` of `admin/demo`, except for its last bytes. Waits until
+/// git runs. Returns the missing bytes.
 async fn begin_push(world: &World, authorization: &str, tip: &str, name: &str) -> (TcpStream, Vec<u8>) {
     let line = format!("{} {tip} refs/heads/{name}\0report-status", "0".repeat(40));
     // A pack without objects: the commit exists already.

@@ -191,9 +191,9 @@ async fn two_uploads_of_one_object_at_once_both_succeed_and_leave_one_copy() {
 #[tokio::test(flavor = "multi_thread")]
 async fn accounts_behind_one_address_have_shares_of_their_own() {
     // One upload for each holder.
-    let farrier = TestDaemon::with(|config| config.artifacts.max_uploads = 4).await;
+    let farrier = TestDaemon::with(|config| config.artifacts.max_uploads = 2).await;
     let admin = Lfs::new(&farrier, "demo").await;
-    let bytes = noise(300_000);
+    let bytes = noise(3 << 20);
     let mut callers = Vec::new();
     for name in ["wren", "robin"] {
         farrier.user(name).await;
@@ -203,12 +203,12 @@ async fn accounts_behind_one_address_have_shares_of_their_own() {
         callers.push(admin.with(&format!("token {}", farrier.token(name, &["all"]).await)));
     }
     let address = callers[0].address("upload", &oid(&bytes), bytes.len()).await;
-    let mut upload = PartialRequest::put(&farrier.tcp(), &address, bytes.len(), &bytes[..200_000]).await;
+    let mut upload = PartialRequest::put(&farrier.tcp(), &address, bytes.len(), &bytes[..1 << 20]).await;
     eventually("the upload has begun", async || stored(&farrier) == 1).await;
     callers[1].upload(b"of robin").await;
     let address = callers[0].address("upload", &oid(b"second"), 6).await;
     let refused = callers[0].put(&address, b"second").await;
     assert!(matches!(refused.status, 429 | 503), "{refused:?}");
-    upload.write(&bytes[200_000..]).await;
+    upload.write(&bytes[1 << 20..]).await;
     assert_eq!(upload.answer().await.0, 200);
 }

@@ -53,7 +53,7 @@ async fn migrate(farrier: &TestDaemon, source: &TestDaemon, token: &str, more: V
     farrier.admin(Method::POST, "/api/v1/repos/migrate", body).await
 }
 
-async fn routes<'a>(farrier: &'a TestDaemon) -> Lfs<'a> {
+async fn routes(farrier: &TestDaemon) -> Lfs<'_> {
     let token = farrier.token("admin", &["all"]).await;
     Lfs { farrier, repository: "admin/copy".into(), authorization: format!("token {token}") }
 }
@@ -74,7 +74,7 @@ async fn a_migration_copies_the_objects_of_all_branches_and_tags_if_it_is_asked_
 
     let pointers = migrate(&farrier, &source, &token, json!({ "repo_name": "pointers" })).await;
     assert_eq!(pointers.status, 201, "{pointers:?}");
-    let without = Lfs { repository: "admin/pointers".into(), ..routes(&farrier).await };
+    let without = Lfs { repository: "admin/pointers".into(), authorization: lfs.authorization.clone(), ..lfs };
     assert_eq!(without.problem("download", &oid(b"old"), 3).await, 404);
     farrier.stop().await;
     let checked = farrier.check_data(&["--content"]).await;
@@ -104,7 +104,7 @@ async fn a_sync_of_a_mirror_copies_the_objects_of_new_commits() {
 async fn a_migration_whose_objects_cannot_be_copied_leaves_nothing() {
     let (source, token) = source(b"content").await;
     let mut farrier = target("loopback").await;
-    // A route that is no LFS service, and one that the address policy refuses.
+    // A route that is no LFS service, and an address that the policy refuses.
     for endpoint in [format!("{}/api/v1/version", source.url), "http://192.0.2.1/info/lfs".into()] {
         let failed = migrate(&farrier, &source, &token, json!({ "lfs": true, "lfs_endpoint": endpoint })).await;
         assert_eq!(failed.status, 422, "{failed:?}");

@@ -161,7 +161,7 @@ async fn a_stopping_daemon_and_a_conversion_end_a_sync_that_hangs() {
     assert_eq!(refs(&farrier, &copy["id"]), before);
 }
 
-/// Requests a sync, which waits for the one that hangs.
+/// Requests a sync, which waits for the hanging sync.
 async fn hanging_or_running(farrier: &TestDaemon) {
     assert_eq!(farrier.admin(Method::POST, &format!("{COPY}/mirror-sync"), Value::Null).await.status, 200);
 }

@@ -37,7 +37,7 @@ async fn a_bad_interval_is_refused_before_anything_is_created() {
 async fn a_converted_mirror_is_a_normal_repository() {
     let (source, mut farrier) = (daemon().await, daemon().await);
     let work = filled(&source, "origin").await;
-    let secret = json!({ "auth_token": "s3cret-of-the-source" });
+    let secret = json!({ "auth_token": source.token("admin", &["read:repository"]).await });
     let copy = mirror(&farrier, &format!("{}/admin/origin", source.url), secret).await;
     let converted = post(&farrier, &format!("{COPY}/convert"), Value::Null).await;
     let json = converted.json();

@@ -163,6 +163,6 @@ async fn an_allowed_push_to_a_checked_branch_is_recorded() {
     assert_eq!(branch["commit"]["id"], tip);
     // A push without new objects.
     bob.done(&["push", "-q", "origin", "main:copy"]);
-    bob.done(&["push", "-q", "origin", "main~1:back"]);
+    bob.done(&["push", "-q", "origin", "main~1:refs/heads/back"]);
     bob.done(&["push", "-q", "origin", "main:back"]);
 }

@@ -1,4 +1,4 @@
-//! Forks: creation, separate objects, visibility, deletion, events.
+//! Forks: creation, separate objects, visibility, deletion.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     accounts::world::{World, names},
-    support::{RawConnection, Receiver, eventually, git::Client, git::noise},
+    support::{RawConnection, eventually, git::Client, git::noise},
 };
 
 /// A daemon with the users `ann`, `bob` and `eve`, and a repository `ann/tool` with a commit.
@@ -305,39 +305,6 @@ async fn counts_and_lists_contain_only_the_forks_that_the_caller_sees() {
     assert_eq!((see("").await, see("ann").await), (vec!["mine".into()], vec!["hers".to_owned(), "mine".into()]));
     stage.world.admin("patch", "/admin/users/eve", json!({ "visibility": "private" }), 200).await;
     assert_eq!((see("ann").await, see("eve").await), (vec!["mine".into()], vec!["hers".to_owned(), "mine".into()]));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn hooks_of_the_source_get_the_fork_and_hooks_of_an_organization_its_new_repository() {
-    let world = World::with(|config| config.webhook.allowed_hosts = "external, loopback".into()).await;
-    let stage = Stage::of(world, false).await;
-    stage.world.admin("post", "/admin/users/bob/orgs", json!({ "username": "acme" }), 201).await;
-    let (native, chat, org) = (Receiver::start().await, Receiver::start().await, Receiver::start().await);
-    for (path, kind, receiver) in [
-        ("/repos/ann/tool/hooks", "gitea", &native),
-        ("/repos/ann/tool/hooks", "slack", &chat),
-        ("/orgs/acme/hooks", "gitea", &org),
-    ] {
-        let config = json!({ "url": receiver.url, "content_type": "json", "channel": "#ci" });
-        let body = json!({ "type": kind, "active": true, "events": ["fork", "repository"], "config": config });
-        let hook = stage.world.admin("post", path, body, 201).await;
-        assert_eq!(hook.get("warning"), None, "{hook}");
-    }
-    stage.fork("bob", "ann/tool", json!({})).await;
-    stage.fork("bob", "ann/tool", json!({ "organization": "acme", "name": "copy" })).await;
-    let forks = native.wait(2).await;
-    assert_eq!(forks[0].header("x-gitea-event"), "fork");
-    let first = forks[0].json();
-    assert_eq!(
-        (&first["forkee"]["full_name"], &first["repository"]["full_name"], &first["sender"]["login"]),
-        (&json!("ann/tool"), &json!("bob/tool"), &json!("bob"))
-    );
-    let text = chat.wait(2).await[0].json()["text"].as_str().expect("text").to_owned();
-    assert!(text.contains("[ann/tool] Forked to bob/tool by bob"), "{text}");
-    let created = org.wait(1).await;
-    assert_eq!((created.len(), created[0].header("x-gitea-event")), (1, "repository"));
-    let created = created[0].json();
-    assert_eq!((&created["action"], &created["repository"]["full_name"]), (&json!("created"), &json!("acme/copy")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 mod creating;
 mod deleting;
 mod editing;
+mod fork_events;
 mod forks;
 mod generating;
 mod interests;

@@ -40,6 +40,7 @@ fn body(word: &str, path: &str) -> String {
     let body = match (word, path.rsplit('/').next().unwrap_or_default()) {
         ("post", "repos") => json!({ "name": "x" }),
         ("post", "tokens") => json!({ "name": "x", "scopes": ["all"] }),
+        ("post", "teams") => json!({ "name": "x", "units": ["repo.code"] }),
         ("post", "orgs") => json!({ "username": "x" }),
         ("post", "rename") => json!({ "new_username": "x", "new_name": "x" }),
         ("post", "branches") => json!({ "new_branch_name": "x" }),

@@ -180,8 +180,8 @@ async fn build_go() -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// The class path of JGit. Returns `None` and prints the reason if it cannot be installed. Nothing requires it: Java
-/// and Maven are large, and other clients cover the same requests.
+/// The class path of `JGit`. Returns `None` and prints the reason if it cannot be installed. Nothing requires it,
+/// because Java and Maven are large, and other clients send the same requests.
 pub async fn jgit() -> Option<String> {
     static INSTALLED: OnceCell<Result<String, String>> = OnceCell::const_new();
     match INSTALLED.get_or_init(install_jgit).await {
@@ -193,7 +193,7 @@ pub async fn jgit() -> Option<String> {
     }
 }
 
-/// Copies JGit and what it needs, unless an earlier run did.
+/// Copies `JGit` and what it needs, unless an earlier run did.
 async fn install_jgit() -> Result<String, String> {
     let mut java = command("java");
     java.arg("-version");

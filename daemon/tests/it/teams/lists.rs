@@ -53,7 +53,10 @@ async fn restricted_accounts_and_narrow_tokens_list_what_they_may_read() {
     acme.as_boss("post", "/orgs/acme/repos", json!({ "name": "open" }), 201).await;
     let team = acme.devs(json!({ "units": ["repo.code"] })).await;
     let id = acme.as_boss("get", "/repos/acme/app", Value::Null, 200).await["id"].clone();
-    let narrow = acme.world.token_with("dev", json!({ "scopes": ["all"], "repositories": ["acme/app"] })).await;
+    let narrow = acme
+        .world
+        .token_with("dev", json!({ "scopes": ["all"], "repositories": [{ "owner": "acme", "name": "app" }] }))
+        .await;
     let public = acme.world.token("dev", &["all", "public-only"]).await;
     for (token, expected) in [(&narrow, vec!["app", "open"]), (&public, vec!["open"])] {
         let (_, listed) = acme.world.get(&format!("token {token}"), "/orgs/acme/repos").await;

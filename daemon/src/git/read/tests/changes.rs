@@ -101,7 +101,8 @@ async fn many_refs_are_read_with_a_share() {
     let git = repository(dir.path()).await;
     run(&git, &["fast-import", "--quiet"], history(17, 20)).await;
     let tip = run(&git, &["rev-list", "--all", "-1"], "").await;
-    let packed: String = (0..3_000).map(|n| format!("{tip} refs/tags/{}{n}\n", "x".repeat(100))).collect();
+    let lines: Vec<String> = (0..3_000).map(|n| format!("{tip} refs/tags/{}{n}\n", "x".repeat(100))).collect();
+    let packed = lines.concat();
     std::fs::write(git.directory(ID).join("packed-refs"), packed).expect("a file");
     let holder = Holder::Account(1);
     let reader = git.reader(ID).for_holder(holder);

@@ -106,12 +106,12 @@ async fn damaged_loose_objects_and_unusual_files_are_left_to_git() {
         Vec::new(),
         good[..good.len() - 1].to_vec(),
         b"not compressed".to_vec(),
-        compress(b"blob 5\0123456"),
-        compress(b"blob 7\0123456"),
-        compress(b"blob 99999999999\0123456"),
+        compress(b"blob 5\x00123456"),
+        compress(b"blob 7\x00123456"),
+        compress(b"blob 99999999999\x00123456"),
         compress(b"blob 18446744073709551616\0x"),
-        compress(b"blob +6\0123456"),
-        compress(b"what 6\0123456"),
+        compress(b"blob +6\x00123456"),
+        compress(b"what 6\x00123456"),
         compress(&[b'x'; 100]),
     ] {
         replace(&path, &bad);
@@ -163,7 +163,8 @@ async fn trees_without_end_are_refused_in_time() {
     let blob = run(&git, &["hash-object", "-w", "--stdin"], "x").await;
     let mut line = format!("100644 blob {blob}");
     for _ in 0..10 {
-        let entries: String = (0..10).map(|n| format!("{line}\t{n}\n")).collect();
+        let entries: Vec<String> = (0..10).map(|n| format!("{line}\t{n}\n")).collect();
+        let entries = entries.concat();
         line = format!("040000 tree {}", run(&git, &["mktree"], entries).await);
     }
     let tree = line.rsplit(' ').next().expect("an id");

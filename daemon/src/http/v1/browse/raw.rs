@@ -179,7 +179,7 @@ async fn send(
 async fn open(context: &BrowseContext, file: &RawFile) -> Result<Pipe, Error> {
     Ok(match file.bytes(&context.browse).await? {
         RawBytes::Whole(content) => Pipe::of_bytes(content),
-        RawBytes::Process(process) => Pipe::new(process, READ_TIMEOUT),
+        RawBytes::Process(process) => Pipe::new(*process, READ_TIMEOUT),
     })
 }
 

@@ -51,7 +51,10 @@ pub(in crate::http) async fn merge(
 #[utoipa::path(
     get, path = "",
     operation_id = "repoSyncForkDefaultInfo", tag = "repository",
-    responses((status = 200, body = api::SyncForkInfo)),
+    responses(
+        (status = 200, body = api::SyncForkInfo),
+        (status = 422, description = "The repository is no fork, or the caller cannot read its source."),
+    ),
 )]
 pub(in crate::http) async fn info_of_default(
     State(state): State<AppState>,
@@ -67,7 +70,10 @@ pub(in crate::http) async fn info_of_default(
 #[utoipa::path(
     get, path = "",
     operation_id = "repoSyncForkBranchInfo", tag = "repository",
-    responses((status = 200, body = api::SyncForkInfo)),
+    responses(
+        (status = 200, body = api::SyncForkInfo),
+        (status = 422, description = "The repository is no fork, or the caller cannot read its source."),
+    ),
 )]
 pub(in crate::http) async fn info(
     State(state): State<AppState>,
@@ -84,6 +90,7 @@ pub(in crate::http) async fn info(
     responses(
         (status = 204),
         (status = 400, description = "The branch has commits of its own."),
+        (status = 422, description = "The repository is no fork, or the caller cannot read its source."),
         (status = 423, description = "The repository is archived."),
     ),
 )]
@@ -104,6 +111,7 @@ pub(in crate::http) async fn sync_default(
     responses(
         (status = 204),
         (status = 400, description = "The branch has commits of its own."),
+        (status = 422, description = "The repository is no fork, or the caller cannot read its source."),
         (status = 423, description = "The repository is archived."),
     ),
 )]

@@ -64,12 +64,11 @@ async fn copy_in(
     tip: &str,
 ) -> Result<String, Error> {
     let list = browse.git.entry(tip, LIST).await?.filter(|entry| entry.entry_kind() == EntryKind::File);
-    let tree = match list {
-        Some(list) => expanded(workspace, context, browse, new, tip, &list).await?,
-        None => {
-            let found = browse.git.infos(&[format!("{tip}^{{tree}}")]).await?.into_iter().flatten().next();
-            found.ok_or(Error::NotFound { what: "the tree" })?.id
-        }
+    let tree = if let Some(list) = list {
+        expanded(workspace, context, browse, new, tip, &list).await?
+    } else {
+        let found = browse.git.infos(&[format!("{tip}^{{tree}}")]).await?.into_iter().flatten().next();
+        found.ok_or(Error::NotFound { what: "the tree" })?.id
     };
     let person = initial::identity(context, access::require_account(identity)?);
     let person = format!("{} <{}> {} +0000", person.name, person.email, context.now_ms().div_euclid(1_000));

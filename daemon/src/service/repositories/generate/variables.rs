@@ -94,7 +94,7 @@ impl Variables {
     }
 }
 
-/// Returns the words of a name in lower case. A capital letter after another kind of character begins a word.
+/// Divides a name into words in lower case. A capital letter after another kind of character begins a word.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut before) = (Vec::new(), String::new(), ' ');
     for c in text.chars() {

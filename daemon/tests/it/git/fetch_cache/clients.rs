@@ -18,7 +18,7 @@ enum Cloner {
     Python(PathBuf, &'static str),
     /// The program of the Go clients.
     Go(PathBuf),
-    /// The class path of JGit.
+    /// The class path of `JGit`.
     Java(String),
 }
 
@@ -65,26 +65,28 @@ impl Cloner {
     }
 }
 
-/// Clones with each client until an answer is stored, and then from it.
-async fn clone_with(cloner: &Cloner, depths: &[u32]) {
+/// Clones in full and with depth 1, until an answer is stored, and then from it. `stored`: the depths at which answers
+/// are stored. In version 0, shallow clones send requests that are not complete, and these are never stored.
+async fn clone_with(cloner: &Cloner, stored: &[u32]) {
     let farrier = TestDaemon::start().await;
     let work = filled(&farrier, 300_000).await;
     let (tip, tree) = (work.done(&["rev-parse", "HEAD"]), work.done(&["rev-parse", "HEAD^{tree}"]));
     let url = format!("{}/admin/demo", farrier.url);
     let clones = Client::at(farrier.scratch().join("clones"));
-    for depth in depths {
+    for depth in [0, 1] {
         let before = Counts::of(&farrier).await;
         for (number, progress) in [true, false, true, false].into_iter().enumerate() {
             let name = format!("{depth}-{number}");
             let directory = clones.dir().join(&name);
-            assert_eq!(cloner.clone_to(&directory, &url, *depth, progress).await, tip, "depth {depth}");
+            assert_eq!(cloner.clone_to(&directory, &url, depth, progress).await, tip, "depth {depth}");
             let copy = clones.below(&name);
             copy.done(&["fsck"]);
             assert_eq!(copy.done(&["rev-parse", "HEAD^{tree}"]), tree);
             assert_eq!(copy.done(&["status", "--porcelain"]), "");
         }
         let after = Counts::of(&farrier).await;
-        assert!(after.hits - before.hits >= 2, "depth {depth}: {before:?} {after:?}");
+        let is_shared = after.hits - before.hits >= 2;
+        assert!(is_shared || !stored.contains(&depth), "depth {depth}: {before:?} {after:?}");
     }
 }
 
@@ -97,13 +99,13 @@ async fn dulwich_clones_from_stored_answers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn libgit2_clones_from_stored_answers() {
     let Some(bin) = client::python().await else { return };
-    clone_with(&Cloner::Python(bin, "libgit2"), &[0, 1]).await;
+    clone_with(&Cloner::Python(bin, "libgit2"), &[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn go_git_clones_from_stored_answers() {
     let Some(program) = client::go().await else { return };
-    clone_with(&Cloner::Go(program), &[0, 1]).await;
+    clone_with(&Cloner::Go(program), &[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
