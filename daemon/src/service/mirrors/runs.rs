@@ -158,22 +158,18 @@ async fn run_claimed(context: &Context, claim: &Claim<'_>) -> Result<(), String>
     let requests = schedule::requests(context, repository, name).await.unwrap_or_default();
     let result = share_and_run(context, claim).await;
     let counts = context.mirrors.counts();
-    let result = match result {
-        Ok(()) => {
-            let counter = if name.is_empty() { &counts.pulled } else { &counts.pushed };
-            counter.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        }
+    let (result, counter) = match result {
+        Ok(()) => (Ok(()), if name.is_empty() { &counts.pulled } else { &counts.pushed }),
         // The mirror is still due: the next start runs it.
         Err(MirrorFailure::Stopped) => return Err(MirrorFailure::Stopped.to_string()),
         Err(failure) => {
             failure.log(repository, name);
             let counter = if name.is_empty() { &counts.pulls_failed } else { &counts.pushes_failed };
-            counter.fetch_add(1, Ordering::Relaxed);
-            Err(failure.to_string())
+            (Err(failure.to_string()), counter)
         }
     };
     let finished = schedule::finish(context, repository, name, requests, result.as_ref().err()).await;
+    counter.fetch_add(1, Ordering::Relaxed);
     if let Err(error) = &finished {
         let error = error as &dyn std::error::Error;
         tracing::error!(repository, error, "the result of a sync was not recorded; it will be repeated");

@@ -52,8 +52,6 @@ async fn synced(farrier: &TestDaemon) -> Value {
     let requested = farrier.admin(Method::POST, &format!("{COPY}/mirror-sync"), Value::Null).await;
     assert_eq!((requested.status, requested.text().as_str()), (200, ""), "{requested:?}");
     eventually("the sync has ended", || async { ended(farrier, "pull").await > before }).await;
-    // The result is recorded after it was counted.
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     farrier.show(COPY).await.json()["farrier_mirror"].clone()
 }
 
