@@ -26,7 +26,7 @@ pub(crate) enum Mirror {
         repo: RepositoryPath,
     },
     /// Delete a push mirror; the copy on the other server stays
-    Remove {
+    Delete {
         /// Repository
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,

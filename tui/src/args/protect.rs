@@ -32,8 +32,8 @@ pub(crate) enum Protect {
         #[command(flatten)]
         fields: RuleFields,
     },
-    /// Remove a rule
-    Remove {
+    /// Delete a rule
+    Delete {
         #[command(flatten)]
         rule: RuleArgs,
         /// Skip the confirmation

@@ -1,4 +1,4 @@
-//! `farrier mirror`: lists, adds, syncs, removes and converts mirrors.
+//! `farrier mirror`: lists, adds, syncs, deletes and converts mirrors.
 
 use farrier_common::{
     api::PushMirror,
@@ -30,11 +30,13 @@ pub(super) async fn run(command: args::Mirror, client: &Client, output: &Output)
         }
         args::Mirror::Add(args) => add(args, client, output).await,
         args::Mirror::Sync { repo } => sync(&repo, client, output).await,
-        args::Mirror::Remove { repo, name, yes } => {
+        args::Mirror::Delete { repo, name, yes } => {
             confirm::deletion(&format!("Push mirror {name} of {repo}"), &name, yes).await?;
-            let doing = format!("removing push mirror {name} of {repo}");
+            let doing = format!("deleting push mirror {name} of {repo}");
             client.delete_push_mirror(&repo, &name).await.map_err(Failure::call(doing))?;
-            output.object(&serde_json::json!({ "removed": name }), &name, || format!("Push mirror {name} removed"))
+            output.object(&serde_json::json!({ "deleted": name }), &name, || {
+                format!("Push mirror {name} of {repo} deleted")
+            })
         }
         args::Mirror::Convert { repo, yes } => {
             confirm::deletion(&format!("The connection of {repo} to its source"), &repo.name, yes).await?;

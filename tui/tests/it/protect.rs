@@ -3,7 +3,7 @@
 use crate::repos::demo;
 
 #[test]
-fn rules_are_added_listed_changed_and_removed() {
+fn rules_are_added_listed_changed_and_deleted() {
     let daemon = demo();
     let protect = |words: &[&str]| daemon.farrier(&[&["repo", "protect"][..], words].concat());
     let added = protect(&["add", "admin/demo", "release/*", "--json"]).json();
@@ -21,8 +21,8 @@ fn rules_are_added_listed_changed_and_removed() {
     assert!(edited.contains("cannot verify signatures"), "{edited}");
     assert_eq!(protect(&["edit", "admin/demo", "main"]).code, 2, "nothing to change");
     assert_eq!(protect(&["edit", "admin/demo", "nothing", "--push", "nobody"]).code, 3);
-    assert_eq!(protect(&["remove", "admin/demo", "main"]).code, 2, "a removal is confirmed");
-    protect(&["remove", "admin/demo", "main", "--yes"]).ok();
+    assert_eq!(protect(&["delete", "admin/demo", "main"]).code, 2, "a deletion is confirmed");
+    protect(&["delete", "admin/demo", "main", "--yes"]).ok();
     assert_eq!(protect(&["list", "admin/demo", "-q"]).ok().stdout, "release/*\n");
 
     let added = protect(&["add", "admin/demo", "v*", "--tags", "--users", "admin", "--json"]).json();
@@ -30,6 +30,6 @@ fn rules_are_added_listed_changed_and_removed() {
     protect(&["edit", "admin/demo", "v*", "--tags", "--users="]).ok();
     let listed = protect(&["list", "admin/demo", "--tags"]).ok().stdout;
     assert!(listed.contains("v*") && listed.contains("nobody"), "{listed}");
-    protect(&["remove", "admin/demo", "v*", "--tags", "--yes"]).ok();
+    protect(&["delete", "admin/demo", "v*", "--tags", "--yes"]).ok();
     assert_eq!(protect(&["list", "admin/demo", "--tags", "-q"]).ok().stdout, "");
 }

@@ -1,4 +1,4 @@
-//! `farrier repo protect`: lists, adds, changes and removes rules that protect branches and tags.
+//! `farrier repo protect`: lists, adds, changes and deletes rules that protect branches and tags.
 
 use farrier_common::{
     api::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, TagProtection},
@@ -36,7 +36,7 @@ pub(super) async fn run(command: Protect, client: &Client, output: &Output) -> R
         }
         Protect::Add { rule, fields } => add(rule, fields, client, output).await,
         Protect::Edit { rule, fields } => edit(rule, fields, client, output).await,
-        Protect::Remove { rule, yes } => remove(rule, yes, client, output).await,
+        Protect::Delete { rule, yes } => delete(rule, yes, client, output).await,
     }
 }
 
@@ -78,17 +78,17 @@ async fn edit(rule: RuleArgs, fields: RuleFields, client: &Client, output: &Outp
     shown(&changed, output, done)
 }
 
-async fn remove(rule: RuleArgs, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+async fn delete(rule: RuleArgs, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
     let RuleArgs { repo, pattern, tags } = rule;
     let tag_rule = if tags { Some(tag_rule(client, &repo, &pattern).await?) } else { None };
     confirm::deletion(&format!("Rule {pattern} of {repo}"), &pattern, yes).await?;
-    let removed = match tag_rule {
+    let result = match tag_rule {
         Some(rule) => client.delete_tag_protection(&repo, rule.id).await,
         None => client.delete_branch_protection(&repo, &pattern).await,
     };
-    removed.map_err(Failure::call(format!("removing the rule {pattern} of {repo}")))?;
+    result.map_err(Failure::call(format!("deleting the rule {pattern} of {repo}")))?;
     let deleted = serde_json::json!({ "deleted": pattern });
-    output.object(&deleted, &pattern, || format!("Rule {pattern} of {repo} removed"))
+    output.object(&deleted, &pattern, || format!("Rule {pattern} of {repo} deleted"))
 }
 
 fn shown(rule: &BranchProtection, output: &Output, text: impl FnOnce() -> String) -> Result<(), Failure> {
