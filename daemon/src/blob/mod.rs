@@ -122,8 +122,9 @@ pub trait BlobStore: Send + Sync + 'static {
 /// Writes one block. If it is dropped before [`BlockWriter::finish`] completes, the block is removed.
 #[async_trait]
 pub trait BlockWriter: Send {
-    /// Appends bytes. They may be written later; an error is then returned by a later call.
-    async fn write(&mut self, bytes: Bytes) -> Result<(), BlobError>;
+    /// Appends bytes and returns how many bytes of the block have been written so far. The rest is held in memory and
+    /// written later; an error is then returned by a later call.
+    async fn write(&mut self, bytes: Bytes) -> Result<u64, BlobError>;
 
     /// Returns when the block and its directory entry would survive a power failure.
     async fn finish(self: Box<Self>) -> Result<WrittenBlock, BlobError>;

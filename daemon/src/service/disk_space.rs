@@ -6,9 +6,12 @@
 //! An upload may need space that cache entries use. Its bytes are then granted in steps while they arrive, and only a
 //! step deletes entries: a client that announces bytes and sends none deletes nothing.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use super::{Context, Error, caches};
@@ -37,6 +40,8 @@ pub struct SpaceClaim {
     left: u64,
     /// The part of `left` that may be written without measuring again.
     granted: u64,
+    /// The part of `granted` that has arrived. It may still be in memory.
+    arrived: u64,
 }
 
 impl DiskSpace {
@@ -73,10 +78,15 @@ impl DiskSpace {
         missing_bytes(context, granted.min(current)).await
     }
 
+    /// Returns a claim of no bytes.
+    pub(super) fn empty_claim(&self) -> SpaceClaim {
+        self.announce(0).0
+    }
+
     /// Adds a claim and returns it with the sum of all claims.
     fn announce(&self, length: u64) -> (SpaceClaim, u64) {
         let before = self.sums.announced.fetch_add(length, Ordering::SeqCst);
-        (SpaceClaim { sums: self.sums.clone(), left: length, granted: 0 }, before.saturating_add(length))
+        (SpaceClaim { sums: self.sums.clone(), left: length, granted: 0, arrived: 0 }, before.saturating_add(length))
     }
 }
 
@@ -92,24 +102,39 @@ impl SpaceClaim {
     /// Makes sure that there is space for the next `bytes` bytes of an upload, which have arrived. Deletes cache
     /// entries if necessary.
     pub async fn prepare(&mut self, context: &Context, bytes: u64) -> Result<(), Error> {
-        if bytes <= self.granted {
-            return Ok(());
+        if let Some(step) = self.next_step(bytes) {
+            let granted = self.grant(step);
+            if DiskSpace::missing(context, granted).await? != 0 && !caches::free_space(context, granted).await? {
+                self.withdraw(step);
+                return Err(Error::NoSpace);
+            }
         }
-        let step = bytes.max(STEP_BYTES).min(self.left).saturating_sub(self.granted);
-        let granted = self.grant(step);
-        if DiskSpace::missing(context, granted).await? == 0 || caches::free_space(context, granted).await? {
-            return Ok(());
-        }
-        self.withdraw(step);
-        Err(Error::NoSpace)
+        self.arrived += bytes;
+        Ok(())
     }
 
-    /// Records that `bytes` were written.
+    /// Returns how many bytes must be granted before the next `bytes` bytes may be written. `None`: they are granted.
+    fn next_step(&self, bytes: u64) -> Option<u64> {
+        let needed = self.arrived + bytes;
+        let step = || (self.arrived + bytes.max(STEP_BYTES)).min(self.left).saturating_sub(self.granted);
+        (needed > self.granted).then(step)
+    }
+
+    /// Records that `bytes` were written to the disk.
     pub fn written(&mut self, bytes: u64) {
         let bytes = bytes.min(self.left);
         self.left -= bytes;
+        self.arrived = self.arrived.saturating_sub(bytes);
         self.sums.announced.fetch_sub(bytes, Ordering::SeqCst);
         self.withdraw(bytes);
+    }
+
+    /// Adds the bytes of `other` to this claim.
+    pub(super) fn add(&mut self, mut other: Self) {
+        // The sums contain both claims and stay as they are.
+        self.left += mem::take(&mut other.left);
+        self.granted += mem::take(&mut other.granted);
+        self.arrived += mem::take(&mut other.arrived);
     }
 
     /// Grants `bytes` more and returns the sum of all granted bytes.
@@ -150,6 +175,26 @@ mod tests {
         assert_eq!(space.announce(0).1, 0, "no more than announced");
         drop(first);
         assert_eq!(space.announce(0).1, 0);
+    }
+
+    #[test]
+    fn bytes_that_are_held_in_memory_need_a_grant_and_count_until_they_are_written() {
+        let space = DiskSpace::default();
+        let (mut claim, _) = space.announce(STEP_BYTES + 100);
+        assert_eq!(claim.next_step(40), Some(STEP_BYTES));
+        claim.grant(STEP_BYTES);
+        claim.arrived = STEP_BYTES - 10;
+        assert_eq!(claim.next_step(10), None);
+        assert_eq!(claim.next_step(11), Some(100), "the rest of the claim");
+        claim.written(STEP_BYTES - 20);
+        assert_eq!((claim.grant(0), claim.arrived), (20, 10));
+        let (mut more, _) = space.announce(30);
+        more.grant(30);
+        claim.add(more);
+        assert_eq!((claim.left, claim.granted), (150, 50));
+        assert_eq!(space.announce(0).1, 150, "the sum of both");
+        drop(claim);
+        assert_eq!((space.announce(0).1, space.empty_claim().grant(0)), (0, 0));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod authentication;
 pub mod browse;
 pub mod caches;
 pub mod ci;
+mod claimed_writer;
 mod commit_outcome;
 mod context;
 pub mod deleted;

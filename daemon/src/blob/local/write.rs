@@ -32,6 +32,8 @@ pub(super) struct FileWriter {
     stage: Stage,
     batch: Vec<Bytes>,
     batch_bytes: usize,
+    /// Bytes of the finished batches.
+    written: u64,
 }
 
 enum Stage {
@@ -54,7 +56,7 @@ impl FileWriter {
             claim,
         };
         let file = BlockFile { file: None, path: disk.file(key, file), key, sums, size: 0 };
-        Self { disk, key, stage: Stage::Idle(Box::new(file)), batch: Vec::new(), batch_bytes: 0 }
+        Self { disk, key, stage: Stage::Idle(Box::new(file)), batch: Vec::new(), batch_bytes: 0, written: 0 }
     }
 
     /// Waits until the current batch is written and takes the file. Cancelling the wait loses nothing.
@@ -73,20 +75,21 @@ impl FileWriter {
 
 #[async_trait]
 impl BlockWriter for FileWriter {
-    async fn write(&mut self, bytes: Bytes) -> Result<(), BlobError> {
+    async fn write(&mut self, bytes: Bytes) -> Result<u64, BlobError> {
         self.batch_bytes += bytes.len();
         self.batch.push(bytes);
         if self.batch_bytes < BATCH_BYTES && self.batch.len() < BATCH_FRAMES_MAX {
-            return Ok(());
+            return Ok(self.written);
         }
         let mut file = self.take_file().await?;
+        self.written = file.size;
         let batch = mem::take(&mut self.batch);
         self.batch_bytes = 0;
         self.stage = Stage::Writing(Box::pin(tasks::begin(move || {
             file.write(&batch)?;
             Ok(file)
         })));
-        Ok(())
+        Ok(self.written)
     }
 
     async fn finish(mut self: Box<Self>) -> Result<WrittenBlock, BlobError> {

@@ -10,10 +10,11 @@ use super::{
     MISSING, NO_TARGET, commit::commit, files, missing, receiving::Receiving, require_repository, rows, validators,
 };
 use crate::{
-    blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
+    blob::{BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
     model::conditions::{Conditions, Validators},
     service::{
         Context, Error, caches,
+        claimed_writer::ClaimedWriter,
         disk_space::{DiskSpace, SpaceClaim},
     },
     shares::Holder,
@@ -203,7 +204,7 @@ async fn write<S, E>(
     file: u64,
     block_id: &str,
     input: BlockInput<S>,
-    mut space: SpaceClaim,
+    space: SpaceClaim,
 ) -> Result<WrittenBlock, Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
@@ -211,24 +212,22 @@ where
 {
     let BlockInput { length, checks, body, .. } = input;
     let requested = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
-    let mut writer = context.blobs.create(key, file, requested, context.digests.claim(key, block_id));
+    let writer = context.blobs.create(key, file, requested, context.digests.claim(key, block_id));
+    let mut writer = ClaimedWriter::new(writer, space, "writing a block");
     let mut body = pin!(body);
     let mut received = 0_u64;
     while let Some(bytes) = body.next().await {
         let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
-        let chunk = bytes.len() as u64;
-        received += chunk;
+        received += bytes.len() as u64;
         if received > length {
             return Err(Error::Body { reason: "the body is longer than announced in its header".into() });
         }
-        space.prepare(context, chunk).await?;
-        writer.write(bytes).await.map_err(failed_write)?;
-        space.written(chunk);
+        writer.write(context, bytes).await?;
     }
     if received != length {
         return Err(Error::Body { reason: "the body is shorter than announced in its header".into() });
     }
-    let written = writer.finish().await.map_err(failed_write)?;
+    let written = writer.finish().await?;
     let wrong = [
         ("Content-MD5", checks.md5.is_some() && checks.md5 != written.md5),
         ("x-ms-content-crc64", checks.crc64.is_some() && checks.crc64 != written.crc64),
@@ -238,13 +237,6 @@ where
         return Err(Error::invalid(field, "does not match the received bytes"));
     }
     Ok(written)
-}
-
-fn failed_write(source: BlobError) -> Error {
-    match source {
-        BlobError::Full { .. } => Error::NoSpace,
-        source => Error::Blob { doing: "writing a block", source },
-    }
 }
 
 /// Writes the row of a block and returns the block that it replaces. `path_bytes`: of the file, if it is a chunk.

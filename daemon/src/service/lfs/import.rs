@@ -16,14 +16,12 @@ use url::Url;
 
 use super::{
     BatchObject, MISSING_REPOSITORY, is_intact, largest, parse_oid, quota_exceeded, quota_left, rows,
-    upload::{NewLfsEntry, failed_write, record},
-    upload_key,
+    upload::{NewLfsEntry, object_writer, record},
 };
 use crate::{
-    blob::RequestedChecksums,
     config::WebhookConfig,
     model::delivery_failure::FailureClass,
-    service::{Context, Error, disk_space::DiskSpace, marked_uploads::MarkedUpload},
+    service::{Context, Error, claimed_writer::ClaimedWriter, disk_space::DiskSpace, marked_uploads::MarkedUpload},
     store::{Tx, ids::IdKind, lfs::unreferenced::set_unreferenced, releases::assets, repositories},
     webhook::{Client, Header, Limits, Link, ReceiverResponse, WebhookRequest, tls::Trust},
 };
@@ -219,8 +217,7 @@ impl<'a> Importer<'a> {
             })
             .await?;
         let mut upload = MarkedUpload::new(context, row.id);
-        let writer = context.blobs.create(upload_key(row.id), row.file, RequestedChecksums::default(), None);
-        self.receive(object, action, Some((writer, space))).await?;
+        self.receive(object, action, Some(object_writer(context, &row, space))).await?;
         record(context, &entry, Some(&row), known.as_ref()).await?;
         upload.recorded();
         Ok(())
@@ -230,7 +227,7 @@ impl<'a> Importer<'a> {
         &mut self,
         object: &BatchObject,
         action: &AnsweredAction,
-        mut target: Option<super::upload::LfsUploadTarget>,
+        mut writer: Option<ClaimedWriter>,
     ) -> Result<(), Error> {
         let url = Url::parse(&action.href).map_err(|_| failed("the address of an object is not valid"))?;
         let (mut hasher, mut received) = (Sha256::new(), 0);
@@ -239,19 +236,16 @@ impl<'a> Importer<'a> {
             let bytes = self.part(&url, action, received, part, object.size).await?;
             received += bytes.len() as u64;
             hasher.update(&bytes);
-            if let Some((writer, space)) = &mut target {
-                space.prepare(self.context, bytes.len() as u64).await?;
-                let length = bytes.len() as u64;
-                writer.write(bytes).await.map_err(failed_write)?;
-                space.written(length);
+            if let Some(writer) = &mut writer {
+                writer.write(self.context, bytes).await?;
             }
         }
         let found: [u8; 32] = hasher.finalize().into();
         if found != object.oid {
             return Err(failed(&format!("it sent other bytes for the object {}", hex::encode(object.oid))));
         }
-        if let Some((writer, _)) = target {
-            writer.finish().await.map_err(failed_write)?;
+        if let Some(writer) = writer {
+            writer.finish().await?;
         }
         Ok(())
     }

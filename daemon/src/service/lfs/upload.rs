@@ -13,10 +13,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::{MISSING_REPOSITORY, grants, is_intact, largest, quota_exceeded, quota_left, rows, upload_key};
 use crate::{
-    blob::{BlobError, BlockWriter, RequestedChecksums},
+    blob::RequestedChecksums,
     model::{identity::Identity, lfs_address::LfsGrant},
     service::{
-        Context, Error, access_watch::AccessWatch, disk_space::DiskSpace, disk_space::SpaceClaim,
+        Context, Error,
+        access_watch::AccessWatch,
+        claimed_writer::ClaimedWriter,
+        disk_space::{DiskSpace, SpaceClaim},
         marked_uploads::MarkedUpload,
     },
     shares::Holder,
@@ -28,9 +31,6 @@ use crate::{
         repositories,
     },
 };
-
-/// The file to which an object is written, and its claim of disk space.
-pub(super) type LfsUploadTarget = (Box<dyn BlockWriter>, SpaceClaim);
 
 /// The object that a repository gets.
 pub(super) struct NewLfsEntry {
@@ -109,22 +109,21 @@ where
         })
         .await?;
     let mut upload = MarkedUpload::new(context, object.id);
-    let writer = context.blobs.create(upload_key(object.id), object.file, RequestedChecksums::default(), None);
-    Receiver::new(context, grant, &mut access.watch).receive(input.body, Some((writer, space))).await?;
+    let writer = object_writer(context, &object, space);
+    Receiver::new(context, grant, &mut access.watch).receive(input.body, Some(writer)).await?;
     record(context, &entry(&access.watch), Some(&object), known.as_ref()).await?;
     upload.recorded();
     Ok(())
 }
 
-fn wrong_size(grant: &LfsGrant, received: &str) -> Error {
-    Error::Unusable { reason: format!("the body has {received} bytes, and the object has {}", grant.size) }
+/// Returns the writer of the bytes of an object that is not stored yet.
+pub(super) fn object_writer(context: &Context, object: &LfsObject, space: SpaceClaim) -> ClaimedWriter {
+    let writer = context.blobs.create(upload_key(object.id), object.file, RequestedChecksums::default(), None);
+    ClaimedWriter::new(writer, space, "writing an LFS object")
 }
 
-pub(super) fn failed_write(source: BlobError) -> Error {
-    match source {
-        BlobError::Full { .. } => Error::NoSpace,
-        source => Error::Blob { doing: "writing an LFS object", source },
-    }
+fn wrong_size(grant: &LfsGrant, received: &str) -> Error {
+    Error::Unusable { reason: format!("the body has {received} bytes, and the object has {}", grant.size) }
 }
 
 /// Reads a body and compares it with its grant.
@@ -141,19 +140,18 @@ impl<'a> Receiver<'a> {
 
     /// Reads the complete body, and writes it if there is a writer. Returns an error unless it has the size and the
     /// SHA-256 of the grant.
-    async fn receive<S, E>(self, body: S, target: Option<LfsUploadTarget>) -> Result<(), Error>
+    async fn receive<S, E>(self, body: S, mut writer: Option<ClaimedWriter>) -> Result<(), Error>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
         E: Display,
     {
         let Self { context, grant, access } = self;
         let lost = || Error::Forbidden { reason: "the caller has lost its access".into() };
-        let (mut hasher, mut received, mut target) = (Sha256::new(), 0_u64, target);
+        let (mut hasher, mut received) = (Sha256::new(), 0_u64);
         let mut body = pin!(body);
         while let Some(bytes) = body.next().await {
             let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
-            let length = bytes.len() as u64;
-            received += length;
+            received += bytes.len() as u64;
             if received > grant.size {
                 return Err(wrong_size(grant, &format!("more than {}", grant.size)));
             }
@@ -161,10 +159,8 @@ impl<'a> Receiver<'a> {
                 return Err(lost());
             }
             hasher.update(&bytes);
-            if let Some((writer, space)) = &mut target {
-                space.prepare(context, length).await?;
-                writer.write(bytes).await.map_err(failed_write)?;
-                space.written(length);
+            if let Some(writer) = &mut writer {
+                writer.write(context, bytes).await?;
             }
         }
         if received != grant.size {
@@ -175,8 +171,8 @@ impl<'a> Receiver<'a> {
             let (found, expected) = (hex::encode(found), hex::encode(grant.oid));
             return Err(Error::Unusable { reason: format!("the body has the SHA-256 {found} and not {expected}") });
         }
-        if let Some((writer, _)) = target {
-            writer.finish().await.map_err(failed_write)?;
+        if let Some(writer) = writer {
+            writer.finish().await?;
         }
         if access.holds().await { Ok(()) } else { Err(lost()) }
     }

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::assets::upload_key;
 use crate::{
-    blob::{BlobError, RequestedChecksums},
-    service::{Context, Error, access_watch::AccessWatch, disk_space::DiskSpace},
+    blob::RequestedChecksums,
+    service::{Context, Error, access_watch::AccessWatch, claimed_writer::ClaimedWriter},
     store::{Tx, releases::assets},
 };
 
@@ -32,9 +32,9 @@ where
 {
     let limit = context.config.artifacts.max_bytes;
     let left = quota_left(context, repository).await?;
-    let mut writer = context.blobs.create(upload_key(id), file, RequestedChecksums::default(), None);
+    let writer = context.blobs.create(upload_key(id), file, RequestedChecksums::default(), None);
+    let mut writer = ClaimedWriter::new(writer, context.disk_space.empty_claim(), "writing a file of a release");
     let (mut received, mut claimed, mut hasher) = (0_u64, 0_u64, Sha256::new());
-    let mut space = None;
     let mut body = pin!(body);
     while let Some(bytes) = body.next().await {
         let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
@@ -50,24 +50,16 @@ where
         if !access.holds().await {
             return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
         }
-        let mut claim = match space.take() {
-            Some(claim) if received <= claimed => claim,
-            rest => {
-                // The rest of the earlier claim is part of the new one.
-                drop(rest);
-                let expected = announced.min(limit).saturating_sub(written);
-                let more = length.max(written.min(CLAIM_MAX_BYTES)).max(expected);
-                claimed = written + more;
-                DiskSpace::claim_for_upload(context, more).await?
-            }
-        };
+        if received > claimed {
+            let expected = announced.min(limit).saturating_sub(written);
+            let more = length.max(written.min(CLAIM_MAX_BYTES)).max(expected);
+            writer.claim(context, written + more - claimed).await?;
+            claimed = written + more;
+        }
         hasher.update(&bytes);
-        claim.prepare(context, length).await?;
-        writer.write(bytes).await.map_err(failed_write)?;
-        claim.written(length);
-        space = Some(claim);
+        writer.write(context, bytes).await?;
     }
-    let written = writer.finish().await.map_err(failed_write)?;
+    let written = writer.finish().await?;
     if !access.holds().await {
         return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
     }
@@ -98,11 +90,4 @@ async fn quota_left(context: &Context, repository: u64) -> Result<u64, Error> {
 fn quota_exceeded(context: &Context) -> Error {
     let quota = context.config.artifacts.quota_bytes;
     Error::Quota { reason: format!("the repository may store at most {quota} bytes of files of releases") }
-}
-
-fn failed_write(source: BlobError) -> Error {
-    match source {
-        BlobError::Full { .. } => Error::NoSpace,
-        source => Error::Blob { doing: "writing a file of a release", source },
-    }
 }

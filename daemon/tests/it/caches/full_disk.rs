@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{content, finalize, put_blob, reserved};
 use crate::{
     artifacts::{bytes_on_disk, limits::SmallDisk},
-    support::{Job, TestDaemon, eventually, send},
+    support::{Job, PartialRequest, TestDaemon, eventually, send},
 };
 
 const NOW: i64 = 1_767_323_045_000;
@@ -96,6 +96,29 @@ async fn two_simultaneous_uploads_to_a_full_disk_delete_entries_for_their_own_by
     );
     assert_eq!((both.0.status, both.1.status), (201, 201), "{both:?}");
     assert_eq!(entries(&farrier).await, 2);
+    drop((farrier, disk));
+}
+
+#[tokio::test]
+async fn bytes_that_arrived_and_are_not_on_the_disk_yet_count_as_used() {
+    let Some((disk, farrier, job)) = daemon_on_small_disk(&["a", "b", "c"], 800 << 10).await else { return };
+    let addresses = [reserved(&farrier, &job, "x").await, reserved(&farrier, &job, "y").await];
+    let content = vec![b'x'; 480 << 10];
+    // The daemon holds so few bytes in memory until the body ends. A second upload of this size needs the space of one
+    // entry, although the bytes of the first one are not on the disk.
+    let (sent, last) = content.split_at(content.len() - 1);
+    let head = format!(
+        "PUT {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nx-ms-blob-type: BlockBlob\r\n\
+         Content-Length: {}\r\n\r\n",
+        addresses[0],
+        content.len()
+    );
+    let mut first = PartialRequest::begin(&farrier.tcp(), [head.as_bytes(), sent].concat()).await;
+    let second = put_blob(&farrier, &addresses[1], content.clone()).await;
+    assert_eq!((second.status, entries(&farrier).await), (201, 2), "{second:?}");
+    first.write(last).await;
+    let (status, text) = first.answer().await;
+    assert_eq!((status, entries(&farrier).await), (201, 2), "{text}");
     drop((farrier, disk));
 }
 
