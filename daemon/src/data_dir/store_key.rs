@@ -47,7 +47,7 @@ impl KeySources {
         let paths = (credential.clone(), file.clone());
         let read = move || {
             let in_credential = paths.0.as_deref().map(read_keys).transpose()?.flatten().unwrap_or_default();
-            Ok((in_credential, read_keys(&paths.1)?.unwrap_or_default()))
+            Ok::<_, DataDirError>((in_credential, read_keys(&paths.1)?.unwrap_or_default()))
         };
         let (in_credential, in_file) = tasks::blocking(read).await?;
         Ok(Self { credential, in_credential, file, in_file })

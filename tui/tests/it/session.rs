@@ -48,6 +48,8 @@ impl Daemon {
         config.artifacts.reserve_bytes = self.reserve_bytes;
         config.webhook.allowed_hosts = self.hosts.into();
         config.migration.allowed_hosts = self.hosts.into();
+        // The tests run at the same time and cannot all have the default port of SSH.
+        config.ssh.listen = Vec::new();
         let stop = CancellationToken::new();
         let (ready, started) = mpsc::channel();
         let stopping = stop.clone();

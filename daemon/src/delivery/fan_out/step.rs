@@ -29,6 +29,7 @@ pub(super) async fn step(
 ) -> Result<WrittenDeliveries, StoreError> {
     let mut written = WrittenDeliveries::default();
     let Some(FirstFanOut { first_event, row, cursor }) = fan_outs::first(tx, queue).await? else { return Ok(written) };
+    // Two more events than one step can compare with all hooks: the end of a shorter list is the end of the fan-out.
     let events_max = EVENTS_MAX.min(PAIRS_MAX / row.hook_ids.len().max(1) + 2);
     let recorded = events::between(tx, cursor.event_id, row.last_event_id, events_max).await?;
     let subscribers = subscribers(&row.hook_ids, hooks::many(tx, &row.hook_ids).await?);

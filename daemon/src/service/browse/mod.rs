@@ -6,7 +6,6 @@ pub mod archives;
 pub mod branches;
 pub mod commits;
 pub mod contents;
-pub mod languages;
 pub mod licenses;
 pub mod objects;
 pub mod tags;
@@ -17,7 +16,7 @@ use farrier_proto::store::User;
 
 use super::{Context, Error, migrations, repositories::FoundRepository};
 use crate::{
-    git::read::{RepositoryReader, commit::CommitObject, rev},
+    git::read::{RepositoryReader, commit::CommitObject, languages::LanguageSizes, rev},
     shares::{Holder, RequestMemory},
     store::{Read, owners},
 };
@@ -59,6 +58,13 @@ impl Browse {
     pub async fn commit(&self, id: &str) -> Result<CommitObject, Error> {
         let found = self.git.commits(&[id.to_owned()]).await?;
         found.into_iter().next().ok_or(Error::NotFound { what: "the commit" })
+    }
+
+    /// Returns the languages of the default branch with their bytes, largest first. Empty if the branch does not exist.
+    pub async fn languages(&self) -> Result<Arc<LanguageSizes>, Error> {
+        let branch = format!("refs/heads/{}^{{commit}}", self.found.repository.default_branch);
+        let Some(tip) = self.git.first(&[branch]).await? else { return Ok(Arc::default()) };
+        Ok(self.git.languages(&tip.id).await?)
     }
 }
 

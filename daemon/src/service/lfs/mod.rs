@@ -6,7 +6,6 @@
 
 mod batch;
 mod collect;
-mod copy;
 mod download;
 mod grants;
 mod import;
@@ -21,7 +20,6 @@ use futures_util::TryStreamExt as _;
 pub use self::{
     batch::{BatchObject, BatchOperation, ObjectProblem, ObjectState, batch},
     collect::{Searched, collect},
-    copy::copy_objects,
     download::{LfsContent, Opened, of_repository, open, verify},
     grants::sign,
     import::{ImportedObjects, LfsSource, forget_import, import},
@@ -34,13 +32,15 @@ pub use crate::model::lfs_token::LfsAccess;
 use crate::{
     blob::UploadKey,
     store::{
-        Read, StoreError,
+        Read, StoreError, Tx,
         lfs::{self as rows, Oid},
     },
 };
 
 const MISSING: Error = Error::NotFound { what: "the object" };
 const MISSING_REPOSITORY: Error = Error::NotFound { what: "the repository" };
+/// Most objects to copy to another repository. One transaction writes them all.
+const COPIED_MAX: u64 = 100_000;
 
 /// Parses the ID of an object: the SHA-256 in lower-case hexadecimal digits.
 pub fn parse_oid(text: &str) -> Option<Oid> {
@@ -76,6 +76,23 @@ async fn quota_left(context: &Context, read: &impl Read, repository: &Repository
 fn quota_exceeded(context: &Context) -> Error {
     let quota = context.config.lfs.quota_bytes;
     Error::Quota { reason: format!("the repositories of an owner may have at most {quota} bytes of LFS objects") }
+}
+
+/// Adds the objects of the repository `source` to `target`, a fork or a repository that is generated, and their size to
+/// its row, which is not written. The caller reads `source`, so it could download and upload them. Returns an error if
+/// the owner of `target` would have more bytes than the quota allows.
+pub async fn copy_objects(context: &Context, tx: &Tx, source: u64, target: &mut Repository) -> Result<(), Error> {
+    if rows::count_of(tx, source, COPIED_MAX + 1).await? > COPIED_MAX {
+        let reason = format!("the source has more than {COPIED_MAX} LFS objects; push a clone to a new repository");
+        return Err(Error::Unusable { reason });
+    }
+    let left = quota_left(context, tx, target).await?;
+    let added = rows::copy_entries(tx, source, target.id).await?;
+    if added > left {
+        return Err(quota_exceeded(context));
+    }
+    target.lfs_size = target.lfs_size.saturating_add(added);
+    Ok(())
 }
 
 /// Returns the size limit of an object, if there is one.

@@ -160,6 +160,28 @@ async fn other_changes_are_recorded_while_a_fan_out_is_under_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn steps_are_smaller_while_a_client_writes() {
+    let (store, control) = counted_store().await;
+    let scene = Scene::over(store.clone(), |_| {}).await;
+    let hook = scene.hook("http://203.0.113.9/", "").await;
+    // With one hook, a step writes a payload for each of its deliveries. Nothing else writes payloads.
+    control.count_only(b"ep\0");
+    // Only the creation of a user writes an e-mail address.
+    control.hold(Some(b"ue\0"));
+    let pushing = async {
+        eventually("the write of a client is held back", async || control.waiting() > 0).await;
+        scene.push("b", 100);
+        scene.wait_for_fan_out().await;
+        let largest = control.largest_commit();
+        control.hold(None);
+        largest
+    };
+    let ((), largest) = tokio::join!(scene.farrier.user("late"), pushing);
+    assert_eq!(largest, 8, "deliveries in the largest step");
+    assert_eq!(delivered(&store).await, [(hook, branches("b", 0..100))].into());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn deliveries_of_an_owner_wait_above_the_limit_and_are_written_later() {
     const HOUR_MS: i64 = 3_600_000;
     let clock = Clock::manual(1_767_323_045_000);

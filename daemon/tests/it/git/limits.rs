@@ -91,7 +91,7 @@ async fn a_push_of_a_disconnected_client_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_disconnected() {
-    let farrier = TestDaemon::with(|config| config.git.timeout = Duration::from_secs(2)).await;
+    let farrier = TestDaemon::with(|config| config.git.timeout = Duration::from_secs(10)).await;
     demo_of(&farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
     let tip = work.commit("large", noise(32 << 20));

@@ -22,7 +22,8 @@ async fn commit(farrier: &TestDaemon, address: &str, id: &str) -> u16 {
 #[tokio::test]
 async fn a_stalled_upload_is_aborted_and_frees_its_slot() {
     let farrier = TestDaemon::with(|config| {
-        config.server.idle_timeout = Duration::from_secs(1);
+        // Long enough that the other upload comes while the stalled one has the slot.
+        config.server.idle_timeout = Duration::from_secs(5);
         config.artifacts.max_uploads = 1;
     })
     .await;

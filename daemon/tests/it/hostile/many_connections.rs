@@ -32,7 +32,7 @@ async fn idle_connections_do_not_block_other_clients() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_its_response_is_disconnected() {
-    let farrier = TestDaemon::with(|config| config.server.idle_timeout = Duration::from_secs(1)).await;
+    let farrier = TestDaemon::with(|config| config.server.idle_timeout = Duration::from_secs(5)).await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     // More than the kernel buffers for a client that does not read.

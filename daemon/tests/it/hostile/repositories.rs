@@ -161,7 +161,7 @@ async fn archives_contain_placeholders_as_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_takes_git_too_long_is_refused() {
-    let farrier = TestDaemon::with(|config| config.git.timeout = Duration::from_secs(1)).await;
+    let mut farrier = TestDaemon::start().await;
     let bomb = farrier.git_repository("bomb").await;
     // 10 levels of 10 directories: ten thousand million files in a dozen objects.
     let blob = run(&bomb.path, &["hash-object", "-w", "--stdin"], b"boom\n");
@@ -174,6 +174,8 @@ async fn a_query_that_takes_git_too_long_is_refused() {
     let tree = line.rsplit(' ').next().expect("an id").to_owned();
     let commit = bomb.git(&["commit-tree", "-m", "boom", &tree]);
     bomb.git(&["update-ref", "refs/heads/main", &commit]);
+    farrier.configure(|config| config.git.timeout = Duration::from_secs(1));
+    farrier.restart().await;
     let answer = farrier.get(&bomb.at("/commits?limit=1")).await;
     assert_eq!((answer.status, answer.json()["code"].as_str()), (503, Some("timeout")), "{answer:?}");
     assert_healthy(&farrier).await;

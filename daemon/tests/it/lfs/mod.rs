@@ -4,7 +4,6 @@ mod batch;
 mod bytes;
 mod client;
 mod collect;
-mod forks;
 mod kill;
 mod large;
 mod locks;

@@ -1,11 +1,11 @@
-//! Quota, deleted repositories, lost bytes, and `check-data`.
+//! Quota, forks, deleted repositories, lost bytes, and `check-data`.
 
 use farrierd::clock::Clock;
 use http::Method;
 use serde_json::{Value, json};
 
 use super::{Lfs, oid, path_of, stored};
-use crate::support::{TestDaemon, eventually};
+use crate::support::{TestDaemon, eventually, send};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -31,6 +31,58 @@ async fn the_quota_of_an_owner_is_checked_before_bytes_move() {
     assert_eq!(late.status, 507, "the address is older: {late:?}");
     eventually("only recorded objects are stored", async || stored(&farrier) == 2).await;
     assert_eq!(second.problem("download", &oid(b"1234"), 4).await, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_has_the_objects_of_its_source_and_they_are_stored_once() {
+    let farrier = TestDaemon::with(|config| config.lfs.quota_bytes = 20).await;
+    let source = Lfs::new(&farrier, "source").await;
+    let id = source.upload(b"123456").await;
+    let body = json!({ "name": "copy" });
+    let forked = farrier.admin(Method::POST, "/api/v1/repos/admin/source/forks", body.clone()).await;
+    assert_eq!(forked.status, 202, "{forked:?}");
+    let authorization = source.authorization.clone();
+    let fork = Lfs { farrier: &farrier, repository: "admin/copy".into(), authorization };
+    assert_eq!(fork.download(&id, 6).await.text(), "123456");
+    assert_eq!(stored(&farrier), 1);
+    // What is uploaded later belongs to one of them.
+    let later = source.upload(b"later").await;
+    assert_eq!(fork.problem("download", &later, 5).await, 404);
+    assert_eq!(source.problem("upload", &oid(b"1234"), 4).await, 507, "the objects of the fork count: 6 + 5 + 6");
+    // The quota applies to forks as well.
+    let body = json!({ "name": "third" });
+    let refused = farrier.admin(Method::POST, "/api/v1/repos/admin/copy/forks", body).await;
+    assert_eq!(refused.status, 403, "{refused:?}");
+    let listed = farrier.admin(Method::GET, "/api/v1/repos/admin/copy/forks", Value::Null).await;
+    assert_eq!(listed.text(), "[]\n");
+    // The objects stay while one of the repositories has them.
+    assert_eq!(farrier.admin(Method::DELETE, "/api/v1/repos/admin/source", json!({})).await.status, 204);
+    assert_eq!(fork.download(&id, 6).await.text(), "123456");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_does_not_exceed_the_quota_of_the_new_owner() {
+    let farrier = TestDaemon::with(|config| config.lfs.quota_bytes = 10).await;
+    let source = Lfs::new(&farrier, "source").await;
+    let id = source.upload(b"123456").await;
+    for name in ["full", "empty"] {
+        let body = json!({ "username": name });
+        let created = farrier.admin(Method::POST, "/api/v1/admin/users/admin/orgs", body).await;
+        assert_eq!(created.status, 201, "{created:?}");
+    }
+    let created = farrier.admin(Method::POST, "/api/v1/orgs/full/repos", json!({ "name": "other" })).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let authorization = source.authorization.clone();
+    let of = |path: &str| Lfs { farrier: &farrier, repository: path.into(), authorization: authorization.clone() };
+    of("full/other").upload(b"12345").await;
+    let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
+    for (owner, status) in [("full", 403), ("empty", 202)] {
+        let body = json!({ "new_owner": owner }).to_string();
+        let path = "/api/v1/repos/admin/source/transfer";
+        let answer = send(&farrier.tcp(), Method::POST, path, &headers, body).await;
+        assert_eq!(answer.status, status, "{owner}: {answer:?}");
+    }
+    assert_eq!(of("empty/source").download(&id, 6).await.text(), "123456");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{COPY, daemon, ended, filled, mirror, post, ref_events, refs, synced};
+use super::{COPY, daemon, filled, mirror, post, ref_events, refs, synced};
 use crate::support::eventually;
 
 const ZERO: &str = "0000000";
@@ -191,9 +191,12 @@ async fn a_due_mirror_is_synced_without_a_request() {
     let edited = farrier.admin(Method::PATCH, COPY, json!({ "mirror_interval": "0s" })).await;
     assert_eq!((edited.status, &edited.json()["mirror_interval"]), (200, &json!("0s")), "{edited:?}");
     assert!(edited.json()["farrier_mirror"]["next_at"].is_null());
+    let three = work.commit("c", "three");
+    work.done(&["push", "-q", "origin", "main"]);
     assert_eq!(post(&farrier, &format!("{COPY}/mirror-sync"), Value::Null).await.status, 200);
-    let before = ended(&farrier, "pull").await;
-    eventually("the requested sync has ended", || async { ended(&farrier, "pull").await >= before }).await;
+    eventually("the mirror follows on request", || async { refs(&farrier, &copy["id"]).contains(&three) }).await;
+    let is_unplanned = || async { farrier.show(COPY).await.json()["farrier_mirror"]["next_at"].is_null() };
+    eventually("no further sync is planned", is_unplanned).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -127,8 +127,11 @@ async fn an_offered_repository_moves_when_the_new_owner_accepts() {
     assert_eq!(world.status("", "post", "/repos/ann/tool/transfer/accept", Value::Null).await, 404);
     assert_eq!(world.status(&eve, "post", "/repos/ann/tool/transfer/accept", Value::Null).await, 403);
     assert_eq!(world.status(&ann, "post", "/repos/ann/tool/transfer/accept", Value::Null).await, 403);
+    world.admin("put", "/repos/ann/tool/collaborators/bob", json!({ "permission": "read" }), 204).await;
     let moved = world.ask(&bob, "post", "/repos/ann/tool/transfer/accept", Value::Null).await;
     assert_eq!((moved.status, &moved.json()["full_name"]), (202, &json!("bob/tool")), "{moved:?}");
+    let collaborators = world.get(&bob, "/repos/bob/tool/collaborators").await.1;
+    assert_eq!(names(&collaborators, "login"), ["eve"], "an owner is no collaborator");
     assert_eq!(world.status(&bob, "post", "/repos/bob/tool/transfer/accept", Value::Null).await, 404);
     assert_eq!(world.get(&ann, "/repos/ann/tool").await.0, 404, "the previous owner has no access to it");
     assert_eq!(world.get(&eve, "/repos/bob/tool").await.0, 200, "collaborators stay");

@@ -16,6 +16,8 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct CommitControl {
     largest: Arc<AtomicUsize>,
+    /// Only keys with this prefix count.
+    counted: Arc<Mutex<&'static [u8]>>,
     /// Commits that write a key with this prefix wait.
     held: watch::Sender<Option<&'static [u8]>>,
     waiting: Arc<Mutex<usize>>,
@@ -30,6 +32,12 @@ impl CommitControl {
     /// Sets the largest number to 0.
     pub fn reset(&self) {
         self.largest.store(0, Ordering::SeqCst);
+    }
+
+    /// Sets the largest number to 0, and counts only rows whose keys have this prefix from now on.
+    pub fn count_only(&self, prefix: &'static [u8]) {
+        *self.counted.lock().expect("a lock") = prefix;
+        self.reset();
     }
 
     /// Holds back commits that write a key with this prefix; `None` releases them.
@@ -51,8 +59,12 @@ pub struct CountingEngine {
 
 impl CountingEngine {
     pub fn new() -> Self {
-        let control =
-            CommitControl { largest: Arc::default(), held: watch::Sender::new(None), waiting: Arc::default() };
+        let control = CommitControl {
+            largest: Arc::default(),
+            counted: Arc::default(),
+            held: watch::Sender::new(None),
+            waiting: Arc::default(),
+        };
         Self { inner: MemoryEngine::new(), control }
     }
 
@@ -115,7 +127,8 @@ impl Transaction for CountingTransaction {
             held.wait_for(is_free).await.expect("the control exists");
             *control.waiting.lock().expect("a lock") -= 1;
         }
-        control.largest.fetch_max(writes.len(), Ordering::SeqCst);
+        let counted = *control.counted.lock().expect("a lock");
+        control.largest.fetch_max(writes.keys().filter(|key| key.starts_with(counted)).count(), Ordering::SeqCst);
         inner.commit(writes).await
     }
 }

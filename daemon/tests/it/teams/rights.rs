@@ -130,6 +130,40 @@ async fn a_team_has_only_repositories_of_its_organization() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_gives_the_repository_to_the_teams_that_it_names() {
+    let acme = Acme::new().await;
+    let team = acme.team("devs", json!({ "units": ["repo.code"], "permission": "read" })).await;
+    acme.as_boss("put", &format!("{team}/members/dev"), Value::Null, 204).await;
+    let id = acme.as_boss("get", &team, Value::Null, 200).await["id"].clone();
+    for (name, teams, expected) in [("lib", json!([id]), 200), ("secret", json!([]), 404)] {
+        acme.as_boss("post", "/user/repos", json!({ "name": name, "private": true }), 201).await;
+        let body = json!({ "new_owner": "acme", "team_ids": teams });
+        acme.as_boss("post", &format!("/repos/boss/{name}/transfer"), body, 202).await;
+        assert_eq!(acme.dev("get", &format!("/repos/acme/{name}"), Value::Null).await, expected, "{name}");
+    }
+    acme.world.admin("post", "/admin/users/eve/repos", json!({ "name": "tool", "private": true }), 201).await;
+    let eve = format!("token {}", acme.world.token("eve", &["all"]).await);
+    let body = json!({ "new_owner": "acme", "team_ids": [id] });
+    assert_eq!(acme.world.status(&eve, "post", "/repos/eve/tool/transfer", body).await, 201);
+    acme.as_boss("post", "/repos/eve/tool/transfer/accept", Value::Null, 202).await;
+    assert_eq!(acme.dev("get", "/repos/acme/tool", Value::Null).await, 200, "the offer named the team");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_is_not_accepted_after_its_maker_left_the_owners() {
+    let acme = Acme::new().await;
+    let member = format!("{}/members/eve", acme.owners().await);
+    acme.as_boss("put", &member, Value::Null, 204).await;
+    let eve = format!("token {}", acme.world.token("eve", &["all"]).await);
+    let offered = acme.world.status(&eve, "post", "/repos/acme/app/transfer", json!({ "new_owner": "dev" })).await;
+    assert_eq!(offered, 201);
+    acme.as_boss("delete", &member, Value::Null, 204).await;
+    assert_eq!(acme.dev("post", "/repos/acme/app/transfer/accept", Value::Null).await, 404);
+    assert_eq!(acme.dev("get", "/repos/dev/app", Value::Null).await, 404);
+    acme.as_boss("post", "/repos/acme/app/transfer/reject", Value::Null, 200).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_member_who_forks_into_the_organization_administers_the_fork() {
     let acme = Acme::new().await;
     acme.as_boss("post", "/user/repos", json!({ "name": "lib", "auto_init": true, "private": false }), 201).await;

@@ -6,7 +6,7 @@ use super::SessionOptions;
 use crate::program::Sandbox;
 
 /// A long escape delay, for a machine that is busy in the middle of a key sequence.
-const LONG_ESCAPE_DELAY: &[(&str, &str)] = &[("ESCDELAY", "2000")];
+const LONG_ESCAPE_DELAY: &[(&str, &str)] = &[("ESCDELAY", "10000")];
 
 #[test]
 fn a_key_is_recognized_wherever_its_bytes_are_split() {
@@ -40,7 +40,7 @@ fn a_key_is_recognized_wherever_its_bytes_are_split() {
 #[test]
 fn a_paste_triggers_no_command_wherever_its_bytes_are_split() {
     let sandbox = Sandbox::new();
-    let mut session = SessionOptions { env: &[("ESCDELAY", "300")], ..sandbox.session_options() }.session();
+    let mut session = SessionOptions { env: LONG_ESCAPE_DELAY, ..sandbox.session_options() }.session();
     session.wait_for("octo/tool");
     let paste = "\x1b[200~?D\rq\x03\x1b[201~";
     for at in 1..paste.len() {

@@ -11,7 +11,7 @@ use std::{
 
 use rustix::process::Signal;
 
-use super::{Session, assert_restored, assert_usual_modes};
+use super::{Session, assert_restored, assert_usual_modes, wait_for_refresh};
 use crate::program::Sandbox;
 
 #[test]
@@ -115,6 +115,7 @@ fn sighup_ends_the_program_without_output() {
     let mut session = sandbox.session_options().session();
     session.wait_for("octo/tool");
     session.wait("the connection mark", |screen| screen.contents().contains(" ok"));
+    wait_for_refresh(&sandbox);
     let before = session.count();
     session.signal(Signal::HUP);
     let status = session.wait_for_exit();

@@ -31,7 +31,7 @@ use rustix::{
     termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 
-use crate::program::program;
+use crate::program::{Sandbox, program};
 
 /// Upper bound of every wait.
 const BOUND: Duration = Duration::from_secs(60);
@@ -237,6 +237,14 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "timed out waiting for {what}");
         std::thread::yield_now();
     }
+}
+
+/// Waits until the list is requested again. By then, the responses that followed the start are drawn.
+#[track_caller]
+fn wait_for_refresh(sandbox: &Sandbox) {
+    let searches = || sandbox.fake.state().requests.iter().filter(|one| one.contains("/repos/search")).count();
+    let before = searches();
+    wait_until("another search request", || searches() > before);
 }
 
 /// The row with the cursor of the list.

@@ -54,9 +54,10 @@ fn a_watched_status_is_redrawn_in_place() {
     session.wait_for("you are ");
     let page = session.count();
     wait_until("the page is printed again", || session.count() > 4 * page);
-    let screen = session.output.0.lock().unwrap().parser.screen().contents();
-    assert!(screen.starts_with("health "), "{screen}");
-    assert_eq!(screen.matches("version ").count(), 1, "printed at the same position: {screen}");
+    session.wait("the page at the same position", |screen| {
+        let text = screen.contents();
+        text.starts_with("health ") && text.matches("version ").count() == 1
+    });
     session.signal(rustix::process::Signal::INT);
     let ended = std::os::unix::process::ExitStatusExt::signal(&session.wait_for_exit());
     assert_eq!(ended, Some(2), "SIGINT ends the program");

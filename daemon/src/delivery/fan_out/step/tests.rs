@@ -113,6 +113,20 @@ async fn every_hook_gets_every_event_once_and_in_order_even_if_commits_fail() {
 }
 
 #[tokio::test]
+async fn a_step_obeys_a_smaller_limit_and_the_next_one_continues() {
+    let (store, _) = store(10, 3).await;
+    let limited = async || store.write(async |tx: Tx| step(&tx, ROOT, QUEUE, 8).await).await.expect("a step");
+    for _ in 0..2 {
+        assert_eq!(limited().await.by_owner, [(3, 8)].into());
+    }
+    run_all(&store).await;
+    let expected: Vec<u64> = (11..=20).collect();
+    for hook in 1..=3 {
+        assert_eq!(queue(&store, hook).await, expected, "hook {hook}");
+    }
+}
+
+#[tokio::test]
 async fn a_step_writes_a_bounded_number_of_rows() {
     let (many_hooks, _) = store(10, 200).await;
     let written = run_step(&many_hooks).await.expect("a step");

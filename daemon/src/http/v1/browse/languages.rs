@@ -17,7 +17,6 @@ use crate::{
         error::ApiError,
         extract::ok,
     },
-    service::browse::languages,
 };
 
 /// A JSON object with the bytes of each language, in the order of the list.
@@ -41,5 +40,5 @@ pub(in crate::http) async fn list(
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
-    Ok(ok(InOrder(languages::languages(&context.browse).await?)).into_response())
+    Ok(ok(InOrder(context.browse.languages().await?)).into_response())
 }
