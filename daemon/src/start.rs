@@ -40,6 +40,7 @@ use crate::{
         disk_space::DiskSpace,
         events::SequenceTracker,
         id_tokens::IdTokenState,
+        lfs::LfsCollection,
         marked_uploads,
         migrations::{self, Migrations},
         mirrors::MirrorRuns,
@@ -272,6 +273,7 @@ async fn build(
         events,
         audit,
         pruning: Wake::default(),
+        lfs_collection: LfsCollection::default(),
         log_filter,
         serving,
     });

@@ -95,7 +95,7 @@ pub use self::{
         SetLogFilter, SshHostKey, SshService, Status, StoreStatus, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
-    task::{BackgroundTask, BackgroundTasks, Cron, TaskPhase},
+    task::{BackgroundTask, BackgroundTasks, Cron, LfsCollectionFigures, TaskPhase},
     team::{CreateTeam, EditTeam, Team, TeamSearch},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
     topic::{FoundTopics, InvalidTopics, ReplaceTopics, Topic, Topics},

@@ -16,14 +16,15 @@ pub struct BackgroundTasks {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct BackgroundTask {
-    /// Id of the task. The id of a migration is that of its repository.
+    /// Id of the task. The id of a migration is that of its repository; the id of an LFS collection is the time of its
+    /// start.
     pub id: i64,
-    /// Kind of task: `migration`.
-    #[cfg_attr(feature = "openapi", schema(pattern = "^(migration)$"))]
+    /// Kind of task: `migration`, or `lfs_collection`, which only administrators see.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(migration|lfs_collection)$"))]
     pub kind: String,
-    /// Path of the repository when the task started, `owner/name`.
+    /// Path of the repository when the task started, `owner/name`; empty if the task belongs to no repository.
     pub repository: String,
-    /// Id of the repository.
+    /// Id of the repository; 0 if the task belongs to no repository.
     pub repository_id: i64,
     /// `running`, `done`, `failed` or `cancelled`.
     #[cfg_attr(feature = "openapi", schema(pattern = "^(running|done|failed|cancelled)$"))]
@@ -36,7 +37,7 @@ pub struct BackgroundTask {
     pub done: i64,
     /// Total number of units of this phase; 0 if unknown.
     pub total: i64,
-    /// Unit of `done` and `total`: `objects` or `deltas`; empty if nothing is counted.
+    /// Unit of `done` and `total`: `objects`, `deltas` or `repositories`; empty if nothing is counted.
     pub unit: String,
     /// Number of bytes received so far.
     pub bytes: i64,
@@ -52,6 +53,27 @@ pub struct BackgroundTask {
     pub ended_at: Option<String>,
     /// Why it failed; empty otherwise.
     pub error: String,
+    /// The figures of an LFS collection; `null` for other tasks.
+    pub lfs: Option<LfsCollectionFigures>,
+}
+
+/// The figures of a search for LFS objects that no file of their repository names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct LfsCollectionFigures {
+    /// Whether the task only counts and removes nothing.
+    pub dry_run: bool,
+    /// Number of objects that no file names. An object of several repositories counts once for each.
+    pub unreferenced: i64,
+    /// Their size in bytes.
+    pub unreferenced_bytes: i64,
+    /// Number of those that their repository lost, or in a dry run would lose now.
+    pub removed: i64,
+    /// Their size in bytes.
+    pub removed_bytes: i64,
+    /// Number of repositories whose search failed. They lose nothing.
+    pub failed_repositories: i64,
 }
 
 impl BackgroundTask {

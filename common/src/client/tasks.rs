@@ -1,6 +1,6 @@
 //! Requests for background tasks.
 
-use super::{Client, ClientError};
+use super::{Client, ClientError, answer, path::segment};
 use crate::api::{BackgroundTask, BackgroundTasks};
 
 impl Client {
@@ -18,5 +18,11 @@ impl Client {
     /// Cancels a task and returns its progress.
     pub async fn cancel_task(&self, id: i64) -> Result<BackgroundTask, ClientError> {
         self.post(&format!("/api/farrier/v1/tasks/{id}/cancel"), &serde_json::json!({})).await
+    }
+
+    /// Runs the scheduled task `name` now. `dry_run`: it only counts and changes nothing. Requires an administrator.
+    pub async fn run_scheduled_task(&self, name: &str, dry_run: bool) -> Result<(), ClientError> {
+        let target = format!("/api/v1/admin/cron/{}{}", segment(name), if dry_run { "?dry_run=true" } else { "" });
+        answer::drain(self.post_any(&target, &serde_json::json!({})).await?).await
     }
 }

@@ -1,7 +1,5 @@
-//! Looks once a day for LFS objects that no file names any more, in a task of its own, because a search reads whole
-//! histories.
-
-use std::error::Error as StdError;
+//! Looks once a day, and when an administrator requests it, for LFS objects that no file names any more. This is a task
+//! of its own, because a search reads whole histories.
 
 use crate::{
     clock::Millis,
@@ -9,7 +7,6 @@ use crate::{
         Context,
         lfs::{self, Searched},
     },
-    wake::Wake,
 };
 
 const DAY_MS: Millis = 86_400_000;
@@ -19,15 +16,16 @@ const FIRST_MS: Millis = 3_600_000;
 /// Runs until the daemon stops.
 pub async fn run(context: Context) {
     let stop = context.tasks.stop().clone();
-    let (timer, mut searched) = (Wake::default(), Searched::default());
+    let mut searched = Searched::default();
     let work = async {
-        let mut pause_ms = FIRST_MS;
+        let mut next_ms = context.now_ms().saturating_add(FIRST_MS);
         loop {
-            timer.wait(&context.clock, Some(context.now_ms().saturating_add(pause_ms))).await;
-            pause_ms = DAY_MS;
-            if let Err(error) = lfs::collect(&context, &mut searched).await {
-                let error = &error as &dyn StdError;
-                tracing::warn!(error, "looking for unused LFS objects failed and will be tried again in a day");
+            context.lfs_collection.wake.wait(&context.clock, Some(next_ms)).await;
+            let task = context.lfs_collection.begin(context.now_ms());
+            lfs::collect(&context, &task, &mut searched).await;
+            // A dry run does not replace a search.
+            if !task.dry_run {
+                next_ms = context.now_ms().saturating_add(DAY_MS);
             }
         }
     };

@@ -16,6 +16,7 @@ use super::{
     disk_space::DiskSpace,
     events::SequenceTracker,
     id_tokens::IdTokenState,
+    lfs::LfsCollection,
     migrations::Migrations,
     mirrors::MirrorRuns,
     releases::downloads::DownloadCounts,
@@ -80,6 +81,8 @@ pub struct ContextFields {
     pub audit: AuditLog,
     /// Wakes the task that prunes repositories.
     pub pruning: Wake,
+    /// The search for LFS objects that no file names.
+    pub lfs_collection: LfsCollection,
     /// The log filter, in the syntax of `log.filter`. The log applies each new value.
     pub log_filter: watch::Sender<String>,
     /// The listeners and connections of the daemon.

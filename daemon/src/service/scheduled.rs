@@ -16,11 +16,14 @@ pub enum ScheduledTask {
     PruneRepositories,
     /// Deletes expired tokens.
     DeleteExpiredTokens,
+    /// Looks for LFS objects that no file names, and removes them from their repositories when they are due.
+    CollectLfsObjects,
 }
 
 impl ScheduledTask {
     /// All tasks.
-    pub const ALL: [Self; 3] = [Self::Sweep, Self::PruneRepositories, Self::DeleteExpiredTokens];
+    pub const ALL: [Self; 4] =
+        [Self::Sweep, Self::PruneRepositories, Self::DeleteExpiredTokens, Self::CollectLfsObjects];
 
     /// Returns the name in the API.
     pub fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl ScheduledTask {
             Self::Sweep => "sweep",
             Self::PruneRepositories => "prune_repositories",
             Self::DeleteExpiredTokens => "delete_expired_tokens",
+            Self::CollectLfsObjects => "collect_lfs_objects",
         }
     }
 
@@ -35,23 +39,28 @@ impl ScheduledTask {
     pub fn schedule(self) -> &'static str {
         match self {
             Self::Sweep | Self::PruneRepositories => "when work is due",
-            Self::DeleteExpiredTokens => "@every 24h",
+            Self::DeleteExpiredTokens | Self::CollectLfsObjects => "@every 24h",
         }
     }
 }
 
-/// Runs the task `name` now. Tasks with their own loop are woken; they do only what is due. Requires a site
-/// administrator.
-pub async fn run(context: &Context, identity: &Identity, name: &str) -> Result<(), Error> {
+/// Runs the task `name` now. Tasks with their own loop are woken; they do only what is due. `dry_run`: it changes
+/// nothing and only counts, which not every task can. Requires a site administrator.
+pub async fn run(context: &Context, identity: &Identity, name: &str, dry_run: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     let found = ScheduledTask::ALL.iter().position(|task| task.name() == name);
     let index = found.ok_or(Error::NotFound { what: "the task" })?;
+    let task = ScheduledTask::ALL[index];
+    if dry_run && task != ScheduledTask::CollectLfsObjects {
+        return Err(Error::Invalid { field: "dry_run", reason: format!("the task {} has no dry run", task.name()) });
+    }
     let object = Object::new("task", index as u64 + 1, name);
     audit::record_before(context, Entry::new(audit::Action::TaskRun, object)).await?;
-    match ScheduledTask::ALL[index] {
+    match task {
         ScheduledTask::Sweep => context.sweep.now(),
         ScheduledTask::PruneRepositories => context.pruning.now(),
         ScheduledTask::DeleteExpiredTokens => tokens::delete_expired(context).await?,
+        ScheduledTask::CollectLfsObjects => context.lfs_collection.request(dry_run, context.now_ms())?,
     }
     Ok(())
 }

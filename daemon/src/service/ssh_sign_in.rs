@@ -12,16 +12,30 @@ use crate::{
     store::owners,
 };
 
+/// A client that has signed in.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedInKey {
+    /// Whom the key identifies.
+    pub identity: KeyIdentity,
+    /// To whom the connection counts: the account, or for deploy keys the address.
+    pub holder: Holder,
+}
+
 /// Returns whom a key identifies, after the client has proven that it has the private half. `None`: the key is unknown,
 /// or its account is closed. `source`: the address of the client.
-pub async fn sign_in(context: &Context, blob: &[u8], source: Holder) -> Result<Option<KeyIdentity>, Error> {
-    let found = ssh_keys::identify(context, blob).await?;
-    if let Some(KeyIdentity::Account { key_id, account_id }) = found {
-        let Identity::Account(account) = caller(context, key_id, account_id).await? else { return Ok(None) };
-        context.sign_in.note_success(account_id, source);
-        audit::accepted(context, &account, &source.label());
-    }
-    Ok(found)
+pub async fn sign_in(context: &Context, blob: &[u8], source: Holder) -> Result<Option<SignedInKey>, Error> {
+    let Some(identity) = ssh_keys::identify(context, blob).await? else { return Ok(None) };
+    let holder = match identity {
+        KeyIdentity::Account { key_id, account_id } => {
+            let caller = caller(context, key_id, account_id).await?;
+            let Identity::Account(account) = &caller else { return Ok(None) };
+            context.sign_in.note_success(account_id, source);
+            audit::accepted(context, account, &source.label());
+            Holder::caller(&caller, None)
+        }
+        KeyIdentity::Deploy { .. } => source,
+    };
+    Ok(Some(SignedInKey { identity, holder }))
 }
 
 /// Counts a connection that has offered keys and was closed without a known one, as a failed sign-in.

@@ -11,6 +11,7 @@ const UPLOADS: WorkKind = WorkKind { label: "upload", plural: "uploads", retry_a
 const ARCHIVES: WorkKind = WorkKind { label: "archive", plural: "archives", retry_after_secs: 15 };
 const IMPORTS: WorkKind = WorkKind { label: "import", plural: "imports", retry_after_secs: 60 };
 const MIRRORS: WorkKind = WorkKind { label: "mirror", plural: "syncs of mirrors", retry_after_secs: 60 };
+const SSH_CONNECTIONS: WorkKind = WorkKind { label: "ssh_connection", plural: "SSH connections", retry_after_secs: 5 };
 const EVENT_STREAMS: WorkKind = WorkKind { label: "event_stream", plural: "event streams", retry_after_secs: 30 };
 const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "password checks", retry_after_secs: 5 };
 
@@ -23,7 +24,7 @@ pub(super) const PASSWORD_CHECKS_MAX: usize = 2;
 /// Password checks that wait for a free core. They take less than a tenth of a second each.
 const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
 
-/// The shares of each kind of work. The connections have shares in [`crate::serve`].
+/// The shares of each kind of work. The connections of HTTP have shares in [`crate::serve`].
 #[derive(Debug)]
 pub struct WorkShares {
     /// Clones, fetches, pushes, and downloads from repositories: three quarters of `git.max_processes`.
@@ -40,6 +41,8 @@ pub struct WorkShares {
     pub imports: Shares,
     /// Running syncs of mirrors: `mirror.max_running`.
     pub mirrors: Shares,
+    /// SSH connections that have signed in: `ssh.max_connections`.
+    pub ssh_connections: Shares,
     /// Open event streams.
     pub event_streams: Shares,
     /// Passwords that are being hashed.
@@ -61,6 +64,7 @@ impl WorkShares {
             archives: Shares::new(ARCHIVES, ShareLimits::of(config.git.max_archives)),
             imports: Shares::new(IMPORTS, imports(config)),
             mirrors: Shares::new(MIRRORS, mirrors(config)),
+            ssh_connections: Shares::new(SSH_CONNECTIONS, ShareLimits::of(config.ssh.max_connections)),
             event_streams: Shares::new(EVENT_STREAMS, ShareLimits::of(EVENT_STREAMS_MAX)),
             password_checks: Shares::new(PASSWORD_CHECKS, password_checks),
         }
@@ -84,6 +88,7 @@ impl WorkShares {
             &self.archives,
             &self.imports,
             &self.mirrors,
+            &self.ssh_connections,
             &self.event_streams,
             &self.password_checks,
         ];

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     net::IpAddr,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{handler::ConnectionHandler, killable::Killable, registry::Registered};
 use crate::{
     service::{Context, ssh_sign_in},
-    shares::Holder,
+    shares::{Holder, Refused, Share},
 };
 
 /// Time for a client to close its connection after its last command, when the daemon stops.
@@ -41,7 +41,8 @@ pub(super) struct Connection {
     /// Closes the connection.
     pub(super) kill: CancellationToken,
     registered: Registered,
-    signed_in: AtomicBool,
+    /// The share of the account, once the client has signed in.
+    share: OnceLock<Share>,
     keys_refused: AtomicBool,
     /// Running commands.
     running: AtomicUsize,
@@ -78,11 +79,20 @@ impl Connection {
         *self.active.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Notes that the client has signed in.
-    pub(super) fn signed_in(&self) {
+    /// Notes that the client has signed in, and counts the connection to `holder`. If that is refused, the connection
+    /// must be closed, and until then counts as a connection without sign-in.
+    pub(super) fn signed_in(&self, holder: Holder) -> Result<(), Refused> {
+        // The client has a known key, also if others were refused before.
+        self.keys_refused.store(false, Ordering::Release);
+        let share = self.context.work.ssh_connections.take(holder)?;
+        let _ = self.share.set(share); // a client signs in once
         self.registered.signed_in();
         self.touch();
-        self.signed_in.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn has_signed_in(&self) -> bool {
+        self.share.get().is_some()
     }
 
     /// Notes that a key of the client was refused.
@@ -105,7 +115,7 @@ impl Connection {
     async fn overdue(&self, accepted: Instant) {
         let limits = &self.context.config.ssh;
         tokio::time::sleep_until(accepted + limits.login_timeout).await;
-        if !self.signed_in.load(Ordering::Acquire) {
+        if !self.has_signed_in() {
             return;
         }
         loop {
@@ -124,7 +134,7 @@ impl Connection {
         while !self.is_idle() {
             self.idle.notified().await;
         }
-        if self.signed_in.load(Ordering::Acquire) {
+        if self.has_signed_in() {
             tokio::time::sleep(CLOSE_GRACE).await;
         }
     }
@@ -166,7 +176,7 @@ pub(super) async fn serve(
         origin,
         kill: kill.clone(),
         registered,
-        signed_in: AtomicBool::new(false),
+        share: OnceLock::new(),
         keys_refused: AtomicBool::new(false),
         running: AtomicUsize::new(0),
         active: Mutex::new(accepted),
@@ -191,8 +201,7 @@ pub(super) async fn serve(
     if let Err(error) = ended {
         tracing::debug!(%error, address = %origin.address, "a connection over SSH ended with an error");
     }
-    let signed_in = connection.signed_in.load(Ordering::Acquire);
-    if !signed_in && connection.keys_refused.load(Ordering::Acquire) {
+    if !connection.has_signed_in() && connection.keys_refused.load(Ordering::Acquire) {
         ssh_sign_in::refused(&connection.context, origin.source).await;
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use russh::{
-    Channel, ChannelId, ChannelOpenFailure, Pty,
+    Channel, ChannelId, ChannelOpenFailure, Disconnect, Pty,
     keys::ssh_key::{HashAlg, PublicKey},
     server::{Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Session, VerifiedPublicKey},
 };
@@ -14,8 +14,8 @@ use super::{
     run::{self, SshRequest},
 };
 use crate::service::{
-    ssh_keys::{self, KeyIdentity},
-    ssh_sign_in,
+    ssh_keys,
+    ssh_sign_in::{self, SignedInKey},
     transfers::protocol_version,
 };
 
@@ -27,7 +27,7 @@ const VARIABLES_MAX: usize = 32;
 /// Handles the messages of a client.
 pub(super) struct ConnectionHandler {
     connection: Arc<Connection>,
-    caller: Option<KeyIdentity>,
+    caller: Option<SignedInKey>,
     channels: HashMap<ChannelId, OpenChannel>,
 }
 
@@ -68,7 +68,7 @@ impl ConnectionHandler {
             return session.channel_failure(id);
         };
         session.channel_success(id)?;
-        let request = SshRequest { caller, line: line.map(<[u8]>::to_vec), protocol, has_terminal };
+        let request = SshRequest { caller: caller.identity, line: line.map(<[u8]>::to_vec), protocol, has_terminal };
         let running = self.connection.begin();
         let connection = self.connection.clone();
         self.connection.context.tasks.short(async move {
@@ -108,8 +108,14 @@ impl Handler for ConnectionHandler {
         }
     }
 
-    async fn auth_succeeded(&mut self, _: &mut Session) -> Result<(), russh::Error> {
-        self.connection.signed_in();
+    async fn auth_succeeded(&mut self, session: &mut Session) -> Result<(), russh::Error> {
+        let Some(caller) = self.caller else { return Err(russh::Error::Disconnect) };
+        if let Err(refused) = self.connection.signed_in(caller.holder) {
+            let (holder, address) = (caller.holder.label(), self.connection.origin.address);
+            tracing::info!(holder, %address, "a connection over SSH was refused: {refused}");
+            // Clients show the text. What they send afterwards is not read.
+            session.disconnect(Disconnect::TooManyConnections, &refused.to_string(), "")?;
+        }
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! The open connections of SSH and their limits.
 //!
-//! Connections that have not signed in have limits of their own. A connection over the limit closes the oldest
-//! connection of the address with the most of them, so silent connections keep nobody out.
+//! Connections that have not signed in have limits of their own. A connection over this limit or the limit of all
+//! connections closes the oldest one of the address with the most of them, so silent connections keep nobody out.
+//! Connections that have signed in are limited for each account as well (`service::work`).
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,9 +26,9 @@ pub(super) struct Registry {
 #[derive(Default)]
 struct State {
     next: u64,
-    open: usize,
     /// Connections without sign-in, from the oldest to the newest.
     unauthenticated: BTreeMap<u64, (Holder, CancellationToken)>,
+    signed_in: HashSet<u64>,
 }
 
 /// An open connection. Dropping it removes the connection from the registry.
@@ -44,17 +45,16 @@ impl Registry {
     /// Registers a connection from `address`, which `kill` closes. `None`: there are too many connections.
     pub(super) fn register(self: &Arc<Self>, address: Holder, kill: &CancellationToken) -> Option<Registered> {
         let mut state = self.state();
-        if state.open >= self.open_max {
-            return None;
-        }
         if let Some(oldest) = self.excess(&state, address)
             && let Some((_, kill)) = state.unauthenticated.remove(&oldest)
         {
             kill.cancel();
         }
+        if state.unauthenticated.len() + state.signed_in.len() >= self.open_max {
+            return None;
+        }
         let id = state.next;
         state.next += 1;
-        state.open += 1;
         state.unauthenticated.insert(id, (address, kill.clone()));
         drop(state);
         Some(Registered { registry: self.clone(), id })
@@ -67,9 +67,11 @@ impl Registry {
             *numbers.entry(*holder).or_default() += 1;
         }
         let per_address = (self.unauthenticated_max * PER_ADDRESS.0 / PER_ADDRESS.1).max(1);
+        let is_full = state.unauthenticated.len() >= self.unauthenticated_max
+            || state.unauthenticated.len() + state.signed_in.len() >= self.open_max;
         let busiest = if numbers.get(&address).is_some_and(|number| *number >= per_address) {
             address
-        } else if state.unauthenticated.len() >= self.unauthenticated_max {
+        } else if is_full {
             *numbers.iter().max_by_key(|(_, number)| **number)?.0
         } else {
             return None;
@@ -85,7 +87,11 @@ impl Registry {
 impl Registered {
     /// Notes that the client has signed in.
     pub(super) fn signed_in(&self) {
-        self.registry.state().unauthenticated.remove(&self.id);
+        let mut state = self.registry.state();
+        // A connection that was closed for another one is not counted any more.
+        if state.unauthenticated.remove(&self.id).is_some() {
+            state.signed_in.insert(self.id);
+        }
     }
 }
 
@@ -93,7 +99,7 @@ impl Drop for Registered {
     fn drop(&mut self) {
         let mut state = self.registry.state();
         state.unauthenticated.remove(&self.id);
-        state.open -= 1;
+        state.signed_in.remove(&self.id);
     }
 }
 
@@ -141,5 +147,29 @@ mod tests {
         assert!(registry.register(from(1), &kill).is_none());
         drop(first);
         assert!(registry.register(from(1), &kill).is_some());
+    }
+
+    #[test]
+    fn a_silent_connection_makes_room_when_all_connections_are_in_use() {
+        let registry = Registry::new(3, 4);
+        let open = |address| {
+            let kill = CancellationToken::new();
+            registry.register(address, &kill).map(|registered| (registered, kill))
+        };
+        let signed_in = [open(from(1)).expect("room"), open(from(1)).expect("room")];
+        for (registered, _) in &signed_in {
+            registered.signed_in();
+        }
+        let silent = open(from(2)).expect("room");
+        let newest = open(from(3)).expect("the silent connection makes room");
+        assert!(silent.1.is_cancelled() && !newest.1.is_cancelled());
+        // It signs in at the same moment.
+        silent.0.signed_in();
+        newest.0.signed_in();
+        assert!(open(from(4)).is_none(), "no silent connection is left");
+        drop(silent);
+        assert!(open(from(4)).is_none(), "it was not counted");
+        drop(newest);
+        assert!(open(from(4)).is_some());
     }
 }

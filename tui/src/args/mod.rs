@@ -256,7 +256,7 @@ pub(crate) enum Command {
     /// List, show and redeliver webhook deliveries
     #[command(subcommand)]
     Delivery(Delivery),
-    /// List, show and cancel background tasks, such as imports
+    /// List, show, run and cancel background tasks, such as imports
     #[command(subcommand)]
     Task(Task),
     /// List and show the audit log: who did what

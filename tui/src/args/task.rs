@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::Limit;
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Task {
     /// List running and recently finished tasks
     List {
@@ -20,6 +20,14 @@ pub(crate) enum Task {
     Wait {
         /// ID of the task
         id: i64,
+    },
+    /// Run a scheduled task of the daemon now; requires an administrator
+    Run {
+        /// sweep, prune_repositories, delete_expired_tokens or collect_lfs_objects
+        name: String,
+        /// Only count what the task would remove, and change nothing; for collect_lfs_objects
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Cancel a task and remove its partial result
     Cancel {

@@ -26,6 +26,8 @@ const UNDERSTOOD: &[&str] = &[
     "farrier task show 7",
     "farrier task wait 7 -q",
     "farrier task cancel 7",
+    "farrier task run sweep",
+    "farrier task run collect_lfs_objects --dry-run --json",
     "farrier user list",
     "farrier user list text --json",
     "farrier user show a",
@@ -162,6 +164,7 @@ fn invalid_arguments_are_usage_errors() {
     let lines = [
         "farrier nonsense",
         "farrier task cancel x",
+        "farrier task run",
         "farrier user",
         "farrier user create a",
         "farrier user edit a --admin maybe",

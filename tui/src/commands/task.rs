@@ -1,8 +1,11 @@
-//! `farrier task`: lists, shows, awaits and cancels background tasks.
+//! `farrier task`: lists, shows, awaits, runs and cancels background tasks.
 
 use std::time::Duration;
 
-use farrier_common::{api::BackgroundTask, client::Client};
+use farrier_common::{
+    api::{BackgroundTask, LfsCollectionFigures},
+    client::Client,
+};
 use serde::Serialize;
 
 use super::list::{self, Listed};
@@ -15,6 +18,17 @@ use crate::{
 
 /// How often the progress of a task is requested.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The scheduled task whose runs are listed as tasks, and the kind of these tasks.
+const COLLECT_LFS_OBJECTS: (&str, &str) = ("collect_lfs_objects", "lfs_collection");
+
+#[derive(Serialize)]
+struct StartedTask {
+    name: String,
+    dry_run: bool,
+    /// `null`: the task has no progress to show.
+    task_id: Option<i64>,
+}
 
 #[derive(Serialize)]
 struct Tasks {
@@ -31,11 +45,35 @@ pub(super) async fn run(command: Task, client: &Client, output: &Output) -> Resu
         }
         Task::Show { id } => show(&client.task(id).await.map_err(Failure::call(showing(id)))?, output),
         Task::Wait { id } => show(&follow(client, id, output).await?, output),
+        Task::Run { name, dry_run } => start(name, dry_run, client, output).await,
         Task::Cancel { id } => {
             let task = client.cancel_task(id).await.map_err(Failure::call(format!("cancelling task {id}")))?;
-            output.object(&task, &id.to_string(), || format!("Cancelling task {id} ({})", task.repository))
+            output.object(&task, &id.to_string(), || format!("Cancelling task {id} ({})", subject(&task)))
         }
     }
+}
+
+/// Runs a scheduled task. It continues in the background.
+async fn start(name: String, dry_run: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+    let doing = format!("running {name}");
+    client.run_scheduled_task(&name, dry_run).await.map_err(Failure::call(doing.as_str()))?;
+    let mut task_id = None;
+    if name == COLLECT_LFS_OBJECTS.0 {
+        let tasks = client.tasks().await.map_err(Failure::call(doing.as_str()))?;
+        // The newest first.
+        task_id = tasks.iter().find(|task| task.kind == COLLECT_LFS_OBJECTS.1).map(|task| task.id);
+    }
+    let started = StartedTask { name, dry_run, task_id };
+    let id = task_id.map(|id| id.to_string()).unwrap_or_default();
+    output.object(&started, &id, || match task_id {
+        Some(id) => format!("Started {} as task {id}; see farrier task wait {id}", started.name),
+        None => format!("Started {}", started.name),
+    })
+}
+
+/// Returns what a task is about: its repository, or what it does to all of them.
+fn subject(task: &BackgroundTask) -> &str {
+    if task.repository.is_empty() { &task.kind } else { &task.repository }
 }
 
 fn showing(id: i64) -> String {
@@ -49,18 +87,19 @@ fn show(task: &BackgroundTask, output: &Output) -> Result<(), Failure> {
 /// Waits for the end of a task and shows its progress. Fails unless the task succeeds.
 pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<BackgroundTask, Failure> {
     let mut task = client.task(id).await.map_err(Failure::call(showing(id)))?;
-    let bar = output.progress(&task.repository, None);
+    let bar = output.progress(subject(&task), None);
     while task.is_running() {
-        bar.set_message(format!("{}: {}", task.repository, phase_progress(&task)));
+        bar.set_message(format!("{}: {}", subject(&task), phase_progress(&task)));
         bar.set_position(u64::try_from(task.bytes).unwrap_or_default());
         tokio::time::sleep(POLL_INTERVAL).await;
         task = client.task(id).await.map_err(Failure::call(showing(id)))?;
     }
     bar.finish_and_clear();
+    let doing = if task.kind == "migration" { format!("importing {}", task.repository) } else { task.kind.clone() };
     match task.state.as_str() {
         "done" => Ok(task),
-        "failed" => Err(Failure::Other(format!("importing {}: {}", task.repository, task.error))),
-        state => Err(Failure::Other(format!("importing {}: {state}", task.repository))),
+        "failed" => Err(Failure::Other(format!("{doing}: {}", task.error))),
+        state => Err(Failure::Other(format!("{doing}: {state}"))),
     }
 }
 
@@ -70,6 +109,19 @@ fn phase_progress(task: &BackgroundTask) -> String {
         Some(percent) => format!("{} {percent} %, {} of {}", task.phase, task.done, task.total),
         None => task.phase.clone(),
     }
+}
+
+/// Formats the figures of a search for unused LFS objects: what no file names, and what was removed.
+fn lfs_lines(figures: &LfsCollectionFigures) -> [(&'static str, String); 3] {
+    let amount = |count: i64, bytes: i64| format!("{count} objects, {}", human_bytes(bytes));
+    let removed = amount(figures.removed, figures.removed_bytes);
+    let removed = if figures.dry_run { format!("{removed} (dry run: they are still there)") } else { removed };
+    let failed = match figures.failed_repositories {
+        0 => String::new(),
+        failed => format!("{failed} repositories"),
+    };
+    let unused = amount(figures.unreferenced, figures.unreferenced_bytes);
+    [("unused", unused), ("removed", removed), ("not searched", failed)]
 }
 
 fn table(all: &[BackgroundTask]) -> String {
@@ -98,6 +150,10 @@ fn page(task: &BackgroundTask) -> String {
         ("took", progress::took(task.millis)),
         ("error", task.error.clone()),
     ];
+    if let Some(figures) = &task.lfs {
+        lines.retain(|(name, _)| *name != "bytes");
+        lines.extend(lfs_lines(figures));
+    }
     lines.extend(
         task.phases.iter().map(|phase| ("phase", format!("{}, {}", phase.name, progress::took(phase.took_millis)))),
     );

@@ -123,6 +123,22 @@ fn a_migration_can_be_waited_for() {
 }
 
 #[test]
+fn a_scheduled_task_is_run_and_the_search_for_lfs_objects_shows_its_figures() {
+    let daemon = demo();
+    assert_eq!(daemon.farrier(&["task", "run", "sweep"]).ok().stdout, "Started sweep\n");
+    let started = daemon.farrier(&["task", "run", "collect_lfs_objects", "--dry-run", "--json"]).json();
+    let id = started["task_id"].to_string();
+    assert_eq!((&started["name"], &started["dry_run"]), (&"collect_lfs_objects".into(), &true.into()));
+    let waited = daemon.farrier(&["task", "wait", &id]).ok().stdout;
+    let amount = "0 objects, 0 B";
+    assert!(waited.contains(&format!(" {amount}\n")) && waited.contains(&format!("{amount} (dry run: ")), "{waited}");
+    let listed = daemon.farrier(&["task", "list"]).ok().stdout;
+    assert!(listed.contains("lfs_collection"), "{listed}");
+    assert_eq!(daemon.farrier(&["task", "run", "sweep", "--dry-run"]).code, 9, "it has no dry run");
+    assert_eq!(daemon.farrier(&["task", "run", "nothing"]).code, 3);
+}
+
+#[test]
 fn a_task_is_shown_waited_for_and_cancelled() {
     let daemon = Daemon::with_allowed_hosts("loopback");
     // The kernel accepts connections, but nothing answers them.

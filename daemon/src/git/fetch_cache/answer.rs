@@ -47,8 +47,8 @@ fn read_at(file: &File, length: usize, offset: u64) -> io::Result<Bytes> {
 pub enum AnswerEnd {
     /// The answer is complete.
     Complete,
-    /// Git refused the request. What it wrote tells the client why.
-    Refused,
+    /// Git refused the request and ended with this status. What it wrote tells the client why.
+    Refused(i32),
     /// The answer is incomplete.
     Failed,
     /// No byte was stored. Readers can still send the request to git themselves.

@@ -289,10 +289,10 @@ impl AnswerWriter {
         self.answer.end(AnswerEnd::Complete);
     }
 
-    /// Ends the answer of a request that git refused. It is not kept.
-    pub fn refused(self) {
+    /// Ends the answer of a request that git refused with `status`. It is not kept.
+    pub fn refused(self, status: i32) {
         self.forget();
-        self.answer.end(AnswerEnd::Refused);
+        self.answer.end(AnswerEnd::Refused(status));
     }
 
     /// Makes sure that no request finds the answer.

@@ -95,8 +95,8 @@ async fn a_failed_answer_reaches_all_its_readers_and_is_found_by_no_other() {
     assert_eq!((rest(first).await.1, rest(joined).await.1), (AnswerEnd::NotStored, AnswerEnd::NotStored));
     let (writer, first) = begin(&cache, 1).await;
     writer.append(bytes(10), true).await.expect("stored");
-    writer.refused();
-    assert_eq!(rest(first).await, (bytes(10).to_vec(), AnswerEnd::Refused));
+    writer.refused(128);
+    assert_eq!(rest(first).await, (bytes(10).to_vec(), AnswerEnd::Refused(128)));
     let (writer, first) = begin(&cache, 1).await;
     assert!(writer.append(bytes(10), false).await.is_err(), "nothing was stored and the disk is full");
     drop(writer);

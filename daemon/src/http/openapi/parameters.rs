@@ -57,6 +57,13 @@ queries! {
         per_page: u64,
     }
 
+    /// How a scheduled task runs.
+    CronRunParams {
+        /// Whether the task only counts and changes nothing; only for `collect_lfs_objects`.
+        #[param(default = false)]
+        dry_run: bool,
+    }
+
     /// The period of a series of metrics.
     MetricsSeriesParams {
         /// The last minute in steps of a second, the last hour in steps of a minute, or the last day in steps of five

@@ -28,7 +28,8 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus
         Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
         GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
-        InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
+        InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
+        ListenerStatus LogFilter
         MergedUpstream MetricsSeries MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit
         PayloadUser Permissions PublicKey PushMirror RecoveredDeliveries Release Repository RepositorySearch
         RepositorySettings RepositoryTransfer RestorableArtifact

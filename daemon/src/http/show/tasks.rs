@@ -5,19 +5,42 @@ use farrier_common::api;
 use super::{number, time};
 use crate::{
     clock::Millis,
-    service::migrations::{MigrationResult, MigrationTask},
+    service::{
+        lfs::CollectionTask,
+        migrations::MigrationTask,
+        tasks::{TaskResult, TrackedTask},
+    },
 };
 
-/// Converts a migration, at the time `now`.
-pub(in crate::http) fn background_task(task: &MigrationTask, now: Millis) -> api::BackgroundTask {
-    let (progress, end) = (task.progress(), task.end());
-    let (state, error) = match end.as_ref().map(|(outcome, _)| outcome) {
-        None => ("running", ""),
-        Some(MigrationResult::Done) => ("done", ""),
-        Some(MigrationResult::Failed(reason)) => ("failed", reason.as_str()),
-        Some(MigrationResult::Cancelled) => ("cancelled", ""),
-    };
+/// Converts a task, at the time `now`.
+pub(in crate::http) fn background_task(task: &TrackedTask, now: Millis) -> api::BackgroundTask {
+    match task {
+        TrackedTask::Migration(task) => migration(task, now),
+        TrackedTask::LfsCollection(task) => lfs_collection(task, now),
+    }
+}
+
+/// Converts what all tasks have: their state, and when they began and ended.
+fn of_any(started_ms: Millis, end: Option<(TaskResult, Millis)>, now: Millis) -> api::BackgroundTask {
     let ended_ms = end.as_ref().map(|(_, at)| *at);
+    let (state, error) = match end.map(|(result, _)| result) {
+        None => ("running", String::new()),
+        Some(TaskResult::Done) => ("done", String::new()),
+        Some(TaskResult::Failed(reason)) => ("failed", reason),
+        Some(TaskResult::Cancelled) => ("cancelled", String::new()),
+    };
+    api::BackgroundTask {
+        state: state.into(),
+        millis: (ended_ms.unwrap_or(now) - started_ms).max(0),
+        began_at: time(started_ms),
+        ended_at: ended_ms.map(time),
+        error,
+        ..api::BackgroundTask::default()
+    }
+}
+
+fn migration(task: &MigrationTask, now: Millis) -> api::BackgroundTask {
+    let progress = task.progress();
     let passed = progress.finished.iter().map(|phase| api::TaskPhase {
         name: phase.phase.clone(),
         total: number(phase.total),
@@ -29,7 +52,6 @@ pub(in crate::http) fn background_task(task: &MigrationTask, now: Millis) -> api
         kind: "migration".into(),
         repository: task.path.clone(),
         repository_id: number(task.row.id),
-        state: state.into(),
         phase: progress.phase.clone(),
         phase_millis: if progress.phase.is_empty() { 0 } else { (now - progress.phase_since_ms).max(0) },
         done: number(progress.done),
@@ -37,10 +59,29 @@ pub(in crate::http) fn background_task(task: &MigrationTask, now: Millis) -> api
         unit: unit(&progress.phase, progress.total).into(),
         bytes: number(progress.bytes),
         phases: passed.collect(),
-        millis: (ended_ms.unwrap_or(now) - task.started_ms).max(0),
-        began_at: time(task.started_ms),
-        ended_at: ended_ms.map(time),
-        error: error.into(),
+        ..of_any(task.started_ms, task.end(), now)
+    }
+}
+
+fn lfs_collection(task: &CollectionTask, now: Millis) -> api::BackgroundTask {
+    let (progress, shown) = (task.progress(), of_any(task.started_ms, task.end(), now));
+    let is_running = shown.is_running();
+    api::BackgroundTask {
+        id: number(task.id),
+        kind: "lfs_collection".into(),
+        phase: if is_running { "Searching repositories".into() } else { String::new() },
+        phase_millis: if is_running { shown.millis } else { 0 },
+        done: number(progress.repositories),
+        unit: "repositories".into(),
+        lfs: Some(api::LfsCollectionFigures {
+            dry_run: task.dry_run,
+            unreferenced: number(progress.unreferenced),
+            unreferenced_bytes: number(progress.unreferenced_bytes),
+            removed: number(progress.removed),
+            removed_bytes: number(progress.removed_bytes),
+            failed_repositories: number(progress.failed),
+        }),
+        ..shown
     }
 }
 

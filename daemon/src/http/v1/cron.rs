@@ -12,9 +12,9 @@ use crate::{
         AppState,
         auth::{AdminScope, Caller},
         error::ApiError,
-        openapi::parameters::PageParams,
+        openapi::parameters::{CronRunParams, PageParams},
         page::PageQuery,
-        show,
+        query, show,
     },
     service::scheduled::{self, ScheduledTask},
 };
@@ -51,13 +51,23 @@ pub(in crate::http) async fn list(
 #[utoipa::path(
     post, path = "",
     operation_id = "adminCronRun", tag = "admin",
-    responses((status = 204)),
+    params(CronRunParams),
+    responses(
+        (status = 204),
+        (status = 409, description = "The task is running already."),
+        (status = 422, description = "`dry_run` is not valid, or the task has no dry run."),
+    ),
 )]
 pub(in crate::http) async fn run(
     State(state): State<AppState>,
     caller: Caller<AdminScope>,
     Path(task): Path<String>,
+    RawQuery(query): RawQuery,
 ) -> Result<StatusCode, ApiError> {
-    scheduled::run(&state, &caller.identity, &task).await?;
+    let query = query.as_deref();
+    // Not read leniently: an empty or misspelled word must not become a run that removes something.
+    query::filled(query, "dry_run")?;
+    let dry_run = query::one_of(query, "dry_run", &[("true", true), ("false", false)])?.unwrap_or_default();
+    scheduled::run(&state, &caller.identity, &task, dry_run).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -18,9 +18,10 @@ use std::{
 use farrier_proto::store::Repository;
 use sha2::{Digest as _, Sha256};
 
+use super::collection::{CollectionProgress, CollectionTask};
 use crate::{
     clock::Millis,
-    service::{Context, Error, migrations},
+    service::{Context, Error, migrations, tasks::TaskResult},
     store::{
         Tx,
         lfs::{
@@ -51,21 +52,47 @@ struct Found {
     unnamed: Vec<Oid>,
     /// Not named, and marked for long enough.
     due: Vec<Oid>,
+    due_bytes: u64,
     /// All that are not named, and their size.
     count: u64,
     bytes: u64,
 }
 
-/// Searches all repositories that have objects, one after the other. Repositories that have not changed since a search
-/// that found all objects are skipped. A failure is logged, and the repository is searched again the next time.
-pub async fn collect(context: &Context, searched: &mut Searched) -> Result<(), Error> {
+/// Searches all repositories that have objects, and records the figures and the result in `task`.
+pub async fn collect(context: &Context, task: &CollectionTask, searched: &mut Searched) {
+    let result = match search_all(context, task, searched).await {
+        Ok(()) if task.cancel.is_cancelled() => TaskResult::Cancelled,
+        Ok(()) => match task.progress().failed {
+            0 => TaskResult::Done,
+            failed => {
+                TaskResult::Failed(format!("repositories that were not searched: {failed}; the log has the reasons"))
+            }
+        },
+        Err(error) => {
+            let source = &error as &dyn StdError;
+            tracing::warn!(error = source, "looking for unused LFS objects failed and will be tried again in a day");
+            TaskResult::Failed(error.to_string())
+        }
+    };
+    task.record_end(result, context.now_ms());
+}
+
+/// Searches the repositories one after the other. Those that have not changed since a search that found all objects are
+/// skipped. A failure is logged, and the repository is searched again the next time.
+async fn search_all(context: &Context, task: &CollectionTask, searched: &mut Searched) -> Result<(), Error> {
     let mut after = 0;
     loop {
         let rows = repositories::after_id(&context.store.read().await?, after, REPOSITORIES_AT_ONCE).await?;
         let Some(last) = rows.last() else { return Ok(()) };
         after = last.id;
         for row in rows.iter().filter(|row| row.lfs_size > 0 && !row.deleted && migrations::pending(row).is_none()) {
-            if let Err(error) = search(context, row, searched).await {
+            if task.cancel.is_cancelled() {
+                return Ok(());
+            }
+            let ended = search(context, task, row, searched).await;
+            let failed = u64::from(ended.is_err());
+            task.add(CollectionProgress { repositories: 1, failed, ..CollectionProgress::default() });
+            if let Err(error) = ended {
                 let error = &error as &dyn StdError;
                 tracing::warn!(repository = row.id, error, "the LFS objects of a repository were not searched");
             }
@@ -73,27 +100,44 @@ pub async fn collect(context: &Context, searched: &mut Searched) -> Result<(), E
     }
 }
 
-async fn search(context: &Context, row: &Repository, searched: &mut Searched) -> Result<(), Error> {
-    let before = context.git.ref_ids(row.id).await.map_err(Error::git(DOING))?;
+async fn search(
+    context: &Context,
+    task: &CollectionTask,
+    row: &Repository,
+    searched: &mut Searched,
+) -> Result<(), Error> {
+    // Only the reading is cancelled, which takes long. What follows changes rows.
+    let Some(before) = task.cancel.run_until_cancelled(context.git.ref_ids(row.id)).await else { return Ok(()) };
+    let before = before.map_err(Error::git(DOING))?;
     let state = state(&before, row.lfs_size);
     if searched.0.get(&row.id) == Some(&state) {
         return Ok(());
     }
     searched.0.remove(&row.id);
-    let named = context.git.lfs_objects(row.id, &before, &BTreeSet::new()).await.map_err(Error::git(DOING))?;
+    let nothing_known = BTreeSet::new();
+    let walk = context.git.lfs_objects(row.id, &before, &nothing_known);
+    let Some(named) = task.cancel.run_until_cancelled(walk).await else { return Ok(()) };
+    let named = named.map_err(Error::git(DOING))?;
     // Read once: a reload may change it.
     let (now, keep) = (context.now_ms(), context.config.lfs.keep_unreferenced);
     let keep_ms = Millis::try_from(keep.as_millis()).unwrap_or(Millis::MAX);
     let until = if keep.is_zero() { Millis::MIN } else { now.saturating_sub(keep_ms) };
     let found = compare(context, row.id, &named, until).await?;
+    let Found { count, bytes, due_bytes, .. } = found;
+    task.add(CollectionProgress { unreferenced: count, unreferenced_bytes: bytes, ..CollectionProgress::default() });
+    if task.dry_run {
+        let removed = found.due.len() as u64;
+        task.add(CollectionProgress { removed, removed_bytes: due_bytes, ..CollectionProgress::default() });
+        return Ok(());
+    }
     mark(context, row.id, &found.named, 0).await?;
     mark(context, row.id, &found.unnamed, now).await?;
-    if found.count == 0 {
+    if count == 0 {
         searched.0.insert(row.id, state);
         return Ok(());
     }
     let (removed, removed_bytes) = remove_due(context, row.id, &before, found.due, until).await?;
-    let Found { count, bytes, .. } = found;
+    task.add(CollectionProgress { removed, removed_bytes, ..CollectionProgress::default() });
     tracing::info!(repository = row.id, count, bytes, removed, removed_bytes, "no file names these LFS objects");
     Ok(())
 }
@@ -120,7 +164,10 @@ async fn compare(context: &Context, repository: u64, named: &HashSet<Oid>, until
             found.bytes = found.bytes.saturating_add(row.size);
             match row.unreferenced_ms {
                 0 => found.unnamed.push(oid),
-                since if since <= until => found.due.push(oid),
+                since if since <= until => {
+                    found.due.push(oid);
+                    found.due_bytes = found.due_bytes.saturating_add(row.size);
+                }
                 _ => {}
             }
         }

@@ -6,6 +6,7 @@
 
 mod batch;
 mod collect;
+mod collection;
 mod download;
 mod grants;
 mod import;
@@ -20,6 +21,7 @@ use futures_util::TryStreamExt as _;
 pub use self::{
     batch::{BatchObject, BatchOperation, ObjectProblem, ObjectState, batch},
     collect::{Searched, collect},
+    collection::{CollectionProgress, CollectionTask, LfsCollection},
     download::{LfsContent, Opened, of_repository, open, verify},
     grants::sign,
     import::{ImportedObjects, LfsSource, forget_import, import},

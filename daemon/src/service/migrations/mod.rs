@@ -21,7 +21,7 @@ use self::run::MigrationRun;
 pub use self::{
     check::check,
     progress::Progress,
-    registry::{MigrationResult, MigrationTask, Migrations},
+    registry::{MigrationTask, Migrations},
 };
 use super::{
     Context, Error, access,

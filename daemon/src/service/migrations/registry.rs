@@ -3,17 +3,18 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use farrier_proto::store::Repository;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
-use crate::{clock::Millis, show::LiveMigration};
+use crate::{
+    clock::Millis,
+    service::tasks::{KEEP_ENDED_MS, TaskResult},
+    show::LiveMigration,
+};
 
-/// How long an ended migration is remembered.
-const KEEP_ENDED: Duration = Duration::from_hours(1);
 /// Maximum number of ended migrations that are remembered.
 const ENDED_MAX: usize = 200;
 
@@ -46,18 +47,7 @@ pub struct MigrationTask {
 #[derive(Debug, Default)]
 struct State {
     progress: Progress,
-    end: Option<(MigrationResult, Millis)>,
-}
-
-/// The result of a migration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MigrationResult {
-    /// The repository was imported.
-    Done,
-    /// It failed, with the reason.
-    Failed(String),
-    /// It was cancelled, or the repository was deleted.
-    Cancelled,
+    end: Option<(TaskResult, Millis)>,
 }
 
 impl Migrations {
@@ -119,7 +109,7 @@ impl Migrations {
     }
 
     /// Records the result of a migration.
-    pub(super) fn end(&self, repository: u64, result: MigrationResult, now: Millis) {
+    pub(super) fn end(&self, repository: u64, result: TaskResult, now: Millis) {
         let mut tasks = self.tasks();
         if let Some(ended) = tasks.running.remove(&repository) {
             let mut state = ended.state();
@@ -142,8 +132,7 @@ impl Migrations {
 
 impl TaskLists {
     fn forget(&mut self, now: Millis) {
-        let keep_ms = Millis::try_from(KEEP_ENDED.as_millis()).unwrap_or(Millis::MAX);
-        let is_old = |ended: &Arc<MigrationTask>| ended.end().is_none_or(|(_, at)| now - at > keep_ms);
+        let is_old = |ended: &Arc<MigrationTask>| ended.end().is_none_or(|(_, at)| now - at > KEEP_ENDED_MS);
         while self.ended.len() > ENDED_MAX || self.ended.front().is_some_and(is_old) {
             self.ended.pop_front();
         }
@@ -157,7 +146,7 @@ impl MigrationTask {
     }
 
     /// Returns its result and when it ended. `None`: it is running.
-    pub fn end(&self) -> Option<(MigrationResult, Millis)> {
+    pub fn end(&self) -> Option<(TaskResult, Millis)> {
         self.state().end.clone()
     }
 
@@ -191,13 +180,13 @@ mod tests {
         let ids = |now| all.all(now).iter().map(|task| task.row.id).collect::<Vec<_>>();
         begin(&all, 1);
         begin(&all, 2);
-        all.end(1, MigrationResult::Cancelled, 10);
+        all.end(1, TaskResult::Cancelled, 10);
         assert_eq!((ids(10), all.is_running(1)), (vec![2, 1], false));
-        assert_eq!(all.of(1, 10).and_then(|task| task.end()), Some((MigrationResult::Cancelled, 10)));
+        assert_eq!(all.of(1, 10).and_then(|task| task.end()), Some((TaskResult::Cancelled, 10)));
         assert_eq!((ids(3_600_010).len(), ids(3_600_011)), (2, vec![2]), "a running migration is kept");
         for id in 3..300 {
             begin(&all, id);
-            all.end(id, MigrationResult::Done, 4_000_000);
+            all.end(id, TaskResult::Done, 4_000_000);
         }
         let listed = ids(4_000_000);
         assert_eq!((listed.len(), listed[0], listed.contains(&3)), (ENDED_MAX + 1, 299, false));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     TRIES, WhenFailed, mark_failed,
     record::{ImportedRepository, record},
-    registry::{MigrationResult, MigrationTask},
+    registry::MigrationTask,
 };
 use crate::{
     git::{GitError, ImportSource, Imported, Staged},
@@ -17,6 +17,7 @@ use crate::{
         lfs::{self, BatchObject, ImportedObjects, LfsSource},
         pushes,
         repositories::FoundRepository,
+        tasks::TaskResult,
     },
     shares::Holder,
     store::{Tx, repositories},
@@ -60,12 +61,11 @@ impl MigrationRun {
     pub(super) async fn run(self) -> Result<FoundRepository, Error> {
         let id = self.found.repository.id;
         let (result, recorded) = match self.import().await {
-            Ok(found) => (Ok(found), MigrationResult::Done),
+            Ok(found) => (Ok(found), TaskResult::Done),
             Err(failed) => {
                 let cancelled = matches!(failed, MigrationError::Cancelled);
                 let error = self.clean_up(failed).await;
-                let recorded =
-                    if cancelled { MigrationResult::Cancelled } else { MigrationResult::Failed(reason(&error)) };
+                let recorded = if cancelled { TaskResult::Cancelled } else { TaskResult::Failed(reason(&error)) };
                 (Err(error), recorded)
             }
         };

@@ -149,12 +149,15 @@ impl WriterTask {
         };
         match process.wait().await {
             Ok(ended) if ended.status == Some(0) => self.writer.complete(&self.state.git).await,
-            // Git has reported the error to the client, in its protocol.
-            Ok(ended) if ended.status.is_some() && bytes > 0 => {
-                tracing::debug!(status = ended.status, stderr = ended.stderr, "git {} refused", ended.command);
-                self.writer.refused();
+            Ok(ended) => {
+                // With output, git has reported the error to the client, in its protocol.
+                if let Some(status) = ended.status.filter(|_| bytes > 0) {
+                    tracing::debug!(status, stderr = ended.stderr, "git {} refused", ended.command);
+                    self.writer.refused(status);
+                } else {
+                    tracing::warn!(stderr = ended.stderr, "git {} failed", ended.command);
+                }
             }
-            Ok(ended) => tracing::warn!(stderr = ended.stderr, "git {} failed", ended.command),
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "git {command} failed");
             }
@@ -212,9 +215,10 @@ async fn read(
     let length = reader.complete_length();
     let first = match reader.next().await.map_err(GitError::from_output)? {
         ReadStep::Bytes(first) => first,
-        ReadStep::End(AnswerEnd::Complete | AnswerEnd::Refused) => Bytes::new(),
+        ReadStep::End(AnswerEnd::Complete) => Bytes::new(),
         ReadStep::End(AnswerEnd::NotStored) => return Ok(None),
-        ReadStep::End(AnswerEnd::Failed) => return Err(TransferError::Failed),
+        // A refusal has output, so it does not begin with its end.
+        ReadStep::End(AnswerEnd::Failed | AnswerEnd::Refused(_)) => return Err(TransferError::Failed),
     };
     let (out, stored) = output::channel();
     state.git.fetch_cache().count_served(first.len() as u64);
@@ -288,7 +292,8 @@ async fn send(
                 state.git.fetch_cache().count_served(bytes.len() as u64);
                 permit.send(Ok(bytes));
             }
-            Ok(ReadStep::End(AnswerEnd::Complete | AnswerEnd::Refused)) => return None,
+            Ok(ReadStep::End(AnswerEnd::Complete)) => return None,
+            Ok(ReadStep::End(AnswerEnd::Refused(status))) => return Some(TransferError::Reported(status)),
             Ok(ReadStep::End(AnswerEnd::Failed | AnswerEnd::NotStored)) => return Some(TransferError::Failed),
             Err(error) => return Some(GitError::from_output(error).into()),
         }

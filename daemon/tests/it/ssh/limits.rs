@@ -1,15 +1,17 @@
 //! Connections that are silent, broken or too many.
 
-use std::{sync::Arc, time::Duration};
+use std::{process::Stdio, sync::Arc, time::Duration};
 
+use http::Method;
 use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key};
+use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
-use super::{demo, demo_with};
-use crate::support::{eventually, in_time};
+use super::{add_deploy_key, add_key, demo, demo_with};
+use crate::support::{TestDaemon, eventually, git::Client, in_time, process, send};
 
 async fn connect(port: i64) -> TcpStream {
     let port = u16::try_from(port).expect("a port");
@@ -76,6 +78,54 @@ async fn an_idle_connection_is_closed() {
     .await;
     let ended = client.run("admin", &["-N"], &[]).await;
     assert_eq!(ended.status, 255, "{ended:?}");
+}
+
+/// The number of `field` of the SSH connections that have signed in.
+async fn signed_in(farrier: &TestDaemon, field: &str) -> u64 {
+    let status = farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+    let limits = status["limits"].as_array().expect("a list").clone();
+    let limit = limits.iter().find(|limit| limit["kind"] == "ssh_connection").expect("a limit");
+    limit[field].as_u64().expect("a number")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_account_gets_its_share_of_connections_and_others_are_served() {
+    // Room for eight: two for each account or address.
+    let (farrier, client) = demo_with(|config| config.ssh.max_connections = 8).await;
+    for user in ["wren", "other"] {
+        farrier.user(user).await;
+        let key = client.key(user, &["-t", "ed25519"]).await;
+        add_key(&farrier, user, &key).await;
+    }
+    let key = client.key("deploy", &["-t", "ed25519"]).await;
+    add_deploy_key(&farrier, "demo", &key, true).await;
+    let clones = Client::at(farrier.scratch().join("clones"));
+    for (name, refused) in [("wren", 2), ("deploy", 4)] {
+        let mut open = Vec::new();
+        for count in 1..=2 {
+            let mut command = process::command("ssh");
+            command.args(client.arguments(name)).args(["-N", "-p", &client.port.to_string(), "git@127.0.0.1"]);
+            open.push(command.stderr(Stdio::null()).spawn().expect("ssh is installed"));
+            eventually("the client has signed in", async || signed_in(&farrier, "running").await == count).await;
+        }
+        let ended = client.run(name, &["-T"], &[]).await;
+        let text = "this account or address has too many SSH connections at the same time, try again in 5 seconds";
+        assert!(ended.status == 255 && ended.err.contains(text), "{ended:?}");
+        let err = clones.refused(&["-c", &client.setting(name), "ls-remote", &client.url("admin/demo")]);
+        assert!(err.contains(text), "{err}");
+        assert_eq!(signed_in(&farrier, "refused").await, refused);
+        for other in ["other", "admin"] {
+            let ended = client.run(other, &["-T"], &[]).await;
+            assert_eq!(ended.status, 0, "{other}: {ended:?}");
+        }
+        drop(open);
+        eventually("the connections are closed", async || signed_in(&farrier, "running").await == 0).await;
+        assert_eq!(client.run(name, &["-T"], &[]).await.status, 0);
+        eventually("the connection is closed", async || signed_in(&farrier, "running").await == 0).await;
+    }
+    let metrics = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await.text();
+    let counted = "farrier_work_refused_total{kind=\"ssh_connection\",reason=\"own_share\"} 4";
+    assert!(metrics.contains(counted), "{metrics}");
 }
 
 /// A client that accepts every host key.

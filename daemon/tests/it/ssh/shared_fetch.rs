@@ -125,7 +125,7 @@ async fn access_that_was_withdrawn_between_two_fetches_of_one_connection_is_refu
 
 /// A conversation in protocol version 2, byte by byte.
 struct Conversation {
-    #[expect(dead_code, reason = "ends the process when it is dropped")]
+    /// Ends when it is dropped.
     child: tokio::process::Child,
     input: tokio::process::ChildStdin,
     output: tokio::process::ChildStdout,
@@ -174,6 +174,38 @@ impl Conversation {
         let mut text = String::new();
         in_time("ssh ends", self.errors.read_to_string(&mut text)).await.expect("text");
         text
+    }
+
+    /// Reads standard output to its end. Returns it with the exit status.
+    async fn ended(mut self) -> (String, Option<i32>) {
+        let mut text = String::new();
+        in_time("the answer ends", self.output.read_to_string(&mut text)).await.expect("text");
+        let status = in_time("ssh ends", self.child.wait()).await.expect("a status");
+        (text, status.code())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_ends_with_the_status_of_git_also_if_equal_fetches_share_it() {
+    let (farrier, client) = demo().await;
+    filled(&farrier, &client);
+    let missing = clone_of(&"a".repeat(40));
+    let before = Counts::of(&farrier).await;
+    // The first goes to git, the others are answered from a file to which git writes.
+    for round in 0..4 {
+        let mut fetch = Conversation::start(&client, "admin");
+        fetch.section().await;
+        fetch.send(&missing).await;
+        let (answer, status) = fetch.ended().await;
+        assert!(answer.contains("not our ref"), "{round}: {answer}");
+        assert_eq!(status, Some(128), "{round}");
+    }
+    let after = Counts::of(&farrier).await;
+    assert_eq!((after.misses - before.misses, after.hits - before.hits), (4, 0), "a refusal is not kept");
+    let copy = client.work(&farrier, "copy", "admin");
+    for _ in 0..3 {
+        let err = copy.refused(&["fetch", "-q", &client.url("admin/demo"), &"a".repeat(40)]);
+        assert!(err.contains("not our ref") && !err.contains("farrier: "), "git tells the reason: {err}");
     }
 }
 

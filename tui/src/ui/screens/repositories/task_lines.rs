@@ -24,7 +24,7 @@ pub(crate) fn progress_line(task: &BackgroundTask) -> ProgressLine {
     let counted = task.total > 0;
     ProgressLine {
         what: if task.kind == "migration" { "migrate" } else { "task" },
-        name: task.repository.clone(),
+        name: if task.repository.is_empty() { task.kind.clone() } else { task.repository.clone() },
         share: counted.then_some((task.done, task.total)),
         note: match progress::seconds_left(task) {
             Some(left) => progress::eta(left),
