@@ -53,7 +53,7 @@ use crate::{
     set_aside::SetAside,
     shares::MemoryBudget,
     ssh::{self, HostKeys},
-    store::{Store, StoreError, Tx, identity, sealing},
+    store::{Store, StoreError, Tx, identity, repositories::orders, sealing},
     tasks::{self, Tasks},
     wake::Wake,
     webhook,
@@ -212,6 +212,7 @@ async fn build(
     if encrypted.rows > 0 {
         tracing::info!(rows = encrypted.rows, "secrets in the store were encrypted with the current key");
     }
+    orders::add_missing(&store).await.map_err(failed)?;
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;

@@ -124,7 +124,8 @@ impl AccessWatch {
     }
 }
 
-async fn may(read: &impl Read, identity: &Identity, repository: u64, action: Action) -> Result<bool, Error> {
+/// Returns whether a caller may do `action` in a repository that is not deleted.
+pub(super) async fn may(read: &impl Read, identity: &Identity, repository: u64, action: Action) -> Result<bool, Error> {
     let row = repositories::get(read, repository).await?;
     let Some(row) = row.filter(|row| !row.deleted) else { return Ok(false) };
     let Some(owner) = owners::owner(read, row.owner_kind(), row.owner_id).await? else { return Ok(false) };

@@ -3,7 +3,9 @@
 use farrier_proto::store::{RunStatus, Token, User};
 
 use super::{
-    Context, Error, access, accounts, audit,
+    Context, Error,
+    access::{self, Action},
+    access_watch, accounts, audit,
     sign_in::{self, by_password},
 };
 use crate::{
@@ -289,17 +291,34 @@ fn note_use(context: &Context, hash: [u8; 32], token: &Token, address: &str, now
     });
 }
 
-/// Returns the live job of a runtime token.
+/// Returns the live job of a runtime token. The account that began the job must still have the right to do so.
 pub async fn job(context: &Context, token: &str) -> Result<JobIdentity, Error> {
-    let refused = || Error::Unauthenticated { reason: "the runtime token is not valid or its job has ended".into() };
+    let refused = || Error::Unauthenticated {
+        reason: "the runtime token is not valid, its job has ended, or its account lost its access".into(),
+    };
     let claims = Claims::verify(token, &context.keys.runtime_token, context.now_ms()).ok_or_else(refused)?;
     let snapshot: Snapshot = context.store.read().await?;
     let job = runs::job(&snapshot, claims.run_id, claims.job_id).await?;
     let Some(job) = job.filter(|job| job.status() == RunStatus::InProgress) else { return Err(refused()) };
     // The jobs of a deleted repository are cancelled shortly after the deletion.
     let repository = repositories::get(&snapshot, job.repository_id).await?;
-    match repository.filter(|row| !row.deleted) {
-        Some(_) => Ok(JobIdentity { run_id: job.run_id, job_id: job.id, repository_id: job.repository_id }),
-        None => Err(refused()),
+    if repository.is_none_or(|row| row.deleted) {
+        return Err(refused());
+    }
+    // An agent without account has no rights to lose.
+    if job.actor_id != 0 && !may_run_jobs(context, &snapshot, job.actor_id, job.repository_id).await? {
+        return Err(refused());
+    }
+    Ok(JobIdentity { run_id: job.run_id, job_id: job.id, repository_id: job.repository_id })
+}
+
+/// Returns whether an account is open and may begin jobs of a repository.
+async fn may_run_jobs(context: &Context, read: &impl Read, account: u64, repository: u64) -> Result<bool, Error> {
+    let Some(user) = owners::user(read, account).await? else { return Ok(false) };
+    let identity = Identity::Account(Box::new(Account { user, proof: Proof::Peer }));
+    let current = refresh(read, &identity, context.config.auth.password_login, context.now_ms()).await?;
+    match current {
+        Some(identity) => access_watch::may(read, &identity, repository, Action::WriteActions).await,
+        None => Ok(false),
     }
 }

@@ -324,7 +324,11 @@ async fn run(
 ) -> Result<(), Error> {
     let push = pushes::begin(context, repository, actor, commands).await?.with_entry(entry);
     let lock = context.git.lock(repository).await;
-    let moved = move_refs(context, repository, moves).await;
+    // Again under the lock, for which the change may have waited: a rule may have been added since.
+    let moved = match ref_rules::require(context, repository, actor, commands).await {
+        Ok(()) => move_refs(context, repository, moves).await,
+        Err(refused) => Err(refused),
+    };
     let written_bytes = moves.iter().map(|change| change.written_bytes).sum();
     pushes::record(context, &push, written_bytes, &lock).await?;
     moved

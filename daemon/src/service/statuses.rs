@@ -17,7 +17,7 @@ use crate::{
 
 const CONTEXT_DEFAULT: &str = "default";
 /// Longest context and target URL, in characters.
-const TEXT_MAX_CHARS: usize = 255;
+pub(super) const TEXT_MAX_CHARS: usize = 255;
 const DESCRIPTION_MAX_CHARS: usize = 1_024;
 
 /// Adds a status to the commit that `revision` resolves to. Returns the id of the commit and the status.

@@ -145,6 +145,11 @@ pub fn signing_keys() -> Key {
     Builder::new("m").raw(b"key\0").build()
 }
 
+/// `m/repository-orders`: the number of orders in which all repositories are listed.
+pub fn repository_orders() -> Key {
+    Builder::new("m").raw(b"repository-orders").build()
+}
+
 /// `m/sealing`
 pub fn sealing() -> Key {
     Builder::new("m").raw(b"sealing").build()

@@ -6,6 +6,7 @@
 mod deleted;
 pub mod forks;
 pub mod offers;
+pub mod orders;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -61,6 +61,11 @@ pub async fn insert(tx: &Tx, repository: u64, commit: &str, row: &CommitStatus) 
     Ok(true)
 }
 
+/// Returns whether a commit has statuses of `context`.
+pub async fn has_context(read: &impl Read, repository: u64, commit: &str, context: &str) -> Result<bool, StoreError> {
+    Ok(read.get::<StatusContext>(&keys::status_context(repository, commit, context)).await?.is_some())
+}
+
 /// Returns a page of the statuses of a commit in the order of their ids, and their number. `state`: only these.
 pub async fn page(
     snapshot: &Snapshot,

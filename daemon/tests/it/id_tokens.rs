@@ -196,6 +196,39 @@ async fn claims_describe_the_job_under_the_names_of_github() {
 }
 
 #[tokio::test]
+async fn id_tokens_say_whether_a_rule_protects_the_branch() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("r").await;
+    let is_protected = async |branch: &str| {
+        let job = farrier.begin_on("r", branch).await;
+        let answer = request(&farrier, &job, "").await;
+        let [_, claims] = decoded(answer.json()["value"].as_str().expect("a token"));
+        claims["ref_protected"].as_str().expect("text").to_owned()
+    };
+    assert_eq!(is_protected("main").await, "false");
+    let rules = "/api/v1/repos/admin/r/branch_protections";
+    for name in ["main", "release/*"] {
+        assert_eq!(farrier.admin(Method::POST, rules, json!({ "rule_name": name })).await.status, 201);
+    }
+    let tag = json!({ "name_pattern": "*", "whitelist_usernames": ["admin"] });
+    assert_eq!(farrier.admin(Method::POST, "/api/v1/repos/admin/r/tag_protections", tag).await.status, 201);
+    for (branch, expected) in [
+        ("", "true"),
+        ("main", "true"),
+        ("refs/heads/main", "true"),
+        ("release/1", "true"),
+        ("feature", "false"),
+        ("release", "false"),
+        ("refs/tags/main", "false"),
+        ("refs/notes/main", "false"),
+    ] {
+        assert_eq!(is_protected(branch).await, expected, "{branch}");
+    }
+    assert_eq!(farrier.admin(Method::DELETE, &format!("{rules}/main"), Value::Null).await.status, 204);
+    assert_eq!(is_protected("main").await, "false");
+}
+
+#[tokio::test]
 async fn only_the_token_of_a_job_in_progress_gets_an_id_token() {
     let farrier = TestDaemon::with(|config| config.auth.require_sign_in = true).await;
     farrier.repository("r").await;

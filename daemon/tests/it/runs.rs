@@ -222,3 +222,46 @@ async fn a_runtime_token_names_the_refs_whose_caches_the_job_may_use() {
     let default = token(json!({ "repo": "admin/r" })).await;
     assert_eq!(refs(&default), json!([{ "Scope": "refs/heads/main", "Permission": 3 }]));
 }
+
+#[tokio::test]
+async fn the_token_of_a_job_needs_the_access_of_the_account_that_began_it() {
+    let farrier = farrier().await;
+    farrier.user("bob").await;
+    let authorization = format!("token {}", farrier.token("bob", &["all"]).await);
+    let begin_as_bob = async |run: Option<i64>| {
+        let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
+        let body = json!({ "repo": "admin/r", "run_id": run }).to_string();
+        send(&farrier.tcp(), Method::POST, "/api/farrier/v1/jobs", &headers, body).await
+    };
+    let set_permission = async |permission: &str| {
+        let path = "/api/v1/repos/admin/r/collaborators/bob";
+        let answer = match permission {
+            "none" => farrier.admin(Method::DELETE, path, Value::Null).await,
+            _ => farrier.admin(Method::PUT, path, json!({ "permission": permission })).await,
+        };
+        assert_eq!(answer.status, 204, "{answer:?}");
+    };
+    let set_active = async |active: bool| {
+        let answer = farrier.admin(Method::PATCH, "/api/v1/admin/users/bob", json!({ "active": active })).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    };
+    assert_eq!(begin_as_bob(None).await.status, 403, "bob may not begin jobs");
+    set_permission("write").await;
+    let of_admin = begin(&farrier, None, None).await;
+    let own = Job::of(&begin_as_bob(None).await.json());
+    let joined = Job::of(&begin_as_bob(Some(of_admin.run_id)).await.json());
+    for permission in ["none", "read"] {
+        set_permission(permission).await;
+        assert!(!token_works(&farrier, &own).await && !token_works(&farrier, &joined).await, "{permission}");
+        assert!(token_works(&farrier, &of_admin).await, "{permission}");
+        set_permission("write").await;
+        assert!(token_works(&farrier, &own).await && token_works(&farrier, &joined).await, "{permission}");
+    }
+    set_active(false).await;
+    assert!(!token_works(&farrier, &own).await, "a closed account");
+    set_active(true).await;
+    assert!(token_works(&farrier, &own).await);
+    assert_eq!(farrier.admin(Method::DELETE, "/api/v1/admin/users/bob?purge=true", Value::Null).await.status, 204);
+    assert!(!token_works(&farrier, &own).await, "a deleted account");
+    assert!(token_works(&farrier, &of_admin).await);
+}

@@ -109,6 +109,9 @@ pub(crate) struct EditRelease {
     pub(crate) rename: Option<String>,
     #[command(flatten)]
     pub(crate) text: ReleaseText,
+    /// Message of the tag that is created when the draft is published, or with --rename
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) tag_message: Option<String>,
     /// Make it a draft; false publishes it
     #[arg(long, value_name = "BOOL")]
     pub(crate) draft: Option<bool>,

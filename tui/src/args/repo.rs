@@ -91,9 +91,9 @@ pub(crate) enum Repo {
         /// User or organization that gets the repository
         #[arg(value_name = "NEW_OWNER")]
         new_owner: String,
-        /// ID of a team of the organization that gets access; can be repeated
-        #[arg(long = "team", value_name = "ID")]
-        teams: Vec<i64>,
+        /// Team of the organization that gets access: its name or its ID; can be repeated
+        #[arg(long = "team", value_name = "NAME|ID")]
+        teams: Vec<String>,
     },
     /// Accept a repository that is offered to you or to your organization
     AcceptTransfer {
@@ -260,6 +260,7 @@ pub(crate) struct EditRepo {
 }
 
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools)] // one for each option
 pub(crate) struct MigrateRepo {
     /// Source: an http, https or git URL
     #[arg(value_name = "URL")]
@@ -278,6 +279,12 @@ pub(crate) struct MigrateRepo {
     /// Read the password or token at the source from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
+    /// Copy the LFS objects of all branches and tags, too
+    #[arg(long)]
+    pub(crate) lfs: bool,
+    /// Address of the LFS service of the source [default: info/lfs below the URL of the repository]
+    #[arg(long, value_name = "URL", requires = "lfs", default_value = "", hide_default_value = true)]
+    pub(crate) lfs_endpoint: String,
     /// Create a pull mirror: a read-only copy that is synced with the source
     #[arg(long)]
     pub(crate) mirror: bool,

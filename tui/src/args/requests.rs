@@ -76,6 +76,8 @@ impl MigrateRepo {
             auth_token: token,
             private: self.visibility.private(),
             description: self.description,
+            lfs: self.lfs,
+            lfs_endpoint: self.lfs_endpoint,
             mirror: self.mirror,
             mirror_interval: self.mirror_interval,
             ..api::MigrateRepository::default()

@@ -79,25 +79,30 @@ async fn create(args: args::CreateRelease, client: &Client, output: &Output) -> 
 
 async fn edit(args: args::EditRelease, client: &Client, output: &Output) -> Result<(), Failure> {
     let (title, notes) = text(args.text).await?;
-    for (what, text) in [("title", &title), ("notes", &notes)] {
+    for (what, text) in [("title", &title), ("notes", &notes), ("tag message", &args.tag_message)] {
         if text.as_deref() == Some("") {
             return Err(Failure::Usage(format!("the {what} of a release cannot be emptied; give a text")));
         }
     }
+    let needs_new_tag = args.tag_message.is_some() && args.rename.is_none() && args.draft != Some(true);
     let request = api::EditRelease {
         tag_name: args.rename.unwrap_or_default(),
         name: title.unwrap_or_default(),
         body: notes.unwrap_or_default(),
         draft: args.draft,
         prerelease: args.prerelease,
+        tag_message: args.tag_message.unwrap_or_default(),
         ..api::EditRelease::default()
     };
     if request == api::EditRelease::default() {
         return Err(Failure::nothing_to_change("--title TEXT"));
     }
-    let id = find(&args.release, client).await?.id;
+    let found = find(&args.release, client).await?;
     let ReleaseArgs { repo, tag } = &args.release;
-    let changed = client.edit_release(repo, id, &request).await;
+    if needs_new_tag && !found.draft {
+        return Err(Failure::Usage(format!("release {tag} is published: the message of its tag cannot be changed")));
+    }
+    let changed = client.edit_release(repo, found.id, &request).await;
     show(&changed.map_err(Failure::call(format!("changing release {tag} of {repo}")))?, output)
 }
 

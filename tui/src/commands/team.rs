@@ -146,7 +146,7 @@ fn units_map(rights: Rights) -> Option<BTreeMap<String, String>> {
 }
 
 /// Returns the team with the given name.
-async fn find(client: &Client, args: &TeamArgs) -> Result<api::Team, Failure> {
+pub(super) async fn find(client: &Client, args: &TeamArgs) -> Result<api::Team, Failure> {
     let all = list::collect(client.teams(&args.org), |page: Vec<api::Team>| page, |team| team.id).await;
     let all = all.map_err(Failure::call(format!("listing teams of {}", args.org)))?;
     let found = all.into_iter().find(|team| team.name.eq_ignore_ascii_case(&args.team));

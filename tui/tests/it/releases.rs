@@ -1,6 +1,6 @@
 //! Releases on the command line, with a real daemon and git.
 
-use crate::repos::demo;
+use crate::repos::{demo, git};
 
 #[test]
 fn a_release_is_created_filled_downloaded_published_and_deleted() {
@@ -23,10 +23,17 @@ fn a_release_is_created_filled_downloaded_published_and_deleted() {
     assert_eq!(std::fs::read(daemon.work("copy.bin")).unwrap(), vec![7; 300_000]);
     assert_eq!(release(&download).code, 5, "an existing file is not replaced");
     assert_eq!(release(&["download", "admin/demo", "v3", "nothing"]).code, 3);
+    release(&["edit", "admin/demo", "v3", "--tag-message", "the third"]).ok();
+    assert_eq!(release(&["edit", "admin/demo", "v3", "--tag-message", ""]).code, 2, "an empty message");
     let published = release(&["edit", "admin/demo", "v3", "--draft", "false", "--json"]).json();
     assert_eq!((&published["draft"], &published["name"]), (&false.into(), &"Three".into()));
     assert_eq!(release(&["list", "admin/demo", "-q"]).ok().stdout, "v3\n");
     assert_eq!(release(&["edit", "admin/demo", "v3"]).code, 2, "nothing to change");
+    daemon.farrier(&["repo", "archive", "admin/demo", "--format", "bundle", "-o", "all.bundle"]).ok();
+    git(&daemon, &["clone", "-q", "--mirror", "all.bundle", "copy.git"]);
+    assert_eq!(git(&daemon, &["-C", "copy.git", "tag", "-l", "--format=%(contents)", "v3"]).trim(), "the third");
+    let refused = release(&["edit", "admin/demo", "v3", "--tag-message", "other"]);
+    assert!(refused.code == 2 && refused.stderr.contains("release v3 is published"), "{refused:?}");
     release(&["delete", "admin/demo", "v3", "--yes"]).ok();
     assert_eq!(release(&["show", "admin/demo", "v3"]).code, 3);
 }

@@ -139,6 +139,18 @@ fn a_scheduled_task_is_run_and_the_search_for_lfs_objects_shows_its_figures() {
 }
 
 #[test]
+fn a_migration_can_copy_lfs_objects() {
+    let daemon = demo();
+    let source = format!("http://{}/admin/demo.git", tcp(&daemon));
+    let migrate = |name: &str, words: &[&str]| {
+        daemon.farrier(&[&["repo", "migrate", &source, name, "--wait", "--json"][..], words].concat())
+    };
+    assert_eq!(migrate("admin/copy", &["--lfs"]).json()["farrier_migration"]["state"], "done");
+    let refused = migrate("admin/other", &["--lfs", "--lfs-endpoint", "ftp://h/lfs"]);
+    assert!(refused.code != 0 && refused.stderr.contains("importing admin/other"), "the endpoint is sent: {refused:?}");
+}
+
+#[test]
 fn a_task_is_shown_waited_for_and_cancelled() {
     let daemon = Daemon::with_allowed_hosts("loopback");
     // The kernel accepts connections, but nothing answers them.

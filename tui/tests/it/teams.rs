@@ -32,3 +32,21 @@ fn teams_are_created_changed_and_deleted_with_members_and_repositories() {
     team(&["delete", "acme", "devs", "--yes"]).ok();
     assert_eq!(team(&["list", "acme", "-q"]).ok().stdout, "Owners\n");
 }
+
+#[test]
+fn teams_of_a_transfer_are_given_by_name_or_id() {
+    let daemon = demo();
+    daemon.farrier(&["org", "create", "acme"]).ok();
+    let team = |name: &str| daemon.farrier(&["team", "create", "acme", name, "--json"]).json()["id"].to_string();
+    let (_, ops) = (team("devs"), team("ops"));
+    let transfer =
+        |repo: &str, words: &[&str]| daemon.farrier(&[&["repo", "transfer", repo, "acme"][..], words].concat());
+    let unknown = transfer("admin/demo", &["--team", "nothing"]);
+    assert!(unknown.code == 3 && unknown.stderr.contains("acme has no team nothing"), "{unknown:?}");
+    daemon.farrier(&["repo", "show", "admin/demo"]).ok();
+    transfer("admin/demo", &["--team", "DEVS", "--team", &ops]).ok();
+    for name in ["devs", "ops"] {
+        assert_eq!(daemon.farrier(&["team", "repos", "acme", name, "-q"]).ok().stdout, "acme/demo\n", "{name}");
+    }
+    assert_eq!(transfer("acme/demo", &["--team", "-1"]).code, 2, "no option and no name");
+}

@@ -194,14 +194,16 @@ fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
     })
 }
 
-/// Reads `sort` and `order`. There are no lists by stars and forks, so these sort by number.
+/// Reads `sort` and `order`. There is no list by the size of LFS objects, so `lfs_size` sorts by number.
 fn sort(sort: &str, order: &str) -> Result<(Sort, bool), ApiError> {
     let sorted = match sort {
         "" => return Ok((Sort::Id, false)),
         "alpha" => Sort::Name,
         "updated" => Sort::Updated,
         "size" | "git_size" => Sort::Size,
-        "created" | "id" | "lfs_size" | "stars" | "forks" => Sort::Id,
+        "stars" => Sort::Stars,
+        "forks" => Sort::Forks,
+        "created" | "id" | "lfs_size" => Sort::Id,
         other => return Err(ApiError::unprocessable("sort", format!("[Sort]: invalid sort mode: {other:?}"))),
     };
     match order {
@@ -214,9 +216,11 @@ fn sort(sort: &str, order: &str) -> Result<(Sort, bool), ApiError> {
 /// Reads `order_by`.
 fn order_by(word: &str) -> Result<(Sort, bool), ApiError> {
     Ok(match word {
-        "" | "id" | "oldest" | "lfssize" | "moststars" | "feweststars" | "mostforks" | "fewestforks" => {
-            (Sort::Id, false)
-        }
+        "" | "id" | "oldest" | "lfssize" => (Sort::Id, false),
+        "moststars" => (Sort::Stars, true),
+        "feweststars" => (Sort::Stars, false),
+        "mostforks" => (Sort::Forks, true),
+        "fewestforks" => (Sort::Forks, false),
         "newest" | "reverselfssize" => (Sort::Id, true),
         "name" | "alphabetically" => (Sort::Name, false),
         "reversealphabetically" => (Sort::Name, true),

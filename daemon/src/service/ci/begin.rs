@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use farrier_common::api;
 use farrier_proto::store::{Job, Run, RunStatus};
 
-use super::{JOBS_MAX, lease};
+use super::{JOBS_MAX, job_statuses::JobStatuses, lease};
 use crate::{
     clock::Millis,
     model::{
@@ -97,7 +97,8 @@ async fn begin_run(
     };
     let job = new_job(context, &run, input, now).await?;
     let (run_row, job_row) = (&run, &job);
-    let (recorder, actor) = (&EventRecorder::reserve(context, 4).await?, &Actor::of(identity));
+    let statuses = &JobStatuses::reserve(context, &found.repository, &run.head_sha, 1).await?;
+    let (recorder, actor) = (&EventRecorder::reserve(context, 5).await?, &Actor::of(identity));
     context
         .store
         .write(async |tx: Tx| {
@@ -109,12 +110,14 @@ async fn begin_run(
             runs::insert_run(&tx, run);
             runs::insert_job(&tx, job_row);
             let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
-            let events = [
+            let written = statuses.write(&tx, subject, &[(job_row, run)]).await?;
+            let mut events = vec![
                 EventKind::Run { action: REQUESTED, run },
                 EventKind::Job { action: QUEUED, job: job_row, run },
                 EventKind::Run { action: IN_PROGRESS, run },
                 EventKind::Job { action: IN_PROGRESS, job: job_row, run },
             ];
+            events.extend(statuses.events(&written));
             recorder.record(&tx, subject, &events).await?;
             Ok::<_, Error>(())
         })
@@ -132,10 +135,12 @@ async fn join_run(
     now: Millis,
 ) -> Result<(Job, String), Error> {
     let missing = || Error::NotFound { what: "the run" };
-    let known = Run { id: run, repository_id: found.repository.id, ..Run::default() };
+    let actor_id = identity.user_id();
+    let known = Run { id: run, repository_id: found.repository.id, actor_id, ..Run::default() };
     let job = new_job(context, &known, input, now).await?;
     let job_row = &job;
-    let (recorder, actor) = (&EventRecorder::reserve(context, 2).await?, &Actor::of(identity));
+    let statuses = &JobStatuses::of_run(context, run, 1).await?;
+    let (recorder, actor) = (&EventRecorder::reserve(context, 3).await?, &Actor::of(identity));
     let branch = context
         .store
         .write(async |tx: Tx| {
@@ -155,7 +160,10 @@ async fn join_run(
             runs::update_run(&tx, &row);
             runs::insert_job(&tx, job_row);
             let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
-            let events = [QUEUED, IN_PROGRESS].map(|action| EventKind::Job { action, job: job_row, run: &row });
+            let written = statuses.write(&tx, subject, &[(job_row, &row)]).await?;
+            let mut events =
+                [QUEUED, IN_PROGRESS].map(|action| EventKind::Job { action, job: job_row, run: &row }).to_vec();
+            events.extend(statuses.events(&written));
             recorder.record(&tx, subject, &events).await?;
             Ok(row.head_branch)
         })
@@ -163,6 +171,7 @@ async fn join_run(
     Ok((job, branch))
 }
 
+/// Returns a job of the account that `run` names.
 async fn new_job(context: &Context, run: &Run, input: &api::BeginRun, now: Millis) -> Result<Job, Error> {
     let timeout = i64::try_from(context.config.ci.job_timeout.as_millis()).unwrap_or(i64::MAX);
     let limit_ms = now.saturating_add(timeout);
@@ -174,6 +183,7 @@ async fn new_job(context: &Context, run: &Run, input: &api::BeginRun, now: Milli
         status: RunStatus::InProgress.into(),
         started_ms: now,
         deadline_ms: limit_ms,
+        actor_id: run.actor_id,
         ..Job::default()
     };
     match lease::requested(input)? {

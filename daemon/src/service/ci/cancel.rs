@@ -5,6 +5,7 @@ use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
 use super::{
     JOBS_MAX,
     end::{ending, finish},
+    job_statuses::JobStatuses,
     lease,
 };
 use crate::{
@@ -34,10 +35,11 @@ pub async fn cancel_run(context: &Context, identity: &Identity, id: u64) -> Resu
     // Each step ends at least one of at most `JOBS_MAX` jobs.
     loop {
         let now = context.now_ms();
-        let recorder = &EventRecorder::reserve(context, JOBS_PER_STEP + 1).await?;
+        let statuses = &JobStatuses::of_run(context, id, JOBS_PER_STEP).await?;
+        let recorder = &EventRecorder::reserve(context, 2 * JOBS_PER_STEP + 1).await?;
         let audit = &AuditRecorder::reserve(context, 1).await?;
         let step = async |tx: Tx| {
-            let step = cancel_some(&tx, recorder, identity, actor, id, now).await?;
+            let step = cancel_some(&tx, (recorder, statuses), (identity, actor), id, now).await?;
             if let (Step::Cancelled(run), true) = (&step, is_first) {
                 let path = audit::path_of(&tx, run.repository_id).await?;
                 let object = Object::new("run", run.id, &run.workflow).in_repository(run.repository_id, &path);
@@ -70,9 +72,8 @@ enum Step {
 
 async fn cancel_some(
     tx: &Tx,
-    recorder: &EventRecorder<'_>,
-    identity: &Identity,
-    actor: &Actor,
+    (recorder, statuses): (&EventRecorder<'_>, &JobStatuses<'_>),
+    (identity, actor): (&Identity, &Actor),
     id: u64,
     now: Millis,
 ) -> Result<Step, Error> {
@@ -105,8 +106,12 @@ async fn cancel_some(
         run.completed_ms = now;
         runs::update_run(tx, &run);
     }
-    let events: Vec<EventKind<'_>> = ended.iter().flat_map(|(job, run)| ending(job, run)).collect();
-    recorder.record(tx, Subject { repository: &repository, owner: &owner, actor }, &events).await?;
+    let subject = Subject { repository: &repository, owner: &owner, actor };
+    let changed: Vec<(&Job, &Run)> = ended.iter().map(|(job, run)| (job, run)).collect();
+    let written = statuses.write(tx, subject, &changed).await?;
+    let mut events: Vec<EventKind<'_>> = ended.iter().flat_map(|(job, run)| ending(job, run)).collect();
+    events.extend(statuses.events(&written));
+    recorder.record(tx, subject, &events).await?;
     Ok(Step::Cancelled(run))
 }
 
@@ -115,14 +120,21 @@ pub async fn cancel_overdue(context: &Context, limit: usize) -> Result<usize, Er
     let now = context.now_ms();
     let overdue = runs::overdue(&context.store.read().await?, now, limit).await?;
     for id in &overdue {
-        let recorder = &EventRecorder::reserve(context, 2).await?;
-        context.store.write(async |tx: Tx| cancel_job(&tx, recorder, *id, now).await).await?;
+        let statuses = &JobStatuses::of_job(context, *id).await?;
+        let recorder = &EventRecorder::reserve(context, 3).await?;
+        context.store.write(async |tx: Tx| cancel_job(&tx, recorder, statuses, *id, now).await).await?;
     }
     Ok(overdue.len())
 }
 
 /// Cancels a job that is overdue at `now`. The events name the account that began the run.
-async fn cancel_job(tx: &Tx, recorder: &EventRecorder<'_>, id: u64, now: Millis) -> Result<(), Error> {
+async fn cancel_job(
+    tx: &Tx,
+    recorder: &EventRecorder<'_>,
+    statuses: &JobStatuses<'_>,
+    id: u64,
+    now: Millis,
+) -> Result<(), Error> {
     let job = runs::job_by_id(tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
     let Some(job) = job else { return Ok(()) };
     match lease::at_deadline(&job, now) {
@@ -140,12 +152,16 @@ async fn cancel_job(tx: &Tx, recorder: &EventRecorder<'_>, id: u64, now: Millis)
     if let Some(owner) = owners::owner(tx, repository.owner_kind(), repository.owner_id).await? {
         let actor = Actor::find(tx, run.actor_id).await?;
         let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
-        recorder.record(tx, subject, &ending(&job, &run)).await?;
+        let written = statuses.write(tx, subject, &[(&job, &run)]).await?;
+        let mut events = ending(&job, &run);
+        events.extend(statuses.events(&written));
+        recorder.record(tx, subject, &events).await?;
     }
     Ok(())
 }
 
-/// Cancels the live jobs of a deleted repository. No events are recorded for them; the deletion was an event.
+/// Cancels the live jobs of a deleted repository. No events and no statuses of commits are written for them; the
+/// deletion was an event.
 pub async fn cancel_of_deleted(context: &Context, repository: u64) -> Result<(), Error> {
     let now = context.now_ms();
     let snapshot = context.store.read().await?;

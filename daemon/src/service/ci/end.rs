@@ -3,7 +3,7 @@
 use farrier_common::api;
 use farrier_proto::store::{Conclusion, Job, Repository, Run, RunStatus};
 
-use super::JOBS_MAX;
+use super::{JOBS_MAX, job_statuses::JobStatuses};
 use crate::{
     clock::Millis,
     model::{identity::Identity, words},
@@ -31,7 +31,8 @@ pub async fn end(context: &Context, identity: &Identity, job: i64, conclusion: a
         api::Conclusion::Cancelled => Conclusion::Cancelled,
         api::Conclusion::Skipped => Conclusion::Skipped,
     };
-    let (recorder, actor) = (&EventRecorder::reserve(context, 2).await?, &Actor::of(identity));
+    let statuses = &JobStatuses::of_job(context, id).await?;
+    let (recorder, actor) = (&EventRecorder::reserve(context, 3).await?, &Actor::of(identity));
     context
         .store
         .write(async |tx: Tx| {
@@ -42,7 +43,10 @@ pub async fn end(context: &Context, identity: &Identity, job: i64, conclusion: a
             }
             let (job, run) = finish(&tx, row, conclusion, now).await?;
             let subject = Subject { repository: &repository, owner: &owner, actor };
-            recorder.record(&tx, subject, &ending(&job, &run)).await?;
+            let written = statuses.write(&tx, subject, &[(&job, &run)]).await?;
+            let mut events = ending(&job, &run);
+            events.extend(statuses.events(&written));
+            recorder.record(&tx, subject, &events).await?;
             Ok(job)
         })
         .await

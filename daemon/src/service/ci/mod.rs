@@ -2,13 +2,14 @@
 //!
 //! A run begins with its first job and completes with its last one. A job that has not ended by its deadline is
 //! cancelled. An agent may request a lease and renew it, so that the job of a killed agent is cancelled soon. A token
-//! is valid while its job is live. The steps of a job may write summaries.
+//! is valid while its job is live. The steps of a job may write summaries, and the job writes statuses of the commit.
 
 pub mod across;
 mod begin;
 mod cancel;
 mod end;
 mod forget;
+mod job_statuses;
 mod lease;
 mod runners;
 mod summaries;

@@ -9,8 +9,9 @@ use farrier_proto::store::{Repository, Run, Visibility};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::{Context, Error, authentication::JobIdentity};
+use super::{Context, Error, authentication::JobIdentity, ref_rules};
 use crate::{
+    git::ref_name::{self, RefKind},
     model::{
         cache_refs::CacheRefs,
         id_token::{IdTokenClaims, JobClaims},
@@ -68,17 +69,27 @@ async fn job_claims(read: &impl Read, job: &JobIdentity) -> Result<JobClaims, Er
     let repository = repository.ok_or_else(missing)?;
     let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
     let actor = owners::user(read, run.actor_id).await?.map(|user| user.name).unwrap_or_default();
-    Ok(claims_of(&run, job.job_id, &repository, owner.name(), actor))
+    let git_ref = CacheRefs::of_job(&run.head_branch, &repository.default_branch).own().to_owned();
+    let is_protected = match ref_name::kind(&git_ref) {
+        RefKind::Branch(branch) => ref_rules::protects_branch(read, repository.id, branch).await?,
+        RefKind::Tag(_) | RefKind::Other => false,
+    };
+    Ok(claims_of(&run, job.job_id, (&repository, owner.name()), (git_ref, is_protected), actor))
 }
 
-fn claims_of(run: &Run, job: u64, repository: &Repository, owner: &str, actor: String) -> JobClaims {
-    let git_ref = CacheRefs::of_job(&run.head_branch, &repository.default_branch).own().to_owned();
+fn claims_of(
+    run: &Run,
+    job: u64,
+    (repository, owner): (&Repository, &str),
+    (git_ref, is_protected): (String, bool),
+    actor: String,
+) -> JobClaims {
     let path = format!("{owner}/{}", repository.name);
     let workflow_ref = format!("{path}/{}@{git_ref}", run.workflow);
     JobClaims {
         ref_type: if git_ref.starts_with("refs/tags/") { "tag" } else { "branch" },
         git_ref,
-        ref_protected: "false",
+        ref_protected: if is_protected { "true" } else { "false" },
         sha: run.head_sha.clone(),
         repository: path,
         repository_id: repository.id.to_string(),

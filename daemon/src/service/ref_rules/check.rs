@@ -304,6 +304,12 @@ fn refused(refusals: Vec<RefRefusal>) -> Result<(), Error> {
     }
 }
 
+/// Returns whether a rule protects the branch `name`.
+pub async fn protects_branch(read: &impl Read, repository: u64, name: &str) -> Result<bool, StoreError> {
+    let rules = rows::of_branches(read, repository).await?;
+    Ok(rules.into_iter().any(|rule| CompiledBranchRule::new(rule).applies_to(name)))
+}
+
 /// Returns the rule of each of these branches and the rights that it gives `changer`.
 pub async fn branch_rights(
     read: &impl Read,

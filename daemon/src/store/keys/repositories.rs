@@ -65,6 +65,8 @@ pub fn listing_suffix(sort: Sort, row: &Repository) -> Key {
         Sort::Name => suffix.text(&row.name),
         Sort::Updated => suffix.time(row.updated_ms),
         Sort::Size => suffix.id(row.size_bytes),
+        Sort::Stars => suffix.id(row.stars),
+        Sort::Forks => suffix.id(row.forks),
     }
     .id(row.id)
     .build()

@@ -34,11 +34,15 @@ pub enum Sort {
     Updated = 3,
     /// By size of the git data.
     Size = 4,
+    /// By the number of stars.
+    Stars = 5,
+    /// By the number of forks.
+    Forks = 6,
 }
 
 impl Sort {
-    /// All orders.
-    pub const ALL: [Self; 4] = [Self::Id, Self::Name, Self::Updated, Self::Size];
+    /// All orders. A new one needs a higher number: rows of earlier versions get its entries at the start.
+    pub const ALL: [Self; 6] = [Self::Id, Self::Name, Self::Updated, Self::Size, Self::Stars, Self::Forks];
 }
 
 /// A list of the repositories in one visibility class.
@@ -236,6 +240,8 @@ mod tests {
                 archived: id % 7 == 0,
                 updated_ms: i64::try_from(id % 4).expect("small"),
                 size_bytes: 1_000 - id,
+                stars: id % 3,
+                forks: (id * 11) % 17,
                 ..Repository::default()
             })
             .collect();
@@ -309,7 +315,7 @@ mod tests {
             .expect("changed");
         let read = store.read().await.expect("a snapshot");
         let entries = |tag: &str| Range::prefix([tag.as_bytes(), &[0]].concat());
-        for (tag, count) in [("r", 1), ("rn", 1), ("ro", 1), ("rl", 8), ("rg", 3), ("rr", 1), ("rx", 0)] {
+        for (tag, count) in [("r", 1), ("rn", 1), ("ro", 1), ("rl", 12), ("rg", 3), ("rr", 1), ("rx", 0)] {
             assert_eq!(read.count(&entries(tag), 99).await.expect("a count"), count, "{tag}");
         }
         let found = named(&read, "the", 10).await.expect("a search").expect("few");

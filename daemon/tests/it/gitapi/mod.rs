@@ -6,6 +6,7 @@ mod commits;
 mod contents;
 mod file_entries;
 mod files;
+mod job_statuses;
 mod objects;
 mod release_files;
 mod releases;

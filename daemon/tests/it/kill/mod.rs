@@ -6,6 +6,7 @@
 mod client;
 mod files;
 mod forks;
+mod jobs;
 mod orphans;
 mod repositories;
 mod world;

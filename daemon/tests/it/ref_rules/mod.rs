@@ -5,6 +5,7 @@ mod api;
 mod clients;
 mod hostile;
 mod lifetime;
+mod meanwhile;
 mod push;
 
 use serde_json::{Value, json};

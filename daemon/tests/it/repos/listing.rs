@@ -119,6 +119,49 @@ async fn searches_filter_sort_and_validate() {
 }
 
 #[tokio::test]
+async fn searches_sort_by_stars_and_forks() {
+    let farrier = TestDaemon::start().await;
+    for name in ["none", "one", "two"] {
+        farrier.create_repository(json!({ "name": name })).await;
+    }
+    for name in ["ann", "bob"] {
+        farrier.account(name).await;
+    }
+    let star = async |who: &str, method: Method, name: &str| {
+        let answer = farrier.by(who, method, &format!("/api/v1/user/starred/admin/{name}"), Value::Null).await;
+        assert_eq!(answer.status, 204, "{answer:?}");
+    };
+    for (who, name) in [("ann", "one"), ("ann", "two"), ("bob", "two")] {
+        star(who, Method::PUT, name).await;
+    }
+    let fork = async |who: &str, name: &str| {
+        let path = format!("/api/v1/repos/admin/{name}/forks");
+        let forked = farrier.by(who, Method::POST, &path, json!({ "name": format!("{who}-{name}") })).await;
+        assert_eq!(forked.status, 202, "{forked:?}");
+    };
+    for (who, name) in [("ann", "none"), ("bob", "none"), ("ann", "one")] {
+        fork(who, name).await;
+    }
+    let search = async |query: &str| names(&farrier.show(&format!("/api/v1/repos/search?uid=1&{query}")).await);
+    assert_eq!(search("sort=stars").await, ["none", "one", "two"]);
+    assert_eq!(search("sort=stars&order=desc").await, ["two", "one", "none"]);
+    assert_eq!(search("sort=forks").await, ["two", "one", "none"]);
+    assert_eq!(search("sort=forks&order=desc&limit=1&page=2").await, ["one"]);
+    assert_eq!(search("sort=stars&order=desc&q=o&archived=false").await, ["two", "one", "none"]);
+    for name in ["one", "two"] {
+        star("ann", Method::DELETE, name).await;
+    }
+    assert_eq!(search("sort=stars").await, ["none", "one", "two"], "the ID decides between equal numbers");
+    star("bob", Method::DELETE, "two").await;
+    star("bob", Method::PUT, "none").await;
+    let own = async |order: &str| names(&farrier.show(&format!("/api/v1/user/repos?order_by={order}")).await);
+    assert_eq!(own("moststars").await, ["none", "two", "one"]);
+    assert_eq!(own("feweststars").await, ["one", "two", "none"]);
+    assert_eq!(own("mostforks").await, ["none", "one", "two"]);
+    assert_eq!(own("fewestforks").await, ["two", "one", "none"]);
+}
+
+#[tokio::test]
 async fn lists_of_an_empty_repository_are_empty_json_arrays() {
     let farrier = TestDaemon::start().await;
     farrier.create_repository(json!({ "name": "void" })).await;

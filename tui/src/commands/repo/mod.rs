@@ -9,7 +9,7 @@ mod protect;
 mod transfer;
 
 use farrier_common::{
-    api::{EditRepository, Repository, RepositorySearch},
+    api::{EditRepository, Repository, RepositorySearch, RepositoryTransfer},
     client::{Client, RepositoryPath},
 };
 
@@ -138,6 +138,17 @@ fn state(repo: &Repository) -> String {
     words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the open offer of a repository as one text, such as `acme by ann, with access for devs`.
+fn offer(offer: &RepositoryTransfer) -> String {
+    let mut text = format!("{} by {}", offer.recipient.login, offer.doer.login);
+    if !offer.teams.is_empty() {
+        let teams: Vec<&str> = offer.teams.iter().map(|team| team.name.as_str()).collect();
+        text += ", with access for ";
+        text += &teams.join(", ");
+    }
+    text
+}
+
 fn page(repo: &Repository) -> String {
     let lines = [
         ("repository", format!("{} ({})", repo.full_name, repo.id)),
@@ -151,7 +162,34 @@ fn page(repo: &Repository) -> String {
         ("forked from", repo.parent.as_ref().map(|parent| parent.full_name.clone()).unwrap_or_default()),
         ("forks", if repo.forks_count == 0 { String::new() } else { repo.forks_count.to_string() }),
         ("error", repo.farrier_migration.as_ref().map(|migration| migration.error.clone()).unwrap_or_default()),
+        ("sync error", repo.farrier_mirror.as_ref().map(|mirror| mirror.last_error.clone()).unwrap_or_default()),
+        ("offered to", repo.repo_transfer.as_ref().map(offer).unwrap_or_default()),
         ("updated", moment(&repo.updated_at)),
     ];
     fields(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use farrier_common::api::{MirrorProgress, Team, User};
+
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_mirror_and_an_open_offer_are_shown() {
+        let plain = Repository { full_name: "octo/tool".into(), ..Repository::default() };
+        let text = page(&plain);
+        assert!(!text.contains("sync error") && !text.contains("offered to"), "{text}");
+        let user = |name: &str| User { login: name.into(), ..User::default() };
+        let team = |name: &str| Team { name: name.into(), ..Team::default() };
+        let offer = RepositoryTransfer { doer: user("ann"), recipient: user("acme"), teams: vec![] };
+        let mirror = MirrorProgress { last_error: "the source\ndid not answer".into(), ..MirrorProgress::default() };
+        let busy = Repository { farrier_mirror: Some(mirror), repo_transfer: Some(offer.clone()), ..plain };
+        let text = page(&busy);
+        assert!(text.lines().any(|line| line.starts_with("sync error ") && line.contains("did not answer")), "{text}");
+        assert!(text.lines().any(|line| line.starts_with("offered to ") && line.ends_with("acme by ann")), "{text}");
+        let offer = RepositoryTransfer { teams: vec![team("devs"), team("ops")], ..offer };
+        let text = page(&Repository { repo_transfer: Some(offer), ..busy });
+        assert!(text.contains("acme by ann, with access for devs, ops\n"), "{text}");
+    }
 }

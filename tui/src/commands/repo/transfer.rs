@@ -5,15 +5,24 @@ use farrier_common::{
     client::{Client, RepositoryPath},
 };
 
-use crate::{args::GenerateRepo, exit::Failure, output::Output};
+use crate::{
+    args::{GenerateRepo, TeamArgs},
+    commands::team,
+    exit::Failure,
+    output::Output,
+};
 
 pub(super) async fn transfer(
     repo: &RepositoryPath,
     new_owner: String,
-    team_ids: Vec<i64>,
+    teams: Vec<String>,
     client: &Client,
     output: &Output,
 ) -> Result<(), Failure> {
+    let mut team_ids = Vec::with_capacity(teams.len());
+    for team in teams {
+        team_ids.push(team_id(client, &new_owner, team).await?);
+    }
     let doing = format!("transferring {repo} to {new_owner}");
     let request = TransferRepository { new_owner, team_ids };
     let found = client.transfer_repository(repo, &request).await.map_err(Failure::call(doing))?;
@@ -21,6 +30,14 @@ pub(super) async fn transfer(
         Some(offer) => format!("Repository {repo} offered to {}", offer.recipient.login),
         None => format!("Repository {repo} transferred: {}", found.full_name),
     })
+}
+
+/// Returns the ID of a team of `org`. A number is an ID, so that teams can be given that the caller may not list.
+async fn team_id(client: &Client, org: &str, team: String) -> Result<i64, Failure> {
+    if let Ok(id) = team.parse() {
+        return Ok(id);
+    }
+    Ok(team::find(client, &TeamArgs { org: org.to_owned(), team }).await?.id)
 }
 
 pub(super) async fn accept(repo: &RepositoryPath, client: &Client, output: &Output) -> Result<(), Failure> {

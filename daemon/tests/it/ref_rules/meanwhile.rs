@@ -1,0 +1,99 @@
+//! Rules that are added while a change through the API waits for the lock of the repository.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Binary, eventually, send};
+
+/// Time for requests to reach the lock. If it is too short, the rule refuses them earlier, with the same answer.
+const REACH_THE_LOCK: Duration = Duration::from_millis(300);
+
+/// Writes a `git` to `directory` that behaves like the installed one. While the file `hold` exists, `update-ref`
+/// creates the file `held` and waits.
+fn write_slow_git(directory: &Path) {
+    let path = std::env::var("PATH").expect("text");
+    let installed = std::env::split_paths(&path).map(|entry| entry.join("git")).find(|git| git.is_file());
+    let (git, here) = (installed.expect("git").display().to_string(), directory.display());
+    let script = format!(
+        "#!/bin/sh\n\
+         case \" $* \" in *\" update-ref \"*)\n\
+         if [ -e {here}/hold ]; then : > {here}/held; fi\n\
+         while [ -e {here}/hold ]; do sleep 0.05; done;;\n\
+         esac\n\
+         exec {git} \"$@\"\n"
+    );
+    fs::write(directory.join("git"), script).expect("a file");
+    fs::set_permissions(directory.join("git"), fs::Permissions::from_mode(0o755)).expect("a program");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
+    let mut farrier = Binary::new("");
+    let directory = farrier.scratch();
+    write_slow_git(&directory);
+    farrier.env("PATH", format!("{}:{}", directory.display(), std::env::var("PATH").expect("text")));
+    farrier.start().await;
+    let server = &farrier.unix();
+    let ask = async |method: Method, path: &str, body: Value| {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let headers = [("content-type", "application/json")];
+        send(server, method, &format!("/api/v1{path}"), &headers, body).await
+    };
+    let demo = |rest: &str| format!("/repos/admin/demo{rest}");
+    let created = ask(Method::POST, "/user/repos", json!({ "name": "demo", "auto_init": true })).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let user = json!({ "username": "ann", "email": "ann@example.org", "must_change_password": false });
+    assert_eq!(ask(Method::POST, "/admin/users", user).await.status, 201);
+    for name in ["guarded/delete", "guarded/rename", "guarded/move"] {
+        let branch = ask(Method::POST, &demo("/branches"), json!({ "new_branch_name": name })).await;
+        assert_eq!(branch.status, 201, "{branch:?}");
+    }
+    let file = json!({ "content": STANDARD.encode("x"), "branch": "guarded/move", "message": "x" });
+    let rules = async {
+        eventually("the first change holds the lock", || async { directory.join("held").exists() }).await;
+        tokio::time::sleep(REACH_THE_LOCK).await;
+        let rule = json!({ "rule_name": "guarded/*", "enable_push": false });
+        assert_eq!(ask(Method::POST, &demo("/branch_protections"), rule).await.status, 201);
+        let rule = json!({ "name_pattern": "v*", "whitelist_usernames": ["ann"] });
+        assert_eq!(ask(Method::POST, &demo("/tag_protections"), rule).await.status, 201);
+        fs::remove_file(directory.join("hold")).expect("a file");
+    };
+    let later = async |method: Method, path: &str, body: Value| {
+        eventually("the first change holds the lock", || async { directory.join("held").exists() }).await;
+        ask(method, &demo(path), body).await.status
+    };
+    fs::write(directory.join("hold"), "").expect("a file");
+    let branches = demo("/branches");
+    let (first, create, delete, rename, contents, tag, release, ()) = tokio::join!(
+        ask(Method::POST, &branches, json!({ "new_branch_name": "open" })),
+        later(Method::POST, "/branches", json!({ "new_branch_name": "guarded/new" })),
+        later(Method::DELETE, "/branches/guarded%2Fdelete", Value::Null),
+        later(Method::PATCH, "/branches/guarded%2Frename", json!({ "name": "renamed" })),
+        later(Method::POST, "/contents/file", file),
+        later(Method::POST, "/tags", json!({ "tag_name": "v1", "target": "main" })),
+        later(Method::POST, "/releases", json!({ "tag_name": "v2", "target_commitish": "main" })),
+        rules,
+    );
+    assert_eq!(first.status, 201, "{first:?}");
+    assert_eq!((create, delete, rename, contents), (403, 403, 403, 403));
+    assert_eq!((tag, release), (422, 422));
+
+    let names = async |list: &str| {
+        let listed = ask(Method::GET, &demo(list), Value::Null).await.json();
+        let mut names: Vec<_> = listed.as_array().expect("a list").iter().map(|row| row["name"].to_string()).collect();
+        names.sort();
+        names.join(" ").replace('"', "")
+    };
+    assert_eq!(names("/branches").await, "guarded/delete guarded/move guarded/rename main open");
+    assert_eq!(names("/tags").await, "");
+    assert_eq!(names("/releases").await, "");
+    let missing = ask(Method::GET, &demo("/contents/file?ref=guarded/move"), Value::Null).await;
+    assert_eq!(missing.status, 404, "{missing:?}");
+    farrier.terminate();
+    assert!(farrier.ended().await.success());
+    let checked = farrier.check_data(&["--git", "--json"]).await;
+    assert!(checked.status.success(), "the data is consistent: {}", String::from_utf8_lossy(&checked.stdout));
+}
