@@ -86,13 +86,35 @@ pub enum Command {
         #[command(subcommand)]
         command: StoreCommand,
     },
-    /// Replace the store of a stopped daemon with a backup
+    /// Back up the data directory to another directory, also while the daemon runs
     ///
-    /// The backup must be complete, belong to the data directory and not be older than its files. The replaced store is
-    /// set aside.
+    /// The backup has the store, repositories, artifacts, caches, LFS objects, files of releases, keys and the
+    /// configuration file. It has secrets: keep it as safe as the data. A second backup to the same directory copies
+    /// only what is new. A running daemon makes the backup itself, with its own permissions.
+    Backup {
+        /// Directory of backups; created if it does not exist
+        directory: PathBuf,
+        /// Keep the newest N backups, this one included, and remove older ones afterwards
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        keep: Option<u32>,
+        /// Make no backup; read all backups in the directory and compare them with their checksums
+        #[arg(long, conflicts_with = "keep")]
+        verify: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Restore a backup: a directory of `farrierd backup`, or a copy of the store
+    ///
+    /// A directory of backups is restored to a new data directory (--data-dir), which must not exist or be empty. A
+    /// copy of the store replaces the store of a stopped daemon; it must be complete, belong to the data directory and
+    /// not be older than its files, and the replaced store is set aside.
     Restore {
-        /// Backup of the store; it is not changed
-        store_file: PathBuf,
+        /// Directory of backups, or a copy of the store; it is not changed
+        source: PathBuf,
+        /// Name of the backup in the directory [default: the newest]
+        #[arg(long, value_name = "NAME")]
+        backup: Option<String>,
         /// Check everything and change nothing
         #[arg(long)]
         dry_run: bool,
@@ -175,6 +197,7 @@ fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
     let mut config = Config::defaults(&paths);
     let (mut locations, mut problems) = (KeyLocations::default(), Vec::new());
     if let Some(path) = &args.config {
+        config.file = Some(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
         let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
         (locations, problems) = file::read(&text, &mut config);
     }

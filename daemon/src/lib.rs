@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod background;
+pub mod backup;
 pub mod blob;
 pub mod check;
 pub mod clock;
@@ -22,6 +23,7 @@ pub mod metrics;
 mod metrics_listener;
 pub mod model;
 pub mod reload;
+pub mod removal_holds;
 pub mod running;
 pub mod serve;
 pub mod service;

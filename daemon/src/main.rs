@@ -1,5 +1,7 @@
 //! The program `farrierd`: command line, signals, exit codes.
 
+mod backup_command;
+
 use std::{error::Error as StdError, fmt::Display, io::Write as _, path::Path, process::ExitCode};
 
 use clap::Parser as _;
@@ -53,7 +55,15 @@ fn main() -> ExitCode {
         Some(Command::CheckData { repair, git, content, json, .. }) => {
             return check_data(&config, Options { repair: *repair, git: *git, content: *content }, *json);
         }
-        Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
+        Some(Command::Backup { directory, verify: true, json, .. }) => {
+            return backup_command::verify(directory, *json);
+        }
+        Some(Command::Backup { directory, keep, json, .. }) => {
+            return backup_command::create(&config, directory, *keep, *json);
+        }
+        Some(Command::Restore { source, backup, dry_run }) => {
+            return backup_command::restore(&config, source, backup.as_deref(), *dry_run);
+        }
         Some(Command::Store { command: StoreCommand::Copy { to } }) => return copy_store(&config, *to),
         Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),
         Some(Command::Reload { pid }) => return reload_daemon(*pid, &config),
@@ -132,29 +142,6 @@ fn decide(config: &Config, decision: Decision, json: bool) -> ExitCode {
         Ok(decided) => print(&decided, json),
         Err(error) => check_failed(&error),
     }
-}
-
-/// Replaces the store with a backup, and prints the result.
-fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
-    let restored = match block_on(data_dir::restore(config, from, dry_run, Clock::system())) {
-        Ok(restored) => restored,
-        Err(error) => {
-            print_error(&error);
-            return ExitCode::from(data_exit_code(&error));
-        }
-    };
-    let (from, store) = (from.display(), restored.store.display());
-    let mut lines = vec![if dry_run {
-        format!("{from} is complete and belongs to the data; it would replace {store}. Nothing was changed")
-    } else {
-        format!("{store} is now a copy of {from}")
-    }];
-    if let Some(to) = restored.set_aside {
-        lines.push(format!("the previous store was moved to {}", to.display()));
-    }
-    // A closed standard output is not an error.
-    drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));
-    ExitCode::SUCCESS
 }
 
 /// Copies the store to another engine, and prints the result.

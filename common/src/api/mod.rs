@@ -5,6 +5,7 @@
 
 mod artifact;
 mod audit;
+mod backup;
 mod branch;
 mod cache;
 mod check;
@@ -47,6 +48,7 @@ pub use self::{
         EditArtifact, FoundArtifact,
     },
     audit::{AuditActor, AuditEntry, AuditObject},
+    backup::{Backup, CreateBackup},
     branch::{Branch, CreateBranch, MoveBranch, RenameBranch},
     cache::{CacheEntry, CacheUsage, Caches, FoundCacheEntry},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},

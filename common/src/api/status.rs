@@ -142,6 +142,8 @@ pub struct Kept {
     pub set_aside: Amount,
     /// Events whose deliveries are still to be written, counted for each scope with hooks.
     pub fan_out_events: i64,
+    /// When the last successful backup was complete, RFC 3339; empty if there was none.
+    pub last_backup_at: String,
 }
 
 /// A number of items and their total size.

@@ -8,6 +8,7 @@ mod accounts;
 mod answer;
 mod artifacts;
 mod audit;
+mod backup;
 mod body;
 mod branches;
 mod caches;

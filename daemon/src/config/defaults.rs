@@ -19,6 +19,7 @@ impl Config {
     /// Returns the default configuration for `paths`.
     pub fn defaults(paths: &DefaultPaths) -> Self {
         Self {
+            file: None,
             data_dir: paths.data_dir.clone(),
             server: server_defaults(),
             ssh: ssh_defaults(),

@@ -39,6 +39,8 @@ use crate::model::{id_token::Algorithm, secret::SharedSecret};
 /// The complete configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// The file from which the configuration was read, for backups. `None`: the defaults apply.
+    pub file: Option<PathBuf>,
     /// Directory for all data. Created if missing.
     pub data_dir: PathBuf,
     /// `[server]`

@@ -26,7 +26,7 @@ const UNFINISHED: [&str; 4] = ["tmp_", ".tmp-", "bitmap-ref-tips_", "incoming-"]
 /// Nothing would remove them from the fork.
 const OF_PROCESSES: [&str; 2] = [".lock", ".keep"];
 /// The file that makes a repository use the objects of another one.
-const ALTERNATES: &str = "alternates";
+pub(super) const ALTERNATES: &str = "alternates";
 
 /// A branch or tag.
 #[derive(Debug)]
@@ -111,14 +111,18 @@ fn copy(objects: &Path, staging: &Path, refs: &[CopiedRef]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Returns whether a file or directory belongs to a process that writes, or was killed while it wrote.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    UNFINISHED.iter().any(|start| name.starts_with(start)) || OF_PROCESSES.iter().any(|end| name.ends_with(end))
+}
+
 /// Creates hard links to all files below `from` in `to`, and syncs the directories.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let name = entry.file_name();
         let text = name.to_string_lossy();
-        if UNFINISHED.iter().any(|start| text.starts_with(start)) || OF_PROCESSES.iter().any(|end| text.ends_with(end))
-        {
+        if is_unfinished(&text) {
             continue;
         }
         if text == ALTERNATES {

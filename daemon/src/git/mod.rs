@@ -4,6 +4,7 @@
 //! environment, configuration, time limit, output limit. It does not depend on the store, the services or the
 //! HTTP layer. Input from users is passed to git only after `--end-of-options` or `--`.
 
+mod backup_files;
 mod call;
 mod capabilities;
 pub mod change_checks;
@@ -48,6 +49,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use self::objects::fuzzing;
 pub use self::{
+    backup_files::{RepositoryFile, tips_in},
     call::{GitCommand, GitOutput},
     error::GitError,
     import::{Imported, Staged},
@@ -68,6 +70,7 @@ pub use crate::model::ref_name;
 use crate::{
     config,
     id_locks::IdLocks,
+    removal_holds::RemovalHolds,
     shares::{Holder, Share, ShareLimits, Shares, WorkKind},
 };
 
@@ -119,6 +122,8 @@ struct Shared {
     read_cache: read::ReadCache,
     fetch_cache: Arc<FetchCache>,
     capabilities: capabilities::Capabilities,
+    /// Files stay while a backup reads them.
+    removals: RemovalHolds,
     /// Numbers of the repositories that existed when the daemon started.
     found: Vec<u64>,
 }
@@ -203,6 +208,7 @@ impl Git {
             read_cache: read::ReadCache::default(),
             fetch_cache,
             capabilities: capabilities::Capabilities::default(),
+            removals: RemovalHolds::default(),
             found,
         }))
     }
@@ -245,6 +251,12 @@ impl Git {
         self.0.generations.raise(repository);
         self.remove_stale_locks(repository, &lock).await;
         lock
+    }
+
+    /// Returns the holds that delay the removal of files. They apply to repositories and to the bytes of artifacts, so
+    /// that a backup needs only one.
+    pub fn removals(&self) -> &RemovalHolds {
+        &self.0.removals
     }
 
     /// Returns the time limit of commands; for streaming commands the longest time without progress.

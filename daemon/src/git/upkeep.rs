@@ -23,14 +23,16 @@ const FEW_FILES: usize = 8_192;
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
 impl Git {
-    /// Repacks a repository if that is worthwhile. Returns whether it was repacked.
+    /// Repacks a repository if that is worthwhile. Returns whether it was repacked. While a backup runs, the packs stay
+    /// as they are; the next push repacks them.
     pub async fn tidy(&self, repository: u64) -> Result<bool, GitError> {
         if !self.is_untidy(repository).await? {
             return Ok(false);
         }
         let _lock = self.lock(repository).await;
-        if !self.is_untidy(repository).await? {
-            return Ok(false); // another task repacked it meanwhile
+        // Read under the lock: a backup that lists the files later waits for the lock first.
+        if self.removals().is_held() || !self.is_untidy(repository).await? {
+            return Ok(false); // another task repacked it meanwhile, or a backup reads the packs
         }
         let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);

@@ -12,6 +12,7 @@ use super::{
     access_watch::AccessChanges,
     artifacts::{Receiving, VerifiedContents},
     audit::AuditLog,
+    backups::BackupState,
     caches::CacheState,
     disk_space::DiskSpace,
     events::SequenceTracker,
@@ -79,6 +80,8 @@ pub struct ContextFields {
     pub events: SequenceTracker,
     /// The state of the audit log.
     pub audit: AuditLog,
+    /// The backup that runs, or the last one.
+    pub backups: BackupState,
     /// Wakes the task that prunes repositories.
     pub pruning: Wake,
     /// The search for LFS objects that no file names.

@@ -10,7 +10,7 @@ use super::{Context, deliveries::watch, status::resident_bytes};
 use crate::{
     metrics::Exposition,
     shares::{RefusalReason, Usage},
-    store::totals,
+    store::{backups, totals},
 };
 
 /// Returns all metrics. Skips values that cannot be read now.
@@ -57,6 +57,13 @@ async fn add_storage(context: &Context, all: &mut Exposition) {
     all.add_counter("farrier_store_commits_total", "Committed transactions.", context.store.commits());
     if let Ok(info) = context.store.health().await {
         all.add_gauge("farrier_store_size_bytes", "Size of the store's file.", info.size_bytes);
+    }
+    if let Ok(snapshot) = context.store.read().await
+        && let Ok(last) = backups::last(&snapshot).await
+    {
+        let seconds = last.and_then(|last| u64::try_from(last.ended_ms / 1_000).ok()).unwrap_or_default();
+        let help = "When the last successful backup was complete, seconds since the epoch; 0: never.";
+        all.add_gauge("farrier_backup_last_success_seconds", help, seconds);
     }
     let aside = context.set_aside.total();
     all.add_gauge("farrier_set_aside_items", "Data without a row that was set aside.", aside.count);

@@ -12,7 +12,7 @@ use farrier_common::{
 
 use rustix::fs::StatVfsMountFlags;
 
-use super::{Context, Error, audit::AuditOutput, deliveries::watch};
+use super::{Context, Error, audit::AuditOutput, backups, deliveries::watch};
 use crate::{
     model::identity::Identity,
     shares::Usage,
@@ -195,6 +195,7 @@ async fn kept(context: &Context) -> Result<Kept, Error> {
         deleted_artifacts: amount(totals::deleted_artifacts(&snapshot).await?),
         set_aside: amount(context.set_aside.total()),
         fan_out_events: signed(watch::fan_out_events(&snapshot).await?),
+        last_backup_at: backups::last_success_at(context).await?,
     })
 }
 

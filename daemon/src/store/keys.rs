@@ -150,6 +150,11 @@ pub fn repository_orders() -> Key {
     Builder::new("m").raw(b"repository-orders").build()
 }
 
+/// `m/backup`: the last backup.
+pub fn last_backup() -> Key {
+    Builder::new("m").raw(b"backup").build()
+}
+
 /// `m/sealing`
 pub fn sealing() -> Key {
     Builder::new("m").raw(b"sealing").build()

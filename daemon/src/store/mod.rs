@@ -6,6 +6,7 @@
 
 pub mod artifacts;
 pub mod audit;
+pub mod backups;
 pub mod caches;
 pub mod check;
 pub mod copy;
@@ -248,6 +249,11 @@ impl Store {
         let ended_before = self.range_counts.ended_before();
         let view = self.engine.snapshot().await?;
         Ok(Snapshot::new(view, Arc::clone(&self.range_counts), ended_before, self.keyring()))
+    }
+
+    /// Copies all rows of one snapshot to `target`, which must be empty.
+    pub async fn copy_to(&self, target: &dyn Engine) -> Result<copy::Copied, copy::CopyError> {
+        copy::copy(self.engine.as_ref(), target).await
     }
 
     /// Divides counted ranges into small buckets, so that tests with few rows have several.

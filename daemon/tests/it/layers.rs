@@ -7,12 +7,13 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 34] = [
+const LAYERS: [&str; 36] = [
     "inherited",
     "clock",
     "id_locks",
     "tasks",
     "wake",
+    "removal_holds",
     "model",
     "shares",
     "config",
@@ -24,6 +25,7 @@ const LAYERS: [&str; 34] = [
     "git",
     "blob",
     "data_dir",
+    "backup",
     "webhook",
     "show",
     "delivery",

@@ -6,6 +6,7 @@ mod access_matrix;
 mod accounts;
 mod artifacts;
 mod audit;
+mod backups;
 mod cache_server;
 mod caches;
 mod check_data;

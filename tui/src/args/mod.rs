@@ -262,6 +262,19 @@ pub(crate) enum Command {
     /// List and show the audit log: who did what
     #[command(subcommand)]
     Audit(Audit),
+    /// Back up the data directory of the daemon, while it runs
+    ///
+    /// Only on the Unix socket, for administrators. The daemon writes the backup, so its user needs access to the
+    /// directory. A backup has secrets: keep it as safe as the data. A second backup to the same directory copies only
+    /// what is new. If this command is interrupted, the backup goes on. `farrierd restore` restores it.
+    Backup {
+        /// Directory of backups on the machine of the daemon; created if it does not exist
+        #[arg(value_hint = ValueHint::DirPath)]
+        directory: PathBuf,
+        /// Keep the newest N backups, this one included, and remove older ones afterwards
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        keep: Option<u32>,
+    },
     /// Show or change the log filter of the daemon
     #[command(subcommand)]
     Log(Log),

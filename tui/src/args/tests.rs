@@ -19,6 +19,7 @@ const UNDERSTOOD: &[&str] = &[
     "farrier --socket /s status",
     "farrier status --url http://h --token-file f",
     "farrier user create a --email a@b.c --admin --password-stdin",
+    "farrier backup /srv/backups --keep 3 --json",
     "farrier log show --json",
     "farrier log set info,farrierd::http=debug",
     "farrier status --watch --jsonl",

@@ -99,6 +99,8 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "release_file.edit",
     "release_file.delete",
     "lfs_lock.force",
+    "gpg_key.create",
+    "gpg_key.delete",
     "hook.create",
     "hook.edit",
     "hook.delete",
@@ -116,6 +118,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "task.cancel",
     "settings.reload",
     "settings.log_filter",
+    "backup.create",
     "data.rotate_key",
     "data.repair",
     "data.adopt",
@@ -187,8 +190,8 @@ pub(super) fn colors() -> [PossibleValue; 6] {
 }
 
 /// The values of `--screen`.
-pub(super) const SCREENS: [&str; 7] =
-    ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users"];
+pub(super) const SCREENS: [&str; 9] =
+    ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks"];
 
 #[cfg(test)]
 mod tests {

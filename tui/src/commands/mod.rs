@@ -5,6 +5,7 @@
 
 mod artifact;
 mod audit;
+mod backup;
 mod cache;
 mod ci;
 mod config;
@@ -70,6 +71,9 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
         Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,
         Command::Audit(command) => audit::run(command, &connect(global, output).await?, output).await?,
+        Command::Backup { directory, keep } => {
+            backup::run(&directory, keep, &connect(global, output).await?, output).await?;
+        }
         Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
         Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,

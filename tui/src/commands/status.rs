@@ -9,7 +9,7 @@ use farrier_common::{
 
 use crate::{
     exit::Failure,
-    output::{Output, fields, human_bytes},
+    output::{Output, fields, human_bytes, moment},
 };
 
 /// How often the status is updated.
@@ -71,6 +71,8 @@ fn page(status: &Status) -> String {
         if kept.set_aside.count > 0 {
             lines.push(("set aside", amount(&kept.set_aside)));
         }
+        let last = if kept.last_backup_at.is_empty() { "never".to_owned() } else { moment(&kept.last_backup_at) };
+        lines.push(("last backup", last));
         if kept.fan_out_events > 0 {
             lines
                 .push(("fan-out", format!("the deliveries of {} events are still to be written", kept.fan_out_events)));

@@ -57,6 +57,11 @@ impl LocalBlobs {
         Ok(Self::at(root))
     }
 
+    /// Returns the path of a block, for copies of the directory.
+    pub fn path(&self, key: UploadKey, file: u64) -> PathBuf {
+        self.disk.file(key, file)
+    }
+
     /// Opens the blocks below `root`, which may not exist. Creates nothing.
     pub fn at(root: PathBuf) -> Self {
         Self { disk: Arc::new(Disk { root, syncs: sync::Syncs::default() }) }

@@ -2,6 +2,7 @@
 
 pub(super) mod artifacts;
 pub(super) mod audit;
+pub(super) mod backup;
 pub(super) mod caches;
 pub(super) mod checks;
 pub(super) mod ci;

@@ -22,7 +22,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
     let responses = responses![
         AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits
         ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask
-        BackgroundTasks BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
+        BackgroundTasks Backup BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
         CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails
         CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact
         DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus

@@ -30,6 +30,8 @@ routes! {
         get "/audit" => farrier::audit::list;
         get "/audit/{entry}" => farrier::audit::get;
         get "/user/audit" => farrier::audit::list_own;
+        get "/backup" => farrier::backup::get;
+        post "/backup" => farrier::backup::start;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
         get "/metrics/series" => farrier::series::get;

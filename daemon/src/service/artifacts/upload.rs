@@ -267,8 +267,11 @@ async fn record(
         .await
 }
 
-/// Removes a file without a row. After an error the sweep removes it.
+/// Removes a file without a row. After an error, or if a backup may still need it, the sweep removes it.
 async fn discard_file(context: &Context, key: UploadKey, file: u64) {
+    if context.git.removals().is_held() {
+        return;
+    }
     if let Err(error) = context.blobs.remove(key, file).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block was not removed");
     }

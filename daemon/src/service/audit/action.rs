@@ -188,6 +188,8 @@ actions! {
     SettingsReload => "settings.reload";
     /// The log filter was changed.
     SettingsLogFilter => "settings.log_filter";
+    /// A backup of the data was started.
+    BackupCreate => "backup.create";
     /// `farrierd rotate-key` replaced the key of the store.
     DataRotateKey => "data.rotate_key";
     /// `farrierd check-data --repair` repaired data.

@@ -221,6 +221,11 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
     // Repositories with a running import or run of a mirror wait: its end wakes the sweep.
     let is_idle = |id| migrations::has_ended(context, id) && !context.mirrors.is_running(id);
     for row in rows.iter().filter(|row| is_idle(row.id)) {
+        // After the row was read: a backup whose snapshot has the repository reads its files. The end of the backup
+        // wakes the sweep.
+        if context.git.removals().is_held() {
+            return Ok(false);
+        }
         reclaim(context, row).await?;
         reclaimed += 1;
     }

@@ -74,6 +74,7 @@ async fn the_status_shows_the_amount_of_stored_data() {
             "deleted_artifacts": deleted_artifacts,
             "set_aside": nothing,
             "fan_out_events": 0,
+            "last_backup_at": "",
         })
     };
     assert_eq!(kept().await, expected(amount(0, 0), amount(0, 0), amount(0, 0)));

@@ -1,0 +1,158 @@
+//! Errors of backups. Messages name files, never their content.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    blob::BlobError,
+    data_dir::PairError,
+    git::GitError,
+    store::{StoreError, copy::CopyError, engine::EngineError},
+};
+
+/// Why a backup was not made, checked or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The directory cannot have backups.
+    #[error("{path} cannot be used for backups: {reason}; nothing was changed")]
+    Destination {
+        /// The directory.
+        path: PathBuf,
+        /// The problem.
+        reason: &'static str,
+    },
+    /// Another process uses the backups.
+    #[error("another backup, check or restore uses {path}; try again when it has ended")]
+    InUse {
+        /// The directory of backups.
+        path: PathBuf,
+    },
+    /// The store is not a file.
+    #[error("the store is a PostgreSQL database; back it up with the programs of PostgreSQL")]
+    NotAFile,
+    /// The directory has no backup, or none with this name.
+    #[error("{path} has no complete backup{}", with_name(.name.as_deref()))]
+    NoBackup {
+        /// The directory of backups.
+        path: PathBuf,
+        /// The requested name.
+        name: Option<String>,
+    },
+    /// The backup cannot be restored completely.
+    #[error(
+        "the backup {name} is damaged: {reason}; nothing was restored. farrierd backup DIRECTORY --verify checks all \
+         backups"
+    )]
+    Damaged {
+        /// The backup.
+        name: String,
+        /// The first problem.
+        reason: String,
+    },
+    /// The data directory to restore to has data.
+    #[error("{path} exists and is not empty; nothing was changed. Name a new data directory")]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The destination is full.
+    #[error(
+        "no space left for {path}; the backup is not complete. Make room and run the command again: files that were \
+         copied are not copied again"
+    )]
+    Full {
+        /// The file that was written.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A file or directory cannot be used.
+    #[error("{path} cannot be {doing}")]
+    Io {
+        /// `read` or `written`.
+        doing: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A file that a repository needs is gone.
+    #[error("{path} disappeared while it was copied; run farrierd check-data")]
+    Vanished {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A name is not text.
+    #[error("the name of {path} is not UTF-8, which a backup needs")]
+    Name {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The rows cannot be copied.
+    #[error("the rows of the store cannot be copied")]
+    Copy(#[from] CopyError),
+    /// The copied store cannot be opened.
+    #[error("the copied store cannot be opened")]
+    Engine(#[from] EngineError),
+    /// The store failed.
+    #[error("reading or writing the store failed")]
+    Store(#[from] StoreError),
+    /// A repository cannot be read.
+    #[error("a repository cannot be read")]
+    Git(#[from] GitError),
+    /// The bytes of artifacts cannot be listed.
+    #[error("the files of artifacts cannot be listed")]
+    Blobs(#[from] BlobError),
+    /// The restored store cannot be paired with its data.
+    #[error("the restored data directory got no identity")]
+    Pair(#[from] PairError),
+}
+
+/// Returns the part of a message that names the requested backup.
+fn with_name(name: Option<&str>) -> String {
+    name.map(|name| format!(" with the name {name}")).unwrap_or_default()
+}
+
+impl BackupError {
+    /// Returns a closure for `map_err` of reading `path`.
+    pub(super) fn reading(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { doing: "read", path, source }
+    }
+
+    /// Returns a closure for `map_err` of writing `path`.
+    pub(super) fn writing(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path, source },
+            _ => Self::Io { doing: "written", path, source },
+        }
+    }
+
+    /// Returns whether the backup is damaged, so that trying again does not help.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_destination_has_its_own_message() {
+        let path = Path::new("/backups/files/new");
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            let error = BackupError::writing(path)(kind.into());
+            assert!(matches!(error, BackupError::Full { .. }), "{error:?}");
+        }
+        let error = BackupError::writing(path)(io::ErrorKind::PermissionDenied.into());
+        assert_eq!(error.to_string(), "/backups/files/new cannot be written");
+        let missing = BackupError::NoBackup { path: path.to_owned(), name: Some("x".into()) };
+        assert_eq!(missing.to_string(), "/backups/files/new has no complete backup with the name x");
+    }
+}

@@ -1,0 +1,182 @@
+//! Lists the files of a repository for a backup.
+//!
+//! Files that git replaces (refs, `HEAD`, the configuration) are read while the lock of the repository is held. Files of
+//! objects never change and are only named: a hold of [`Git::removals`] keeps them until they were copied. So the copy
+//! has every object that its refs reach, also while clients push.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Git, GitError, RepositoryLock,
+    fork::{ALTERNATES, is_unfinished},
+    repository::NEW,
+};
+use crate::tasks;
+
+/// Directory of the files of objects.
+const OBJECTS: &str = "objects";
+/// Directory of files about the repository, which the daemon writes.
+const INFO: &str = "info";
+/// End of the names of lock files. Git allows no ref with it.
+const LOCK: &str = ".lock";
+/// Directory of files that git derives from the objects, such as the commit graph. Git creates them again.
+const DERIVED: &str = "info";
+/// File of the refs without a file of their own.
+const PACKED_REFS: &str = "packed-refs";
+/// Starts of the names of indexes over several packs. Git creates them again.
+const MULTI_PACK_INDEX: &str = "multi-pack-index";
+
+/// A file of a repository.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RepositoryFile {
+    /// Path below the directory of the repository.
+    pub path: PathBuf,
+    /// The content. `None`: the file never changes and is to be read later.
+    pub content: Option<Vec<u8>>,
+}
+
+impl Git {
+    /// Returns the files of a repository that a backup needs; `None` if it has no directory. The caller holds removals
+    /// until it has read the files of objects.
+    pub async fn files_for_backup(
+        &self,
+        repository: u64,
+        _lock: &RepositoryLock,
+    ) -> Result<Option<Vec<RepositoryFile>>, GitError> {
+        let directory = self.directory(repository);
+        let list = move || -> io::Result<Option<Vec<RepositoryFile>>> {
+            if !directory.try_exists()? {
+                return Ok(None);
+            }
+            let mut files = Vec::new();
+            add_files(&directory, Path::new(""), &mut files)?;
+            Ok(Some(files))
+        };
+        tasks::blocking(list).await.map_err(GitError::io("listing the files of a repository"))
+    }
+}
+
+/// Returns the branches and tags in `files` with their object ids. Reads only the files, so a busy daemon needs no
+/// process for it. A symbolic ref has its text instead of an id.
+pub fn tips_in(files: &[RepositoryFile]) -> BTreeMap<String, String> {
+    let is_recorded = |name: &str| name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
+    let mut tips = BTreeMap::new();
+    let contents = || files.iter().filter_map(|file| Some((file.path.to_str()?, file.content.as_deref()?)));
+    for (_, content) in contents().filter(|(path, _)| *path == PACKED_REFS) {
+        let text = String::from_utf8_lossy(content);
+        // Lines with `#` describe the file, and lines with `^` the object of the tag before.
+        let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
+        let named = lines.filter_map(|line| line.split_once(' ')).filter(|(_, name)| is_recorded(name));
+        tips.extend(named.map(|(id, name)| (name.to_owned(), id.to_owned())));
+    }
+    // A file of its own is newer than a line of the common file.
+    for (path, content) in contents().filter(|(path, _)| is_recorded(path)) {
+        tips.insert(path.to_owned(), String::from_utf8_lossy(content).trim_end().to_owned());
+    }
+    tips
+}
+
+/// Adds the files in the directory `below`, a path from `root`.
+fn add_files(root: &Path, below: &Path, files: &mut Vec<RepositoryFile>) -> io::Result<()> {
+    let (top, in_objects) = (below == Path::new(OBJECTS), below.starts_with(OBJECTS));
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let text = name.to_string_lossy();
+        let path = below.join(&name);
+        let is_directory = entry.file_type()?.is_dir();
+        // Names of refs may look like those of unfinished files of objects, but never end like locks.
+        let is_left_out = if in_objects {
+            is_unfinished(&text)
+        } else {
+            text.ends_with(LOCK) || (below == Path::new(INFO) && text.starts_with(NEW))
+        };
+        if is_left_out {
+            continue;
+        }
+        if is_directory {
+            if top && text == DERIVED {
+                refuse_alternates(&entry.path())?;
+                continue;
+            }
+            add_files(root, &path, files)?;
+        } else if !in_objects {
+            files.push(RepositoryFile { content: Some(fs::read(entry.path())?), path });
+        } else if !text.starts_with(MULTI_PACK_INDEX) {
+            files.push(RepositoryFile { path, content: None });
+        }
+    }
+    Ok(())
+}
+
+/// Fails if a repository uses the objects of another one, which the daemon never sets up: the copy would lack them.
+fn refuse_alternates(info: &Path) -> io::Result<()> {
+    if info.join(ALTERNATES).try_exists()? {
+        return Err(io::Error::other("the repository uses the objects of another repository"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tips_are_those_of_the_files_of_refs() {
+        let file = |path: &str, content: &str| RepositoryFile { path: path.into(), content: Some(content.into()) };
+        let packed =
+            "# pack-refs with: peeled\n1a refs/heads/main\n2b refs/heads/old\n3c refs/tags/v1\n^4d\n5e refs/x/y\n";
+        let files = [
+            file("packed-refs", packed),
+            file("refs/heads/main", "6f\n"),
+            file("refs/x/z", "7a\n"),
+            file("HEAD", "ref: refs/heads/main\n"),
+            RepositoryFile { path: "objects/ab/cd".into(), content: None },
+        ];
+        let tips = tips_in(&files);
+        let tips: Vec<_> = tips.iter().map(|(name, id)| (name.as_str(), id.as_str())).collect();
+        assert_eq!(tips, [("refs/heads/main", "6f"), ("refs/heads/old", "2b"), ("refs/tags/v1", "3c")]);
+    }
+
+    #[test]
+    fn refs_are_read_and_files_of_objects_are_named() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let write = |path: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, "x").expect("a file");
+        };
+        let refs = ["refs/heads/a.keep", "refs/heads/main", "refs/heads/new-x", "refs/heads/tmp_x"];
+        let read = [&["HEAD", "config", "info/attributes", "packed-refs"][..], &refs].concat();
+        let named = ["objects/ab/cd", "objects/pack/pack-1.pack", "objects/pack/pack-1.idx"];
+        let left_out = [
+            "HEAD.lock",
+            "refs/heads/main.lock",
+            "info/new-7-ab",
+            "objects/info/commit-graph",
+            "objects/pack/multi-pack-index",
+            "objects/pack/multi-pack-index-1.bitmap",
+            "objects/pack/tmp_pack_x",
+            "objects/pack/pack-1.keep",
+            "objects/tmp_objdir-incoming-x/ab/cd",
+        ];
+        for path in read.iter().chain(&named).chain(&left_out) {
+            write(path);
+        }
+        let mut files = Vec::new();
+        add_files(dir.path(), Path::new(""), &mut files).expect("listed");
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let paths = |with: bool| -> Vec<&str> {
+            let chosen = files.iter().filter(|file| file.content.is_some() == with);
+            chosen.map(|file| file.path.to_str().expect("text")).collect()
+        };
+        assert_eq!(paths(true), read);
+        assert_eq!(paths(false), ["objects/ab/cd", "objects/pack/pack-1.idx", "objects/pack/pack-1.pack"]);
+        write("objects/info/alternates");
+        assert!(add_files(dir.path(), Path::new(""), &mut Vec::new()).is_err(), "objects of another repository");
+    }
+}

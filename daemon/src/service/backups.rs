@@ -1,0 +1,186 @@
+//! Backups that administrators start while the daemon runs.
+//!
+//! Decides who may start one and keeps its state; [`crate::backup`] makes it. One backup runs at a time. It is a task of
+//! the daemon: it goes on when the client is gone, and it ends with the daemon.
+
+use std::{
+    error::Error as StdError,
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use farrier_common::api::{Backup, CreateBackup};
+
+use super::{
+    Context, Error, access,
+    audit::{self, Action, Entry, Object},
+};
+use crate::{
+    backup::{BackupProgress, BackupRequest, BackupSource, FinishedBackup, create},
+    clock::Millis,
+    config::StoreEngine,
+    model::identity::{Identity, Proof},
+    show,
+    store::backups,
+};
+
+/// Longest path of a directory of backups, bytes.
+const PATH_MAX_BYTES: usize = 4_096;
+/// Answers a request to start a backup while one runs.
+const RUNNING: &str = "a backup is running; try again when it has ended";
+
+/// The backup that runs, or the last one since the start.
+#[derive(Debug, Default)]
+pub struct BackupState(Mutex<Option<Arc<BackupTask>>>);
+
+/// A backup.
+#[derive(Debug)]
+struct BackupTask {
+    destination: String,
+    began_ms: Millis,
+    progress: Arc<BackupProgress>,
+    end: OnceLock<BackupEnd>,
+}
+
+#[derive(Debug)]
+struct BackupEnd {
+    at_ms: Millis,
+    result: Result<FinishedBackup, String>,
+}
+
+impl BackupState {
+    fn latest(&self) -> Option<Arc<BackupTask>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes `task` the running backup, unless one runs.
+    fn claim(&self, task: &Arc<BackupTask>) -> Result<(), Error> {
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if latest.as_ref().is_some_and(|running| running.end.get().is_none()) {
+            return Err(Error::Conflict { reason: RUNNING.into() });
+        }
+        *latest = Some(Arc::clone(task));
+        Ok(())
+    }
+}
+
+/// Returns the backup that runs, or the last one. Requires a site administrator.
+pub async fn get(context: &Context, identity: &Identity) -> Result<Backup, Error> {
+    access::require_site_admin(identity)?;
+    let last_success_at = last_success_at(context).await?;
+    let Some(task) = context.backups.latest() else {
+        return Ok(Backup { state: "none".into(), last_success_at, ..Backup::default() });
+    };
+    let (files, bytes) = task.progress.get();
+    let running = Backup {
+        state: "running".into(),
+        destination: task.destination.clone(),
+        began_at: show::time(task.began_ms),
+        files: show::number(files),
+        size_bytes: show::number(bytes),
+        last_success_at,
+        ..Backup::default()
+    };
+    let Some(end) = task.end.get() else { return Ok(running) };
+    let ended = Backup { ended_at: show::time(end.at_ms), ..running };
+    Ok(match &end.result {
+        Ok(finished) => Backup {
+            state: "done".into(),
+            name: finished.name.clone(),
+            files: show::number(finished.files),
+            size_bytes: show::number(finished.bytes),
+            added_bytes: show::number(finished.added_bytes),
+            removed: finished.removed.clone(),
+            warnings: finished.warnings.clone(),
+            ..ended
+        },
+        Err(error) => Backup { state: "failed".into(), error: error.clone(), ..ended },
+    })
+}
+
+/// Returns when the last successful backup was complete, RFC 3339; empty if there was none.
+pub async fn last_success_at(context: &Context) -> Result<String, Error> {
+    let last = backups::last(&context.store.read().await?).await?;
+    Ok(last.map(|last| show::time(last.ended_ms)).unwrap_or_default())
+}
+
+/// Starts a backup. Requires a site administrator whom the kernel identified as peer of the Unix socket: a backup writes
+/// all secrets to a directory of this machine, which a token or password from elsewhere must not choose.
+pub async fn start(context: &Context, identity: &Identity, input: CreateBackup) -> Result<Backup, Error> {
+    access::require_site_admin(identity)?;
+    if identity.account().is_none_or(|account| account.proof != Proof::Peer) {
+        let reason = "backups are started over the Unix socket of the daemon, without a token".into();
+        return Err(Error::Forbidden { reason });
+    }
+    if context.config.store.engine == StoreEngine::Postgres {
+        let reason = "the store is a PostgreSQL database; back it up with the programs of PostgreSQL".into();
+        return Err(Error::Unusable { reason });
+    }
+    let destination = PathBuf::from(&input.destination);
+    if !destination.is_absolute() || input.destination.len() > PATH_MAX_BYTES || input.destination.contains('\0') {
+        let reason = "must be an absolute path of a directory".into();
+        return Err(Error::Invalid { field: "destination", reason });
+    }
+    if input.keep == Some(0) {
+        return Err(Error::Invalid { field: "keep", reason: "must be at least 1".into() });
+    }
+    let task = Arc::new(BackupTask {
+        destination: input.destination.clone(),
+        began_ms: context.now_ms(),
+        progress: Arc::default(),
+        end: OnceLock::new(),
+    });
+    context.backups.claim(&task)?;
+    if let Err(error) = audit::record_before(context, entry(&input.destination, input.keep)).await {
+        context.backups.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        return Err(error);
+    }
+    let keep = input.keep.and_then(|keep| usize::try_from(keep).ok());
+    context.tasks.short(run(context.clone(), task, BackupRequest { destination, keep }));
+    get(context, identity).await
+}
+
+/// Returns the audit entry of a backup to `destination`.
+pub fn entry(destination: &str, keep: Option<u32>) -> Entry {
+    let entry = Entry::new(Action::BackupCreate, Object::new("backup", 0, destination));
+    match keep {
+        Some(keep) => entry.set("keep", keep),
+        None => entry,
+    }
+}
+
+async fn run(context: Context, task: Arc<BackupTask>, request: BackupRequest) {
+    let source = BackupSource::new(&context.config, context.store.clone(), context.git.clone());
+    let stop = context.tasks.stop().clone();
+    let result = tokio::select! {
+        () = stop.cancelled() => Err("the daemon stopped; the next backup continues".to_owned()),
+        result = create(&source, &request, &context.clock, Arc::clone(&task.progress)) => {
+            result.map_err(|error| with_causes(&error))
+        }
+    };
+    match &result {
+        Ok(finished) => {
+            tracing::info!(destination = task.destination, name = finished.name, "a backup is complete");
+            for warning in &finished.warnings {
+                tracing::warn!(destination = task.destination, warning, "a backup has a warning");
+            }
+        }
+        Err(error) => tracing::error!(destination = task.destination, error, "a backup failed"),
+    }
+    _ = task.end.set(BackupEnd { at_ms: context.now_ms(), result });
+    // Removals that waited for the backup.
+    context.sweep.now();
+    context.pruning.now();
+}
+
+/// Returns the text of an error with its causes.
+fn with_causes(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += ": ";
+        text += &error.to_string();
+        cause = error.source();
+    }
+    text
+}
