@@ -7,6 +7,7 @@ mod git;
 mod hooks;
 mod lfs;
 mod path;
+mod signatures;
 mod ssh_command;
 mod ssh_key;
 
@@ -17,6 +18,7 @@ pub use self::{
     hooks::{branch_filter, hook_config, media_type},
     lfs::lfs_address,
     path::path,
+    signatures::{gpg_key, object_signature},
     ssh_command::ssh_command,
     ssh_key::ssh_key,
 };
@@ -54,7 +56,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// All checks with the names of their fuzz targets.
-pub const CHECKS: [(&str, Check); 30] = [
+pub const CHECKS: [(&str, Check); 32] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -81,6 +83,8 @@ pub const CHECKS: [(&str, Check); 30] = [
     ("rest_json", rest_json),
     ("ssh_command", ssh_command),
     ("ssh_key", ssh_key),
+    ("gpg_key", gpg_key),
+    ("object_signature", object_signature),
     ("lfs_address", lfs_address),
     ("lfs_batch", lfs_batch),
     ("pack", pack),

@@ -329,5 +329,6 @@ async fn signing_keys(store: &Store, now: Millis) -> Result<SigningKeys, StoreEr
         runtime_token: SigningKey::derive(&root, "runtime-token"),
         lfs_address: SigningKey::derive(&root, "lfs-address"),
         lfs_token: SigningKey::derive(&root, "lfs-token"),
+        gpg_key_token: SigningKey::derive(&root, "gpg-key-token"),
     })
 }

@@ -84,18 +84,18 @@ pub struct CommitMeta {
     pub created: String,
 }
 
-/// The signature of a commit or tag. Signatures are returned but not verified.
+/// The signature of a commit or tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Verification {
-    /// Always false.
+    /// Whether the signature was made with a key of the account that has the committer's address.
     pub verified: bool,
-    /// Why the signature is not verified.
+    /// The account and the key of a verified signature; otherwise why it is not verified.
     pub reason: String,
     /// The signature; empty if there is none.
     pub signature: String,
-    /// The account that signed; `null`, because signatures are not verified.
+    /// The account that signed; `null` if the signature is not verified.
     pub signer: Option<PayloadUser>,
     /// The signed data; empty if there is no signature.
     pub payload: String,

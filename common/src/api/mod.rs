@@ -20,6 +20,7 @@ mod event;
 mod file_change;
 mod fork;
 mod git_objects;
+mod gpg_key;
 mod hook;
 mod mirror;
 mod org;
@@ -72,6 +73,7 @@ pub use self::{
     },
     fork::{CreateFork, MergeUpstream, MergedUpstream, SyncForkInfo},
     git_objects::{Blob, GitObject, GitReference, Tree, TreeEntry},
+    gpg_key::{CreateGpgKey, GpgKey, GpgKeyEmail, VerifyGpgKey},
     hook::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
         SettingAdvice,

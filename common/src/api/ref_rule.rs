@@ -72,7 +72,7 @@ pub struct BranchProtection {
     pub dismiss_stale_approvals: bool,
     /// Stored without effect.
     pub ignore_stale_approvals: bool,
-    /// Whether commits must be signed. No signature can be verified, so all pushes are refused.
+    /// Whether the signatures of all new commits must be verified. The server signs no commits that it creates.
     pub require_signed_commits: bool,
     /// Globs of files that pushes may not change, separated by semicolons. Case does not count.
     pub protected_file_patterns: String,
@@ -191,7 +191,7 @@ pub struct ChangeBranchProtection {
     /// Stored without effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore_stale_approvals: Option<bool>,
-    /// Whether commits must be signed. No signature can be verified, so all pushes are refused.
+    /// Whether the signatures of all new commits must be verified. The server signs no commits that it creates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub require_signed_commits: Option<bool>,
     /// Globs of files that pushes may not change, separated by semicolons. Case does not count.

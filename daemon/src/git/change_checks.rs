@@ -4,11 +4,17 @@ use std::{fs::File, io};
 
 use bytes::Bytes;
 
-use super::{GitCommand, GitError, Workspace, call::GitOutput};
+use super::{
+    GitCommand, GitError, Workspace,
+    call::GitOutput,
+    read::{commit::CommitObject, objects},
+};
 use crate::tasks;
 
 /// Limit of the list of changed files, in bytes.
 const PATHS_MAX_BYTES: usize = 32 << 20;
+/// Limit of the content of new commits, in bytes.
+const COMMITS_MAX_BYTES: usize = 32 << 20;
 /// Longest checksum of a pack, in characters.
 const CHECKSUM_MAX: usize = 64;
 
@@ -62,5 +68,32 @@ impl Workspace {
         };
         let GitOutput { stdout, .. } = call.output_max_bytes(PATHS_MAX_BYTES).run().await?;
         Ok(stdout)
+    }
+
+    /// Returns the commits of `new` that `old` does not have; without `old`, those that no ref reaches. `None` if there
+    /// are more than `max`.
+    pub async fn new_commits(
+        &self,
+        old: Option<&str>,
+        new: &str,
+        max: usize,
+    ) -> Result<Option<Vec<CommitObject>>, GitError> {
+        let limit = format!("--max-count={}", max.saturating_add(1));
+        let list = self.call(["rev-list"]).args([limit.as_str(), new, "--not", old.unwrap_or("--all")]);
+        let ids = list.run().await?.stdout;
+        let count = ids.iter().filter(|byte| **byte == b'\n').count();
+        if count == 0 || count > max {
+            return Ok((count == 0).then(Vec::new));
+        }
+        let read = self.call(["cat-file", "--batch"]).stdin(ids).output_max_bytes(COMMITS_MAX_BYTES);
+        let GitOutput { stdout, .. } = read.run().await?;
+        let found = objects::objects(&stdout).unwrap_or_default();
+        let commits = found.into_iter().flatten().filter(|object| object.info.kind == "commit");
+        let commits: Vec<_> = commits.map(|object| CommitObject::parse(&object.info.id, &object.content)).collect();
+        if commits.len() == count {
+            return Ok(Some(commits));
+        }
+        let stderr = "not all of the listed commits could be read".into();
+        Err(GitError::Failed { command: "cat-file".into(), status: Some(0), stderr })
     }
 }

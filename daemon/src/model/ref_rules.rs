@@ -137,6 +137,8 @@ pub struct ObjectCheck {
     pub no_force: bool,
     /// The files that may not be changed.
     pub files: Option<Arc<FilePatterns>>,
+    /// The signatures of all new commits must be verified.
+    pub signed: bool,
 }
 
 /// The decision about the change of a branch, as far as it needs no objects.
@@ -162,16 +164,14 @@ pub fn decide_branch(rule: &CompiledBranchRule, rights: BranchRights, name: &str
     if !rights.push {
         return refused("only listed users, teams and deploy keys may push to it");
     }
-    if rule.row.require_signed_commits {
-        return refused("its commits must be signed, and this server verifies no signatures");
-    }
     let no_force = kind == ChangeKind::Move && !rights.force_push;
     let files = match rule.files() {
         Ok(files) => files,
         Err(problem) => return refused(problem),
     };
-    if no_force || files.is_some() {
-        RefDecision::Depends(ObjectCheck { no_force, files })
+    let signed = rule.row.require_signed_commits;
+    if no_force || files.is_some() || signed {
+        RefDecision::Depends(ObjectCheck { no_force, files, signed })
     } else {
         RefDecision::Allowed
     }

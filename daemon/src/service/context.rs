@@ -103,6 +103,8 @@ pub struct SigningKeys {
     pub lfs_address: SigningKey,
     /// Signs the tokens of `git-lfs-authenticate`.
     pub lfs_token: SigningKey,
+    /// Makes the tokens that prove the possession of OpenPGP keys.
+    pub gpg_key_token: SigningKey,
 }
 
 /// The listeners and connections of the daemon.

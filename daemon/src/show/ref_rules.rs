@@ -7,7 +7,8 @@ use super::{number, time};
 use crate::model::ref_rules::is_plain;
 
 /// Warning about a rule that requires signed commits.
-const SIGNED_WARNING: &str = "require_signed_commits refuses every push: this server cannot verify signatures";
+const SIGNED_WARNING: &str =
+    "require_signed_commits also refuses commits that the server creates, because it does not sign them";
 
 /// The names in a list of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -59,11 +59,13 @@ pub enum IdKind {
     LfsLock,
     /// Rules that protect branches and tags.
     Rule,
+    /// OpenPGP keys.
+    GpgKey,
 }
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -80,6 +82,7 @@ impl IdKind {
         Self::DeployKey,
         Self::LfsLock,
         Self::Rule,
+        Self::GpgKey,
     ];
 
     /// Returns whether directories or files are named by ids of this kind.
@@ -114,6 +117,7 @@ impl IdKind {
             Self::DeployKey => "deploy-key",
             Self::LfsLock => "lfs-lock",
             Self::Rule => "rule",
+            Self::GpgKey => "gpg-key",
         }
     }
 }

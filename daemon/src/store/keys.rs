@@ -9,6 +9,7 @@ mod accounts;
 mod artifacts;
 mod audit;
 mod caches;
+mod gpg_keys;
 mod hooks;
 mod interests;
 mod lfs;
@@ -22,8 +23,8 @@ mod summaries;
 mod teams;
 
 pub use self::{
-    accounts::*, artifacts::*, audit::*, caches::*, hooks::*, interests::*, lfs::*, mirrors::*, ref_rules::*,
-    releases::*, repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
+    accounts::*, artifacts::*, audit::*, caches::*, gpg_keys::*, hooks::*, interests::*, lfs::*, mirrors::*,
+    ref_rules::*, releases::*, repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
 };
 
 use super::{

@@ -14,6 +14,7 @@ pub mod deliveries;
 pub mod engine;
 pub mod events;
 pub mod fan_outs;
+pub mod gpg_keys;
 pub mod hooks;
 pub mod id_token_keys;
 pub mod identity;

@@ -35,6 +35,7 @@ mod runs;
 mod security_page;
 mod service;
 mod serving;
+mod signatures;
 mod ssh;
 mod ssh_keys;
 mod store_postgres;

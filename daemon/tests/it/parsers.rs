@@ -10,8 +10,8 @@ use crate::support::Random;
 const VARIATIONS: usize = 3_000;
 /// Environment variable with the number of variations per target, for longer runs.
 const INPUTS: &str = "FARRIER_FUZZ_INPUTS";
-/// Each of these checks opens connections, so it gets a tenth of the variations.
-const SLOW: [&str; 1] = ["receiver_response"];
+/// Each of these checks opens connections or verifies many signatures, so it gets a tenth of the variations.
+const SLOW: [&str; 2] = ["receiver_response", "gpg_key"];
 /// Tokens that are meaningful to one of the parsers.
 const WORDS: [&str; 45] = [
     "<Latest>",

@@ -95,7 +95,7 @@ pub(crate) struct RuleFields {
     /// Globs of files that --files does not protect, separated by semicolons
     #[arg(long, value_name = "GLOBS", conflicts_with = "tags")]
     pub(crate) except_files: Option<String>,
-    /// Whether commits must be signed; the daemon cannot verify signatures, so it then refuses every push
+    /// Whether commits must be signed with a key of the committer; this also refuses commits that the daemon creates
     #[arg(long, value_name = "true|false", conflicts_with = "tags")]
     pub(crate) signed: Option<bool>,
     /// Priority; of the rules that match a branch, the one with the lowest decides [default of new rules: after all

@@ -43,8 +43,64 @@ pub struct TagObject {
 pub struct Signed {
     /// The signature in its text form.
     pub signature: String,
-    /// The signed data: the object without the signature.
-    pub payload: String,
+    /// The signed data: the bytes of the object without the signature.
+    pub payload: Vec<u8>,
+}
+
+/// The headers of a commit with its signature, in repositories with SHA-1 and with SHA-256.
+const SIGNATURE_HEADERS: [&[u8]; 2] = [b"gpgsig ", b"gpgsig-sha256 "];
+/// The first lines of signatures of tags.
+const SIGNATURE_LINES: [&[u8]; 4] = [
+    b"-----BEGIN PGP SIGNATURE-----",
+    b"-----BEGIN PGP MESSAGE-----",
+    b"-----BEGIN SSH SIGNATURE-----",
+    b"-----BEGIN SIGNED MESSAGE-----",
+];
+
+impl Signed {
+    /// Returns the signature of a commit, like git: the signed data has neither of the two headers.
+    fn of_commit(content: &[u8]) -> Option<Self> {
+        let end = content.windows(2).position(|pair| pair == b"\n\n").map_or(content.len(), |at| at + 1);
+        let (head, rest) = content.split_at(end);
+        let lines = || head.split_inclusive(|byte| *byte == b'\n');
+        if !lines().any(|line| SIGNATURE_HEADERS.iter().any(|name| line.starts_with(name))) {
+            return None;
+        }
+        let (mut signatures, mut payload) = ([Vec::new(), Vec::new()], Vec::with_capacity(content.len()));
+        let mut header = None;
+        for line in lines() {
+            let value = match line.strip_prefix(b" ") {
+                Some(more) if header.is_some() => more,
+                Some(_) => line,
+                None => {
+                    header = SIGNATURE_HEADERS.iter().position(|name| line.starts_with(name));
+                    header.map_or(line, |kind| &line[SIGNATURE_HEADERS[kind].len()..])
+                }
+            };
+            let part = match header {
+                Some(kind) => &mut signatures[kind],
+                None => &mut payload,
+            };
+            part.extend_from_slice(value);
+        }
+        payload.extend_from_slice(rest);
+        let signature = signatures.iter().find(|signature| !signature.is_empty())?;
+        Some(Self { signature: String::from_utf8_lossy(signature).into_owned(), payload })
+    }
+
+    /// Returns the signature of a tag, like git: it begins with the last line that begins one.
+    fn of_tag(content: &[u8]) -> Option<Self> {
+        let mut at = 0;
+        let mut begin = None;
+        for line in content.split_inclusive(|byte| *byte == b'\n') {
+            if SIGNATURE_LINES.iter().any(|first| line.starts_with(first)) {
+                begin = Some(at);
+            }
+            at += line.len();
+        }
+        let (payload, signature) = content.split_at(begin?);
+        Some(Self { signature: String::from_utf8_lossy(signature).into_owned(), payload: payload.to_vec() })
+    }
 }
 
 /// A name, an email address and a time, as in `author`, `committer` and `tagger` headers.
@@ -67,26 +123,16 @@ impl CommitObject {
         let text = String::from_utf8_lossy(content);
         let (head, message) = text.split_once("\n\n").unwrap_or((text.trim_end_matches('\n'), ""));
         let mut commit = Self { id: id.into(), message: message.into(), ..Self::default() };
-        let mut signature = String::new();
-        let mut payload = String::new();
         for (name, value) in headers(head) {
             match name {
-                "tree" => commit.tree.clone_from(&value),
-                "parent" => commit.parents.push(value.clone()),
+                "tree" => commit.tree = value,
+                "parent" => commit.parents.push(value),
                 "author" => commit.author = Person::parse(&value),
                 "committer" => commit.committer = Person::parse(&value),
                 _ => {}
             }
-            if matches!(name, "gpgsig" | "gpgsig-sha256") {
-                signature = value + "\n";
-            } else {
-                payload.extend([name, " ", &value.replace('\n', "\n "), "\n"]);
-            }
         }
-        if !signature.is_empty() {
-            payload.extend(["\n", message]);
-            commit.signed = Some(Signed { signature, payload });
-        }
+        commit.signed = Signed::of_commit(content);
         commit
     }
 }
@@ -106,12 +152,10 @@ impl TagObject {
                 _ => {}
             }
         }
-        let markers = ["-----BEGIN PGP SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----"];
-        if let Some(at) = markers.iter().find_map(|marker| body.find(marker)) {
-            let (message, signature) = body.split_at(at);
-            let payload = format!("{head}\n\n{message}");
-            tag.signed = Some(Signed { signature: signature.into(), payload });
-            tag.message = message.into();
+        tag.signed = Signed::of_tag(content);
+        if let Some(signed) = &tag.signed {
+            let payload = String::from_utf8_lossy(&signed.payload);
+            tag.message = payload.split_once("\n\n").map_or("", |(_, message)| message).into();
         }
         tag
     }
@@ -176,8 +220,31 @@ mod tests {
         assert_eq!(commit.message, "subject\n\nbody\n");
         let signed = commit.signed.expect("a signature");
         assert_eq!(signed.signature, "-----BEGIN\nline\n\n-----END\n");
-        assert_eq!(signed.payload, format!("{plain}\nsubject\n\nbody\n"));
+        assert_eq!(signed.payload, format!("{plain}\nsubject\n\nbody\n").into_bytes());
         assert_eq!(CommitObject::parse("id", format!("{plain}\n").as_bytes()).signed, None);
+    }
+
+    #[test]
+    fn the_signed_data_has_all_bytes_but_those_of_both_signature_headers() {
+        let content = b"tree t\nodd\nencoding latin1\ngpgsig-sha256 other\n more\n\
+            mergetag object o\n gpgsig x\ngpgsig one\n two\ncommitter B <b@x> 2 +0100\n\n\xe9\ngpgsig no\n";
+        let signed = CommitObject::parse("id", content).signed.expect("a signature");
+        assert_eq!(signed.signature, "one\ntwo\n");
+        let expected = b"tree t\nodd\nencoding latin1\nmergetag object o\n gpgsig x\n\
+            committer B <b@x> 2 +0100\n\n\xe9\ngpgsig no\n";
+        assert_eq!(signed.payload, expected);
+        let only_other = CommitObject::parse("id", b"tree t\ngpgsig-sha256 other\n\nm\n").signed.expect("a signature");
+        assert_eq!((only_other.signature.as_str(), only_other.payload.as_slice()), ("other\n", &b"tree t\n\nm\n"[..]));
+    }
+
+    #[test]
+    fn the_signature_of_a_tag_begins_with_the_last_line_that_begins_one() {
+        let payload = "object o\ntype commit\ntag v1\n\nfirst\n-----BEGIN SSH SIGNATURE-----\nquoted\n";
+        let signature = "-----BEGIN PGP SIGNATURE-----\nx -----BEGIN SSH SIGNATURE-----\n";
+        let tag = TagObject::parse("id", format!("{payload}{signature}").as_bytes());
+        let signed = tag.signed.expect("a signature");
+        assert_eq!((signed.signature.as_str(), signed.payload.as_slice()), (signature, payload.as_bytes()));
+        assert!(tag.message.starts_with("first\n") && tag.message.ends_with("quoted\n"), "{}", tag.message);
     }
 
     #[test]
@@ -190,6 +257,6 @@ mod tests {
         let tag = TagObject::parse("id", format!("{head}\n\nfirst\n{signature}").as_bytes());
         let signed = tag.signed.expect("a signature");
         assert_eq!((tag.message.as_str(), signed.signature.as_str()), ("first\n", signature));
-        assert_eq!(signed.payload, format!("{head}\n\nfirst\n"));
+        assert_eq!(signed.payload, format!("{head}\n\nfirst\n").into_bytes());
     }
 }

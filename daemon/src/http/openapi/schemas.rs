@@ -27,7 +27,8 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact
         DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus
         Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
-        GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType
+        GitReference GitignoreTemplate GpgKey GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders
+         HookType
         InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
         ListenerStatus LogFilter
         MergedUpstream MetricsSeries MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit

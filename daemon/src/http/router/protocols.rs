@@ -14,6 +14,7 @@ use crate::http::{
     openapi::{self, RouteDescription},
     v1::{
         admin, artifacts, branch_protections, browse, caches, collaborators, cron, deliveries, deploy_keys, forks,
+        gpg_keys,
         hooks::{
             self,
             path::{Admin, HookPath, Org, Own, Repo},
@@ -56,6 +57,12 @@ routes! {
         post "/user/keys" => ssh_keys::create;
         get "/user/keys/{id}" => ssh_keys::get;
         delete "/user/keys/{id}" => ssh_keys::delete;
+        get "/user/gpg_keys" => gpg_keys::own;
+        post "/user/gpg_keys" => gpg_keys::create;
+        get "/user/gpg_keys/{id}" => gpg_keys::get;
+        delete "/user/gpg_keys/{id}" => gpg_keys::delete;
+        get "/user/gpg_key_token" => gpg_keys::token;
+        post "/user/gpg_key_verify" => gpg_keys::verify;
         get "/user/settings" => users::settings;
         patch "/user/settings" => users::edit_settings;
         get "/user/emails" => users::emails;
@@ -65,6 +72,7 @@ routes! {
         get "/users/{name}/starred" => interests::starred;
         get "/users/{name}/subscriptions" => interests::subscriptions;
         get "/users/{name}/keys" => ssh_keys::list;
+        get "/users/{name}/gpg_keys" => gpg_keys::list;
         get "/users/{name}" => users::get;
         get "/token" => tokens::current;
         delete "/token" => tokens::delete_current;

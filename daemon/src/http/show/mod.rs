@@ -4,6 +4,7 @@ mod caches;
 mod deleted;
 mod deliveries;
 mod found;
+mod gpg_keys;
 mod hooks;
 mod ssh_keys;
 mod tasks;
@@ -16,6 +17,7 @@ pub(super) use self::{
     deleted::{restorable_artifact, restorable_repository, set_aside_item},
     deliveries::{delivery, delivery_detail, guid},
     found::{found_artifact, found_run},
+    gpg_keys::gpg_key,
     hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
     ssh_keys::{deploy_key, public_key},
     tasks::background_task,

@@ -10,6 +10,7 @@ pub(super) mod cron;
 pub(super) mod deliveries;
 pub(super) mod deploy_keys;
 pub(super) mod forks;
+pub(super) mod gpg_keys;
 pub(super) mod hooks;
 mod ignored;
 pub(super) mod interests;

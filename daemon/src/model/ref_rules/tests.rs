@@ -92,7 +92,10 @@ fn decide(rule: &BranchRule, named: Named, kind: ChangeKind) -> String {
     match decide_branch(&CompiledBranchRule::new(rule.clone()), BranchRights::of(rule, named), "main", kind) {
         RefDecision::Allowed => "allowed".to_owned(),
         RefDecision::Refused(reason) => reason.trim_start_matches("branch main is protected: ").to_owned(),
-        RefDecision::Depends(check) => format!("no force {}, files {}", check.no_force, check.files.is_some()),
+        RefDecision::Depends(check) => {
+            let signed = if check.signed { "signed, " } else { "" };
+            format!("{signed}no force {}, files {}", check.no_force, check.files.is_some())
+        }
     }
 }
 
@@ -117,7 +120,14 @@ fn a_branch_rule_decides_by_its_fields_in_this_order() {
         assert_eq!(decide(&rule, named, kind), expected, "{rule:?} {kind:?}");
     }
     let signed = rule(|rule| rule.require_signed_commits = true);
-    assert!(decide(&signed, NAMED, Create).contains("must be signed"));
+    for (kind, named, expected) in [
+        (Create, NAMED, "signed, no force false, files false"),
+        (Move, NAMED, "signed, no force true, files false"),
+        (Delete, NAMED, cannot),
+        (Create, STRANGER, "only listed users, teams and deploy keys may push to it"),
+    ] {
+        assert_eq!(decide(&signed, named, kind), expected, "{kind:?}");
+    }
 }
 
 #[test]
@@ -157,7 +167,7 @@ fn a_tag_may_be_changed_by_those_whom_any_matching_rule_names() {
 #[test]
 fn changed_files_are_named_without_control_characters() {
     let files = FilePatterns::parse("a**", "").expect("valid").map(Arc::new);
-    let check = ObjectCheck { no_force: false, files };
+    let check = ObjectCheck { no_force: false, files, signed: false };
     let refused = check.refuses_files("main", [&b"b"[..], b"a\n\xff"]).expect("refused");
     assert_eq!(refused, "branch main is protected: the file a?\u{fffd} may not be changed");
     assert_eq!(check.refuses_files("main", [&b"b"[..]]), None);

@@ -10,13 +10,13 @@ use crate::{
         audit::{Action, AuditRecorder, Entry, Object},
         hooks,
     },
-    store::{Tx, interests, orgs, owners, repositories, ssh_keys, teams, tokens},
+    store::{Tx, gpg_keys, interests, orgs, owners, repositories, ssh_keys, teams, tokens},
 };
 
 /// Collaborations or stars to remove per transaction.
 const BATCH: usize = 1_000;
 
-/// Deletes an account with its tokens and SSH keys. With `purge` it also removes its memberships, and the organizations
+/// Deletes an account with its tokens, SSH keys and OpenPGP keys. With `purge` it also removes its memberships, and the organizations
 /// without repositories of which it is the only owner.
 pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
@@ -47,6 +47,9 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
             }
             for key in ssh_keys::of_account(&tx, user.id).await? {
                 ssh_keys::delete(&tx, &key);
+            }
+            for key in gpg_keys::of_account(&tx, user.id).await? {
+                gpg_keys::delete(&tx, &key);
             }
             repositories::end_collaborations(&tx, user.id, BATCH).await?;
             interests::end(&tx, user.id, BATCH).await?;

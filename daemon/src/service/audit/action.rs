@@ -36,6 +36,10 @@ actions! {
     KeyCreate => "key.create";
     /// An SSH key of an account was deleted.
     KeyDelete => "key.delete";
+    /// An OpenPGP key was added to an account.
+    GpgKeyCreate => "gpg_key.create";
+    /// An OpenPGP key of an account was deleted.
+    GpgKeyDelete => "gpg_key.delete";
     /// A user was created.
     UserCreate => "user.create";
     /// A user was changed by an administrator.

@@ -1,14 +1,17 @@
 //! The content of audit entries: the object, and the changed fields before and after the change.
 
 use farrier_proto::store::{
-    Artifact, AuditActor, AuditActorKind, AuditEntry, AuditObject, AuditResult, DeployKey, Hook, HookScope, Org,
-    Repository, SshKey, Token, User,
+    Artifact, AuditActor, AuditActorKind, AuditEntry, AuditObject, AuditResult, DeployKey, GpgKey, Hook, HookScope,
+    Org, Repository, SshKey, Token, User,
 };
 use serde_json::{Map, Value};
 
 use super::Action;
 use crate::{
-    model::ref_name::{self, RefKind},
+    model::{
+        gpg_key,
+        ref_name::{self, RefKind},
+    },
     store::{Read, StoreError, owners, owners::Owner, repositories},
 };
 
@@ -213,6 +216,12 @@ impl Object {
     /// An SSH key. `owner`: the name of its account.
     pub fn ssh_key(row: &SshKey, owner: &str) -> Self {
         Self::new("key", row.id, &row.title).owned_by(owner)
+    }
+
+    /// An OpenPGP key. `owner`: the name of its account.
+    pub fn gpg_key(row: &GpgKey, owner: &str) -> Self {
+        let key_id = row.parts.first().map_or(0, |primary| primary.key_id);
+        Self::new("gpg_key", row.id, &gpg_key::shown_id(key_id)).owned_by(owner)
     }
 
     /// A deploy key. `path`: owner and name of its repository.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use farrier_proto::store::{BranchRule, RuleList};
 
+use super::signed;
 use crate::{
     git::{
         GitError, Workspace,
@@ -226,16 +227,22 @@ impl Checked {
     }
 
     /// Decides about the rest of the updates. `objects` has the objects of the push. Returns all refused updates.
-    pub async fn with_objects(self, objects: &Workspace) -> Result<Vec<RefRefusal>, Error> {
+    pub async fn with_objects(self, context: &Context, objects: &Workspace) -> Result<Vec<RefRefusal>, Error> {
         let mut refusals = self.refusals;
+        let mut commits_left = signed::COMMITS_MAX;
         for pending in self.pending {
-            let reason = match pending.refused(objects).await {
+            let mut reason = match pending.refused(objects).await {
                 Ok(reason) => reason,
                 // Git refuses such updates as well, or the list is larger than what is read.
-                Err(GitError::Failed { .. }) => Some(pending.unknown("the change cannot be read")),
-                Err(GitError::TooMuch { .. }) => Some(pending.unknown("too many files are changed to check them")),
+                Err(GitError::Failed { .. }) => Some(pending.protected("the change cannot be read")),
+                Err(GitError::TooMuch { .. }) => Some(pending.protected("too many files are changed to check them")),
                 Err(error) => return Err(Error::git("checking a change of a protected branch")(error)),
             };
+            if reason.is_none() && pending.check.signed {
+                let change = (pending.old.as_deref(), pending.new.as_str());
+                let problem = signed::refusal(context, objects, change, &mut commits_left).await?;
+                reason = problem.map(|problem| pending.protected(&problem));
+            }
             refusals.extend(reason.map(|reason| RefRefusal { name: pending.name, reason }));
         }
         Ok(refusals)
@@ -263,7 +270,7 @@ impl Pending {
         Ok(refused.await)
     }
 
-    fn unknown(&self, problem: &str) -> String {
+    fn protected(&self, problem: &str) -> String {
         format!("branch {} is protected: {problem}", self.branch)
     }
 }
@@ -276,7 +283,7 @@ pub async fn require(context: &Context, repository: u64, account: u64, commands:
         return refused(checked.refusals);
     }
     let workspace = context.git.reader(repository).workspace().await.map_err(Error::git("checking a change"))?;
-    let refusals = checked.with_objects(&workspace).await;
+    let refusals = checked.with_objects(context, &workspace).await;
     workspace.remove().await;
     refused(refusals?)
 }
@@ -290,7 +297,7 @@ pub async fn require_in(
     workspace: &Workspace,
 ) -> Result<(), Error> {
     let checked = check(context, repository, RefChanger::Account(account), commands).await?;
-    refused(checked.with_objects(workspace).await?)
+    refused(checked.with_objects(context, workspace).await?)
 }
 
 /// Returns the first refusal as an error. The API family answers 422 for tags and 403 for branches.

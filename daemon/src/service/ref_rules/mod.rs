@@ -8,6 +8,7 @@ mod branch_fields;
 mod branches;
 mod check;
 mod people;
+mod signed;
 mod tags;
 
 pub use self::{

@@ -3,6 +3,7 @@
 //! Reads the store in pages, so that memory use and the age of snapshots are bounded. Reports inconsistencies
 //! with their fixes; the caller decides whether to apply them. The store must have no other writers.
 
+mod gpg_keys;
 mod hooks;
 mod lfs;
 mod mirrors;

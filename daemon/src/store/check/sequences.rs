@@ -47,6 +47,7 @@ pub async fn stale_sequences(
         (IdKind::DeployKey, highest_id(read, "kd").await?),
         (IdKind::LfsLock, highest_id(read, "ll").await?),
         (IdKind::Rule, highest_id(read, "bp").await?.max(highest_id(read, "bt").await?)),
+        (IdKind::GpgKey, highest_id(read, "gk").await?),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {

@@ -8,7 +8,7 @@ fn layout(tag: &str) -> &'static str {
         | "ck" | "cp" | "li" | "ya" => "i",
         "d" | "al" => "n",
         "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
-        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "ll" | "bp" | "bt" | "ym" | "yr" | "yx" => "ii",
+        | "qf" | "qu" | "cc" | "ka" | "kd" | "ke" | "gk" | "gf" | "ll" | "bp" | "bt" | "ym" | "yr" | "yx" => "ii",
         "ca" => "imi",
         "cz" | "js" | "yu" => "iii",
         "jp" => "iiii",

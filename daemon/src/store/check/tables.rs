@@ -13,7 +13,7 @@ use super::{
         engine::{Key, Range},
         keys, releases, repositories, value,
     },
-    hooks, lfs, mirrors, ssh_keys, teams,
+    gpg_keys, hooks, lfs, mirrors, ssh_keys, teams,
 };
 
 /// A key and its value.
@@ -186,6 +186,7 @@ pub static TABLES: &[Table] = &[
     rows("mp", mirrors::remote, mirrors::required),
     rows("k", ssh_keys::key, ssh_keys::account),
     rows("kd", ssh_keys::deploy_key, ssh_keys::required),
+    rows("gk", gpg_keys::key, gpg_keys::account),
     // The users and teams of a rule may be deleted.
     rows("bp", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows("bt", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
@@ -245,6 +246,7 @@ pub static TABLES: &[Table] = &[
     index("kf", |key, bytes| reference_id(key, bytes).map(keys::ssh_key)),
     index("ka", |key, _| keys::trailing_id(key).map(keys::ssh_key)),
     index("ke", |key, bytes| Some(keys::deploy_key(keys::trailing_id(key)?, reference_id(key, bytes)?))),
+    index("gf", gpg_keys::row_of_part),
     index("lk", asset_of_place),
     index("lu", asset_of_place),
     index("li", lfs::object_of_place),

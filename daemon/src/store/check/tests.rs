@@ -49,6 +49,34 @@ async fn artifacts_and_cache_entries_share_their_sequence() {
     assert_eq!(stale, [StaleSequence { kind: IdKind::Artifact, used: 7 }]);
 }
 
+#[tokio::test]
+async fn an_openpgp_key_needs_an_entry_for_each_part_and_its_account() {
+    use farrier_proto::store::{GpgKey, GpgKeyPart};
+
+    let store = store().await;
+    let part = |key_id| GpgKeyPart { key_id, ..GpgKeyPart::default() };
+    let row = &GpgKey { id: 5, account_id: 1, parts: vec![part(u64::MAX), part(7)], ..GpgKey::default() };
+    let write = async |change: &(dyn Fn(&Tx) + Sync)| {
+        let written = store.write(async |tx: Tx| {
+            change(&tx);
+            Ok::<_, StoreError>(())
+        });
+        written.await.expect("rows");
+    };
+    write(&|tx| crate::store::gpg_keys::put(tx, row)).await;
+    assert!(all(&store).await.is_empty());
+    let stale = stale_sequences(&store.read().await.expect("a snapshot"), |_| 0).await.expect("readable");
+    assert!(stale.contains(&StaleSequence { kind: IdKind::GpgKey, used: 5 }), "{stale:?}");
+    write(&|tx| tx.delete(keys::gpg_key_of_part(7, 1))).await;
+    assert_eq!(all(&store).await.len(), 1, "a missing entry");
+    write(&|tx| tx.put(keys::gpg_key_of_part(7, 1), &Reference { id: 5 })).await;
+    write(&|tx| tx.put(keys::gpg_key_of_part(8, 1), &Reference { id: 5 })).await;
+    assert_eq!(all(&store).await.len(), 1, "a surplus entry");
+    write(&|tx| tx.delete(keys::gpg_key_of_part(8, 1))).await;
+    write(&|tx| crate::store::gpg_keys::delete(tx, row)).await;
+    assert!(all(&store).await.is_empty());
+}
+
 async fn all(store: &Store) -> Vec<Inconsistency> {
     let read = store.read().await.expect("a snapshot");
     let mut found = Vec::new();

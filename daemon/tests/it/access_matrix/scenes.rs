@@ -71,9 +71,16 @@ fn account_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<
             scene.body = json!({ "title": title, "key": ssh_key(&title) });
         }
         // The key does not exist.
-        (_, "/user/keys/{id}" | "/admin/users/{name}/keys/{id}" | "/repos/{owner}/{repo}/keys/{id}") => {
+        (
+            _,
+            "/user/keys/{id}"
+            | "/user/gpg_keys/{id}"
+            | "/admin/users/{name}/keys/{id}"
+            | "/repos/{owner}/{repo}/keys/{id}",
+        ) => {
             scene.path = path.replace("{id}", "999");
         }
+        ("post", "/user/gpg_keys" | "/user/gpg_key_verify") => scene.body = json!({ "armored_public_key": "no key" }),
         ("post", "/user/emails") => scene.body = json!({ "emails": [format!("{fresh}-other@example.org")] }),
         ("delete", "/user/emails") => scene.body = json!({ "emails": ["nothing@example.org"] }),
         ("get", "/gitignore/templates/{template}") => scene.path = path.replace("{template}", "Rust"),

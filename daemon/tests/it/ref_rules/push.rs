@@ -1,9 +1,14 @@
 //! Pushes over HTTP with the real git.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use super::Scene;
-use crate::support::git::noise;
+use crate::support::{
+    git::noise,
+    process::{command, output},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_listed_users_push_to_a_protected_branch_and_each_ref_gets_its_reason() {
@@ -121,13 +126,48 @@ async fn the_rule_with_the_lowest_priority_decides() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signed_commits_are_required_in_vain_and_the_rule_says_so() {
+async fn a_branch_that_requires_signed_commits_accepts_only_verified_ones() {
     let scene = Scene::new().await;
     let rule = scene.branch_rule("main", json!({ "require_signed_commits": true })).await;
-    assert!(rule["warning"].as_str().expect("a warning").contains("cannot verify signatures"), "{rule}");
+    assert!(rule["warning"].as_str().expect("a warning").contains("does not sign"), "{rule}");
     let bob = scene.clone(&scene.bob, "bob");
-    bob.commit("a", "1");
-    assert!(bob.refused(&["push", "origin", "main"]).contains("must be signed"));
+    let before = scene.refs();
+    let tip = bob.commit("a", "1");
+    let refused = bob.refused(&["push", "origin", "main"]);
+    assert!(refused.contains(&format!("must be signed, and commit {} is not", &tip[..12])), "{refused}");
+    bob.done(&["push", "-q", "origin", "main:free"]);
+    let Some(key) = signing_key(&scene, "key").await else { return };
+    let sign = |args: &[&str]| {
+        let key = format!("user.signingkey={}", key.display());
+        bob.done(&[&["-c", "gpg.format=ssh", "-c", key.as_str()], args].concat())
+    };
+    sign(&["commit", "-q", "-S", "--amend", "--no-edit"]);
+    let refused = bob.refused(&["push", "origin", "main"]);
+    assert!(refused.contains("must be signed with a key of the account"), "nobody has the key: {refused}");
+    assert_eq!(scene.refs().lines().filter(|line| !line.contains("free")).collect::<Vec<_>>().join("\n"), before);
+
+    // The committer of these commits.
+    scene.world.user_with("signer", json!({ "email": "a@example.com" })).await;
+    let signer = scene.world.token("signer", &["all"]).await;
+    let text = std::fs::read_to_string(key.with_extension("pub")).expect("a public key");
+    scene.expect(&signer, "post", "/user/keys", json!({ "title": "laptop", "key": text }), 201).await;
+    bob.done(&["push", "-q", "origin", "main"]);
+    sign(&["commit", "-q", "-S", "--allow-empty", "-m", "first"]);
+    let unsigned = bob.commit("b", "1");
+    sign(&["commit", "-q", "-S", "--allow-empty", "-m", "last"]);
+    let refused = bob.refused(&["push", "origin", "main"]);
+    assert!(refused.contains(&format!("commit {} is not", &unsigned[..12])), "one in the middle: {refused}");
+    let file = json!({ "content": "", "message": "by the server" });
+    let refused = scene.expect(&scene.bob, "post", "/repos/ann/demo/contents/c", file, 403).await;
+    assert!(refused["message"].as_str().expect("text").contains("must be signed"), "{refused}");
+}
+
+/// Makes an SSH key. `None` if ssh-keygen is not installed.
+async fn signing_key(scene: &Scene, name: &str) -> Option<PathBuf> {
+    let file = scene.world.farrier.scratch().join(name);
+    let mut program = command("ssh-keygen");
+    program.args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file.to_str().expect("a path")]);
+    output(program).await.map(|_| file)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -96,7 +96,11 @@ async fn rendered(
     fields: CommitFields,
 ) -> Result<Vec<api::Commit>, ApiError> {
     let without_changes: Vec<_> = commits.iter().map(|row| &row.commit).collect();
-    let renderer = context.renderer(&without_changes).await?;
+    let renderer = if fields.verification {
+        context.renderer(&without_changes).await?
+    } else {
+        context.renderer_without_signatures(&without_changes).await?
+    };
     Ok(commits.iter().map(|row| renderer.commit(row, fields)).collect())
 }
 

@@ -150,7 +150,7 @@ pub(in crate::http) async fn change(
     Ok(created(api::ChangedFilesResult {
         files: committed.files.iter().map(|file| shown_file(&context, &committed, file.as_ref())).collect(),
         commit: shown_commit(&context, &committed),
-        verification: verification(None),
+        verification: verification(None, None),
     }))
 }
 
@@ -177,7 +177,7 @@ pub(in crate::http) async fn apply_patch(
     Ok(created(api::ChangedFileResult {
         content: None,
         commit: shown_commit(&context, &committed),
-        verification: verification(None),
+        verification: verification(None, None),
     }))
 }
 
@@ -200,7 +200,7 @@ async fn change_one(
     Ok(api::ChangedFileResult {
         content: shown_file(context, &committed, file),
         commit: shown_commit(context, &committed),
-        verification: verification(None),
+        verification: verification(None, None),
     })
 }
 

@@ -22,7 +22,7 @@ pub(in crate::http) mod statuses;
 pub(in crate::http) mod tags;
 pub(in crate::http) mod upstream;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -44,6 +44,7 @@ use crate::{
         migrations,
         ref_rules::RefChanger,
         repositories,
+        signatures::{self, SignedObject, Verdict},
     },
     shares::RequestMemory,
 };
@@ -110,9 +111,28 @@ impl BrowseContext {
 
     /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.
     async fn renderer(&self, commits: &[&CommitObject]) -> Result<show::CommitRenderer<'_>, ApiError> {
+        let signed: Vec<_> = commits.iter().filter_map(|commit| SignedObject::of_commit(commit)).collect();
+        let verdicts = self.verdicts(&signed).await?;
+        Ok(show::CommitRenderer { verdicts, ..self.renderer_without_signatures(commits).await? })
+    }
+
+    /// Like [`BrowseContext::renderer`], for commits that are shown without their signatures.
+    async fn renderer_without_signatures(
+        &self,
+        commits: &[&CommitObject],
+    ) -> Result<show::CommitRenderer<'_>, ApiError> {
         let snapshot = self.state.store.read().await.map_err(Error::from)?;
         let people = browse::people(&snapshot, commits).await?;
-        Ok(show::CommitRenderer { context: self, people })
+        Ok(show::CommitRenderer { context: self, people, verdicts: HashMap::new() })
+    }
+
+    /// Returns what is known about signatures, by the id of the object.
+    async fn verdicts(&self, signed: &[SignedObject<'_>]) -> Result<HashMap<String, Verdict>, ApiError> {
+        if signed.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let snapshot = self.state.store.read().await.map_err(Error::from)?;
+        Ok(signatures::verify(&snapshot, self.state.now_ms(), signed).await?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Converts git objects to the types of the REST API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use farrier_common::api;
 use farrier_proto::store::User;
@@ -18,6 +18,7 @@ use crate::{
     service::{
         access::Action,
         browse::{branches::BranchWithRights, commits::CommitWithChanges, tags::NamedTag},
+        signatures::Verdict,
     },
 };
 
@@ -44,18 +45,25 @@ pub(super) fn own_time(person: &Person) -> String {
     instant.to_zoned(tz::TimeZone::fixed(offset)).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// Returns the signature of a commit or tag with the signed data. The daemon has no keys to verify it.
-pub(super) fn verification(signed: Option<&Signed>) -> api::Verification {
-    match signed {
-        None => api::Verification { reason: "gpg.error.not_signed_commit".into(), ..api::Verification::default() },
-        Some(signed) => api::Verification {
-            verified: false,
-            reason: "gpg.error.no_gpg_keys_found".into(),
-            signature: signed.signature.clone(),
-            payload: signed.payload.clone(),
-            signer: None,
+/// Converts the signature of a commit or tag. `verdict`: what is known about it, if there is one.
+pub(super) fn verification(signed: Option<&Signed>, verdict: Option<&Verdict>) -> api::Verification {
+    let (Some(signed), Some(verdict)) = (signed, verdict) else {
+        return api::Verification { reason: "gpg.error.not_signed_commit".into(), ..api::Verification::default() };
+    };
+    api::Verification {
+        verified: verdict.is_verified(),
+        reason: verdict.reason(),
+        signature: signed.signature.clone(),
+        payload: String::from_utf8_lossy(&signed.payload).into_owned(),
+        signer: match verdict {
+            Verdict::Verified { signer, .. } => Some(payload_user(signer)),
+            _ => None,
         },
     }
+}
+
+fn payload_user(user: &User) -> api::PayloadUser {
+    api::PayloadUser { name: user.name.clone(), email: user.email.clone(), username: user.name.clone() }
 }
 
 /// The optional fields of a commit to include.
@@ -90,8 +98,8 @@ impl BrowseContext {
         }
     }
 
-    /// Converts a tag object.
-    pub(super) fn annotated(&self, tag: &commit::TagObject) -> api::AnnotatedTag {
+    /// Converts a tag object. `verdict`: what is known about its signature, if it has one.
+    pub(super) fn annotated(&self, tag: &commit::TagObject, verdict: Option<&Verdict>) -> api::AnnotatedTag {
         let tagger = tag.tagger.clone().unwrap_or_default();
         api::AnnotatedTag {
             tag: tag.name.clone(),
@@ -100,7 +108,7 @@ impl BrowseContext {
             message: tag.message.clone(),
             tagger: api::Signature { date: time(tagger.seconds), name: tagger.name, email: tagger.email },
             object: self.object(&tag.target_kind, &tag.target),
-            verification: verification(tag.signed.as_ref()),
+            verification: verification(tag.signed.as_ref(), verdict),
             archive_download_count: api::ArchiveDownloads::default(),
         }
     }
@@ -124,12 +132,18 @@ pub(super) struct CommitRenderer<'a> {
     pub(super) context: &'a BrowseContext,
     /// Accounts by email address in lower case.
     pub(super) people: BTreeMap<String, User>,
+    /// What is known about the signatures, by the id of the commit.
+    pub(super) verdicts: HashMap<String, Verdict>,
 }
 
 impl CommitRenderer<'_> {
     fn account(&self, person: &Person) -> Option<api::User> {
         let user = self.people.get(&person.email.to_lowercase())?;
         Some(show::user(&self.context.state.root_url, &self.context.identity, user))
+    }
+
+    fn verification(&self, commit: &CommitObject) -> api::Verification {
+        verification(commit.signed.as_ref(), self.verdicts.get(&commit.id))
     }
 
     fn payload_user(&self, person: &Person) -> api::PayloadUser {
@@ -163,7 +177,7 @@ impl CommitRenderer<'_> {
             url: format!("{}/commit/{}", self.context.html, commit.id),
             author: self.payload_user(&commit.author),
             committer: self.payload_user(&commit.committer),
-            verification: verification(commit.signed.as_ref()),
+            verification: self.verification(commit),
             timestamp: own_time(&commit.author),
         }
     }
@@ -192,7 +206,7 @@ impl CommitRenderer<'_> {
                     sha: commit.tree.clone(),
                     created: time(created),
                 },
-                verification: fields.verification.then(|| verification(commit.signed.as_ref())),
+                verification: fields.verification.then(|| self.verification(commit)),
             },
             author: self.account(&commit.author),
             committer: self.account(&commit.committer),

@@ -21,6 +21,7 @@ use crate::{
         access::{self, Action},
         browse::tags,
         ref_changes,
+        signatures::SignedObject,
     },
 };
 
@@ -77,7 +78,9 @@ pub(in crate::http) async fn annotated(
 ) -> Result<JsonResponse<api::AnnotatedTag>, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
     let tag = tags::annotated(&context.browse, &sha).await?;
-    Ok(ok(context.annotated(&tag)))
+    let signed: Vec<_> = SignedObject::of_tag(&tag).into_iter().collect();
+    let verdicts = context.verdicts(&signed).await?;
+    Ok(ok(context.annotated(&tag, verdicts.get(&tag.id))))
 }
 
 /// Creates a tag: an annotated one if `message` is set.

@@ -1,0 +1,167 @@
+//! Which signatures of commits and tags are verified.
+//!
+//! A signature is verified if all of this is true:
+//! - The committer's address (the tagger's for a tag) is the address of an account, without regard to case. Other
+//!   addresses of an account do not count, because nobody has confirmed them.
+//! - The key of the signature belongs to that account. An OpenPGP key also has the address in a user ID, or the account
+//!   has proved that it has the private key.
+//! - The signature fits the object, and was made while the key was valid.
+//!
+//! Keys and accounts are read for each request, so a signature is no longer verified after its key was deleted.
+
+use std::collections::HashMap;
+
+use farrier_proto::store::{GpgKey, User};
+
+use super::Error;
+use crate::{
+    clock::Millis,
+    git::read::commit::{CommitObject, Signed, TagObject},
+    model::{
+        gpg_key, secret,
+        signature::{ObjectSignature, OpenPgpSignature, SshSignature},
+        ssh_key,
+    },
+    store::{Read, gpg_keys, owners, ssh_keys},
+    tasks,
+};
+
+/// Largest signed data that is verified, in bytes. A commit consists of a few lines and its message.
+const PAYLOAD_MAX_BYTES: usize = 1 << 20;
+
+/// A commit or tag whose signature is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedObject<'a> {
+    /// Its object id.
+    pub id: &'a str,
+    /// The signature.
+    pub signed: &'a Signed,
+    /// The address of the person who made it.
+    email: &'a str,
+}
+
+impl<'a> SignedObject<'a> {
+    /// Returns a commit, if it is signed.
+    pub fn of_commit(commit: &'a CommitObject) -> Option<Self> {
+        let signed = commit.signed.as_ref()?;
+        Some(Self { id: &commit.id, signed, email: &commit.committer.email })
+    }
+
+    /// Returns a tag, if it is signed.
+    pub fn of_tag(tag: &'a TagObject) -> Option<Self> {
+        let email = tag.tagger.as_ref().map_or("", |tagger| &tagger.email);
+        Some(Self { id: &tag.id, signed: tag.signed.as_ref()?, email })
+    }
+}
+
+/// What is known about a signature.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It is verified.
+    Verified {
+        /// The account of the key.
+        signer: Box<User>,
+        /// The key: the ID of an OpenPGP key, or the fingerprint of an SSH key.
+        key: String,
+    },
+    /// It cannot be read.
+    Unreadable,
+    /// The signed data is too large.
+    TooLarge,
+    /// The account of the committer does not have the key, or no account has the address.
+    NoKey,
+    /// The account has the key, but the key has not signed the object, or was not valid at that time.
+    Bad,
+}
+
+impl Verdict {
+    /// Returns whether the signature is verified.
+    pub fn is_verified(&self) -> bool {
+        matches!(self, Self::Verified { .. })
+    }
+
+    /// Returns the word or text that the API family uses.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Verified { signer, key } => format!("{} / {key}", signer.name),
+            Self::Unreadable => "gpg.error.extract_sign".into(),
+            Self::TooLarge => "gpg.error.generate_hash".into(),
+            Self::NoKey => "gpg.error.no_gpg_keys_found".into(),
+            Self::Bad => "gpg.error.probable_bad_signature".into(),
+        }
+    }
+}
+
+/// Returns a verdict for each object, by its id.
+pub async fn verify(
+    read: &impl Read,
+    now_ms: Millis,
+    objects: &[SignedObject<'_>],
+) -> Result<HashMap<String, Verdict>, Error> {
+    let mut verdicts = HashMap::with_capacity(objects.len());
+    let addresses: Vec<&str> = objects.iter().map(|object| object.email).collect();
+    let users = owners::users_by_email(read, &addresses).await?;
+    for object in objects {
+        let user = users.get(&object.email.to_lowercase());
+        verdicts.insert(object.id.to_owned(), verdict(read, now_ms, *object, user).await?);
+    }
+    Ok(verdicts)
+}
+
+async fn verdict(
+    read: &impl Read,
+    now_ms: Millis,
+    object: SignedObject<'_>,
+    user: Option<&User>,
+) -> Result<Verdict, Error> {
+    if object.signed.payload.len() > PAYLOAD_MAX_BYTES {
+        return Ok(Verdict::TooLarge);
+    }
+    let Some(signature) = ObjectSignature::parse(&object.signed.signature) else { return Ok(Verdict::Unreadable) };
+    let Some(user) = user else { return Ok(Verdict::NoKey) };
+    let Some(check) = Check::find(read, signature, user).await? else { return Ok(Verdict::NoKey) };
+    let (key, payload) = (check.key_name(), object.signed.payload.clone());
+    // A signature takes up to some milliseconds.
+    if tasks::blocking(move || check.passes(&payload, now_ms)).await {
+        Ok(Verdict::Verified { signer: Box::new(user.clone()), key })
+    } else {
+        Ok(Verdict::Bad)
+    }
+}
+
+/// A signature with the key that it names.
+enum Check {
+    Ssh(SshSignature),
+    OpenPgp(OpenPgpSignature, GpgKey),
+}
+
+impl Check {
+    /// Finds the key of a signature among those of `user`.
+    async fn find(read: &impl Read, signature: ObjectSignature, user: &User) -> Result<Option<Self>, Error> {
+        Ok(match signature {
+            ObjectSignature::Ssh(signature) => {
+                let row = ssh_keys::by_hash(read, &secret::sha256(signature.blob())).await?;
+                row.filter(|row| row.account_id == user.id).map(|_| Self::Ssh(signature))
+            }
+            ObjectSignature::OpenPgp(signature) => {
+                let row = gpg_keys::of_part(read, user.id, signature.key_id()).await?;
+                let row = row.filter(|row| row.verified || row.emails.contains(&user.email.to_lowercase()));
+                row.map(|row| Self::OpenPgp(signature, row))
+            }
+        })
+    }
+
+    fn key_name(&self) -> String {
+        match self {
+            Self::Ssh(signature) => ssh_key::fingerprint(signature.blob()),
+            Self::OpenPgp(signature, _) => gpg_key::shown_id(signature.key_id()),
+        }
+    }
+
+    fn passes(&self, payload: &[u8], now_ms: Millis) -> bool {
+        match self {
+            Self::Ssh(signature) => signature.fits(payload),
+            Self::OpenPgp(signature, row) => signature.fits(row, payload, now_ms),
+        }
+    }
+}
