@@ -206,6 +206,7 @@ fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
     if !matches!(args.command, Some(Command::Reload { .. })) {
         problems.extend(proxy_credentials(&mut config, &paths, &locations).err());
         problems.extend(store_password(&mut config, &paths, &locations).err());
+        problems.extend(bucket_keys(&mut config, &paths, &locations));
     }
     if config.store.engine == StoreEngine::Postgres && config.store.url.is_none() {
         problems.push(locations.problem("store.engine", "\"postgres\"", "needs store.url"));
@@ -262,14 +263,45 @@ fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, locations: &KeyL
 /// Finds the file of `store.password_file`, which the engine reads for each connection.
 fn store_password(config: &mut Config, paths: &DefaultPaths, locations: &KeyLocations) -> Result<(), ConfigProblem> {
     let Some(file) = &config.store.password_file else { return Ok(()) };
-    // Without the value: a user may have entered the password itself by mistake.
-    let problem =
-        |reason: String| ConfigProblem { value: String::new(), ..locations.problem("store.password_file", "", reason) };
+    config.store.password_file = Some(secret_file("store.password_file", file, paths, locations)?);
+    Ok(())
+}
+
+/// Finds the files of `blobs.access_key_file` and `blobs.secret_key_file`, which are read when the bucket is opened.
+fn bucket_keys(config: &mut Config, paths: &DefaultPaths, locations: &KeyLocations) -> Vec<ConfigProblem> {
+    let blobs = &mut config.blobs;
+    let mut problems = Vec::new();
+    let files =
+        [("blobs.access_key_file", &mut blobs.access_key_file), ("blobs.secret_key_file", &mut blobs.secret_key_file)];
+    for (key, file) in files {
+        let Some(name) = file.as_deref() else { continue };
+        match secret_file(key, name, paths, locations) {
+            Ok(path) => *file = Some(path),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if blobs.access_key_file.is_some() != blobs.secret_key_file.is_some() {
+        let reason = "blobs.access_key_file and blobs.secret_key_file must be set together";
+        let problem = locations.problem("blobs.access_key_file", "", reason);
+        // Without the value, see `secret_file`.
+        problems.push(ConfigProblem { value: String::new(), ..problem });
+    }
+    problems
+}
+
+/// Returns the path of the secret in `file`, the value of `key`, if it can be read.
+fn secret_file(
+    key: &'static str,
+    file: &Path,
+    paths: &DefaultPaths,
+    locations: &KeyLocations,
+) -> Result<PathBuf, ConfigProblem> {
+    // Without the value: a user may have entered the secret itself by mistake.
+    let problem = |reason: String| ConfigProblem { value: String::new(), ..locations.problem(key, "", reason) };
     let none = "is the name of a credential, but the service manager provides none; use the absolute path of a file";
     let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
     std::fs::File::open(&path).map_err(|error| problem(unreadable_secret(file, &error)))?;
-    config.store.password_file = Some(path);
-    Ok(())
+    Ok(path)
 }
 
 /// Returns the reason of a problem with the file of a secret. Without the name of a credential, because a user may have

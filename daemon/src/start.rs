@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::error::RunError;
 use crate::{
     background,
-    blob::{LocalBlobs, digest::Digests},
+    blob::digest::Digests,
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
     control::Control,
@@ -142,6 +142,7 @@ pub async fn run_with_store(
     tasks.keep("mirrors", background::run_mirrors(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
+    tasks.keep("unfinished uploads", background::run_unfinished_uploads(context.clone()));
     tasks.keep("unused LFS objects", background::run_lfs_collection(context.clone()));
     tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
     tasks.keep_in_background("fan-out", delivery::run_fan_out(context.delivery.clone()));
@@ -218,7 +219,7 @@ async fn build(
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;
     let audit = AuditLog::open(&store).await.map_err(failed)?;
-    let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
+    let blobs = data_dir::open_blobs(&config, &store).await?;
     let git = open_git(&config)?;
     let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
     let bound = ssh.iter().flat_map(|(sockets, _)| sockets).filter_map(|socket| socket.local_addr().ok());

@@ -10,8 +10,10 @@ mod prune;
 mod sweep;
 mod tokens;
 mod trim;
+mod unfinished;
 
 pub use self::{
     audit::run as run_audit, lfs::run as run_lfs_collection, mirrors::run as run_mirrors, prune::run as run_prune,
     sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
+    unfinished::run as run_unfinished_uploads,
 };

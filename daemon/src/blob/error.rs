@@ -76,6 +76,42 @@ pub enum BlobError {
         #[source]
         source: io::Error,
     },
+    /// The bucket did not do what was asked for. Whether a change took effect is unknown.
+    #[error("{doing} {key} failed: the bucket is not available")]
+    Unavailable {
+        /// The operation.
+        doing: &'static str,
+        /// The upload.
+        key: UploadKey,
+        /// The cause.
+        #[source]
+        source: BucketError,
+    },
+    /// The bucket did not do what was asked for, in an operation that does not concern a single upload.
+    #[error("{doing} failed: the bucket is not available")]
+    BucketUnavailable {
+        /// The operation.
+        doing: &'static str,
+        /// The cause.
+        #[source]
+        source: BucketError,
+    },
+    /// The bucket, or its settings, cannot be used.
+    #[error("the bucket {bucket} cannot be used: {reason}")]
+    Bucket {
+        /// URL of the bucket, with the prefix.
+        bucket: String,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// A block is larger than one object of a bucket can be.
+    #[error("a block of {key} has more than {limit} bytes, the limit of a bucket")]
+    BlockTooLarge {
+        /// The upload.
+        key: UploadKey,
+        /// The limit, bytes.
+        limit: u64,
+    },
     /// An earlier call on the same writer failed.
     #[error("an earlier write of a block of {key} failed")]
     WriterFailed {
@@ -89,6 +125,11 @@ pub enum BlobError {
         key: UploadKey,
     },
 }
+
+/// Why a request to a bucket failed. The text has no secrets.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BucketError(pub(super) String);
 
 impl BlobError {
     /// Returns a closure for `map_err` that maps a full device to [`BlobError::Full`] and other errors to

@@ -1,15 +1,17 @@
 //! Stores, reads and removes the bytes of artifacts.
 //!
-//! Each block is written once to a file with a number that is never reused. A download reads the blocks of a
-//! list in order; blocks are not merged into one file. Rows of the store decide which files are valid: a file
-//! belongs to an artifact when a row that names it is committed, and the sweep removes all other files. This
-//! module uses neither rows nor HTTP. Uploads and files are identified by numbers, so names from clients cannot
+//! Each block is written once to a file, or to an object in a bucket, with a number that is never reused. A download
+//! reads the blocks of a list in order; blocks are not merged into one file. Rows of the store decide which files are
+//! valid: a file belongs to an artifact when a row that names it is committed, and the sweep removes all other files.
+//! This module uses neither rows nor HTTP. Uploads and files are identified by numbers, so names from clients cannot
 //! become paths.
 
+mod checksums;
 pub mod digest;
 mod error;
 pub mod local;
 mod reader;
+pub mod s3;
 mod verify;
 
 use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
@@ -17,9 +19,15 @@ use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use rustix::fs::StatVfsMountFlags;
 
-pub use self::{error::BlobError, local::LocalBlobs, reader::BlockReader};
-use crate::set_aside::SetAside;
+pub use self::{
+    error::{BlobError, BucketError},
+    local::LocalBlobs,
+    reader::BlockReader,
+    s3::S3Blobs,
+};
+use crate::{clock::Millis, set_aside::SetAside, tasks};
 
 /// Identifies one upload of an artifact. Its blocks are stored in one directory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -79,6 +87,23 @@ pub struct Space {
     pub is_read_only: bool,
 }
 
+impl Space {
+    /// The space of a storage that has no limit.
+    pub const UNLIMITED: Self = Self { free_bytes: u64::MAX, total_bytes: u64::MAX, is_read_only: false };
+
+    /// Returns the space on the device that holds `directory`.
+    pub async fn of_directory(directory: PathBuf) -> Result<Self, BlobError> {
+        let stat = tasks::blocking(move || rustix::fs::statvfs(&directory))
+            .await
+            .map_err(|errno| BlobError::Root { doing: "reading the free space", source: errno.into() })?;
+        Ok(Self {
+            free_bytes: stat.f_bavail * stat.f_frsize,
+            total_bytes: stat.f_blocks * stat.f_frsize,
+            is_read_only: stat.f_flag.contains(StatVfsMountFlags::RDONLY),
+        })
+    }
+}
+
 /// Storage for blocks.
 #[async_trait]
 pub trait BlobStore: Send + Sync + 'static {
@@ -102,8 +127,8 @@ pub trait BlobStore: Send + Sync + 'static {
     /// Succeeds if the upload is gone already.
     async fn remove_upload(&self, key: UploadKey) -> Result<u64, BlobError>;
 
-    /// Moves all blocks of an upload to `set-aside/<date>/artifacts/<artifact>/<generation>` and returns
-    /// their new path; `None` if nothing is stored. Nothing is deleted.
+    /// Moves all blocks of an upload to `set-aside/<date>/artifacts/<artifact>/<generation>`, in the data directory or
+    /// in the bucket, and returns their new path; `None` if nothing is stored. Nothing is deleted.
     async fn set_aside(&self, key: UploadKey, aside: &SetAside) -> Result<Option<PathBuf>, BlobError>;
 
     /// Streams every upload that has stored blocks, in no particular order. The sweep compares them with the
@@ -115,8 +140,15 @@ pub trait BlobStore: Send + Sync + 'static {
     /// started.
     fn files(&self, key: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>>;
 
-    /// Returns the space on the device.
+    /// Returns the space on the device; [`Space::UNLIMITED`] if there is no limit.
     async fn space(&self) -> Result<Space, BlobError>;
+
+    /// Removes what writers of killed daemons left before `before_ms`, other than blocks, and returns how many items.
+    /// No acknowledged block is affected: what a writer has not finished is not a block.
+    async fn remove_unfinished(&self, before_ms: Millis) -> Result<usize, BlobError> {
+        _ = before_ms;
+        Ok(0)
+    }
 }
 
 /// Writes one block. If it is dropped before [`BlockWriter::finish`] completes, the block is removed.

@@ -10,7 +10,7 @@ use futures_util::TryStreamExt as _;
 
 use super::{Check, CheckError, Class};
 use crate::{
-    blob::{BlobError, BlobStore as _, BlockRef, UploadKey},
+    blob::{BlobError, BlockRef, UploadKey},
     store::{Store, StoreError, Tx, artifacts as rows, caches, lfs, releases::assets, uploads},
 };
 

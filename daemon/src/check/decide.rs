@@ -4,7 +4,7 @@
 //! also not later: rows of an older store that would make the daemon delete data are changed here. If the process
 //! is interrupted, store and data stay unpaired, and the command can run again.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use farrier_proto::store::{MigrationState, Repository};
 use futures_util::TryStreamExt as _;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{CheckError, artifacts, free_ids::FreeIds};
 use crate::{
-    blob::{BlobStore as _, LocalBlobs, UploadKey},
+    blob::{BlobStore, UploadKey},
     clock::Clock,
     config::{Config, StoreEngine},
     data_dir::{self, DataDirError},
@@ -87,7 +87,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
 
     let mut pairing = Pairing {
         git: Git::open_read_only(dir, &config.git).map_err(CheckError::Repositories)?,
-        blobs: LocalBlobs::at(dir.join("artifacts")),
+        blobs: data_dir::blobs_to_check(config, None).await?,
         aside: SetAside::new(dir, clock.clone()),
         store,
         clock,
@@ -100,6 +100,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     data_dir::pair_anew(&pairing.store, dir, &pairing.clock)
         .await
         .map_err(|error| DataDirError::from_pair(config, error))?;
+    data_dir::adopt_bucket(config, &pairing.store).await?;
     pairing.done.push(format!("the store and the data in {} belong together now", dir.display()));
     Ok(DecisionReport { done: pairing.done })
 }
@@ -107,7 +108,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
 struct Pairing {
     store: Store,
     git: Git,
-    blobs: LocalBlobs,
+    blobs: Arc<dyn BlobStore>,
     aside: SetAside,
     clock: Clock,
     done: Vec<String>,

@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 
 use super::{Check, CheckError, Class, artifacts::check_content};
 use crate::{
-    blob::{BlobStore as _, UploadKey},
+    blob::UploadKey,
     clock::Clock,
     store::{
         Store, StoreError, Tx,

@@ -12,14 +12,14 @@ mod lfs;
 mod report;
 mod repositories;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 pub use self::{
     decide::{Decision, DecisionReport, decide},
     report::{CheckReport, Class, Finding, RepairState, SetAsideItem},
 };
 use crate::{
-    blob::{BlobError, LocalBlobs},
+    blob::{BlobError, BlobStore},
     clock::{Clock, Millis},
     config::Config,
     data_dir::{self, DataDirError, DiskState, PairError},
@@ -101,7 +101,7 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
         drop(store);
         store = data_dir::open_store(config).await?;
     }
-    let blobs = LocalBlobs::at(config.data_dir.join("artifacts"));
+    let blobs = data_dir::blobs_to_check(config, Some(&store)).await?;
     let git = Git::open_read_only(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let aside = SetAside::new(&config.data_dir, Clock::system());
     let dir = config.data_dir.clone();
@@ -168,7 +168,7 @@ fn set_aside_item(item: &SetAsideEntry) -> SetAsideItem {
 /// The state of a running check.
 struct Check {
     store: Store,
-    blobs: LocalBlobs,
+    blobs: Arc<dyn BlobStore>,
     git: Git,
     aside: SetAside,
     disk: DiskState,

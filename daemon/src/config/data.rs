@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use url::Url;
 
 use super::StoreUrl;
+
 /// Where the store is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreEngine {

@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, time::Duration};
 
 use super::{
-    ArtifactsConfig, AuditConfig, AuthConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig, GitConfig,
-    LfsConfig, LogConfig, MetricsConfig, MigrationConfig, MirrorConfig, OnDuplicate, RepositoriesConfig, ServerConfig,
-    SocketConfig, SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
+    ArtifactsConfig, AuditConfig, AuthConfig, BlobsConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig,
+    GitConfig, LfsConfig, LogConfig, MetricsConfig, MigrationConfig, MirrorConfig, OnDuplicate, RepositoriesConfig,
+    ServerConfig, SocketConfig, SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
 
@@ -46,6 +46,7 @@ impl Config {
                 key_credential: paths.credentials.as_ref().map(|directory| directory.join(KEY_CREDENTIAL)),
             },
             storage: StorageConfig { set_aside_days: 30 },
+            blobs: BlobsConfig::default(),
             artifacts: artifacts_defaults(),
             caches: CachesConfig {
                 max_bytes: 10 * 1024 * MIB,

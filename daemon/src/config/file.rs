@@ -61,6 +61,7 @@ const SECTIONS: &[&str] = &[
     "repositories",
     "store",
     "storage",
+    "blobs",
     "artifacts",
     "caches",
     "git",
@@ -101,8 +102,8 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("repositories", "default_private", &mut c.repositories.default_private);
 
     read_store(r, c);
-
     r.value("storage", "set_aside_days", &mut c.storage.set_aside_days);
+    c.blobs.read(r);
 
     r.at_least("git", "max_processes", &2, &mut c.git.max_processes);
     r.at_least("git", "max_archives", &1, &mut c.git.max_archives);
@@ -347,7 +348,7 @@ filter = "loud"
                 "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, mirror, metrics, log",
+                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, blobs, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, mirror, metrics, log",
             ]
         );
     }

@@ -4,6 +4,8 @@
 //! The only environment variables are those that [`DefaultPaths`] reads. Nothing here opens files or sockets, except
 //! [`machine`], which checks a configuration against the machine for `check-config`.
 
+mod blobs;
+mod bucket_url;
 mod data;
 mod default_paths;
 mod defaults;
@@ -26,6 +28,8 @@ use ipnet::IpNet;
 use url::Url;
 
 pub use self::{
+    blobs::BlobsConfig,
+    bucket_url::BucketUrl,
     data::{ArtifactsConfig, CachesConfig, LfsConfig, OnDuplicate, StorageConfig, StoreConfig, StoreEngine, UniquePer},
     default_paths::DefaultPaths,
     live::LiveConfig,
@@ -57,6 +61,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// `[storage]`
     pub storage: StorageConfig,
+    /// `[blobs]`
+    pub blobs: BlobsConfig,
     /// `[artifacts]`
     pub artifacts: ArtifactsConfig,
     /// `[caches]`

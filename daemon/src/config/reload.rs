@@ -53,6 +53,13 @@ fixed! {
     "store.quick_repair" => store.quick_repair;
     "store.verify_mib" => store.verify_mib;
     "store.key_file" => store.key_file;
+    "blobs.url" => blobs.url;
+    "blobs.endpoint" => blobs.endpoint;
+    "blobs.region" => blobs.region;
+    "blobs.access_key_file" => blobs.access_key_file;
+    "blobs.secret_key_file" => blobs.secret_key_file;
+    "blobs.ca_file" => blobs.ca_file;
+    "blobs.cache_bytes" => blobs.cache_bytes;
     "git.max_processes" => git.max_processes;
     "git.timeout_secs" => git.timeout;
     "git.max_push_bytes" => git.max_push_bytes;
@@ -76,8 +83,8 @@ pub fn changed_sections(before: &Config, after: &Config) -> Vec<&'static str> {
         };
     }
     let sections = changed![
-        data_dir server ssh socket auth repositories store storage artifacts git ci webhook events audit migration mirror
-        metrics log
+        data_dir server ssh socket auth repositories store storage blobs artifacts git ci webhook events audit migration
+        mirror metrics log
     ];
     sections.into_iter().filter(|(_, is_changed)| *is_changed).map(|(section, _)| section).collect()
 }

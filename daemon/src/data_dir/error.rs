@@ -7,6 +7,7 @@ use std::{
 
 use super::{Mismatch, PairError, store_location};
 use crate::{
+    blob::BlobError,
     config::{Config, StoreEngine},
     store::{StoreError, engine::EngineError, keyring::KeyId},
 };
@@ -29,6 +30,9 @@ pub enum DataDirError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory or the bucket for artifact bytes cannot be used.
+    #[error(transparent)]
+    Blobs(#[from] BlobError),
     /// The store does not belong to the data directory.
     #[error(transparent)]
     Mismatch(Box<Mismatch>),

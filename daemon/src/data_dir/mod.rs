@@ -5,6 +5,7 @@
 //! the state of the directories, [`compare`] decides, and [`pair`] writes the identity. All of this happens before
 //! anything is created or changed. The store's half is in `store::identity`.
 
+mod blobs;
 mod compare;
 mod copy;
 mod disk;
@@ -24,6 +25,11 @@ use std::{
 
 use async_trait::async_trait;
 
+pub(crate) use self::{
+    blobs::{adopt_bucket, blobs_to_check, open_blobs},
+    open::{create_dir, open_or_create_store, open_store, open_unchanged, store_location, store_may_exist},
+    store_key::{KeySources, keyring_for_reading},
+};
 pub use self::{
     compare::{PairingProblem, StoreState, compare},
     copy::{CopiedStore, CopyStoreError, copy_store},
@@ -34,10 +40,6 @@ pub use self::{
     mismatch::Mismatch,
     restore::{Restored, restore},
     store_key::{KEY_FILE, Rotated, rotate_key},
-};
-pub(crate) use self::{
-    open::{create_dir, open_or_create_store, open_store, open_unchanged, store_location, store_may_exist},
-    store_key::{KeySources, keyring_for_reading},
 };
 pub use crate::store::STORE_FILE;
 use crate::{

@@ -12,7 +12,7 @@ use super::{
     extract::{JSON, to_json},
     router::ROUTES,
 };
-use crate::{service::Error, shares::RefusalReason};
+use crate::{blob::BlobError, service::Error, shares::RefusalReason};
 
 /// When a client should try again if the daemon is busy.
 const BUSY_RETRY_AFTER_SECS: u64 = 5;
@@ -152,10 +152,8 @@ fn family_name(field: &str) -> String {
 
 /// Returns the status code of `error`. Twirp and the block-blob protocol also start from this table.
 pub(super) fn status_of(error: &Error) -> StatusCode {
-    use crate::{
-        blob::BlobError,
-        store::{StoreError, engine::EngineError},
-    };
+    use crate::store::{StoreError, engine::EngineError};
+
     match error {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Moved { .. } | Error::Renamed { .. } => StatusCode::TEMPORARY_REDIRECT,
@@ -174,9 +172,12 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Body { .. } => StatusCode::BAD_REQUEST,
         // Stopped: the daemon was stopped while it hashed. The next daemon continues with the same blocks.
-        Error::Busy | Error::Timeout { .. } | Error::Blob { source: BlobError::Stopped { .. }, .. } => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Error::Busy
+        | Error::Timeout { .. }
+        | Error::Blob {
+            source: BlobError::Stopped { .. } | BlobError::Unavailable { .. } | BlobError::BucketUnavailable { .. },
+            ..
+        } => StatusCode::SERVICE_UNAVAILABLE,
         Error::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store { source, .. } => match source {
             StoreError::Unknown(_)
@@ -215,7 +216,10 @@ pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
     match error {
         Error::Throttled { retry_after_secs } => Some(*retry_after_secs),
         Error::Refused(refused) => Some(refused.kind.retry_after_secs),
-        Error::Busy => Some(BUSY_RETRY_AFTER_SECS),
+        Error::Busy
+        | Error::Blob { source: BlobError::Unavailable { .. } | BlobError::BucketUnavailable { .. }, .. } => {
+            Some(BUSY_RETRY_AFTER_SECS)
+        }
         _ => None,
     }
 }

@@ -52,6 +52,7 @@ impl ClaimedWriter {
 fn failed(doing: &'static str, source: BlobError) -> Error {
     match source {
         BlobError::Full { .. } => Error::NoSpace,
+        BlobError::BlockTooLarge { limit, .. } => Error::TooLarge { limit },
         source => Error::Blob { doing, source },
     }
 }

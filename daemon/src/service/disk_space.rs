@@ -15,9 +15,11 @@ use std::{
 };
 
 use super::{Context, Error, caches};
+use crate::blob::Space;
 
 /// Bytes that are granted at a time if space must be made for them.
 const STEP_BYTES: u64 = 16 << 20;
+const LOOKING: &str = "looking for free space";
 
 /// The announced bytes of running writes.
 #[derive(Debug, Default)]
@@ -45,18 +47,21 @@ pub struct SpaceClaim {
 }
 
 impl DiskSpace {
-    /// Claims `length` bytes for one write. Fails if less than `artifacts.reserve_bytes` would stay free after all
-    /// running writes.
+    /// Claims `length` bytes for one write on the local disk. Fails if less than `artifacts.reserve_bytes` would stay
+    /// free after all running writes.
     pub async fn claim(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
         let (mut claim, _) = context.disk_space.announce(length);
         // Measured after the grant: bytes that are written in between count twice, never not at all.
         let granted = claim.grant(length);
-        if missing_bytes(context, granted).await? == 0 { Ok(claim) } else { Err(Error::NoSpace) }
+        let space = local(context).await?;
+        if missing_of(context, space, granted) == 0 { Ok(claim) } else { Err(Error::NoSpace) }
     }
 
     /// Like [`DiskSpace::claim`], for an upload. Also succeeds if there is enough space after cache entries are
     /// deleted; [`SpaceClaim::prepare`] then deletes them.
     pub async fn claim_for_upload(context: &Context, length: u64) -> Result<SpaceClaim, Error> {
+        let uses_disk = blob_space(context).await? != Space::UNLIMITED;
+        let length = if uses_disk { length } else { 0 };
         let (mut claim, announced) = context.disk_space.announce(length);
         let granted = claim.grant(length);
         if missing_bytes(context, granted).await? == 0 {
@@ -90,12 +95,29 @@ impl DiskSpace {
     }
 }
 
-/// Returns how many bytes are missing for `claimed` bytes and the reserve.
+/// Returns the space on the disk of local files: that of the blobs, or that of the data directory if the blobs are in a
+/// bucket.
+pub async fn local(context: &Context) -> Result<Space, Error> {
+    let space = blob_space(context).await?;
+    if space != Space::UNLIMITED {
+        return Ok(space);
+    }
+    let space = Space::of_directory(context.config.data_dir.clone()).await;
+    space.map_err(|source| Error::Blob { doing: LOOKING, source })
+}
+
+async fn blob_space(context: &Context) -> Result<Space, Error> {
+    context.blobs.space().await.map_err(|source| Error::Blob { doing: LOOKING, source })
+}
+
+/// Returns how many bytes are missing where blobs are, for `claimed` bytes and the reserve.
 async fn missing_bytes(context: &Context, claimed: u64) -> Result<u64, Error> {
-    let space = context.blobs.space().await;
-    let space = space.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    Ok(missing_of(context, blob_space(context).await?, claimed))
+}
+
+fn missing_of(context: &Context, space: Space, claimed: u64) -> u64 {
     let needed = context.config.artifacts.reserve_bytes.saturating_add(claimed);
-    Ok(needed.saturating_sub(space.free_bytes))
+    needed.saturating_sub(space.free_bytes)
 }
 
 impl SpaceClaim {

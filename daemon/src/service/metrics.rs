@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use farrier_common::VERSION;
 
-use super::{Context, deliveries::watch, status::resident_bytes};
+use super::{Context, deliveries::watch, disk_space, status::resident_bytes};
 use crate::{
     metrics::Exposition,
     shares::{RefusalReason, Usage},
@@ -84,7 +84,7 @@ async fn add_storage(context: &Context, all: &mut Exposition) {
         all.add_gauge("farrier_lfs_objects", "LFS objects that are stored.", objects.count);
         all.add_gauge("farrier_lfs_bytes", "Bytes of LFS objects.", objects.size_bytes);
     }
-    if let Ok(space) = context.blobs.space().await {
+    if let Ok(space) = disk_space::local(context).await {
         let help = "Free space on the disk of the data directory.";
         all.add_gauge("farrier_disk_free_bytes", help, space.free_bytes);
         all.add_gauge("farrier_disk_size_bytes", "Size of the disk of the data directory.", space.total_bytes);

@@ -12,7 +12,7 @@ use farrier_common::{
 
 use rustix::fs::StatVfsMountFlags;
 
-use super::{Context, Error, audit::AuditOutput, backups, deliveries::watch};
+use super::{Context, Error, audit::AuditOutput, backups, deliveries::watch, disk_space};
 use crate::{
     model::identity::Identity,
     shares::Usage,
@@ -65,7 +65,7 @@ async fn disk(context: &Context) -> PartHealth {
     if is_read_only(context).await {
         return PartHealth::Fail(READ_ONLY);
     }
-    match context.blobs.space().await {
+    match disk_space::local(context).await {
         Ok(space) if space.is_read_only => PartHealth::Fail(READ_ONLY),
         Ok(space) if space.free_bytes < context.config.artifacts.reserve_bytes => {
             PartHealth::Fail("the disk is almost full: uploads are refused")
@@ -129,7 +129,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
     let health = health(context).await;
     // If the disk does not respond, `problems` contains that.
     let (free_bytes, total_bytes) =
-        context.blobs.space().await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
+        disk_space::local(context).await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
     let listeners = context.serving.listeners.iter();
     Ok(Status {
         status: health.status,

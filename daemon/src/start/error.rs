@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use crate::{blob::BlobError, data_dir::DataDirError, git, service, tasks::TasksError};
+use crate::{data_dir::DataDirError, git, service, tasks::TasksError};
 
 /// Why the daemon did not start, or stopped with an error.
 #[derive(Debug, thiserror::Error)]
@@ -10,9 +10,6 @@ pub enum RunError {
     /// The data directory or its store cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The directory for artifact bytes cannot be used.
-    #[error("the directory for artifacts cannot be used")]
-    Blobs(#[from] BlobError),
     /// Listening on `metrics.listen` failed.
     #[error("listening on {address} for metrics failed")]
     Metrics {

@@ -14,7 +14,6 @@ use std::{io, ops::Range, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use rustix::fs::StatVfsMountFlags;
 
 use super::{
     BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, RequestedChecksums, Space, UploadKey, digest::Claim,
@@ -115,15 +114,7 @@ impl BlobStore for LocalBlobs {
     }
 
     async fn space(&self) -> Result<Space, BlobError> {
-        let root = self.disk.root.clone();
-        let stat = tasks::blocking(move || rustix::fs::statvfs(&root))
-            .await
-            .map_err(|errno| BlobError::Root { doing: "reading the free space", source: errno.into() })?;
-        Ok(Space {
-            free_bytes: stat.f_bavail * stat.f_frsize,
-            total_bytes: stat.f_blocks * stat.f_frsize,
-            is_read_only: stat.f_flag.contains(StatVfsMountFlags::RDONLY),
-        })
+        Space::of_directory(self.disk.root.clone()).await
     }
 }
 

@@ -14,10 +14,12 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use sha2::Digest;
 
 use super::{BlobError, BlockWriter, Claim, Disk, RequestedChecksums, UploadKey, sync::Syncs};
-use crate::{blob::WrittenBlock, tasks};
+use crate::{
+    blob::{WrittenBlock, checksums::Checksums},
+    tasks,
+};
 
 /// Size at which a batch is written, bytes. Another batch is collected meanwhile, and the last frame of each
 /// may have about 400 KiB, so one upload uses less than 2 MiB.
@@ -50,11 +52,7 @@ impl FileWriter {
         checksums: RequestedChecksums,
         claim: Option<Claim>,
     ) -> Self {
-        let sums = Checksums {
-            md5: checksums.md5.then(md5::Md5::new),
-            crc64: checksums.crc64.then(crc64fast_nvme::Digest::new),
-            claim,
-        };
+        let sums = Checksums::new(checksums, claim);
         let file = BlockFile { file: None, path: disk.file(key, file), key, sums, size: 0 };
         Self { disk, key, stage: Stage::Idle(Box::new(file)), batch: Vec::new(), batch_bytes: 0, written: 0 }
     }
@@ -148,13 +146,7 @@ impl BlockFile {
 
     fn keep(mut self) -> WrittenBlock {
         self.file = None;
-        let Checksums { md5, crc64, claim } = mem::take(&mut self.sums);
-        WrittenBlock {
-            size: self.size,
-            md5: md5.map(|md5| md5.finalize().into()),
-            crc64: crc64.map(|crc64| crc64.sum64()),
-            claim,
-        }
+        mem::take(&mut self.sums).block(self.size)
     }
 }
 
@@ -209,28 +201,6 @@ fn write_all(file: &mut File, batch: &[Bytes]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Checksums of the written bytes.
-#[derive(Default)]
-struct Checksums {
-    md5: Option<md5::Md5>,
-    crc64: Option<crc64fast_nvme::Digest>,
-    claim: Option<Claim>,
-}
-
-impl Checksums {
-    fn update(&mut self, bytes: &[u8]) {
-        if let Some(md5) = &mut self.md5 {
-            md5.update(bytes);
-        }
-        if let Some(crc64) = &mut self.crc64 {
-            crc64.write(bytes);
-        }
-        if let Some(claim) = &mut self.claim {
-            claim.update(bytes);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -20,23 +20,23 @@ macro_rules! responses {
 /// bodies allow `null` for each optional field.
 pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
     let responses = responses![
-        AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits
-        ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject BackgroundTask
-        BackgroundTasks Backup BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches ChangedFileResult ChangedFilesResult
-        CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission CombinedStatus Commit CommitDetails
-        CommitFile CommitMeta CommitStats CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact
-        DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus
-        Email ErrorBody Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
-        GitReference GitignoreTemplate GpgKey GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders
-         HookType
-        InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
-        ListenerStatus LogFilter
-        MergedUpstream MetricsSeries MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit
-        PayloadUser Permissions PublicKey PushMirror RecoveredDeliveries Release Repository RepositorySearch
-        RepositorySettings RepositoryTransfer RestorableArtifact
-        RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step
-        StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TeamSearch TokenRepository TokenUser
-        Topic Topics Tree TreeEntry UiSettings User UserSettings Verification WatchInfo WorkLimit
+        AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob
+        ArtifactLimits ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject
+        BackgroundTask BackgroundTasks Backup BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches
+        ChangedFileResult ChangedFilesResult CheckedBranch CheckedBranchFilter CheckedMigration
+        CollaboratorPermission CombinedStatus Commit CommitDetails CommitFile CommitMeta CommitStats
+        CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact DeletedArtifacts Delivery
+        DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus Email ErrorBody
+        Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
+        GitReference GitignoreTemplate GpgKey GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent
+        HookEventHeaders HookType InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate
+        LfsCollectionFigures License LicenseEntry ListenerStatus LogFilter MergedUpstream MetricsSeries
+        MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit PayloadUser Permissions
+        PublicKey PushMirror RecoveredDeliveries Release Repository RepositorySearch RepositorySettings
+        RepositoryTransfer RestorableArtifact RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice
+        Signature SshHostKey SshService Status Step StoreStatus SyncForkInfo Tag TagProtection Task TaskList
+        TaskPhase Team TeamSearch TokenRepository TokenUser Topic Topics Tree TreeEntry UiSettings User
+        UserSettings Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::identity::Identity,
-    service::{Context, Error},
+    service::{Context, Error, disk_space},
     shares::Holder,
     show,
 };
@@ -26,8 +26,7 @@ pub async fn check(
         summary = context.git.source_summary(&source) => summary.map_err(MigrationError::Git),
     };
     let summary = summary.map_err(|failed| to_error(failed, &source.secrets()))?;
-    let space =
-        context.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    let space = disk_space::local(context).await?;
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     Ok(CheckedMigration {
         branches: count(summary.branches),

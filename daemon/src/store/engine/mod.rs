@@ -17,6 +17,7 @@ use std::{ops::Bound, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 
+pub(crate) use self::postgres::certificate_authorities;
 pub use self::{
     memory::{Faults, LostCommit, MemoryEngine},
     postgres::{PostgresEngine, PostgresOptions},

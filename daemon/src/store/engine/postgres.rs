@@ -22,6 +22,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
+pub(crate) use self::connect::roots as certificate_authorities;
 use self::{
     connect::Connector,
     owner::{Access, StoreOwner},

@@ -4,6 +4,7 @@ mod all_repositories;
 mod azure;
 mod blocks;
 mod blocks_bad_input;
+mod bucket;
 mod client;
 mod client_raw;
 mod client_rest;

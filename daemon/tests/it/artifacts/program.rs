@@ -53,7 +53,7 @@ async fn open_files_do_not_grow_with_the_number_of_blocks() {
 }
 
 /// Stops or kills the daemon in the middle of a block, starts it again and completes the upload.
-async fn interrupt_and_resume(farrier: &mut TestDaemon, job: &Job, kill: bool) {
+pub(super) async fn interrupt_and_resume(farrier: &mut TestDaemon, job: &Job, kill: bool) {
     let address = farrier.create(job, "x").await;
     block(farrier, &address, "a", "acknowledged ").await;
     let path = format!("{address}&comp=block&blockid=b");

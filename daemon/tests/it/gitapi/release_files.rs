@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::pushed;
-use crate::support::{Answer, GitDir, RawConnection, TestDaemon, eventually, send};
+use crate::support::{Answer, GitDir, RawConnection, TestDaemon, bucket::TestBucket, eventually, send};
 
 const OCTETS: (&str, &str) = ("content-type", "application/octet-stream");
 const FORM: (&str, &str) = ("content-type", "multipart/form-data; boundary=XX");
@@ -61,6 +61,24 @@ fn stored(farrier: &TestDaemon) -> usize {
         }
     }
     found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_in_a_bucket_are_downloaded_in_whole_and_in_part_and_removed() {
+    let Some(bucket) = TestBucket::start().await else { return };
+    let farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
+    let release = Release::new(&farrier, json!({ "tag_name": "v1" })).await;
+    let file = release.upload("hello.txt", b"hello world").await;
+    assert_eq!(bucket.blocks().await.len(), 1);
+    let path = "/admin/demo/releases/download/v1/hello.txt";
+    for (range, expected) in [("bytes=6-", "world"), ("bytes=0-10", "hello world"), ("bytes=0-4", "hello")] {
+        let answer = send(&farrier.tcp(), Method::GET, path, &[("range", range)], "").await;
+        assert_eq!((answer.status, answer.text().as_str()), (206, expected), "{range}");
+    }
+    assert_eq!(farrier.get(path).await.text(), "hello world");
+    let deleted = release.ask(Method::DELETE, &format!("/{}", file["id"]), OCTETS, "").await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    eventually("its block is removed", async || bucket.blocks().await.is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

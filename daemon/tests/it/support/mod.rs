@@ -3,6 +3,7 @@
 //! program as a child process, for tests that need a process.
 
 mod binary;
+pub mod bucket;
 pub mod client;
 pub mod counting_engine;
 mod daemon;

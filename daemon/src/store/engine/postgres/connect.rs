@@ -155,7 +155,7 @@ fn unreadable(source: &io::Error) -> ConnectError {
 }
 
 /// Returns the certificate authorities in `file`, or those of the system.
-fn roots(file: Option<&Path>) -> io::Result<RootCertStore> {
+pub(crate) fn roots(file: Option<&Path>) -> io::Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let Some(file) = file else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

@@ -1,0 +1,34 @@
+//! Removes once a day what writers of killed daemons left in the blob store, such as multipart uploads of a bucket.
+
+use std::error::Error as StdError;
+
+use crate::{clock::Millis, service::Context, wake::Wake};
+
+const DAY_MS: Millis = 86_400_000;
+/// Pause before the first search, so that a start is not slowed down.
+const FIRST_MS: Millis = 600_000;
+
+/// Runs until the daemon stops.
+pub async fn run(context: Context) {
+    let stop = context.tasks.stop().clone();
+    let timer = Wake::default();
+    let work = async {
+        let mut pause_ms = FIRST_MS;
+        loop {
+            timer.wait(&context.clock, Some(context.now_ms().saturating_add(pause_ms))).await;
+            pause_ms = DAY_MS;
+            match context.blobs.remove_unfinished(context.now_ms().saturating_sub(DAY_MS)).await {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "removed unfinished uploads from the bucket"),
+                Err(error) => {
+                    let error = &error as &dyn StdError;
+                    tracing::warn!(error, "removing unfinished uploads failed and will be tried again in a day");
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = work => {}
+    }
+}

@@ -1,0 +1,150 @@
+//! HTTP connections to the S3 server, with time limits for every step.
+//!
+//! `object_store` signs and repeats requests. It has no time limit for a server that accepts a request and then says
+//! nothing, so the limits are here.
+
+use std::{
+    io,
+    path::Path,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client as Pool, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use object_store::{
+    ClientOptions,
+    client::{
+        HttpClient, HttpConnector as ClientFactory, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
+        HttpResponse, HttpResponseBody, HttpService,
+    },
+};
+use rustls::{ClientConfig, crypto::ring};
+use tokio::time::Sleep;
+
+use crate::store::engine::certificate_authorities;
+
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Time after which an unused connection is closed.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+/// The slowest rate at which a body is sent, in addition to the time limit of the response.
+const SEND_BYTES_PER_SEC_MIN: u64 = 128 * 1024;
+/// Largest text of an error that is read.
+const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// Sends requests to the S3 server. Clones share their connections.
+#[derive(Clone, Debug)]
+pub(super) struct BucketConnector {
+    pool: Pool<HttpsConnector<HttpConnector>, HttpRequestBody>,
+    silence_max: Duration,
+}
+
+impl BucketConnector {
+    /// Reads the certificate authorities. `silence_max`: time limit for the head of a response after the request was
+    /// sent, and for each following piece of its body.
+    pub(super) fn new(ca_file: Option<&Path>, silence_max: Duration) -> io::Result<Self> {
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
+        let tls = builder.with_root_certificates(certificate_authorities(ca_file)?).with_no_client_auth();
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_connect_timeout(Some(CONNECT_MAX));
+        tcp.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let mut pool = Pool::builder(TokioExecutor::new());
+        pool.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX);
+        Ok(Self { pool: pool.build(connector.wrap_connector(tcp)), silence_max })
+    }
+}
+
+impl ClientFactory for BucketConnector {
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl HttpService for BucketConnector {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let sending = Duration::from_secs(request.body().content_length() as u64 / SEND_BYTES_PER_SEC_MIN);
+        let sent = tokio::time::timeout(self.silence_max + sending, self.pool.request(request)).await;
+        let response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) if error.is_connect() => return Err(HttpError::new(HttpErrorKind::Connect, error)),
+            Ok(Err(error)) => return Err(HttpError::new(HttpErrorKind::Interrupted, error)),
+            Err(_) => return Err(silent()),
+        };
+        let (parts, body) = response.into_parts();
+        let body = WatchedBody { body, silence_max: self.silence_max, silence: None };
+        let body = if parts.status.is_client_error() || parts.status.is_server_error() {
+            error_code(body).await
+        } else {
+            HttpResponseBody::new(body)
+        };
+        Ok(HttpResponse::from_parts(parts, body))
+    }
+}
+
+fn silent() -> HttpError {
+    HttpError::new(HttpErrorKind::Timeout, io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"))
+}
+
+/// Reads the body of an error and returns a body with only its code. The server's text repeats parts of the request,
+/// such as the access key ID, and it would be logged.
+async fn error_code(body: WatchedBody) -> HttpResponseBody {
+    let Ok(text) = Limited::new(body, ERROR_BYTES_MAX).collect().await else { return String::new().into() };
+    let text = text.to_bytes();
+    let text = String::from_utf8_lossy(&text);
+    let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map_or("", |(code, _)| code);
+    let is_code = code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphanumeric());
+    if is_code && !code.is_empty() {
+        format!("<Error><Code>{code}</Code></Error>").into()
+    } else {
+        String::new().into()
+    }
+}
+
+/// The body of a response. Fails if the server sends nothing for too long while a reader waits.
+struct WatchedBody {
+    body: Incoming,
+    silence_max: Duration,
+    /// Set while a reader waits.
+    silence: Option<Pin<Box<Sleep>>>,
+}
+
+impl Body for WatchedBody {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
+            this.silence = None;
+            let cut = |error| HttpError::new(HttpErrorKind::Interrupted, error);
+            return Poll::Ready(frame.map(|frame| frame.map_err(cut)));
+        }
+        let silence_max = this.silence_max;
+        let silence = this.silence.get_or_insert_with(|| Box::pin(tokio::time::sleep(silence_max)));
+        ready!(silence.as_mut().poll(cx));
+        this.silence = None;
+        Poll::Ready(Some(Err(silent())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
