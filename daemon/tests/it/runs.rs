@@ -115,6 +115,41 @@ async fn runs_are_listed_by_status() {
 }
 
 #[tokio::test]
+async fn runs_are_listed_by_conclusion_page_by_page() {
+    let farrier = farrier().await;
+    let mut failed = Vec::new();
+    for conclusion in ["failure", "success", "failure", "cancelled", "skipped"] {
+        let job = begin(&farrier, None, None).await;
+        let path = format!("/api/farrier/v1/jobs/{}/end", job.job_id);
+        let ended = farrier.admin(Method::POST, &path, json!({ "conclusion": conclusion })).await;
+        assert_eq!(ended.status, 200, "{ended:?}");
+        if conclusion == "failure" {
+            failed.insert(0, job.run_id);
+        }
+    }
+    begin(&farrier, None, None).await;
+    let listed = async |query: &str| {
+        let path = format!("/api/farrier/v1/runs?{query}");
+        let listed = farrier.admin(Method::GET, &path, Value::Null).await;
+        assert_eq!(listed.status, 200, "{query}: {listed:?}");
+        let ids: Vec<_> = listed.json().as_array().expect("runs").iter().map(|run| run["id"].clone()).collect();
+        ids
+    };
+    assert_eq!(listed("conclusion=failure").await, [json!(failed[0]), json!(failed[1])]);
+    assert_eq!(listed("conclusion=failure&limit=1").await, [json!(failed[0])]);
+    let older = format!("conclusion=failure&limit=1&cursor={}", failed[0]);
+    assert_eq!(listed(&older).await, [json!(failed[1])], "the cursor is the last run of the page before");
+    assert_eq!(listed("conclusion=skipped&status=completed").await.len(), 1);
+    assert!(listed("conclusion=failure&status=in_progress").await.is_empty());
+    assert_eq!(listed("conclusion=").await.len(), 6, "an empty value does not filter");
+    for odd in ["odd", "Failure", "failure,success"] {
+        let path = format!("/api/farrier/v1/runs?conclusion={odd}");
+        let refused = farrier.admin(Method::GET, &path, Value::Null).await;
+        assert_eq!(refused.status, 422, "{odd}: {refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_job_whose_lease_is_not_renewed_is_cancelled() {
     let farrier = farrier().await;
     let job = begin(&farrier, None, Some(60)).await;

@@ -114,6 +114,9 @@ pub(crate) struct ListRuns {
     /// Only runs with this status
     #[arg(long, value_name = "STATUS", value_parser = ["in_progress", "completed"])]
     pub(crate) status: Option<String>,
+    /// Only completed runs with this result
+    #[arg(long, value_name = "RESULT", value_parser = CONCLUSIONS)]
+    pub(crate) conclusion: Option<String>,
     /// Maximum number of runs
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = crate::args::limit)]
     pub(crate) limit: usize,

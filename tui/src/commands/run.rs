@@ -43,7 +43,11 @@ pub(super) async fn run(command: Run, client: &Client, output: &Output) -> Resul
 }
 
 async fn newest(args: ListRuns, client: &Client) -> Result<Listed<FoundRun>, Failure> {
-    let filter = RunFilter { repository: args.repo, status: args.status.unwrap_or_default() };
+    let filter = RunFilter {
+        repository: args.repo,
+        status: args.status.unwrap_or_default(),
+        conclusion: args.conclusion.unwrap_or_default(),
+    };
     let pages = client.found_runs(&filter);
     let all = list::first(args.limit, pages, |page: Vec<FoundRun>| page, |run| run.id).await;
     all.map_err(Failure::call("listing runs"))

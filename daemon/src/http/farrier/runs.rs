@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
-use farrier_proto::store::RunStatus;
+use farrier_proto::store::{Conclusion, RunStatus};
 
 use crate::{
     http::{
@@ -46,9 +46,12 @@ pub(in crate::http) async fn list(
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let repository = super::repository(&snapshot, &caller.identity, query, Action::ReadActions).await?;
     let before = query::number(query, "cursor")?;
-    let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (words::run_status_word(status), status));
-    let status = query::one_of(query, "status", &words)?;
-    let selection = RunQuery { repository, status, before, limit: PageQuery::of_actions(query).limit };
+    let statuses = [RunStatus::InProgress, RunStatus::Completed].map(|status| (words::run_status_word(status), status));
+    let status = query::one_of(query, "status", &statuses)?;
+    let conclusions = [Conclusion::Success, Conclusion::Failure, Conclusion::Cancelled, Conclusion::Skipped]
+        .map(|conclusion| (words::conclusion_word(conclusion), conclusion));
+    let conclusion = query::one_of(query, "conclusion", &conclusions)?;
+    let selection = RunQuery { repository, status, conclusion, before, limit: PageQuery::of_actions(query).limit };
     let (entries, next) = across::page(&snapshot, &caller.identity, &selection).await?;
     let next = next.map(|next| next.to_string());
     let headers = page::by_cursor(&state, uri.path(), query, next.as_deref(), selection.limit);

@@ -170,6 +170,9 @@ queries! {
         /// Only runs with this status.
         #[param(pattern = "^(in_progress|completed)$")]
         status: String,
+        /// Only completed runs with this conclusion.
+        #[param(pattern = "^(success|failure|cancelled|skipped)$")]
+        conclusion: String,
         /// Cursor of the page, from `Link`.
         #[param(minimum = 1)]
         cursor: u64,

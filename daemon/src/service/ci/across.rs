@@ -1,6 +1,6 @@
 //! Lists runs across repositories, newest first, limited to those that the caller may read.
 
-use farrier_proto::store::{Job, Run, RunStatus};
+use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
 
 use super::JOBS_MAX;
 use crate::{
@@ -21,6 +21,8 @@ pub struct RunQuery {
     pub repository: Option<u64>,
     /// Only runs with this status.
     pub status: Option<RunStatus>,
+    /// Only runs with this conclusion.
+    pub conclusion: Option<Conclusion>,
     /// Only runs before this id.
     pub before: Option<u64>,
     /// Maximum number of items.
@@ -64,7 +66,9 @@ pub async fn page(
                 return Ok((entries, before));
             }
             before = Some(run.id);
-            if query.status.is_some_and(|status| status != run.status()) {
+            if query.status.is_some_and(|status| status != run.status())
+                || query.conclusion.is_some_and(|conclusion| conclusion != run.conclusion())
+            {
                 skipped += 1;
                 continue;
             }

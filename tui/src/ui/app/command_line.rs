@@ -3,6 +3,7 @@
 //! The clap definitions of the shell parse them. A line names the object that it acts on; the cursor is not used.
 
 mod artifacts;
+mod runs;
 mod users;
 
 use std::fmt::Display;
@@ -85,11 +86,8 @@ impl App {
                 self.show_audit(*list).unwrap_or_else(only_shell)?;
             }
             Some(Command::Cache(args::Cache::List(list))) => self.show_caches(&list),
-            Some(Command::Task(args::Task::Cancel { id })) => {
-                return self.question(ScreenId::Repositories, |screens, world| {
-                    screens.repositories.cancel_task_question(id, world)
-                });
-            }
+            Some(Command::Run(command)) => return self.run_command(command).unwrap_or_else(only_shell),
+            Some(Command::Task(command)) => return self.task_command(command).unwrap_or_else(only_shell),
             Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
             _ => return only_shell(),
         }

@@ -190,7 +190,7 @@ impl App {
     fn press(&mut self, binding: &'static Binding) {
         match self.off(binding) {
             Some(_)
-                if matches!(binding.action, Action::CancelMigration | Action::CancelRun)
+                if matches!(binding.action, Action::CancelMigration | Action::CancelRun | Action::CancelTask)
                     && self.world.transfers.word().is_some() =>
             {
                 self.act(Action::StopTransfer);

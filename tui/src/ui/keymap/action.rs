@@ -88,6 +88,7 @@ pub(crate) enum Action {
     StopTransfer,
     CancelMigration,
     CancelRun,
+    CancelTask,
     Wide,
     Mouse,
     StartDaemon,
@@ -111,6 +112,7 @@ pub(crate) enum Object {
     Hook,
     Delivery,
     Run,
+    Task,
     Artifact,
     AuditEntry,
     CacheEntry,
@@ -129,6 +131,7 @@ impl Object {
             Self::Token
             | Self::Hook
             | Self::Run
+            | Self::Task
             | Self::Artifact
             | Self::AuditEntry
             | Self::CacheEntry
@@ -146,6 +149,7 @@ impl Object {
             Self::Hook => "hook",
             Self::Delivery => "delivery",
             Self::Run => "run",
+            Self::Task => "task",
             Self::Artifact => "artifact",
             Self::AuditEntry => "audit entry",
             Self::CacheEntry => "cache entry",

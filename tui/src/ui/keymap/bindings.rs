@@ -1,4 +1,4 @@
-//! The table of key bindings, and the table of commands that have no key because they need an argument.
+//! The table of key bindings.
 
 use super::{
     Action as A, Binding,
@@ -69,7 +69,6 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Repositories, &[C(']')], A::NextPart, "Next tab of the pane", ""),
     bind(S::Repositories, &[C('[')], A::PreviousPart, "Previous tab of the pane", ""),
     bind(S::Repositories, &[C('X')], A::CancelMigration, "Cancel the import", "")
-        .words("task cancel")
         .also("stop migration abort")
         .of(O::Repository)
         .changes(),
@@ -145,7 +144,7 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .also("content inside look")
         .of(O::Artifact),
     bind(S::Artifacts, &[C('y')], A::Copy, "Copy ID, name, SHA-256 or a signed URL", "copy").of(O::Artifact),
-    bind(S::Artifacts, &[C('X')], A::CancelRun, "Cancel the run", "").words("run cancel").also("stop abort").changes(),
+    bind(S::Artifacts, &[C('X')], A::CancelRun, "Cancel the run", "").also("stop abort").changes(),
     bind(S::Artifacts, &[C('u')], A::Screen(ScreenId::DeletedArtifacts), "Show deleted artifacts", "deleted")
         .words("artifact list --deleted")
         .also("restore undelete trash"),
@@ -169,6 +168,37 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::DeletedArtifacts, &[C('u')], A::Screen(ScreenId::Artifacts), "Show artifacts", "artifacts"),
     bind(S::Artifacts, &[C('l'), Key::Right], A::Unfold, "Expand", ""),
     bind(S::Artifacts, &[C('h'), Key::Left], A::Fold, "Collapse, or go to the parent", ""),
+    bind(S::Runs, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the jobs and artifacts of the run", "open")
+        .of(O::Run),
+    bind(S::Runs, &[C(']')], A::NextPart, "Next tab: all, running, completed, failed", "tab"),
+    bind(S::Runs, &[C('[')], A::PreviousPart, "Previous tab", ""),
+    bind(S::Runs, &[C('X')], A::CancelRun, "Cancel the run", "cancel")
+        .words("run cancel")
+        .also("stop abort")
+        .of(O::Run)
+        .changes(),
+    bind(S::Runs, &[C('o')], A::Artifacts, "Show the run on the screen of artifacts", "artifacts")
+        .also("download delete expiry")
+        .of(O::Run),
+    bind(S::Runs, &[C('y')], A::Copy, "Copy the run as JSON", "copy").of(O::Run),
+    bind(
+        S::RunParts,
+        &[Key::Enter, C('l'), Key::Right],
+        A::Open,
+        "Show the job, or the artifact on its screen",
+        "open",
+    ),
+    bind(S::RunParts, &[C('X')], A::CancelRun, "Cancel the run", "cancel").also("stop abort").changes(),
+    bind(S::RunParts, &[C('o')], A::Artifacts, "Show the run on the screen of artifacts", "artifacts")
+        .also("download delete expiry"),
+    bind(S::Tasks, &[Key::Enter, C('l'), Key::Right], A::Open, "Show all fields and phases of the task", "open")
+        .of(O::Task),
+    bind(S::Tasks, &[C('X')], A::CancelTask, "Cancel the task", "cancel")
+        .words("task cancel")
+        .also("stop abort import migration")
+        .of(O::Task)
+        .changes(),
+    bind(S::Tasks, &[C('y')], A::Copy, "Copy the task as JSON", "copy").of(O::Task),
     bind(S::Hooks, &[Key::Enter, C('l'), Key::Right], A::Open, "Show deliveries of the hook", "deliveries").of(O::Hook),
     bind(S::Hooks, &[C('n')], A::New, "Create a hook", "new").words("hook create").also("add make webhook").changes(),
     bind(S::Hooks, &[C('e')], A::Edit, "Edit the hook", "edit").words("hook edit").also("change").of(O::Hook).changes(),
@@ -298,13 +328,17 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[C('2')], A::Screen(ScreenId::Repositories), "Repositories", "").words("repo list"),
     bind(S::Everywhere, &[C('3')], A::Screen(ScreenId::Hooks), "Hooks", "").words("hook list").also("webhooks"),
     bind(S::Everywhere, &[C('4')], A::Screen(ScreenId::Deliveries), "Deliveries", "").words("delivery list"),
-    bind(S::Everywhere, &[C('5')], A::Screen(ScreenId::Artifacts), "Artifacts", "").words("artifact list").also("runs"),
+    bind(S::Everywhere, &[C('5')], A::Screen(ScreenId::Artifacts), "Artifacts", "").words("artifact list"),
     bind(S::Everywhere, &[C('6')], A::Screen(ScreenId::Audit), "Audit log", "")
         .words("audit list")
         .also("security history who"),
     bind(S::Everywhere, &[C('7')], A::Screen(ScreenId::Users), "Users and tokens", "")
         .words("user list")
         .also("accounts people access keys"),
+    bind(S::Everywhere, &[C('8')], A::Screen(ScreenId::Runs), "Workflow runs", "").words("run list").also("jobs ci"),
+    bind(S::Everywhere, &[C('9')], A::Screen(ScreenId::Tasks), "Background tasks", "")
+        .words("task list")
+        .also("imports migrations progress"),
     bind(S::Everywhere, &[C('-')], A::LastScreen, "Last screen", "").also("previous back"),
     bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "Redraw the screen", "").words("redraw").also("repaint clear"),
     bind(S::Everywhere, &[], A::Redetect, "Detect the terminal again", "").words("redetect").also("tmux"),
@@ -312,50 +346,4 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[C('?'), Key::F(1)], A::Help, "Help", "help").also("keys"),
     bind(S::Everywhere, &[C('q')], A::Leave, "Back, or quit", "quit").also("exit"),
     bind(S::Everywhere, &[Ctrl('c')], A::Quit, "Quit now", "").words("quit").also("exit"),
-];
-
-/// A command with an argument.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TypedCommand {
-    pub(crate) words: &'static str,
-    /// Other search words.
-    pub(crate) also: &'static str,
-    /// Placeholder of the argument in the help.
-    pub(crate) argument: &'static str,
-    pub(crate) title: &'static str,
-    /// The kind of object that the argument names, to offer suggestions.
-    pub(crate) object: Option<O>,
-}
-
-const fn typed(words: &'static str, argument: &'static str, title: &'static str) -> TypedCommand {
-    TypedCommand { words, also: "", argument, title, object: None }
-}
-
-impl TypedCommand {
-    const fn of(mut self, object: O) -> Self {
-        self.object = Some(object);
-        self
-    }
-
-    const fn also(mut self, also: &'static str) -> Self {
-        self.also = also;
-        self
-    }
-}
-
-/// All commands with an argument.
-pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
-    typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(O::Repository),
-    typed("hook show", "ID", "Show a hook").also("open go").of(O::Hook),
-    typed("delivery show", "UUID|ID", "Show a delivery").also("open go").of(O::Delivery),
-    typed("user show", "NAME", "Show a user and its tokens").also("open go").of(O::User),
-    typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
-    typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
-    typed("delivery list --event", "EVENT", "Show deliveries of an event"),
-    typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(O::Repository),
-    typed("artifact", "ID", "Show an artifact").also("open go").of(O::Artifact),
-    typed("run", "ID", "Show a run and its artifacts").also("open go").of(O::Run),
-    typed("connect", "PATH|URL", "Connect to another daemon").also("server socket"),
-    typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
-    typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color"),
 ];

@@ -5,13 +5,15 @@
 
 mod action;
 mod bindings;
+mod commands;
 mod settings;
 
 use std::ptr;
 
 pub(crate) use self::{
     action::{Action, Object},
-    bindings::{BINDINGS, TYPED_COMMANDS},
+    bindings::BINDINGS,
+    commands::TYPED_COMMANDS,
     settings::manual,
 };
 use super::key::Key;
@@ -40,6 +42,10 @@ pub(crate) enum Scope {
     /// Hooks and artifacts tabs of a repository.
     RepositoryParts,
     Artifacts,
+    Runs,
+    /// The jobs and artifacts of a run.
+    RunParts,
+    Tasks,
     Audit,
     Caches,
     Users,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use farrier_common::api::{
     AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Delivery, DeliveryDetail, Event,
-    FoundCacheEntry, FoundRun, Health, Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact,
+    FoundArtifact, FoundCacheEntry, FoundRun, Health, Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact,
     RestorableRepository, Status, User,
 };
 
@@ -71,6 +71,10 @@ pub(crate) enum Answer {
     Event(Box<Event>),
     /// The newest first.
     FoundRuns(Vec<FoundRun>),
+    /// Runs, the newest first, and whether there may be older ones.
+    RunList(Page<FoundRun>, bool),
+    /// Artifacts of a run, and whether it has more.
+    RunArtifacts(Vec<FoundArtifact>, bool),
     /// One page of runs and artifacts.
     Runs(Box<RunsBatch>),
     /// Path and query of a signed URL.

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, counts, deleted, deliveries,
-    hooks, users,
+    hooks, runs, users,
 };
 use crate::{
     exit::Failure,
@@ -58,8 +58,10 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
                 .await
                 .map_err(failed())?
         }
-        request @ (Request::Tasks | Request::CancelTask(_) | Request::CancelRun(_)) => {
-            tasks(client, request).await.map_err(failed())?
+        Request::Tasks => Answer::Tasks(client.tasks().await.map_err(failed())?),
+        Request::CancelTask(id) => client.cancel_task(id).await.map(|_| Answer::Done).map_err(failed())?,
+        request @ (Request::RunList { .. } | Request::RunArtifacts(_) | Request::CancelRun(_)) => {
+            runs::answer(client, request).await.map_err(failed())?
         }
         Request::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
         Request::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
@@ -141,22 +143,6 @@ async fn repository(client: &Client, request: Request) -> Result<Answer, ClientE
             Answer::Repository(Box::new(saved.value))
         }
         Request::LoadRepository(path) => Answer::LoadedRepository(Box::new(client.repository_tagged(&path).await?)),
-        _ => Answer::Done,
-    })
-}
-
-/// Handles a request about tasks, or the cancellation of a run.
-async fn tasks(client: &Client, request: Request) -> Result<Answer, ClientError> {
-    Ok(match request {
-        Request::Tasks => Answer::Tasks(client.tasks().await?),
-        Request::CancelTask(id) => {
-            client.cancel_task(id).await?;
-            Answer::Done
-        }
-        Request::CancelRun(id) => {
-            client.cancel_run(id).await?;
-            Answer::Done
-        }
         _ => Answer::Done,
     })
 }

@@ -8,6 +8,7 @@ mod archive;
 mod artifacts;
 mod audit;
 mod caches;
+mod changes;
 mod checks;
 mod connection;
 mod counts;
@@ -16,6 +17,7 @@ mod deliveries;
 mod fetch;
 mod hooks;
 mod request;
+mod runs;
 mod series;
 mod users;
 mod zip_listing;
@@ -38,9 +40,10 @@ use tokio::sync::mpsc;
 use self::connection::Connection;
 pub(crate) use self::{
     answer::{Answer, Page},
+    changes::{Batch, NewHook, SaveHook, SaveRepository},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
-    request::{Batch, Existing, NewHook, Request, SaveHook, SaveRepository},
+    request::{Existing, Request},
     series::SeriesSpan,
 };
 use crate::{args::Global, child::Signals, exit::Failure};

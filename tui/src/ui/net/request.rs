@@ -2,65 +2,17 @@
 
 use farrier_common::{
     api::{
-        CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, CreateToken, CreateUser, EditArtifact, EditHook,
+        CheckBranchFilter, CreateBranch, CreateRepository, CreateToken, CreateUser, EditArtifact, EditHook,
         EditRepository, EditUser, MigrateRepository, RestoreRepository,
     },
-    client::{EntityTag, HookOwner, RepositoryPath},
+    client::{HookOwner, RepositoryPath},
 };
 
-use super::series::SeriesSpan;
-use crate::{
-    transfer::copy::Content,
-    ui::{redacted::Redacted, starter::Starter},
+use super::{
+    changes::{Batch, NewHook, SaveHook, SaveRepository},
+    series::SeriesSpan,
 };
-
-/// A hook to create.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NewHook {
-    pub(crate) owner: HookOwner,
-    pub(crate) request: CreateHook,
-    /// Whether to test it after it is created.
-    pub(crate) test: bool,
-    /// Set when the response to an earlier attempt was lost: a hook like this one with a higher ID is the
-    /// result of that attempt.
-    pub(crate) unless_above: Option<i64>,
-    /// A generated secret that is shown once when the hook is created.
-    pub(crate) shown_once: Option<Redacted>,
-}
-
-/// The changed fields of a hook.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SaveHook {
-    pub(crate) owner: HookOwner,
-    pub(crate) id: i64,
-    pub(crate) request: EditHook,
-    /// The version that the form was filled with; the daemon refuses the change if it has another one.
-    pub(crate) tag: Option<EntityTag>,
-    /// A generated secret that is shown once when the hook is saved.
-    pub(crate) shown_once: Option<Redacted>,
-}
-
-/// The changed fields of a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SaveRepository {
-    pub(crate) path: RepositoryPath,
-    pub(crate) request: EditRepository,
-    /// The version that the form was filled with; the daemon refuses the change if it has another one.
-    pub(crate) tag: Option<EntityTag>,
-}
-
-/// Several requests of one kind, sent one after the other: a failure does not stop the rest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Batch {
-    /// Singular noun of the objects: `hook`.
-    pub(crate) noun: &'static str,
-    /// Present participle of the action: `deleting`.
-    pub(crate) doing: &'static str,
-    /// Past participle of the action: `deleted`.
-    pub(crate) done: &'static str,
-    /// The name of each object and its request.
-    pub(crate) items: Vec<(String, Request)>,
-}
+use crate::{transfer::copy::Content, ui::starter::Starter};
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +104,17 @@ pub(crate) enum Request {
     Runs(Option<RepositoryPath>),
     /// The newest completed runs of all repositories.
     CompletedRuns,
+    /// The newest `rows` runs of one repository or of all, with their jobs.
+    RunList {
+        of: Option<RepositoryPath>,
+        /// `in_progress` or `completed`; empty for any.
+        status: &'static str,
+        /// `success`, `failure`, `cancelled` or `skipped`; empty for any.
+        conclusion: &'static str,
+        rows: usize,
+    },
+    /// The newest artifacts of a run.
+    RunArtifacts(i64),
     /// Cancels the jobs of a run that have not ended.
     CancelRun(i64),
     /// Sets when artifacts expire.
@@ -298,6 +261,8 @@ impl Request {
                 | Self::CacheUsage
                 | Self::Runs(_)
                 | Self::CompletedRuns
+                | Self::RunList { .. }
+                | Self::RunArtifacts(_)
                 | Self::Download { .. }
                 | Self::Archive { .. }
         )
@@ -374,6 +339,8 @@ impl Request {
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
             Self::Runs(None) | Self::CompletedRuns => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
+            Self::RunList { .. } => "listing runs".to_owned(),
+            Self::RunArtifacts(id) => format!("listing artifacts of run {id}"),
             Self::EditArtifacts(edits) => format!("setting the expiry of {}", artifacts(edits.len())),
             Self::SignedAddress(_, id) => format!("signing the URL of artifact {id}"),
             Self::ZipContent { name, .. } => format!("listing the content of {name}"),

@@ -24,7 +24,8 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    fn of(status: &str, conclusion: &str) -> Self {
+    /// Returns the result of a run or a job with this status and conclusion.
+    pub(crate) fn of(status: &str, conclusion: &str) -> Self {
         match (status, conclusion) {
             ("completed", "success") => Self::Success,
             ("completed", "failure") => Self::Failure,

@@ -14,12 +14,14 @@ mod hooks;
 mod panes;
 mod related;
 mod repositories;
+mod runs;
 mod set;
+mod tasks;
 mod users;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::api::{AccessToken, AuditEntry, Delivery, FoundCacheEntry, Hook, User};
+use farrier_common::api::{AccessToken, AuditEntry, BackgroundTask, Delivery, FoundCacheEntry, FoundRun, Hook, User};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
@@ -27,6 +29,7 @@ pub(crate) use self::{
     form_kind::{FormAction, FormKind},
     hooks::form::generated_secret,
     related::Related,
+    runs::RunTab,
     set::Screens,
     users::actions as user_actions,
 };
@@ -49,6 +52,8 @@ pub(crate) enum ScreenId {
     Audit,
     Caches,
     Users,
+    Runs,
+    Tasks,
     DeletedRepositories,
     DeletedArtifacts,
 }
@@ -63,6 +68,8 @@ impl ScreenId {
         Self::Artifacts,
         Self::Audit,
         Self::Users,
+        Self::Runs,
+        Self::Tasks,
     ];
 
     /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, and caches those
@@ -76,6 +83,8 @@ impl ScreenId {
         Self::Audit,
         Self::Caches,
         Self::Users,
+        Self::Runs,
+        Self::Tasks,
         Self::DeletedRepositories,
         Self::DeletedArtifacts,
     ];
@@ -89,6 +98,8 @@ impl ScreenId {
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => '5',
             Self::Audit => '6',
             Self::Users => '7',
+            Self::Runs => '8',
+            Self::Tasks => '9',
         }
     }
 
@@ -102,6 +113,8 @@ impl ScreenId {
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => "Artif",
             Self::Audit => "Audit",
             Self::Users => "Users",
+            Self::Runs => "Runs",
+            Self::Tasks => "Tasks",
         }
     }
 
@@ -116,6 +129,8 @@ impl ScreenId {
             Self::Audit => "Audit",
             Self::Caches => "Caches",
             Self::Users => "Users",
+            Self::Runs => "Runs",
+            Self::Tasks => "Tasks",
             Self::DeletedRepositories => "Deleted repositories",
             Self::DeletedArtifacts => "Deleted artifacts",
         }
@@ -127,7 +142,9 @@ impl ScreenId {
             Object::Repository | Object::Branch => Self::Repositories,
             Object::Hook => Self::Hooks,
             Object::Delivery => Self::Deliveries,
-            Object::Run | Object::Artifact => Self::Artifacts,
+            Object::Artifact => Self::Artifacts,
+            Object::Run => Self::Runs,
+            Object::Task => Self::Tasks,
             Object::AuditEntry => Self::Audit,
             Object::CacheEntry => Self::Caches,
             Object::User | Object::Token => Self::Users,
@@ -157,6 +174,8 @@ impl ScreenId {
             Scope::Audit => Some(Self::Audit),
             Scope::Caches => Some(Self::Caches),
             Scope::Users | Scope::Tokens => Some(Self::Users),
+            Scope::Runs | Scope::RunParts => Some(Self::Runs),
+            Scope::Tasks => Some(Self::Tasks),
             Scope::DeletedRepositories => Some(Self::DeletedRepositories),
             Scope::DeletedArtifacts => Some(Self::DeletedArtifacts),
         }
@@ -329,6 +348,8 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         "users" => titles::<User>(),
         "tokens" => titles::<AccessToken>(),
         "runs" => titles::<artifacts::tree::Node>(),
+        "workflow runs" => titles::<FoundRun>(),
+        "tasks" => titles::<BackgroundTask>(),
         _ => Vec::new(),
     }
 }

@@ -29,6 +29,11 @@ impl Related {
         Self::new('n', format!("run {id}"), format!("run {id}"))
     }
 
+    /// A run on the screen of artifacts.
+    pub(super) fn artifacts_of_run(id: i64) -> Self {
+        Self::new('a', format!("artifacts of run {id}"), format!("run {id}"))
+    }
+
     fn user(name: &str) -> Self {
         Self::new('u', format!("user {name}"), format!("user show {name}"))
     }

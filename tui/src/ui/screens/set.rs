@@ -4,7 +4,7 @@ use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
     Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
-    deliveries::Deliveries, hooks::Hooks, repositories::Repositories, users::Users,
+    deliveries::Deliveries, hooks::Hooks, repositories::Repositories, runs::Runs, tasks::Tasks, users::Users,
 };
 use crate::{
     audit_text,
@@ -24,6 +24,8 @@ pub(crate) struct Screens {
     pub(crate) audit: AuditLog,
     pub(crate) caches: Caches,
     pub(crate) users: Users,
+    pub(crate) runs: Runs,
+    pub(crate) tasks: Tasks,
     pub(crate) deleted_repositories: Deleted<RestorableRepository>,
     pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }
@@ -39,6 +41,8 @@ impl Screens {
             ScreenId::Audit => &self.audit,
             ScreenId::Caches => &self.caches,
             ScreenId::Users => &self.users,
+            ScreenId::Runs => &self.runs,
+            ScreenId::Tasks => &self.tasks,
             ScreenId::DeletedRepositories => &self.deleted_repositories,
             ScreenId::DeletedArtifacts => &self.deleted_artifacts,
         }
@@ -54,6 +58,8 @@ impl Screens {
             ScreenId::Audit => &mut self.audit,
             ScreenId::Caches => &mut self.caches,
             ScreenId::Users => &mut self.users,
+            ScreenId::Runs => &mut self.runs,
+            ScreenId::Tasks => &mut self.tasks,
             ScreenId::DeletedRepositories => &mut self.deleted_repositories,
             ScreenId::DeletedArtifacts => &mut self.deleted_artifacts,
         }
@@ -106,12 +112,14 @@ impl Screens {
                     .iter()
                     .map(move |one| offer(one.guid.clone(), format!("hook {} {}", one.hook_id, one.event))),
             ),
-            Object::Run => Box::new(
-                self.artifacts
-                    .tree
-                    .entries()
-                    .map(move |entry| offer(entry.run.id.to_string(), entry.run.repo.to_string())),
-            ),
+            Object::Run => Box::new(self.runs.rows.list.rows().iter().map(move |run| {
+                let about = format!("{}  {}  {}", run.repository, run.display_title, run.head_branch);
+                offer(run.id.to_string(), about.trim_end().to_owned())
+            })),
+            Object::Task => {
+                let rows = self.tasks.rows.list.rows().iter();
+                Box::new(rows.map(move |task| offer(task.id.to_string(), format!("{} {}", task.kind, task.repository))))
+            }
             Object::Artifact => Box::new(self.artifacts.tree.entries().flat_map(move |entry| {
                 let about = |name: &str| format!("{name}  run {}  {}", entry.run.id, entry.run.repo);
                 entry.artifacts.iter().map(move |one| offer(one.id.to_string(), about(one.name())))

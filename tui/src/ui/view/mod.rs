@@ -43,6 +43,8 @@ const ADDRESS_MIN: u16 = 10;
 pub(crate) const NARROW: u16 = 50;
 /// With fewer cells, the name of the server is left out.
 const SERVER_MIN: u16 = 4;
+/// Cells of the server's name that the names of tabs leave free.
+const SERVER_SHORT: u16 = 5;
 
 /// Whether the terminal is large enough for more than a note.
 pub(crate) fn fits(size: Size) -> bool {
@@ -103,15 +105,21 @@ fn too_small(area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
-    let (state, role) = match app.world.silence() {
+/// Returns the state of the connection as the header shows it.
+fn link_state(world: &World) -> (String, Role) {
+    match world.silence() {
+        Some(age) if world.size.width < NARROW => (format!("no answer {} s", age.as_secs()), Role::Error),
         Some(age) => (format!("no answer for {} s", age.as_secs()), Role::Error),
-        None if app.world.link == Link::Up => ("ok".to_owned(), Role::Ok),
-        None => (app.world.link.mark().to_owned(), Role::Error),
-    };
-    let labels: Vec<String> = labels(app, area.width).map(|(_, label)| label).collect();
+        None if world.link == Link::Up => ("ok".to_owned(), Role::Ok),
+        None => (world.link.mark().to_owned(), Role::Error),
+    }
+}
+
+fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
+    let (state, role) = link_state(&app.world);
+    let labels = labels(app, area.width);
     // All tabs and the state are visible; the name of the server gets the rest.
-    let used: u16 = labels.iter().map(|label| width(label)).sum::<u16>() + width(&state) + 2;
+    let used = cells(&labels) + width(&state) + 2;
     let name = match area.width.saturating_sub(used) {
         ..SERVER_MIN => state,
         room => format!("{} {state}", fit(app.server(), room)),
@@ -122,24 +130,42 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
     tab_row(buf, left, labels, current, 0);
 }
 
-/// Returns the labels of the tabs.
-fn labels(app: &App, room: u16) -> impl Iterator<Item = (ScreenId, String)> {
-    ScreenId::TABS.iter().map(move |id| {
-        let label = match (id.digit() == app.current.digit(), room < 80) {
-            (true, _) => format!("[{} {}]", id.digit(), id.tab()),
-            (false, true) => format!(" {}", id.digit()),
-            (false, false) => format!(" {} {} ", id.digit(), id.tab()),
-        };
-        (*id, label)
-    })
+/// How much of the tabs that are not shown is in the header.
+#[derive(Clone, Copy, Debug)]
+enum TabLabels {
+    /// Digit and name, with blanks on both sides.
+    Spaced,
+    /// Digit and name.
+    Named,
+    Digits,
+}
+
+fn cells(labels: &[String]) -> u16 {
+    labels.iter().map(|label| width(label)).sum()
+}
+
+/// Returns the labels of the tabs: the longest ones that leave room for the state of the connection and the beginning
+/// of the server's name.
+fn labels(app: &App, room: u16) -> Vec<String> {
+    let label = |id: &ScreenId, form: TabLabels| match form {
+        _ if id.digit() == app.current.digit() => format!("[{} {}]", id.digit(), id.tab()),
+        TabLabels::Spaced => format!(" {} {} ", id.digit(), id.tab()),
+        TabLabels::Named => format!(" {} {}", id.digit(), id.tab()),
+        TabLabels::Digits => format!(" {}", id.digit()),
+    };
+    let of = |form| ScreenId::TABS.iter().map(|id| label(id, form)).collect::<Vec<_>>();
+    let besides = width(&link_state(&app.world).0) + SERVER_SHORT + 2;
+    let fitting = [TabLabels::Spaced, TabLabels::Named].map(of).into_iter().find(|all| cells(all) + besides <= room);
+    fitting.unwrap_or_else(|| of(TabLabels::Digits))
 }
 
 /// Returns the tab in a column of the first row.
 pub(crate) fn tab_at(app: &App, x: u16) -> Option<ScreenId> {
     let mut end = 0;
-    labels(app, app.world.size.width).find_map(|(id, label)| {
+    let labels = labels(app, app.world.size.width);
+    ScreenId::TABS.iter().zip(labels).find_map(|(id, label)| {
         end += width(&label);
-        (x < end).then_some(id)
+        (x < end).then_some(*id)
     })
 }
 

@@ -78,6 +78,9 @@ fn a_migration_is_shown_and_can_be_cancelled() {
     session.type_keys("1");
     session.wait_for("Tasks (1 running)");
     session.wait("its bar", |screen| screen.rows(0, 60).any(|row| row.starts_with(" migrate   admin/copy")));
+    session.type_keys("9");
+    session.wait_for("[9 Tasks]");
+    session.wait_for_cursor_row("connecting");
     session.type_keys("2X");
     session.wait_for("Cancel the import of admin/copy");
     let opened = std::time::Instant::now();
@@ -86,5 +89,32 @@ fn a_migration_is_shown_and_can_be_cancelled() {
     session.wait_for("No repositories");
     let listed = daemon.farrier(&["task", "list", "--json"]).json();
     assert_eq!(listed["tasks"][0]["state"], "cancelled");
+    session.leave();
+}
+
+#[test]
+fn a_run_in_progress_is_shown_with_its_job_and_cancelled() {
+    let daemon = crate::session::Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    daemon.farrier(&["ci", "begin", "--repo", "admin/demo", "--job", "build-linux"]).ok();
+    let (socket, directory) = (daemon.socket(), daemon.work("."));
+    let start = SessionOptions { socket, directory, words: &[], env: &[], size: (120, 40), script: None };
+    let mut session = start.session();
+    session.wait_for_cursor_row("admin/demo");
+    session.type_keys("8]");
+    session.wait_for("[running]");
+    session.wait_for_cursor_row("admin/demo");
+    session.wait_for("job build-linux");
+    session.type_keys("X");
+    session.wait_for("Cancel run ");
+    let opened = std::time::Instant::now();
+    wait_until("the question accepts keys", || opened.elapsed().as_millis() > 300);
+    session.type_keys("y");
+    session.wait_for("No run is in progress.");
+    let listed = |conclusion: &str| daemon.farrier(&["run", "list", "--conclusion", conclusion, "--json"]).json();
+    let cancelled = listed("cancelled");
+    assert_eq!((&cancelled["total_count"], &cancelled["runs"][0]["status"]), (&1.into(), &"completed".into()));
+    assert_eq!(listed("failure")["total_count"], 0);
+    assert_eq!(daemon.farrier(&["run", "list", "--conclusion", "odd"]).code, 2);
     session.leave();
 }

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-pub(super) fn outcome(outcome: Outcome) -> CellText {
+pub(crate) fn outcome(outcome: Outcome) -> CellText {
     match outcome {
         Outcome::Running => CellText::of(Role::Warn, "running"),
         Outcome::Success => CellText::of(Role::Ok, "success"),

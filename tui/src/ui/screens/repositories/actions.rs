@@ -15,6 +15,7 @@ use crate::{
         },
         net::{Batch, Existing, Request},
         repo::RepositorySummary,
+        screens::tasks::cancel_question,
         world::{Cmd, Env, World},
     },
 };
@@ -180,20 +181,8 @@ impl Repositories {
     pub(super) fn cancel_migration(&self, env: &mut Env) {
         // The task of an import has the ID of its repository.
         let Some((repo, _)) = self.target() else { return };
-        let question = self.cancel_task_question(repo.id, env.world);
+        let question = cancel_question(repo.id, Some(repo.full_name()), env.world);
         env.open(question);
-    }
-
-    /// Returns the confirmation before an import is cancelled, whether it is listed or not.
-    pub(crate) fn cancel_task_question(&self, id: i64, world: &World) -> Layer {
-        let repo = self.repos.list.rows().iter().find(|repo| repo.id == id);
-        let what = repo.map_or_else(|| format!("task {id}"), |repo| format!("the import of {}", repo.full_name()));
-        let lines = vec![
-            "What was fetched so far is removed, and the name is free again.".to_owned(),
-            "The source is not changed.".to_owned(),
-        ];
-        let request = Request::CancelTask(id);
-        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", request, world))
     }
 
     pub(super) fn delete_branch(&self, env: &mut Env) {

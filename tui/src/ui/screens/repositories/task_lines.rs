@@ -78,7 +78,7 @@ fn counted(number: i64, unit: &str) -> String {
 }
 
 /// Returns the phases of a task and the progress of the current one.
-pub(super) fn phases(task: &BackgroundTask) -> Vec<Vec<LinePart>> {
+pub(crate) fn phases(task: &BackgroundTask) -> Vec<Vec<LinePart>> {
     let mut lines = Vec::new();
     for phase in &task.phases {
         let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };

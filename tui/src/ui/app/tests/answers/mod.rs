@@ -5,6 +5,7 @@ mod audit;
 mod caches;
 mod deleted;
 mod hooks;
+mod runs;
 mod users;
 
 use farrier_common::api::{
@@ -12,7 +13,7 @@ use farrier_common::api::{
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, audit::*, caches::*, deleted::*, hooks::*, users::*};
+pub(super) use self::{artifacts::*, audit::*, caches::*, deleted::*, hooks::*, runs::*, users::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Page, ProblemKind, RepositoryCounts},

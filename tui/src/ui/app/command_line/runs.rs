@@ -1,0 +1,53 @@
+//! Commands about runs and background tasks.
+
+use super::LineResult;
+use crate::{
+    args,
+    ui::{
+        app::App,
+        screens::{RunTab, ScreenId},
+    },
+};
+
+impl App {
+    /// Runs a command about workflow runs. Returns `None` if it runs only in the shell.
+    pub(super) fn run_command(&mut self, command: args::Run) -> Option<LineResult> {
+        Some(match command {
+            args::Run::List(list) => {
+                let (status, conclusion) = (list.status.unwrap_or_default(), list.conclusion.unwrap_or_default());
+                let tab = RunTab::of(&status, &conclusion)?;
+                // Choose before the screen is entered, because entering sends the missing requests.
+                self.with_screens(ScreenId::Runs, |screens, env| screens.runs.choose(list.repo, tab, env));
+                self.go(ScreenId::Runs);
+                Ok(())
+            }
+            args::Run::Show { run } => {
+                self.with_screens(ScreenId::Runs, |screens, env| screens.runs.show(run, env));
+                self.go(ScreenId::Runs);
+                Ok(())
+            }
+            args::Run::Cancel { run } => {
+                self.question(ScreenId::Runs, |screens, world| screens.runs.cancel_question(run, world))
+            }
+        })
+    }
+
+    /// Runs a command about background tasks. Returns `None` if it runs only in the shell.
+    pub(super) fn task_command(&mut self, command: args::Task) -> Option<LineResult> {
+        Some(match command {
+            args::Task::List { .. } => {
+                self.go(ScreenId::Tasks);
+                Ok(())
+            }
+            args::Task::Show { id } => {
+                self.screens.tasks.show(id);
+                self.go(ScreenId::Tasks);
+                Ok(())
+            }
+            args::Task::Cancel { id } => {
+                self.question(ScreenId::Tasks, |screens, world| screens.tasks.cancel_question(id, world))
+            }
+            args::Task::Wait { .. } | args::Task::Run { .. } => return None,
+        })
+    }
+}

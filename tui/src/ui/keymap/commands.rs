@@ -1,0 +1,53 @@
+//! The table of commands that have no key because they need an argument.
+
+use super::Object as O;
+
+/// A command with an argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TypedCommand {
+    pub(crate) words: &'static str,
+    /// Other search words.
+    pub(crate) also: &'static str,
+    /// Placeholder of the argument in the help.
+    pub(crate) argument: &'static str,
+    pub(crate) title: &'static str,
+    /// The kind of object that the argument names, to offer suggestions.
+    pub(crate) object: Option<O>,
+}
+
+const fn typed(words: &'static str, argument: &'static str, title: &'static str) -> TypedCommand {
+    TypedCommand { words, also: "", argument, title, object: None }
+}
+
+impl TypedCommand {
+    const fn of(mut self, object: O) -> Self {
+        self.object = Some(object);
+        self
+    }
+
+    const fn also(mut self, also: &'static str) -> Self {
+        self.also = also;
+        self
+    }
+}
+
+/// All commands with an argument.
+pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
+    typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(O::Repository),
+    typed("hook show", "ID", "Show a hook").also("open go").of(O::Hook),
+    typed("delivery show", "UUID|ID", "Show a delivery").also("open go").of(O::Delivery),
+    typed("user show", "NAME", "Show a user and its tokens").also("open go").of(O::User),
+    typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
+    typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
+    typed("delivery list --event", "EVENT", "Show deliveries of an event"),
+    typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(O::Repository),
+    typed("run list --repo", "OWNER/NAME", "Show runs of a repository").of(O::Repository),
+    typed("run list --status", "in_progress|completed", "Show runs with a status"),
+    typed("run show", "ID", "Show a run with its jobs and artifacts").also("open go").of(O::Run),
+    typed("task show", "ID", "Show a background task").also("open go").of(O::Task),
+    typed("artifact", "ID", "Show an artifact").also("open go").of(O::Artifact),
+    typed("run", "ID", "Show a run and its artifacts").also("open go").of(O::Run),
+    typed("connect", "PATH|URL", "Connect to another daemon").also("server socket"),
+    typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
+    typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color"),
+];

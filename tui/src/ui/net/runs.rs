@@ -1,0 +1,59 @@
+//! Requests about runs, and about the artifacts of one run.
+
+use std::hash::Hash;
+
+use farrier_common::{
+    api::{FoundArtifact, FoundRun},
+    client::{ArtifactFilter, Client, ClientError, Pages, RunFilter},
+};
+use serde::de::DeserializeOwned;
+
+use super::{Answer, Page, Request};
+
+/// Most artifacts of a run that are loaded.
+const ARTIFACTS_MAX: usize = 500;
+/// At most one request is sent for this many rows. Pages are short when a filter leaves most rows out.
+const ROWS_PER_REQUEST: usize = 10;
+
+/// Handles a request about runs.
+pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
+    Ok(match request {
+        Request::RunList { of, status, conclusion, rows } => {
+            let filter = RunFilter { repository: of, status: status.to_owned(), conclusion: conclusion.to_owned() };
+            let (items, more) = newest(client.found_runs(&filter), rows, |run: &FoundRun| run.id).await?;
+            Answer::RunList(Page { items, total: None, last: true }, more)
+        }
+        Request::RunArtifacts(run) => {
+            let all = ArtifactFilter { run: Some(run), ..ArtifactFilter::default() };
+            let uploading = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
+            let id = |one: &FoundArtifact| one.id;
+            let (mut items, more) = newest(client.all_artifacts(&uploading), ARTIFACTS_MAX, id).await?;
+            let (others, more_others) = newest(client.all_artifacts(&all), ARTIFACTS_MAX, id).await?;
+            items.extend(others);
+            Answer::RunArtifacts(items, more || more_others)
+        }
+        Request::CancelRun(id) => {
+            client.cancel_run(id).await?;
+            Answer::Done
+        }
+        _ => Answer::Done,
+    })
+}
+
+/// Loads pages until at least `rows` rows are loaded. Returns them, and whether there may be more.
+async fn newest<T: DeserializeOwned, K: Hash>(
+    mut pages: Pages<'_>,
+    rows: usize,
+    id: impl Fn(&T) -> K,
+) -> Result<(Vec<T>, bool), ClientError> {
+    let mut items = Vec::new();
+    let mut requests = 0;
+    while let Some(mut page) = pages.next(|page: Vec<T>| (0, page), &id).await? {
+        items.append(&mut page);
+        requests += 1;
+        if items.len() >= rows || requests >= rows.div_ceil(ROWS_PER_REQUEST) {
+            break;
+        }
+    }
+    Ok((items, pages.more()))
+}

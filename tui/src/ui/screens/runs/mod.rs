@@ -1,0 +1,347 @@
+//! Workflow runs of all repositories or of one, and the jobs and artifacts of the run under the cursor.
+//!
+//! The daemon filters by repository, status and conclusion; the filter line searches the loaded rows.
+
+mod actions;
+mod answers;
+mod part_rows;
+mod rows;
+
+use std::time::Duration;
+
+use farrier_common::{api::FoundRun, client::RepositoryPath};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use self::part_rows::RunPart;
+use super::{Related, Screen, ScreenId, Selection, panes};
+use crate::ui::{
+    keymap::{Action, Object, Scope},
+    list::{self, Feed, List, ListView, TableOptions},
+    net::{Answer, Problem, Request},
+    view::{self, Role, below, fit_left, rule, wrapped},
+    words,
+    world::{Env, World},
+};
+
+/// Refresh interval while the screen is visible; longer for more rows.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(5);
+/// Number of runs to load at first.
+const ROWS_STEP: usize = 500;
+/// Older runs are loaded when fewer rows than this are left below the cursor.
+const NEAR: usize = 50;
+/// Above this number of loaded rows, older runs are not loaded.
+const ROWS_MAX: usize = 16_000;
+/// Part of the width for the runs, in percent.
+const RUNS_SHARE: u16 = 58;
+/// Rows of the pane below the list, with its rule.
+const PANE: u16 = 7;
+/// With fewer rows there is no pane below the list, and jobs and artifacts are shown without the facts of their run.
+const ROOMY: u16 = 16;
+
+/// Which runs the daemon lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RunTab {
+    #[default]
+    All,
+    Running,
+    Completed,
+    Failed,
+}
+
+impl RunTab {
+    const ALL: [Self; 4] = [Self::All, Self::Running, Self::Completed, Self::Failed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Returns the status and the conclusion that the daemon filters by; empty for any.
+    fn filter(self) -> (&'static str, &'static str) {
+        match self {
+            Self::All => ("", ""),
+            Self::Running => ("in_progress", ""),
+            Self::Completed => ("completed", ""),
+            Self::Failed => ("", "failure"),
+        }
+    }
+
+    /// Returns the tab with this filter. A status adds nothing to the conclusion `failure`, which only completed runs
+    /// have.
+    pub(crate) fn of(status: &str, conclusion: &str) -> Option<Self> {
+        match (status, conclusion) {
+            ("completed", "failure") => Some(Self::Failed),
+            filter => Self::ALL.into_iter().find(|tab| tab.filter() == filter),
+        }
+    }
+
+    /// Returns the tab after this one, or before it.
+    fn beside(self, next: bool) -> Self {
+        let step = if next { 1 } else { Self::ALL.len() - 1 };
+        Self::ALL[(self as usize + step) % Self::ALL.len()]
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Runs {
+    /// The repository that the list is limited to.
+    of: Option<RepositoryPath>,
+    tab: RunTab,
+    pub(super) rows: Feed<FoundRun>,
+    /// Maximum number of runs to load.
+    row_limit: usize,
+    /// Whether older runs exist that are not loaded.
+    is_cut: bool,
+    /// The jobs and artifacts of `parts_of`.
+    parts: Feed<RunPart>,
+    /// ID of the run whose artifacts are loaded or requested.
+    parts_of: Option<i64>,
+    /// Whether the run has more artifacts than are loaded.
+    parts_cut: bool,
+    /// Whether the jobs and artifacts have the focus.
+    in_parts: bool,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            of: None,
+            tab: RunTab::All,
+            rows: Feed::new(List::default()),
+            row_limit: ROWS_STEP,
+            is_cut: false,
+            parts: Feed::new(List::default()),
+            parts_of: None,
+            parts_cut: false,
+            in_parts: false,
+        }
+    }
+}
+
+impl Runs {
+    /// Shows the runs of a repository or of all, of one tab.
+    pub(crate) fn choose(&mut self, of: Option<RepositoryPath>, tab: RunTab, env: &mut Env) {
+        if (&self.of, self.tab) != (&of, tab) {
+            (self.of, self.tab) = (of, tab);
+            self.rows.stop(env);
+            self.rows.empty();
+            self.forget_parts(env);
+            (self.row_limit, self.is_cut, self.in_parts) = (ROWS_STEP, false, false);
+        }
+        self.refresh(env);
+    }
+
+    /// Puts the cursor on a run of any repository, now or as soon as it is loaded.
+    pub(crate) fn show(&mut self, id: i64, env: &mut Env) {
+        self.choose(None, RunTab::All, env);
+        self.focus_parts(false, env);
+        self.rows.list.select(id);
+    }
+
+    fn forget_parts(&mut self, env: &mut Env) {
+        self.parts.stop(env);
+        self.parts.empty();
+        (self.parts_of, self.parts_cut) = (None, false);
+    }
+
+    fn request_rows(&mut self, env: &mut Env) {
+        let (status, conclusion) = self.tab.filter();
+        self.rows.request(Request::RunList { of: self.of.clone(), status, conclusion, rows: self.row_limit }, env);
+    }
+
+    /// Loads older runs when the cursor comes near the last row or a filter leaves few rows.
+    fn fetch_on(&mut self, env: &mut Env) {
+        let is_full = self.is_cut && self.rows.list.rows().len() >= self.row_limit;
+        if is_full && !self.rows.is_waiting() && self.rows.list.below() < NEAR && self.row_limit < ROWS_MAX {
+            self.row_limit = (self.row_limit * 2).min(ROWS_MAX);
+            self.request_rows(env);
+        }
+    }
+
+    /// Requests the artifacts of the run under the cursor if they are visible. Its jobs are shown at once.
+    fn request_parts(&mut self, again: bool, env: &mut Env) {
+        let is_visible = self.in_parts || env.world.split();
+        let Some(run) = self.rows.list.current().filter(|_| is_visible) else { return };
+        let id = run.id;
+        let is_loaded = self.parts_of == Some(id);
+        if (is_loaded && !again) || env.is_cursor_moving() {
+            return;
+        }
+        if !is_loaded {
+            let jobs = part_rows::of(&run.jobs, Vec::new());
+            self.forget_parts(env);
+            self.parts.list.replace(jobs);
+            self.parts_of = Some(id);
+        }
+        self.parts.request(Request::RunArtifacts(id), env);
+    }
+
+    fn focus_parts(&mut self, on: bool, env: &mut Env) {
+        self.in_parts = on && self.rows.list.current().is_some();
+        self.request_parts(false, env);
+    }
+
+    /// Draws the run under the cursor: its facts, then its jobs and artifacts.
+    fn draw_run(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let Some(run) = self.rows.list.current() else { return };
+        let mut facts = rows::facts(run, &world.clock);
+        facts.truncate(if area.height < ROOMY { 1 } else { facts.len() });
+        if self.parts_cut && self.parts_of == Some(run.id) {
+            facts.push((Role::Warn, "only the newest artifacts are loaded".to_owned()));
+        }
+        let wrap = |(role, line): (Role, String)| {
+            wrapped(&line, area.width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
+        };
+        let lines: Vec<(Role, String)> = facts.into_iter().flat_map(wrap).collect();
+        let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(u16::from(area.height >= ROOMY));
+        view::lines(buf, area, lines);
+        if self.parts_of == Some(run.id) {
+            let empty: &[&str] = &["No jobs and no artifacts."];
+            let options = TableOptions { what: "jobs and artifacts", empty, focused: self.in_parts };
+            list::draw(&self.parts, options, world, below(area, used), buf);
+        }
+    }
+}
+
+impl Screen for Runs {
+    fn id(&self) -> ScreenId {
+        ScreenId::Runs
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        let own = if self.in_parts { Scope::RunParts } else { Scope::Runs };
+        vec![own, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn list(&self) -> Option<&dyn ListView> {
+        if self.in_parts { Some(&self.parts) } else { Some(&self.rows) }
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        if self.in_parts { Some(&mut self.parts) } else { Some(&mut self.rows) }
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.request_rows(env);
+        self.request_parts(true, env);
+    }
+
+    fn cursor_moved(&mut self, env: &mut Env) {
+        if !self.in_parts {
+            self.fetch_on(env);
+            self.request_parts(false, env);
+        }
+    }
+
+    fn refresh_interval(&self) -> Option<Duration> {
+        let slower = u32::try_from(self.row_limit / ROWS_STEP).unwrap_or(1);
+        Some(REFRESH_INTERVAL.saturating_mul(slower))
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open if self.in_parts => self.open_part(env),
+            Action::Open => self.focus_parts(true, env),
+            Action::OtherPane => self.focus_parts(!self.in_parts, env),
+            Action::NextPart | Action::PreviousPart if !self.in_parts => {
+                let tab = self.tab.beside(action == Action::NextPart);
+                self.choose(self.of.clone(), tab, env);
+            }
+            Action::CancelRun => self.cancel(env),
+            Action::Artifacts => self.show_artifacts(env),
+            Action::Copy if !self.in_parts => self.copy(env),
+            Action::Back if self.in_parts => {
+                if !self.parts.clear_one(env) {
+                    self.focus_parts(false, env);
+                }
+            }
+            Action::Back => return self.back(env),
+            action if self.in_parts => return self.parts.act(action),
+            action => {
+                let acted = self.rows.act(action);
+                self.cursor_moved(env);
+                return acted;
+            }
+        }
+        true
+    }
+
+    fn unavailable(&self, action: Action) -> Option<String> {
+        self.unavailable_reason(action)
+    }
+
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(request, result, env);
+    }
+
+    fn subject(&self) -> Option<String> {
+        if self.in_parts {
+            self.parts.list.subject(RunPart::name, "jobs and artifacts")
+        } else {
+            self.rows.list.subject(|run| format!("run {}", run.id), "runs")
+        }
+    }
+
+    fn related(&self) -> Vec<Related> {
+        let Some(run) = self.rows.list.current() else { return Vec::new() };
+        let mut all = vec![Related::repository(&run.repository), Related::artifacts_of_run(run.id)];
+        all.extend((!run.head_sha.is_empty()).then(|| Related::runs_of(&run.head_sha)));
+        all.push(Related::audit_of("run", &run.id.to_string()));
+        all
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        let name = self.rows.list.subject(|run| format!("run {}", run.id), "runs")?;
+        self.rows.list.selection(Object::Run, name)
+    }
+
+    fn status(&self, _: &World) -> String {
+        if self.in_parts {
+            return self.parts.list.status_text(None);
+        }
+        let status = self.rows.list.status_text(None);
+        if !self.is_cut {
+            return status;
+        }
+        let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
+        format!("{status}  only the newest {loaded} loaded")
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let row = Rect { height: area.height.min(1), ..area };
+        let rest = panes::tabs(RunTab::ALL.map(RunTab::word), self.tab as usize, !self.in_parts, row, buf);
+        let of = self.of.as_ref().map_or_else(|| "all repositories".to_owned(), ToString::to_string);
+        fit_left(buf, rest, &of, Role::Muted);
+        let area = below(area, 1);
+        let example = format!(
+            "farrier ci exec --repo {} -- COMMAND",
+            self.of.as_ref().map_or_else(|| "OWNER/NAME".to_owned(), ToString::to_string)
+        );
+        let none_yet = ["No runs yet. A CI agent creates one with:", "", &*example];
+        let empty: &[&str] = match self.tab {
+            RunTab::All => &none_yet,
+            RunTab::Running => &["No run is in progress."],
+            RunTab::Completed => &["No completed runs."],
+            RunTab::Failed => &["No failed runs."],
+        };
+        let options = TableOptions { what: "workflow runs", empty, focused: !self.in_parts };
+        if world.split() {
+            let (left, right) = panes::side_by_side(area, RUNS_SHARE, buf);
+            list::draw(&self.rows, options, world, left, buf);
+            self.draw_run(world, right, buf);
+        } else if self.in_parts {
+            self.draw_run(world, area, buf);
+        } else if let Some(run) = self.rows.list.current().filter(|_| area.height >= ROOMY) {
+            let top = Rect { height: area.height - PANE, ..area };
+            list::draw(&self.rows, options, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
+            view::lines(buf, below(area, top.height + 1), rows::facts(run, &world.clock));
+        } else {
+            list::draw(&self.rows, options, world, area, buf);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Actions on tasks, with their confirmations.
+
+use farrier_common::api::BackgroundTask;
+
+use super::{Tasks, plain, rows};
+use crate::ui::{
+    keymap::Action,
+    layer::{Confirm, Layer, TextView},
+    net::Request,
+    words,
+    world::{Cmd, Env, World},
+};
+
+/// Width of the text of a task in a text view, in cells.
+const TEXT_WIDTH: u16 = 76;
+
+/// Returns the confirmation before an import is cancelled. `repository`: its path, if it is known.
+pub(in crate::ui::screens) fn cancel_question(id: i64, repository: Option<&str>, world: &World) -> Layer {
+    let what = repository.map_or_else(|| format!("task {id}"), |path| format!("the import of {path}"));
+    let lines = vec![
+        "What was fetched so far is removed, and the name is free again.".to_owned(),
+        "The source is not changed.".to_owned(),
+    ];
+    let request = Request::CancelTask(id);
+    Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", request, world))
+}
+
+impl Tasks {
+    /// Returns the repository of a listed task.
+    pub(super) fn repository_of(&self, id: i64) -> Option<&str> {
+        self.rows.list.rows().iter().find(|task| task.id == id).map(|task| task.repository.as_str())
+    }
+
+    /// Returns the confirmation before a task is cancelled, whether it is listed or not.
+    pub(crate) fn cancel_question(&self, id: i64, world: &World) -> Layer {
+        cancel_question(id, self.repository_of(id), world)
+    }
+
+    pub(super) fn cancel(&self, env: &mut Env) {
+        let Ok(Some(task)) = self.rows.list.target() else { return };
+        let question = self.cancel_question(task.id, env.world);
+        env.open(question);
+    }
+
+    /// Shows all fields and phases of the task under the cursor.
+    pub(super) fn open(&self, env: &mut Env) {
+        let Some(task) = self.rows.list.current() else { return };
+        let lines = rows::lines(task, &env.world.clock, TEXT_WIDTH);
+        let text = lines.iter().map(|line| plain(line)).collect::<Vec<_>>().join("\n");
+        env.open(Layer::TextView(TextView::new(format!("Task {}", task.id), text)));
+    }
+
+    pub(super) fn copy(&self, env: &mut Env) {
+        let targets = self.rows.list.targets();
+        let json: Vec<String> =
+            targets.iter().map(|task| serde_json::to_string_pretty(task).unwrap_or_default()).collect();
+        env.push(Cmd::Copy(json.join("\n"), words::count(i64::try_from(targets.len()).unwrap_or(0)) + " as JSON"));
+    }
+
+    /// Returns why an action is not available now.
+    pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
+        match action {
+            Action::CancelTask => match self.rows.list.target() {
+                Err(why) => Some(why),
+                Ok(task) if task.is_some_and(BackgroundTask::is_running) => None,
+                Ok(_) => Some("no running task selected".to_owned()),
+            },
+            Action::Open if self.rows.list.current().is_none() => Some("no task selected".to_owned()),
+            Action::Copy if self.rows.list.targets().is_empty() => {
+                Some(self.rows.list.hidden_note().unwrap_or_else(|| "no task selected".to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
