@@ -23,4 +23,9 @@ impl Client {
     pub async fn delete_branch(&self, repo: &RepositoryPath, name: &str) -> Result<(), ClientError> {
         self.delete(&format!("{}/branches/{}", repo.api(), segment(name))).await
     }
+
+    /// Deletes a tag. The daemon refuses to delete the tag of a release.
+    pub async fn delete_tag(&self, repo: &RepositoryPath, name: &str) -> Result<(), ClientError> {
+        self.delete(&format!("{}/tags/{}", repo.api(), segment(name))).await
+    }
 }

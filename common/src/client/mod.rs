@@ -12,6 +12,7 @@ mod backup;
 mod body;
 mod branches;
 mod caches;
+mod contents;
 mod deleted;
 mod deliveries;
 mod endpoint;

@@ -5,7 +5,7 @@ mod fake;
 
 use bytes::Bytes;
 use farrier_common::{
-    api::{BeginRun, Conclusion, CreateRepository},
+    api::{BeginRun, Commit, Conclusion, CreateRepository},
     client::{Client, ClientError, Endpoint, RunScope, SignedUrl},
 };
 use http::StatusCode;
@@ -232,4 +232,29 @@ async fn job_and_run_ids_are_sent_as_integers() {
     assert_eq!((&sent["repo"], &sent["run_id"]), (&"o/r".into(), &3.into()));
     assert_eq!(requests[1].line, "POST /api/farrier/v1/jobs/9/end HTTP/1.1");
     assert_eq!(requests[1].body, br#"{"conclusion":"cancelled"}"#);
+}
+
+#[tokio::test]
+async fn names_of_branches_and_files_are_escaped_in_requests_for_content() {
+    let commit = ok(r#"{"sha":"a1","commit":{"tree":{"sha":"b2"}}}"#);
+    let fake = Fake::tcp([commit, ok("diff"), answer("200 OK", "", "text"), ok("[]"), ok("{}")]).await;
+    let (client, repo) = (fake.client(), "o/r".parse().unwrap());
+    assert_eq!(client.commit(&repo, "feat/x#1").await.unwrap().commit.tree.sha, "b2");
+    client.commit_diff(&repo, "a1").await.unwrap();
+    let mut chunks = client.file(&repo, "src/a b?.rs", "a1").await.unwrap();
+    assert_eq!(chunks.next().await.unwrap().unwrap(), Bytes::from_static(b"text"));
+    let mut pages = client.commits(&repo, "feat/x", "src/a b");
+    let none = pages.next(|found: Vec<Commit>| (0, found), |commit| commit.sha.clone()).await.unwrap();
+    assert_eq!(none, None);
+    client.delete_tag(&repo, "v1/rc 1").await.unwrap();
+    let lines: Vec<String> = fake.requests().into_iter().map(|request| request.line).collect();
+    let expected = [
+        "GET /api/v1/repos/o/r/git/commits/feat%2Fx%231?files=false&verification=false",
+        "GET /api/v1/repos/o/r/git/commits/a1.diff",
+        "GET /api/v1/repos/o/r/raw/src/a%20b%3F.rs?ref=a1",
+        "GET /api/v1/repos/o/r/commits?sha=feat%2Fx&stat=false&files=false&verification=false&path=src%2Fa%20b\
+         &page=1&limit=50",
+        "DELETE /api/v1/repos/o/r/tags/v1%2Frc%201",
+    ];
+    assert_eq!(lines, expected.map(|line| format!("{line} HTTP/1.1")));
 }

@@ -44,6 +44,8 @@ fn is_partial(answer: &Answer) -> bool {
     }
     match answer {
         Answer::Repositories(page) => open(page),
+        Answer::Directory(directory) => open(&directory.entries),
+        Answer::Tags(page) => open(page),
         Answer::Branches(page) => open(page),
         Answer::Runs(part) => !part.last,
         Answer::ArtifactsOf(page) => open(page),

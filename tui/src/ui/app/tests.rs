@@ -4,6 +4,7 @@ mod answers;
 mod artifacts;
 mod budgets;
 mod caches;
+mod content;
 mod dashboard;
 mod deleted;
 mod deliveries;

@@ -55,6 +55,9 @@ pub(crate) enum Action {
     Edit,
     Delete,
     DeleteBranch,
+    DeleteTag,
+    /// Shows the commits that changed a file or directory.
+    History,
     /// Restores a deleted object.
     Restore,
     /// Deletes a deleted object permanently.

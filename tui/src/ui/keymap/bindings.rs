@@ -120,11 +120,25 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .also("period span graph"),
     bind(S::Dashboard, &[C('[')], A::PreviousPart, "Charts of the previous period", ""),
     bind(S::RepositoryParts, &[Key::Enter, C('l'), Key::Right], A::Open, "Open on its own screen", "open"),
+    bind(S::Files, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the file or directory", "open").also("view show"),
+    bind(S::Files, &[C('c')], A::History, "Show the commits that changed it", "commits").also("history log blame"),
+    bind(S::Commits, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the commit and its diff", "open")
+        .also("view changes patch"),
+    bind(S::Branches, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the files of the branch", "files")
+        .also("open browse checkout"),
     bind(S::Branches, &[C('D')], A::DeleteBranch, "Delete the branch", "delete branch")
         .also("remove")
         .of(O::Branch)
         .changes(),
     bind(S::Branches, &[C('n')], A::NewBranch, "Create a branch", "new branch").also("add make").changes(),
+    bind(S::Tags, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the files of the tag", "files")
+        .also("open browse checkout"),
+    bind(S::Tags, &[C('D')], A::DeleteTag, "Delete the tag", "delete tag").also("remove").of(O::Repository).changes(),
+    bind(S::RepositoryText, &[C('/')], A::Filter, "Search", "search").also("find"),
+    bind(S::RepositoryText, &[C('n')], A::NextMatch, "Next match", ""),
+    bind(S::RepositoryText, &[C('N')], A::PreviousMatch, "Previous match", ""),
+    bind(S::RepositoryText, &[C('w')], A::Wrap, "Wrap long lines", "wrap"),
+    bind(S::RepositoryText, &[C('o')], A::Pager, "Open the text in $PAGER", "pager").also("less"),
     bind(S::Artifacts, &[Key::Enter], A::Open, "Expand or collapse; details of an artifact", "open"),
     bind(S::Artifacts, &[C('d')], A::Download, "Download", "download")
         .words("artifact download")

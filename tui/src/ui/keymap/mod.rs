@@ -38,7 +38,12 @@ pub(crate) enum Scope {
     Dashboard,
     Repositories,
     Repository,
+    Files,
+    Commits,
     Branches,
+    Tags,
+    /// An opened file or commit of a repository.
+    RepositoryText,
     /// Hooks and artifacts tabs of a repository.
     RepositoryParts,
     Artifacts,
@@ -147,7 +152,17 @@ mod tests {
     #[test]
     fn destructive_actions_have_only_uppercase_keys() {
         let destroys = |action| {
-            matches!(action, A::Delete | A::DeleteBranch | A::Purge | A::Redeliver | A::Recover | A::Migrate | A::Apply)
+            matches!(
+                action,
+                A::Delete
+                    | A::DeleteBranch
+                    | A::DeleteTag
+                    | A::Purge
+                    | A::Redeliver
+                    | A::Recover
+                    | A::Migrate
+                    | A::Apply
+            )
         };
         for binding in BINDINGS.iter().filter(|binding| destroys(binding.action)) {
             assert!(binding.keys.iter().all(|key| matches!(key, C(c) if c.is_uppercase())), "{}", binding.title);

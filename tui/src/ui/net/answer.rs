@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Delivery, DeliveryDetail, Event,
+    AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Commit, Delivery, DeliveryDetail, Event,
     FoundArtifact, FoundCacheEntry, FoundRun, Health, Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact,
-    RestorableRepository, Status, User,
+    RestorableRepository, Status, Tag, User,
 };
 
 use farrier_common::client::Tagged;
 
-use super::RepositoryCounts;
+use super::{Directory, Excerpt, RepositoryCounts};
 use crate::ui::{repo::RepositorySummary, runs::RunsBatch};
 
 /// One page of a list.
@@ -32,6 +32,14 @@ pub(crate) enum Answer {
     Started(PathBuf),
     Repositories(Page<RepositorySummary>),
     Repository(Box<Repository>),
+    /// One page of a directory.
+    Directory(Box<Directory>),
+    FileContent(Excerpt),
+    /// The newest first.
+    Commits(Page<Commit>),
+    /// A commit and its diff.
+    Commit(Box<(Commit, Excerpt)>),
+    Tags(Page<Tag>),
     Branches(Page<Branch>),
     RepositoryCounts(Box<RepositoryCounts>),
     ArtifactsOf(Page<Artifact>),

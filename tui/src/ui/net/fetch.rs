@@ -9,8 +9,8 @@ use farrier_common::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, counts, deleted, deliveries,
-    hooks, runs, users,
+    Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, content, counts, deleted,
+    deliveries, hooks, runs, users,
 };
 use crate::{
     exit::Failure,
@@ -65,6 +65,12 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         }
         Request::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
         Request::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
+        Request::DeleteTag(path, name) => done(client.delete_tag(&path, &name).await.map_err(failed())?),
+        request @ (Request::Directory { .. }
+        | Request::FileContent { .. }
+        | Request::Commits { .. }
+        | Request::Commit(..)
+        | Request::Tags(_)) => content::answer(client, request, part).await.map_err(failed())?,
         request @ (Request::Hooks(_)
         | Request::FailingHooks
         | Request::HookEvents

@@ -11,6 +11,7 @@ mod caches;
 mod changes;
 mod checks;
 mod connection;
+mod content;
 mod counts;
 mod deleted;
 mod deliveries;
@@ -41,6 +42,7 @@ use self::connection::Connection;
 pub(crate) use self::{
     answer::{Answer, Page},
     changes::{Batch, NewHook, SaveHook, SaveRepository},
+    content::{CONTENT_MAX_BYTES, Directory, Excerpt},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     request::{Existing, Request},

@@ -44,6 +44,30 @@ pub(crate) enum Request {
     DeleteRepository(RepositoryPath),
     /// Object counts of a repository.
     RepositoryCounts(RepositoryPath),
+    /// A directory at a branch, tag or commit. The path has no slash at its ends; empty for the root.
+    Directory {
+        repo: RepositoryPath,
+        reference: String,
+        path: String,
+    },
+    /// The beginning of a file at a commit.
+    FileContent {
+        repo: RepositoryPath,
+        commit: String,
+        path: String,
+    },
+    /// The newest commits of a branch, tag or commit; with a path, those that changed it.
+    Commits {
+        repo: RepositoryPath,
+        reference: String,
+        path: String,
+        /// Maximum number of rows.
+        rows: usize,
+    },
+    /// A commit with the beginning of its diff.
+    Commit(RepositoryPath, String),
+    Tags(RepositoryPath),
+    DeleteTag(RepositoryPath, String),
     Branches(RepositoryPath),
     CreateBranch(RepositoryPath, Box<CreateBranch>),
     DeleteBranch(RepositoryPath, String),
@@ -247,6 +271,11 @@ impl Request {
                 | Self::Deliveries { .. }
                 | Self::LastDeliveries(_)
                 | Self::Delivery(_)
+                | Self::Directory { .. }
+                | Self::FileContent { .. }
+                | Self::Commits { .. }
+                | Self::Commit(..)
+                | Self::Tags(_)
                 | Self::Branches(_)
                 | Self::RepositoryCounts(_)
                 | Self::ArtifactsOf(_)
@@ -293,6 +322,13 @@ impl Request {
             Self::ArtifactsOf(path) => format!("listing artifacts of {path}"),
             Self::Tasks => "listing tasks".to_owned(),
             Self::CancelTask(id) => format!("cancelling task {id}"),
+            Self::Directory { repo, path, .. } if path.is_empty() => format!("listing files of {repo}"),
+            Self::Directory { repo, path, .. } => format!("listing {path} of {repo}"),
+            Self::FileContent { repo, path, .. } => format!("loading {path} of {repo}"),
+            Self::Commits { repo, .. } => format!("listing commits of {repo}"),
+            Self::Commit(path, sha) => format!("loading commit {} of {path}", sha.get(..7).unwrap_or(sha)),
+            Self::Tags(path) => format!("listing tags of {path}"),
+            Self::DeleteTag(path, name) => format!("deleting tag {name} of {path}"),
             Self::Branches(path) => format!("listing branches of {path}"),
             Self::CreateBranch(path, request) => format!("creating {} in {path}", request.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),

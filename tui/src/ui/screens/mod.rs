@@ -17,6 +17,7 @@ mod repositories;
 mod runs;
 mod set;
 mod tasks;
+mod text_scroll;
 mod users;
 
 use std::{fmt::Debug, time::Duration};
@@ -165,9 +166,14 @@ impl ScreenId {
             | Scope::List
             | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
-            Scope::Repositories | Scope::Repository | Scope::Branches | Scope::RepositoryParts => {
-                Some(Self::Repositories)
-            }
+            Scope::Repositories
+            | Scope::Repository
+            | Scope::Files
+            | Scope::Commits
+            | Scope::Branches
+            | Scope::Tags
+            | Scope::RepositoryText
+            | Scope::RepositoryParts => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::Artifacts => Some(Self::Artifacts),
@@ -340,7 +346,10 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
     }
     match list {
         "repositories" => titles::<RepositorySummary>(),
+        "files" => titles::<repositories::content::FileRow>(),
+        "commits" => titles::<repositories::content::CommitRow>(),
         "branches" => titles::<repositories::branch_rows::BranchRow>(),
+        "tags" => titles::<repositories::content::TagRow>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
         "audit" => titles::<AuditEntry>(),

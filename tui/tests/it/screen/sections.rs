@@ -18,7 +18,18 @@ fn all_sections_of_a_repository_are_shown_and_it_is_deleted_after_saving_a_copy(
     session.wait_for("default   main   branches 2   tags 2");
     session.wait_for("1 own + 0 system");
     session.type_keys("\r]");
+    session.wait("the files", |screen| screen.contents().contains("KIND") && screen.contents().contains("6 B"));
+    session.type_keys("\r");
+    session.wait_for("1  first");
+    session.wait_for("1 line, 6 B");
+    session.type_keys("h]");
+    session.wait("the commits", |screen| screen.contents().contains("TITLE") && screen.contents().contains("first"));
+    session.type_keys("\r");
+    session.wait_for("+first");
+    session.type_keys("h]");
     session.wait_for("feature/x");
+    session.type_keys("]");
+    session.wait_for("v2");
     session.type_keys("]");
     session.wait_for("http://127.0.0.1:9/in");
     session.type_keys("]");

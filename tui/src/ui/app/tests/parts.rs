@@ -43,7 +43,7 @@ fn moving_the_cursor_requests_counts_of_one_repository_at_a_time() {
 #[test]
 fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
     let mut screen = TestScreen::loaded(80, 24);
-    screen.keys("jj\n]]");
+    screen.keys("jj\n]]]]]");
     let of_it = |request: &Request| *request == Request::Hooks(HookOwner::Repository("infra/gateway".parse().unwrap()));
     screen.answer(of_it, Ok(hooks()));
     screen.take_requests();
@@ -64,7 +64,7 @@ fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
 fn brackets_switch_the_tabs_of_a_repository_and_esc_leaves_them() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("\n");
-    for part in ["[Branches]", "[Hooks]", "[Artifacts]", "[Overview]"] {
+    for part in ["[Files]", "[Commits]", "[Branches]", "[Tags]", "[Hooks]", "[Artifacts]", "[Overview]"] {
         screen.keys("]");
         assert!(screen.text().contains(part), "{}", screen.text());
     }
@@ -99,7 +99,7 @@ fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
 #[test]
 fn moving_to_another_repository_loads_its_own_branches() {
     let mut screen = TestScreen::loaded(120, 40);
-    screen.keys("\n]");
+    screen.keys("\n]]]");
     screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
     assert!(screen.text().contains("release/2.4"), "{}", screen.text());
     screen.keys("\tj");

@@ -120,8 +120,8 @@ fn brackets_switch_the_tabs_of_the_pane_while_the_list_has_focus() {
     let mut screen = TestScreen::loaded(120, 40);
     assert!(screen.text().contains("[Overview]"), "{}", screen.text());
     screen.keys("]");
-    assert!(screen.text().contains("[Branches]"), "{}", screen.text());
+    assert!(screen.text().contains("[Files]"), "{}", screen.text());
     screen.keys("j");
     screen.rest_cursor();
-    assert!(screen.take_requests().iter().any(|request| matches!(request, Request::Branches(_))));
+    assert!(screen.take_requests().iter().any(|request| matches!(request, Request::Directory { .. })));
 }

@@ -209,7 +209,7 @@ fn open_every_screen() -> Vec<(&'static str, TestScreen)> {
     vec![
         ("dashboard", on("", |screen| screen.keys("1"))),
         ("repositories", on("j", |screen| screen.keys("2"))),
-        ("a repository", on("j\n]", |screen| screen.keys("2"))),
+        ("a repository", on("j\n]]]", |screen| screen.keys("2"))),
         ("hooks", on("j", |screen| screen.keys("3"))),
         ("filtered hooks", on("j /audit\n", |screen| screen.keys("3"))),
         ("deliveries", on("j", |screen| screen.keys("4"))),

@@ -1,25 +1,19 @@
-//! State of the delivery inspector: shown tab, scroll position and search.
-
-use std::cell::Cell;
+//! State of the delivery inspector: the shown tab and how it is shown.
 
 use farrier_common::api::{Delivery, DeliveryDetail};
-use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
-    style::{Modifier, Style},
-};
+use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{
-    rows as delivery_rows,
-    text::{Body, Lines},
+use super::{rows as delivery_rows, text::Body};
+use crate::ui::screens::{
+    panes,
+    text_scroll::{Lines, TextScroll},
 };
-use crate::ui::screens::panes;
 use crate::{
     output::clean_line,
     ui::{
         keymap::Action,
         times::Clock,
-        view::{self, Role, fit_left, rule, text, width, wrapped},
+        view::{Role, fit_left, rule, text, width, wrapped},
         words,
     },
 };
@@ -32,14 +26,9 @@ const PARTS: [&str; 4] = ["Summary", "Request", "Response", "Attempts"];
 pub(crate) struct Inspector {
     pub(super) detail: Option<DeliveryDetail>,
     part: usize,
-    top: usize,
     no_wrap: bool,
     as_hex: bool,
-    search: String,
-    /// Index of the current match.
-    found: usize,
-    /// Width and height of the last drawing.
-    room: Cell<(u16, u16)>,
+    scroll: TextScroll,
 }
 
 impl Inspector {
@@ -47,7 +36,7 @@ impl Inspector {
     pub(super) fn show(&mut self, detail: DeliveryDetail) {
         let same = self.detail.as_ref().is_some_and(|old| old.delivery.guid == detail.delivery.guid);
         if !same {
-            self.top = 0;
+            self.scroll.restart();
         }
         self.detail = Some(detail);
     }
@@ -65,73 +54,37 @@ impl Inspector {
 
     /// Searches in the shown tab.
     pub(super) fn search(&mut self, text: &str, clock: &Clock) {
-        text.clone_into(&mut self.search);
-        let lines = self.matching_lines(clock);
-        self.found = lines.iter().position(|at| *at >= self.top).unwrap_or(0);
-        self.go_to_found(clock);
+        let lines = self.lines(self.scroll.cells(), clock);
+        self.scroll.search(text, &lines);
     }
 
     pub(super) fn searched(&self) -> &str {
-        &self.search
+        self.scroll.searched()
     }
 
     /// Removes the search. Returns whether there was one.
     pub(super) fn forget_search(&mut self) -> bool {
-        !std::mem::take(&mut self.search).is_empty()
+        self.scroll.forget_search()
     }
 
     /// Carries out an action. Returns whether the action belongs to the inspector.
     pub(super) fn act(&mut self, action: Action, clock: &Clock) -> bool {
-        let page = usize::from(self.room.get().1.max(2)) - 1;
         match action {
-            Action::Down => self.top += 1,
-            Action::Up => self.top = self.top.saturating_sub(1),
-            Action::PageDown => self.top += page,
-            Action::PageUp => self.top = self.top.saturating_sub(page),
-            Action::HalfDown => self.top += page.div_ceil(2),
-            Action::HalfUp => self.top = self.top.saturating_sub(page.div_ceil(2)),
-            Action::First => self.top = 0,
-            Action::Last => self.top = usize::MAX / 2,
             Action::Wrap => self.no_wrap = !self.no_wrap,
             Action::Hex => self.as_hex = !self.as_hex,
-            Action::NextMatch | Action::PreviousMatch => self.next_match(action == Action::NextMatch, clock),
             Action::NextPart | Action::PreviousPart => {
                 let by = if action == Action::NextPart { 1 } else { PARTS.len() - 1 };
-                (self.part, self.top) = ((self.part + by) % PARTS.len(), 0);
+                self.part = (self.part + by) % PARTS.len();
+                self.scroll.restart();
             }
-            _ => return false,
+            action => {
+                let lines = self.lines(self.scroll.cells(), clock);
+                return self.scroll.act(action, &lines);
+            }
         }
-        let (cells, rows) = self.room.get();
-        let rows = usize::from(rows.max(1));
-        self.top = self.top.min(self.lines(cells.max(20), clock).len().saturating_sub(rows));
+        let lines = self.lines(self.scroll.cells(), clock);
+        self.scroll.clamp(&lines);
         true
-    }
-
-    fn next_match(&mut self, forward: bool, clock: &Clock) {
-        let many = self.matching_lines(clock).len();
-        if many > 0 {
-            self.found = (self.found + if forward { 1 } else { many - 1 }) % many;
-            self.go_to_found(clock);
-        }
-    }
-
-    fn go_to_found(&mut self, clock: &Clock) {
-        let rows = usize::from(self.room.get().1.max(1));
-        if let Some(at) = self.matching_lines(clock).get(self.found)
-            && !(self.top..self.top + rows).contains(at)
-        {
-            self.top = at.saturating_sub(rows / 2);
-        }
-    }
-
-    /// Returns the indexes of the lines that match the search.
-    fn matching_lines(&self, clock: &Clock) -> Vec<usize> {
-        if self.search.is_empty() {
-            return Vec::new();
-        }
-        let search = self.search.to_lowercase();
-        let lines = self.lines(self.room.get().0.max(20), clock);
-        (0..lines.len()).filter(|at| lines[*at].1.to_lowercase().contains(&search)).collect()
     }
 
     fn lines(&self, room: u16, clock: &Clock) -> Lines {
@@ -178,15 +131,7 @@ impl Inspector {
 
     /// Returns the position, for example `line 5/41   2 of 7 with error`.
     pub(super) fn status(&self, clock: &Clock) -> String {
-        let lines = self.lines(self.room.get().0.max(20), clock).len();
-        let position = format!("line {}/{lines}", (self.top + 1).min(lines));
-        if self.search.is_empty() {
-            return position;
-        }
-        match self.matching_lines(clock).len() {
-            0 => format!("{position}  no line has {}", self.search),
-            many => format!("{position}  {} of {many} with {}", self.found.min(many - 1) + 1, self.search),
-        }
+        self.scroll.status(&self.lines(self.scroll.cells(), clock))
     }
 
     pub(super) fn draw(&self, focused: bool, clock: &Clock, area: Rect, buf: &mut Buffer) {
@@ -212,27 +157,7 @@ impl Inspector {
         }
         rule(buf, row(2), "");
         let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
-        self.room.set((below.width, below.height));
-        let lines = self.lines(area.width, clock);
-        let top = self.top.min(lines.len().saturating_sub(usize::from(below.height)));
-        view::lines(buf, below, lines.iter().skip(top).take(usize::from(below.height)).cloned());
-        for ((_, line), y) in lines.iter().skip(top).zip(below.y..below.bottom()) {
-            self.underline(line, Rect { y, height: 1, ..below }, buf);
-        }
-    }
-
-    /// Highlights the matches in a line.
-    fn underline(&self, line: &str, area: Rect, buf: &mut Buffer) {
-        let (lowercase, search) = (line.to_lowercase(), self.search.to_lowercase());
-        if self.search.is_empty() || lowercase.len() != line.len() {
-            // If lowercase letters take more bytes than capitals, positions in the two texts differ.
-            return;
-        }
-        for (at, found) in lowercase.match_indices(&search) {
-            let begin = width(&line[..at]);
-            let matched = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);
-            buf.set_style(matched, Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD));
-        }
+        self.scroll.draw(&self.lines(area.width, clock), below, buf);
     }
 }
 

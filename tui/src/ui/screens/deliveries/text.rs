@@ -7,10 +7,8 @@ use farrier_common::api::DeliveryDetail;
 use super::rows as delivery_rows;
 use crate::{
     quote,
-    ui::{times::Clock, view::Role, words},
+    ui::{screens::text_scroll::Lines, times::Clock, view::Role, words},
 };
-
-pub(crate) type Lines = Vec<(Role, String)>;
 
 /// Headers that the `curl` command leaves out: the daemon sets them, or they need the secret.
 const OWN_HEADERS: [&str; 5] = ["authorization", "content-length", "host", "connection", "accept-encoding"];

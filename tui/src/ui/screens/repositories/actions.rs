@@ -28,12 +28,19 @@ fn login(world: &World) -> String {
 impl Repositories {
     /// Returns the branch under the cursor if branches are listed.
     fn branch(&self) -> Option<&Branch> {
-        self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
+        let current = self.detail.branches.list.current();
+        current.filter(|_| self.on_branches() && self.shows_current()).map(|tip| &tip.branch)
     }
 
-    /// Returns the name of that branch.
-    pub(super) fn branch_name(&self) -> Option<&str> {
-        self.branch().map(|branch| branch.name.as_str())
+    /// Returns the tag under the cursor if tags are listed: its name and its commit.
+    fn tag(&self) -> Option<(&str, &str)> {
+        self.detail.current_tag().filter(|_| self.in_detail && self.shows_current())
+    }
+
+    /// Returns whether the listed branches and tags belong to the repository under the cursor, and not to another one
+    /// that the cursor has left.
+    fn shows_current(&self) -> bool {
+        self.repos.list.current().is_some_and(|repo| self.detail.is_of(repo))
     }
 
     pub(super) fn new_repository(env: &mut Env) {
@@ -74,8 +81,8 @@ impl Repositories {
             ('s', "ssh", each(&RepositorySummary::ssh_url)),
             ('n', "name", each(&|repo| repo.full_name().to_owned())),
         ];
-        if let Some(branch) = self.branch() {
-            texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
+        if self.in_detail {
+            texts.extend(self.detail.copies());
         }
         let mut menu = Menu::copies("Copy", texts);
         if let [(_, path)] = targets.as_slice() {
@@ -159,10 +166,11 @@ impl Repositories {
         question.with_copy(Request::Archive { repo: path.clone(), content: Content::All, existing: Existing::Keep })
     }
 
-    /// Opens the menu of archive formats for the branch under the cursor, or for the default branch.
+    /// Opens the menu of archive formats for the branch, tag or commit under the cursor, or for the default branch.
     pub(super) fn archive(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
-        let reference = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
+        let chosen = self.detail.current_reference().filter(|_| self.in_detail);
+        let reference = chosen.unwrap_or(repo.default_branch());
         let item = |key: char, title: String, content: Content| Item {
             key: Some(Key::Char(key)),
             title,
@@ -202,9 +210,21 @@ impl Repositories {
         )));
     }
 
+    pub(super) fn delete_tag(&self, env: &mut Env) {
+        let (Some((_, path)), Some((name, commit))) = (self.here(), self.tag()) else { return };
+        let lines = vec![
+            format!("{name} at {commit}"),
+            "Commits that are on no other branch or tag are removed later.".to_owned(),
+            "The daemon refuses to delete the tag of a release.".to_owned(),
+        ];
+        let request = Request::DeleteTag(path, name.to_owned());
+        let question = Confirm::simple(format!("Delete tag {name}"), lines, "Delete", request, env.world);
+        env.open(Layer::Confirm(question));
+    }
+
     /// Returns the permission that an action requires and the caller does not have.
     fn not_permitted(&self, action: Action) -> Option<String> {
-        let is_of_branch = matches!(action, Action::NewBranch | Action::DeleteBranch);
+        let is_of_branch = matches!(action, Action::NewBranch | Action::DeleteBranch | Action::DeleteTag);
         let is_of_admin = matches!(action, Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks);
         if !is_of_branch && !is_of_admin {
             return None;
@@ -234,6 +254,8 @@ impl Repositories {
                 }
                 _ => None,
             },
+            Action::DeleteTag if self.tag().is_none() => Some("no tag selected".to_owned()),
+            Action::History if !self.detail.has_current() => Some("nothing selected".to_owned()),
             Action::NewBranch if here.is_some_and(RepositorySummary::is_empty) => {
                 Some("the repository is empty: push a commit first".to_owned())
             }

@@ -12,7 +12,7 @@ use crate::ui::{
 impl Repositories {
     /// Handles a response.
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
-        if self.detail.answered(request, result, env.world) {
+        if self.detail.answered(request, result, env) {
             self.look(false, env);
         }
         match (request, result) {
@@ -94,6 +94,10 @@ impl Repositories {
             }
             Request::DeleteBranch(_, name) => {
                 env.notify(format!("Branch {name} deleted"));
+                self.detail.forget(env);
+            }
+            Request::DeleteTag(_, name) => {
+                env.notify(format!("Tag {name} deleted"));
                 self.detail.forget(env);
             }
             _ => return,

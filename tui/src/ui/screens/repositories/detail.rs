@@ -1,7 +1,7 @@
-//! The tabs of one repository: overview, branches, hooks, artifacts.
+//! The tabs of one repository: overview, files, commits, branches, tags, hooks, artifacts.
 //!
-//! Owns the data that was requested for the shown repository, and clears it when another one is shown. Hooks and
-//! artifacts are only listed here; actions on them belong to their own screens.
+//! Owns the data that was requested for the shown repository, and clears it when another one is shown; `content` has
+//! the files, commits and tags. Hooks and artifacts are only listed here; actions on them belong to their own screens.
 
 use std::time::Duration;
 
@@ -11,44 +11,23 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{artifact_rows::ArtifactRow, branch_rows::BranchRow};
+use super::{
+    artifact_rows::ArtifactRow,
+    branch_rows::BranchRow,
+    content::{Content, Viewer},
+    tab::RepositoryTab,
+};
 use crate::ui::{
     keymap::Action,
-    list::{self, Feed, List, ListView, TableOptions, feed::Load},
+    list::{self, Feed, List, ListView, Row, TableOptions, feed::Load},
     net::{Answer, Page, Problem, RepositoryCounts, Request},
     repo::RepositorySummary,
+    times::Clock,
     world::{Cmd, Env, World},
 };
 
 /// Counts older than this are requested again.
 const COUNTS_KEEP: Duration = Duration::from_secs(30);
-
-/// The tabs of a repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RepositoryTab {
-    Overview,
-    Branches,
-    Hooks,
-    Artifacts,
-}
-
-impl RepositoryTab {
-    pub(super) const ALL: [Self; 4] = [Self::Overview, Self::Branches, Self::Hooks, Self::Artifacts];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-            Self::Branches => "Branches",
-            Self::Hooks => "Hooks",
-            Self::Artifacts => "Artifacts",
-        }
-    }
-
-    fn step(self, by: usize) -> Self {
-        let at = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
-        Self::ALL[(at + by) % Self::ALL.len()]
-    }
-}
 
 /// Counts, the time they were requested, and the repository's update time then.
 #[derive(Debug)]
@@ -65,6 +44,7 @@ pub(crate) struct Detail {
     /// The repository of the lists, and its default branch.
     of: Option<RepositoryPath>,
     default_branch: String,
+    pub(super) content: Content,
     pub(in crate::ui::screens) branches: Feed<BranchRow>,
     hooks: Feed<Hook>,
     artifacts: Feed<ArtifactRow>,
@@ -79,6 +59,7 @@ impl Default for Detail {
             tab: RepositoryTab::Overview,
             of: None,
             default_branch: String::new(),
+            content: Content::default(),
             branches: Feed::new(List::sorted(0)),
             hooks: Feed::new(List::sorted(0)),
             artifacts: Feed::new(List::sorted(3)),
@@ -93,7 +74,10 @@ impl Detail {
     pub(super) fn list(&self) -> Option<&dyn ListView> {
         match self.tab {
             RepositoryTab::Overview => None,
+            RepositoryTab::Files => Some(&self.content.files),
+            RepositoryTab::Commits => Some(&self.content.commits),
             RepositoryTab::Branches => Some(&self.branches),
+            RepositoryTab::Tags => Some(&self.content.tags),
             RepositoryTab::Hooks => Some(&self.hooks),
             RepositoryTab::Artifacts => Some(&self.artifacts),
         }
@@ -102,14 +86,24 @@ impl Detail {
     pub(super) fn list_mut(&mut self) -> Option<&mut dyn ListView> {
         match self.tab {
             RepositoryTab::Overview => None,
+            RepositoryTab::Files => Some(&mut self.content.files),
+            RepositoryTab::Commits => Some(&mut self.content.commits),
             RepositoryTab::Branches => Some(&mut self.branches),
+            RepositoryTab::Tags => Some(&mut self.content.tags),
             RepositoryTab::Hooks => Some(&mut self.hooks),
             RepositoryTab::Artifacts => Some(&mut self.artifacts),
         }
     }
 
-    fn lists_mut(&mut self) -> [&mut dyn ListView; 3] {
-        [&mut self.branches, &mut self.hooks, &mut self.artifacts]
+    fn lists_mut(&mut self) -> [&mut dyn ListView; 6] {
+        [
+            &mut self.content.files,
+            &mut self.content.commits,
+            &mut self.branches,
+            &mut self.content.tags,
+            &mut self.hooks,
+            &mut self.artifacts,
+        ]
     }
 
     /// Requests the data of the shown tab; `again` also reloads data that is loaded.
@@ -119,20 +113,60 @@ impl Detail {
             self.of = Some(path.clone());
         }
         repo.default_branch().clone_into(&mut self.default_branch);
-        let request = match self.tab {
+        self.content.note_update(repo.updated);
+        let tab = self.tab;
+        let mut due = again;
+        let request = match tab {
             RepositoryTab::Overview => return self.count(repo, path, again, env),
-            RepositoryTab::Branches if repo.is_empty() => {
-                self.branches.empty();
-                self.branches.load = Load::Done(env.world.now);
-                return;
+            RepositoryTab::Files | RepositoryTab::Commits | RepositoryTab::Branches if repo.is_empty() => {
+                return self.nothing_pushed(env.world.now);
+            }
+            RepositoryTab::Files | RepositoryTab::Commits | RepositoryTab::Tags => {
+                // These lists are requested again after a push only: histories and directories can be long.
+                due = self.content.must_load(tab);
+                let Some(request) = self.content.request(tab, path, &self.default_branch) else { return };
+                request
             }
             RepositoryTab::Branches => Request::Branches(path),
             RepositoryTab::Hooks => Request::Hooks(HookOwner::Repository(path)),
             RepositoryTab::Artifacts => Request::ArtifactsOf(path),
         };
-        if let Some(list) = self.list_mut().filter(|list| again || !list.was_requested()) {
+        if let Some(list) = self.list_mut().filter(|list| due || !list.was_requested()) {
             list.request(request, env);
         }
+    }
+
+    /// Shows the list of a repository without commits.
+    fn nothing_pushed(&mut self, now: Duration) {
+        fn end<T: Row>(feed: &mut Feed<T>, now: Duration) {
+            feed.empty();
+            feed.load = Load::Done(now);
+        }
+        match self.tab {
+            RepositoryTab::Files => end(&mut self.content.files, now),
+            RepositoryTab::Commits => end(&mut self.content.commits, now),
+            _ => end(&mut self.branches, now),
+        }
+    }
+
+    /// Requests files, commits and tags again when they are shown next.
+    pub(super) fn refresh(&mut self) {
+        self.content.refresh();
+    }
+
+    /// Returns the texts to copy for the row under the cursor: key, label and text.
+    pub(super) fn copies(&self) -> Vec<(char, &'static str, String)> {
+        match self.tab {
+            RepositoryTab::Branches => self.branches.list.current().map_or_else(Vec::new, |row| {
+                vec![('b', "branch", row.branch.name.clone()), ('c', "commit", row.branch.commit.id.clone())]
+            }),
+            tab => self.content.copies(tab),
+        }
+    }
+
+    /// Returns the tag under the cursor if tags are listed: its name and its commit.
+    pub(super) fn current_tag(&self) -> Option<(&str, &str)> {
+        self.content.current_tag().filter(|_| self.tab == RepositoryTab::Tags)
     }
 
     /// Clears the lists.
@@ -142,6 +176,7 @@ impl Detail {
             list.stop(env);
             list.empty();
         }
+        self.content.forget(env);
     }
 
     /// Sends one request at a time, so that moving through the repository list does not send one per row.
@@ -166,11 +201,26 @@ impl Detail {
         self.tab = self.tab.step(if action == Action::NextPart { 1 } else { RepositoryTab::ALL.len() - 1 });
     }
 
-    /// Opens the row under the cursor on its own screen.
-    pub(super) fn open(&self, env: &mut Env) {
+    /// Opens the row under the cursor: here, or on its own screen. A branch or tag shows its files.
+    pub(super) fn open(&mut self, env: &mut Env) {
         let Some(path) = self.of.clone() else { return };
         match self.tab {
-            RepositoryTab::Overview | RepositoryTab::Branches => {}
+            RepositoryTab::Overview => {}
+            RepositoryTab::Files | RepositoryTab::Commits => self.content.open(self.tab, &path, env),
+            RepositoryTab::Branches => {
+                let name = self.branches.list.current().map(|row| row.branch.name.clone());
+                if let Some(name) = name {
+                    self.content.choose(name.clone(), name, env);
+                    self.tab = RepositoryTab::Files;
+                }
+            }
+            RepositoryTab::Tags => {
+                let tag = self.content.current_tag().map(|(name, commit)| (name.to_owned(), commit.to_owned()));
+                if let Some((name, commit)) = tag {
+                    self.content.choose(name, commit, env);
+                    self.tab = RepositoryTab::Files;
+                }
+            }
             RepositoryTab::Hooks => {
                 env.commands.extend(self.hooks.list.current().map(|hook| Cmd::Hooks(path, Some(hook.id))));
             }
@@ -180,12 +230,39 @@ impl Detail {
         }
     }
 
+    /// Shows the commits that changed the file or directory under the cursor.
+    pub(super) fn show_history(&mut self, env: &mut Env) {
+        if self.tab == RepositoryTab::Files && self.content.list_history(env) {
+            self.tab = RepositoryTab::Commits;
+        }
+    }
+
+    /// Closes what was opened in the shown tab, clears its list or goes to the parent directory. Returns whether there
+    /// was something.
+    pub(super) fn back(&mut self, env: &mut Env) -> bool {
+        self.content.close(self.tab, env)
+            || self.list_mut().is_some_and(|list| list.clear_one(env))
+            || self.content.up(self.tab, env)
+    }
+
     /// Returns whether there is a row under the cursor.
     pub(super) fn has_current(&self) -> bool {
         self.list().is_some_and(ListView::has_current)
     }
 
+    /// Returns the opened file or commit.
+    pub(super) fn viewer(&self) -> Option<&Viewer> {
+        self.content.viewer(self.tab)
+    }
+
+    pub(super) fn viewer_mut(&mut self) -> Option<&mut Viewer> {
+        self.content.viewer_mut(self.tab)
+    }
+
     pub(super) fn act_on_list(&mut self, action: Action) -> bool {
+        if let Some(viewer) = self.viewer_mut() {
+            return viewer.act(action);
+        }
         // The overview does not scroll.
         match self.list_mut() {
             Some(list) => list.act(action),
@@ -194,7 +271,9 @@ impl Detail {
     }
 
     /// Handles a response for one of the tabs. Returns whether the next request may be sent.
-    pub(super) fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, world: &World) -> bool {
+    pub(super) fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) -> bool {
+        self.content.answered(request, result, env);
+        let world = env.world;
         match (request, result) {
             (Request::RepositoryCounts(path), result) => {
                 let before = self.counting.take_if(|(counting, _)| counting == path);
@@ -230,6 +309,9 @@ impl Detail {
 
     /// Returns the left half of the status line.
     pub(super) fn status(&self) -> String {
+        if let Some(status) = self.content.status(self.tab) {
+            return status;
+        }
         match self.list() {
             Some(list) => list.status_text(),
             None => self.of.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -238,21 +320,56 @@ impl Detail {
 
     /// Returns the number of rows: `14 branches`.
     pub(super) fn many(&self) -> String {
-        let (one, many) = match self.tab {
-            RepositoryTab::Overview => return String::new(),
-            RepositoryTab::Branches => ("branch", "branches"),
-            RepositoryTab::Hooks => ("hook", "hooks"),
-            RepositoryTab::Artifacts => ("artifact", "artifacts"),
+        let loaded = self.list().filter(|list| list.has_all());
+        let Some(count) = loaded.map(|list| i64::try_from(list.loaded_count()).unwrap_or(i64::MAX)) else {
+            return String::new();
         };
-        let count = self.list().filter(|list| list.has_all()).map(ListView::loaded_count);
-        let word = |count| format!("{count} {}", if count == 1 { one } else { many });
-        count.map_or_else(String::new, word)
+        // Only the newest commits are loaded.
+        let total = self.content.commits.total.filter(|_| self.tab == RepositoryTab::Commits);
+        let count = total.unwrap_or(count);
+        self.tab.counted(count)
     }
 
     /// Returns whether the branch of an open confirmation no longer exists.
     pub(super) fn lost_branch(&self, path: &RepositoryPath, name: &str) -> bool {
         let known = self.of.as_ref() == Some(path) && self.branches.has_all();
         known && !self.branches.list.rows().iter().any(|tip| tip.branch.name == name)
+    }
+
+    /// Returns whether the tag of an open confirmation no longer exists.
+    pub(super) fn lost_tag(&self, path: &RepositoryPath, name: &str) -> bool {
+        let tags = &self.content.tags;
+        let known = self.of.as_ref() == Some(path) && tags.has_all();
+        known && !tags.list.rows().iter().any(|tag| tag.id() == name)
+    }
+
+    /// Returns the branch, tag or commit under the cursor, or whose files are shown.
+    pub(super) fn current_reference(&self) -> Option<&str> {
+        match self.tab {
+            RepositoryTab::Files => Some(self.content.reference(&self.default_branch)),
+            RepositoryTab::Commits => self.content.current_commit(self.tab),
+            RepositoryTab::Branches => self.branches.list.current().map(|row| row.branch.name.as_str()),
+            RepositoryTab::Tags => self.content.current_tag().map(|(name, _)| name),
+            RepositoryTab::Overview | RepositoryTab::Hooks | RepositoryTab::Artifacts => None,
+        }
+    }
+
+    /// Returns the commit under the cursor, or whose files are shown.
+    pub(super) fn current_commit(&self) -> Option<&str> {
+        match self.tab {
+            RepositoryTab::Branches => self.branches.list.current().map(|row| row.branch.commit.id.as_str()),
+            tab => self.content.current_commit(tab),
+        }
+    }
+
+    /// Returns whether the loaded rows belong to this repository.
+    pub(super) fn is_of(&self, repo: &RepositorySummary) -> bool {
+        self.of.as_ref().is_some_and(|of| of.to_string() == repo.full_name())
+    }
+
+    /// Returns what the list of files or commits shows, and the commit of the files.
+    pub(super) fn heading(&self, clock: &Clock) -> (String, String) {
+        self.content.heading(self.tab, &self.default_branch, clock)
     }
 
     /// Draws the list of the shown tab. The overview is drawn in `pane`.
@@ -264,20 +381,12 @@ impl Detail {
         area: Rect,
         buf: &mut Buffer,
     ) {
-        if self.of.as_ref().is_none_or(|of| of.to_string() != repo.full_name()) {
-            // The loaded rows belong to another repository.
+        if !self.is_of(repo) {
             return;
         }
-        let (what, empty): (_, &[&str]) = match self.tab {
-            RepositoryTab::Overview => return,
-            RepositoryTab::Branches => {
-                ("branches", &["No branches: nothing was pushed yet.", "", "y h   copies the address to push to"])
-            }
-            RepositoryTab::Hooks => ("hooks", &["No hooks of its own.", "", "w   its hooks, where n makes one"]),
-            RepositoryTab::Artifacts => ("artifacts", &["No artifacts of its runs.", "", "o   its runs"]),
-        };
         if let Some(list) = self.list() {
-            list::draw(list, TableOptions { what, empty, focused }, world, area, buf);
+            let options = TableOptions { what: self.tab.noun(), empty: self.tab.empty(), focused };
+            list::draw(list, options, world, area, buf);
         }
     }
 }

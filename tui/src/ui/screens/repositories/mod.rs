@@ -7,10 +7,12 @@ mod actions;
 mod answers;
 mod artifact_rows;
 pub(super) mod branch_rows;
+pub(super) mod content;
 mod detail;
 pub(super) mod form;
 mod pane;
 pub(super) mod rows;
+mod tab;
 pub(super) mod task_lines;
 
 use std::time::Duration;
@@ -18,10 +20,7 @@ use std::time::Duration;
 use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::{
-    detail::{Detail, RepositoryTab},
-    pane as repo_pane, rows as repo_rows,
-};
+use self::{detail::Detail, pane as repo_pane, rows as repo_rows, tab::RepositoryTab};
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
@@ -123,6 +122,11 @@ impl Repositories {
         !matches!(self.repos.load, Load::Done(at) if now < at + REFRESH_INTERVAL.saturating_mul(thousands))
     }
 
+    fn load(&mut self, env: &mut Env) {
+        self.repos.request_all(Request::Repositories, env);
+        self.look(self.in_detail, env);
+    }
+
     /// Requests the data of the shown tab when it becomes visible.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         if !(self.in_detail || env.world.split()) || env.is_cursor_moving() {
@@ -134,8 +138,14 @@ impl Repositories {
         }
     }
 
+    /// Returns whether a file or a commit is open and has the focus.
+    fn is_reading(&self) -> bool {
+        self.in_detail && self.detail.viewer().is_some()
+    }
+
     fn back(&mut self, env: &mut Env) -> bool {
-        if self.on_part() && self.detail.list_mut().is_some_and(|list| list.clear_one(env)) {
+        if self.on_part() && self.detail.back(env) {
+            self.look(false, env);
             return true;
         }
         if std::mem::take(&mut self.in_detail) {
@@ -180,7 +190,13 @@ impl Screen for Repositories {
         let own = match (self.in_detail, self.detail.tab) {
             (false, _) => return vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
             (true, RepositoryTab::Overview) => return vec![Scope::Repository, Scope::Everywhere],
+            (true, _) if self.is_reading() => {
+                return vec![Scope::RepositoryText, Scope::Repository, Scope::Moves, Scope::Everywhere];
+            }
+            (true, RepositoryTab::Files) => Scope::Files,
+            (true, RepositoryTab::Commits) => Scope::Commits,
             (true, RepositoryTab::Branches) => Scope::Branches,
+            (true, RepositoryTab::Tags) => Scope::Tags,
             (true, RepositoryTab::Hooks | RepositoryTab::Artifacts) => Scope::RepositoryParts,
         };
         vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
@@ -201,8 +217,8 @@ impl Screen for Repositories {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.repos.request_all(Request::Repositories, env);
-        self.look(self.in_detail, env);
+        self.detail.refresh();
+        self.load(env);
     }
 
     fn cursor_moved(&mut self, env: &mut Env) {
@@ -211,7 +227,7 @@ impl Screen for Repositories {
 
     fn poll(&mut self, env: &mut Env) {
         if self.repos.is_waiting() || self.is_due(env.world.now) {
-            return self.refresh(env);
+            return self.load(env);
         }
         env.send(Request::ChangedRepositories);
         self.look(self.in_detail, env);
@@ -243,6 +259,9 @@ impl Screen for Repositories {
             Action::Migrate => Self::migrate(env),
             Action::Edit => self.edit(env),
             Action::DeleteBranch => self.delete_branch(env),
+            Action::DeleteTag => self.delete_tag(env),
+            Action::History => self.detail.show_history(env),
+            Action::Pager => env.commands.extend(self.detail.viewer().map(|viewer| Cmd::Page(viewer.paged()))),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
             Action::Archive => self.archive(env),
@@ -272,6 +291,12 @@ impl Screen for Repositories {
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
+        if self.is_reading() {
+            if let Some(viewer) = self.detail.viewer_mut() {
+                viewer.search(text);
+            }
+            return Ok(());
+        }
         let is_on_part = self.on_part();
         if let Some(list) = self.detail.list_mut().filter(|_| is_on_part) {
             list.set_filter(text)?;
@@ -287,9 +312,17 @@ impl Screen for Repositories {
         Ok(())
     }
 
+    fn filter_text(&self) -> String {
+        match self.detail.viewer().filter(|_| self.in_detail) {
+            Some(viewer) => viewer.searched().to_owned(),
+            None => self.list().map(|list| list.filter().text().to_owned()).unwrap_or_default(),
+        }
+    }
+
     fn click(&mut self, x: u16, y: u16, env: &mut Env) {
         self.in_detail = !self.repos.click(x, y) && self.in_detail;
-        if self.detail.list_mut().is_some_and(|list| list.click(x, y)) {
+        let has_viewer = self.detail.viewer().is_some();
+        if !has_viewer && self.detail.list_mut().is_some_and(|list| list.click(x, y)) {
             self.in_detail = true;
         }
         self.look(false, env);
@@ -305,7 +338,8 @@ impl Screen for Repositories {
     fn related(&self) -> Vec<Related> {
         let Some((_, path)) = self.here() else { return Vec::new() };
         let path = path.to_string();
-        vec![Related::artifacts_of(&path), Related::hooks_of(&path)]
+        let runs = self.detail.current_commit().filter(|_| self.in_detail).map(Related::runs_of);
+        runs.into_iter().chain([Related::artifacts_of(&path), Related::hooks_of(&path)]).collect()
     }
 
     fn selection(&self) -> Option<Selection> {
@@ -315,7 +349,7 @@ impl Screen for Repositories {
             return Some(Selection {
                 object: Object::Repository,
                 name,
-                rows: format!("{id} {:?}", self.branch_name()),
+                rows: format!("{id} {:?}", self.detail.current_reference()),
             });
         }
         self.repos.list.selection(Object::Repository, name)
@@ -327,7 +361,7 @@ impl Screen for Repositories {
 
     fn is_failed(&self) -> bool {
         let list = if self.in_detail { self.detail.list() } else { Some(&self.repos as &dyn ListView) };
-        list.is_some_and(ListView::is_failed)
+        !self.is_reading() && list.is_some_and(ListView::is_failed)
     }
 
     fn missing_target(&self, request: &Request) -> Option<String> {
@@ -335,6 +369,7 @@ impl Screen for Repositories {
             Request::DeleteRepository(path) => self.lost_repository(path),
             Request::Batch(batch) => batch.items.iter().find_map(|(_, request)| self.missing_target(request)),
             Request::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
+            Request::DeleteTag(path, name) => self.detail.lost_tag(path, name).then(|| name.clone()),
             _ => None,
         }
     }

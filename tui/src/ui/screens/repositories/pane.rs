@@ -3,7 +3,7 @@
 use farrier_common::api::{BackgroundTask, MigrationProgress};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Repositories, detail::RepositoryTab, rows as repo_rows, task_lines};
+use super::{Repositories, detail::Detail, rows as repo_rows, tab::RepositoryTab, task_lines};
 use crate::ui::screens::panes;
 use crate::{
     output::human_bytes,
@@ -32,7 +32,7 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let at = panes::tabs(RepositoryTab::ALL.map(RepositoryTab::word), shown, focused, row(1), buf);
     let many = screen.detail.many();
     // A truncated text would look broken; the number alone is enough.
-    let number = many.split(' ').next().unwrap_or_default();
+    let number = many.rsplit_once(' ').map_or("", |(number, _)| number);
     let shown = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
     fit_left(buf, at, shown.unwrap_or_default(), Role::Muted);
     rule(buf, row(2), "");
@@ -47,8 +47,25 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
             text(buf, line, &format!("https     {}", repo.clone_url()), Role::Muted);
             fit_left(buf, line, " y h", Role::Key);
         }
+        RepositoryTab::Files | RepositoryTab::Commits => content(repo, &screen.detail, focused, world, below, buf),
         _ => screen.detail.draw_list(repo, focused, world, below, buf),
     }
+}
+
+/// Draws the opened file or commit, or the list of the tab below a line that says what it shows.
+fn content(repo: &RepositorySummary, detail: &Detail, focused: bool, world: &World, area: Rect, buf: &mut Buffer) {
+    if !detail.is_of(repo) {
+        return;
+    }
+    if let Some(viewer) = detail.viewer() {
+        return viewer.draw(area, buf);
+    }
+    let head = Rect { height: area.height.min(1), ..area };
+    let (what, commit) = detail.heading(&world.clock);
+    let used = fit_left(buf, head, &commit, Role::Muted);
+    let room = head.width.saturating_sub(if used > 0 { used + 2 } else { 0 });
+    text(buf, Rect { width: room, ..head }, &what, Role::Accent);
+    detail.draw_list(repo, focused, world, view::below(area, 1), buf);
 }
 
 /// Height from which the pane shows more than the import.

@@ -3,6 +3,7 @@
 mod artifacts;
 mod audit;
 mod caches;
+mod content;
 mod deleted;
 mod hooks;
 mod runs;
@@ -13,7 +14,7 @@ use farrier_common::api::{
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, audit::*, caches::*, deleted::*, hooks::*, runs::*, users::*};
+pub(super) use self::{artifacts::*, audit::*, caches::*, content::*, deleted::*, hooks::*, runs::*, users::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Page, ProblemKind, RepositoryCounts},

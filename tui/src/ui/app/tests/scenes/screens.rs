@@ -12,13 +12,36 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
         counted(screen);
     }),
     on("repository-hooks", |screen| {
-        screen.keys("jj\n]]");
+        screen.keys("jj\n[[");
         screen.answer(|request| matches!(request, Request::Hooks(HookOwner::Repository(_))), Ok(hooks()));
         screen.keys("j");
     }),
     on("repository-artifacts", |screen| {
-        screen.keys("jj\n]]]");
+        screen.keys("jj\n[");
         screen.answer(|request| matches!(request, Request::ArtifactsOf(_)), Ok(artifacts()));
+    }),
+    on("repository-files", |screen| {
+        open_files(screen);
+        screen.keys("j");
+    }),
+    on("repository-file", |screen| {
+        open_files(screen);
+        screen.keys("jj\n");
+        screen.answer(|request| matches!(request, Request::FileContent { .. }), Ok(file("fn main() {\n\trun();\n}\n")));
+    }),
+    on("repository-commits", |screen| {
+        screen.keys("jj\n]]");
+        screen.answer(|request| matches!(request, Request::Commits { .. }), Ok(commits(3)));
+    }),
+    on("repository-commit", |screen| {
+        screen.keys("jj\n]]");
+        screen.answer(|request| matches!(request, Request::Commits { .. }), Ok(commits(3)));
+        screen.keys("\n");
+        screen.answer(|request| matches!(request, Request::Commit(..)), Ok(opened_commit()));
+    }),
+    on("repository-tags", |screen| {
+        screen.keys("jj\n]]]]");
+        screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
     }),
     on("migrating", |screen| {
         screen.advance(Duration::from_secs(6));
@@ -27,7 +50,7 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
         screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     }),
     on("branches", |screen| {
-        screen.keys("jj\n]");
+        screen.keys("jj\n]]]");
         screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
     }),
     on("form", |screen| screen.keys("n")),
@@ -49,7 +72,7 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
         screen.answer(|request| matches!(request, Request::CheckMigration(_)), Ok(verdict));
     }),
     on("new-branch", |screen| {
-        screen.keys("jj\n]");
+        screen.keys("jj\n]]]");
         screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
         screen.keys("n");
     }),

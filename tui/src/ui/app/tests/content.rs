@@ -1,0 +1,204 @@
+//! The files, commits and tags of a repository.
+
+use super::prelude::*;
+use crate::ui::net::Excerpt;
+
+fn path() -> farrier_common::client::RepositoryPath {
+    "infra/gateway".parse().unwrap()
+}
+
+fn directory_request(reference: &str, path_in_it: &str) -> Request {
+    Request::Directory { repo: path(), reference: reference.into(), path: path_in_it.into() }
+}
+
+fn cursor(screen: &TestScreen) -> String {
+    let text = screen.text();
+    text.lines().find(|line| line.starts_with('>')).unwrap_or_default().to_owned()
+}
+
+/// Opens the commits of a repository.
+fn open_commits(screen: &mut TestScreen, count: usize) {
+    screen.keys("jj\n]]");
+    screen.answer(|request| matches!(request, Request::Commits { .. }), Ok(commits(count)));
+}
+
+#[test]
+fn directories_are_opened_at_the_commit_of_their_root_and_left_with_esc() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]");
+    assert!(screen.take_requests().contains(&directory_request("main", "")));
+    screen.answer_last_of(|request| matches!(request, Request::Directory { .. }), Ok(directory("")));
+    assert!(screen.text().contains("a1b2c3d"), "{}", screen.text());
+    screen.keys("j\n");
+    assert!(screen.take_requests().contains(&directory_request(TIP, "src")), "{}", screen.text());
+    screen.answer_last_of(|request| matches!(request, Request::Directory { .. }), Ok(directory("src")));
+    assert!(screen.text().contains("main  src/"), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.answer(|request| matches!(request, Request::Directory { .. }), Ok(directory("")));
+    assert!(cursor(&screen).contains("src/"), "the cursor returns to the directory: {}", screen.text());
+    screen.press(Key::Esc);
+    assert!(cursor(&screen).contains("infra/gateway"), "{}", screen.text());
+}
+
+#[test]
+fn a_file_is_shown_with_line_numbers_and_searched() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_files(&mut screen);
+    screen.keys("jj\n");
+    let of_file = Request::FileContent { repo: path(), commit: TIP.into(), path: "README.md".into() };
+    let text: String = (1..=60).map(|number| format!("word {number}\n")).collect();
+    screen.answer(|request| *request == of_file, Ok(file(&text)));
+    assert!(screen.text().contains(" 1  word 1") && screen.text().contains("60 lines"), "{}", screen.text());
+    screen.keys("/word 55\n");
+    assert!(screen.text().contains("55  word 55") && screen.text().contains("1 of 1 with"), "{}", screen.text());
+    screen.press(Key::Esc);
+    assert!(screen.text().contains("55  word 55"), "Esc removes the search first: {}", screen.text());
+    screen.keys("o");
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Page(paged) if *paged == text)));
+    screen.press(Key::Esc);
+    assert!(cursor(&screen).contains("README.md"), "{}", screen.text());
+}
+
+#[test]
+fn binary_and_large_files_are_described_and_control_characters_are_not_drawn() {
+    let large = Excerpt { bytes: b"first\nsecond\nthi".to_vec(), is_cut: true };
+    for (excerpt, shown, hidden) in [
+        (Excerpt { bytes: b"\x7fELF\0\x1b[2J".to_vec(), is_cut: false }, "This is a binary file", "ELF"),
+        (large, "the first 2 lines, at most 512.0 KiB", "thi"),
+        (Excerpt { bytes: b"a\x1b]0;owned\x07b\n".to_vec(), is_cut: false }, "a\u{fffd}]0;owned\u{fffd}b", "\x1b"),
+    ] {
+        let mut screen = TestScreen::loaded(80, 24);
+        open_files(&mut screen);
+        screen.keys("jj\n");
+        screen.answer(|request| matches!(request, Request::FileContent { .. }), Ok(Answer::FileContent(excerpt)));
+        let text = screen.text();
+        assert!(text.contains(shown) && !text.lines().skip(4).any(|line| line.contains(hidden)), "{shown}: {text}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_loaded_is_reported_and_a_submodule_is_not_loaded() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_files(&mut screen);
+    screen.keys("jj\n");
+    let refused = refusal("loading README.md: not found (404)");
+    screen.answer(|request| matches!(request, Request::FileContent { .. }), Err(refused));
+    assert!(screen.text().contains("not found (404)") && screen.text().contains("run"), "{}", screen.text());
+    screen.take_requests();
+    screen.keys("G\n");
+    assert!(screen.text().contains("vendor is a submodule: commit 0000000"), "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::FileContent { .. })));
+}
+
+#[test]
+fn a_directory_that_no_longer_exists_is_left_with_a_notice() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_files(&mut screen);
+    screen.keys("\n");
+    screen.answer(|request| *request == directory_request(TIP, "docs"), Ok(directory("")));
+    assert!(screen.text().contains("docs no longer exists"), "{}", screen.text());
+    screen.press(Key::Esc);
+    assert!(cursor(&screen).contains("infra/gateway"), "Esc leaves the root: {}", screen.text());
+}
+
+#[test]
+fn older_commits_are_loaded_when_the_cursor_comes_near_the_last_one() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_commits(&mut screen, 100);
+    assert!(screen.text().contains("1 204 commits") && screen.text().contains("1/100 of 1 204"), "{}", screen.text());
+    screen.take_requests();
+    screen.keys("j");
+    screen.rest_cursor();
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::Commits { .. })));
+    screen.keys("G");
+    screen.rest_cursor();
+    let more = Request::Commits { repo: path(), reference: "main".into(), path: String::new(), rows: 200 };
+    assert!(screen.take_requests().contains(&more), "{}", screen.text());
+}
+
+#[test]
+fn a_commit_is_shown_with_its_diff_and_its_runs_are_related() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_commits(&mut screen, 3);
+    screen.keys("\n");
+    screen.answer(|request| *request == Request::Commit(path(), TIP.into()), Ok(opened_commit()));
+    let text = screen.text();
+    for line in ["author     ops-a <ops-a@forge01.lan>", "lines      +1 -1", "Because of a timeout.", "+    run(30);"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    screen.keys("f");
+    assert!(screen.text().contains("runs of commit a1b2c3d"), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.keys("yc");
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if copied.0 == TIP)));
+}
+
+#[test]
+fn commits_of_a_file_are_listed_and_esc_lists_all_again() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_files(&mut screen);
+    screen.keys("jjc");
+    let of = |path_in_it: &str| Request::Commits {
+        repo: path(),
+        reference: "main".into(),
+        path: path_in_it.into(),
+        rows: 100,
+    };
+    screen.answer(|request| *request == of("README.md"), Ok(commits(2)));
+    assert!(screen.text().contains("main  README.md"), "{}", screen.text());
+    screen.take_requests();
+    screen.press(Key::Esc);
+    assert!(screen.take_requests().contains(&of("")), "{}", screen.text());
+}
+
+#[test]
+fn enter_on_a_branch_or_tag_shows_its_files() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]]]");
+    screen.answer(|request| matches!(request, Request::Branches(_)), Ok(branches()));
+    screen.keys("j\n");
+    assert!(screen.take_requests().contains(&directory_request("release/2.4", "")), "{}", screen.text());
+    assert!(screen.text().contains("[Files]"), "{}", screen.text());
+    screen.keys("]]]");
+    screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
+    screen.keys("\n");
+    assert!(screen.take_requests().contains(&directory_request(TIP, "")), "{}", screen.text());
+    assert!(screen.text().contains("v1.0"), "{}", screen.text());
+}
+
+#[test]
+fn a_tag_is_deleted_after_confirmation() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]]]]");
+    screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
+    screen.keys("D");
+    assert!(screen.text().contains("Delete tag v1.0"), "{}", screen.text());
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
+    screen.keys("y");
+    let delete = Request::DeleteTag(path(), "v1.0".into());
+    assert!(screen.take_requests().contains(&delete), "{}", screen.text());
+    screen.answer_last_of(|request| *request == delete, Ok(Answer::Done));
+    assert!(screen.text().contains("Tag v1.0 deleted"), "{}", screen.text());
+}
+
+#[test]
+fn an_empty_repository_has_no_files_and_requests_none() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("G\n]");
+    assert!(screen.text().contains("No files: nothing was pushed yet."), "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::Directory { .. })));
+}
+
+#[test]
+fn files_are_requested_again_only_after_a_push_or_a_refresh() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_files(&mut screen);
+    let is_directory = |request: &Request| matches!(request, Request::Directory { .. });
+    screen.take_requests();
+    screen.advance(Duration::from_secs(6));
+    screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
+    assert!(!screen.take_requests().iter().any(is_directory), "nothing was pushed");
+    screen.keys("r");
+    assert!(screen.take_requests().iter().any(is_directory), "{}", screen.text());
+}
