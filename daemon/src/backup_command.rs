@@ -33,7 +33,7 @@ pub(super) fn create(config: &Config, directory: &Path, keep: Option<u32>, json:
     let finished = match block_on(backup::create_offline(config, &request, &clock, record)) {
         Ok(Some(finished)) => finished,
         Ok(None) => match block_on(through_daemon(config, &name, keep)) {
-            Ok(Backup { error, .. }) if !error.is_empty() => {
+            Ok(Backup { state, error, .. }) if state != "done" => {
                 eprintln!("farrierd: the running daemon made no backup: {error}");
                 return ExitCode::from(FAILED);
             }

@@ -31,7 +31,7 @@ use crate::{
     running,
     serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener},
     service::{
-        Context, ContextFields, Serving, SigningKeys,
+        Context, ContextFields, Serving, SigningKeys, SshServing,
         access_watch::AccessChanges,
         accounts,
         artifacts::{Receiving, VerifiedContents},
@@ -191,6 +191,20 @@ async fn supervise(tasks: Tasks, store: Store, grace: Duration) -> Result<(), Ru
     }
 }
 
+/// Returns the state of the listeners at the start. `bound`: the addresses for SSH.
+fn serving(config: &Config, now: Millis, listeners: &[Listener], bound: &[SocketAddr], ssh: SshServing) -> Serving {
+    let listening = listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned()));
+    Serving {
+        started_ms: now,
+        listeners: listening.chain(bound.iter().map(|address| ("ssh", address.to_string()))).collect(),
+        ssh,
+        connections: Arc::default(),
+        admission: Arc::new(Admission::new(AdmissionLimits::of(config))),
+        memory: MemoryBudget::new(config.server.request_memory_mib),
+        reserve: Arc::default(),
+    }
+}
+
 async fn build(
     store: Store,
     config: Config,
@@ -224,16 +238,7 @@ async fn build(
     let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
     let bound = ssh.iter().flat_map(|(sockets, _)| sockets).filter_map(|socket| socket.local_addr().ok());
     let bound: Vec<SocketAddr> = bound.collect();
-    let listening = listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned()));
-    let serving = Serving {
-        started_ms: now,
-        listeners: listening.chain(bound.iter().map(|address| ("ssh", address.to_string()))).collect(),
-        ssh: ssh_serving,
-        connections: Arc::default(),
-        admission: Arc::new(Admission::new(AdmissionLimits::of(&config))),
-        memory: MemoryBudget::new(config.server.request_memory_mib),
-        reserve: Arc::default(),
-    };
+    let serving = serving(&config, now, listeners, &bound, ssh_serving);
     let log_filter = watch::Sender::new(config.log.filter.clone());
     let set_aside = SetAside::new(&config.data_dir, clock.clone());
     let digests = Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS);

@@ -8,6 +8,7 @@ use super::null_as_default;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
+#[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct GpgKey {
     /// Number of the key. Subkeys have the number of their key.
     pub id: i64,
@@ -58,7 +59,7 @@ pub struct GpgKeyEmail {
 pub struct CreateGpgKey {
     /// The output of `gpg --armor --export`, with one key.
     #[serde(deserialize_with = "null_as_default")]
-    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1, max_length = 262144))]
+    #[cfg_attr(feature = "openapi", schema(required = true, min_length = 1, max_length = 262_144))]
     pub armored_public_key: String,
     /// A signature of the token with the key. Needed if no user ID of the key has the address of the account.
     #[serde(deserialize_with = "null_as_default")]

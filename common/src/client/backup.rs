@@ -26,12 +26,46 @@ impl Client {
         request: &CreateBackup,
         mut progress: impl FnMut(&Backup),
     ) -> Result<Backup, ClientError> {
-        let mut backup = self.start_backup(request).await?;
+        let started = self.start_backup(request).await?;
+        let mut backup = started.clone();
         while backup.is_running() {
             progress(&backup);
             tokio::time::sleep(POLL_INTERVAL).await;
-            backup = self.backup().await?;
+            backup = state_of(&started, self.backup().await?);
         }
         Ok(backup)
+    }
+}
+
+/// Returns the state of the backup `started`. It has failed if the daemon has no state of it any more.
+fn state_of(started: &Backup, latest: Backup) -> Backup {
+    if (&latest.began_at, &latest.destination) == (&started.began_at, &started.destination) {
+        return latest;
+    }
+    let error = "its result is unknown, because the daemon was restarted or another backup began; see the log";
+    Backup { state: "failed".into(), error: error.into(), ..started.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restarted_daemon_and_other_backups_are_no_success() {
+        let of = |state: &str, began_at: &str| Backup {
+            state: state.into(),
+            destination: "/backups".into(),
+            began_at: began_at.into(),
+            ..Backup::default()
+        };
+        let started = of("running", "2026-01-02T03:04:05Z");
+        let done = of("done", "2026-01-02T03:04:05Z");
+        assert_eq!(state_of(&started, done.clone()), done);
+        let restarted = Backup { state: "none".into(), ..Backup::default() };
+        for other in [restarted, of("done", "2026-01-02T03:04:06Z"), of("running", "2026-01-02T03:04:06Z")] {
+            let state = state_of(&started, other);
+            assert_eq!(state.state, "failed");
+            assert!(state.error.contains("unknown"), "{}", state.error);
+        }
     }
 }

@@ -9,11 +9,14 @@ use farrier_proto::store::{LastBackup, Migration, MigrationState, Repository};
 use futures_util::TryStreamExt as _;
 
 use super::{
-    BackupError, BackupProgress, BackupRequest, FinishedBackup, destination::BackupDestination, retain::retain,
+    BackupError, BackupProgress, BackupRequest, FinishedBackup,
+    blocks::{CopiedBlocks, is_needed},
+    destination::BackupDestination,
+    retain::retain,
     writer::BackupWriter,
 };
 use crate::{
-    blob::{BlobStore as _, BlockRef, LocalBlobs, UploadKey},
+    blob::{BlobStore as _, BlockRef, LocalBlobs},
     clock::{Clock, Millis},
     data_dir::KEY_FILE,
     git::{Git, RepositoryFile, tips_in},
@@ -22,9 +25,7 @@ use crate::{
         engine::{RedbEngine, RedbOptions},
         identity,
         ids::IdKind,
-        lfs, refs,
-        releases::assets,
-        repositories, uploads,
+        refs, repositories,
     },
     tasks,
 };
@@ -39,6 +40,8 @@ pub struct BackupSource {
     pub data_dir: PathBuf,
     /// The file with the key of the store.
     pub key_file: PathBuf,
+    /// The credential of the service manager with the key, which is not backed up; `None` if there is none.
+    pub key_credential: Option<PathBuf>,
     /// The configuration file.
     pub configuration: Option<PathBuf>,
     /// The open store.
@@ -59,11 +62,12 @@ pub async fn create(
     progress: Arc<BackupProgress>,
 ) -> Result<FinishedBackup, BackupError> {
     let began_ms = clock.now_ms();
-    // Before the snapshot, see `removal_holds`.
-    let _hold = source.git.removals().hold();
+    let _stop = StopAtEnd(Arc::clone(&progress));
     let (root, data_dir, name) = (request.destination.clone(), source.data_dir.clone(), name_of(began_ms));
     let begin = move || BackupWriter::begin(BackupDestination::open(&root, &data_dir)?, &name, progress);
     let writer = tasks::blocking(begin).await?;
+    // Before the snapshot, see `removal_holds`. After the destination was opened, which can take long.
+    let _hold = source.git.removals().hold();
     let store_file = writer.directory().join(STORE_FILE);
     let copy = copy_store(&source.store, &store_file).await?;
     let mut run = BackupRun { source, writer: Some(writer), moved: Vec::new(), warnings: Vec::new() };
@@ -90,7 +94,7 @@ pub async fn create(
         std::fs::remove_file(&path).map_err(BackupError::writing(&path))?;
         let (destination, mut finished) = writer.finish(began, ended, warnings.clone())?;
         if let Some(keep) = keep {
-            match retain(&destination, keep) {
+            match retain(&destination, keep, &finished.name) {
                 Ok(removed) => finished.removed = removed,
                 Err(error) => {
                     warnings.push(format!("older backups were not removed: {error}"));
@@ -110,6 +114,15 @@ pub async fn create(
         finished.warnings.push(format!("the time of the backup could not be recorded: {error}"));
     }
     Ok(finished)
+}
+
+/// Stops the threads of a backup when it is dropped.
+struct StopAtEnd(Arc<BackupProgress>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
 }
 
 /// Returns the name of a backup that begins at `at_ms`. Names sort by time.
@@ -136,7 +149,7 @@ struct BackupRun<'a> {
     source: &'a BackupSource,
     /// `None` only while a step uses it on another thread.
     writer: Option<BackupWriter>,
-    /// Repositories whose refs are newer than the snapshot.
+    /// Repositories whose refs or `HEAD` differ from the snapshot.
     moved: Vec<u64>,
     warnings: Vec<String>,
 }
@@ -163,7 +176,7 @@ impl BackupRun<'_> {
         loop {
             let (page, next) = repositories::batch(snapshot, after.as_deref(), PAGE).await?;
             for row in page.iter().filter(|row| has_directory(row)) {
-                self.add_repository(snapshot, row.id).await?;
+                self.add_repository(snapshot, row).await?;
             }
             after = next;
             if after.is_none() {
@@ -172,15 +185,24 @@ impl BackupRun<'_> {
         }
     }
 
-    async fn add_repository(&mut self, snapshot: &Snapshot, id: u64) -> Result<(), BackupError> {
-        let git = &self.source.git;
+    async fn add_repository(&mut self, snapshot: &Snapshot, row: &Repository) -> Result<(), BackupError> {
+        let (id, git) = (row.id, &self.source.git);
         let lock = git.lock(id).await;
         let Some(files) = git.files_for_backup(id, &lock).await? else {
             self.warnings.push(format!("repository {id} has no directory; run farrierd check-data"));
             return Ok(());
         };
         drop(lock);
-        if refs::all(snapshot, id).await? != tips_in(&files) {
+        // A large repository has many refs, which take a while to read.
+        let head = format!("ref: refs/heads/{}\n", row.default_branch);
+        let (files, tips, has_head) = tasks::blocking(move || {
+            let is_head = |file: &RepositoryFile| file.path == Path::new("HEAD");
+            let has_head = files.iter().any(|file| is_head(file) && file.content.as_deref() == Some(head.as_bytes()));
+            let tips = tips_in(&files);
+            (files, tips, has_head)
+        })
+        .await;
+        if !has_head || refs::all(snapshot, id).await? != tips {
             self.moved.push(id);
         }
         let directory = git.directory(id);
@@ -197,7 +219,7 @@ impl BackupRun<'_> {
         let next_ids = identity::next_ids(snapshot).await?;
         let next_file = next_ids.iter().find(|(kind, _)| *kind == IdKind::BlockFile).map_or(1, |(_, next)| *next);
         let blobs = LocalBlobs::at(self.source.data_dir.join("artifacts"));
-        let mut keys = blobs.uploads();
+        let (mut keys, mut copied) = (blobs.uploads(), CopiedBlocks::default());
         while let Some(key) = keys.try_next().await? {
             if !is_needed(snapshot, key).await? {
                 continue;
@@ -205,15 +227,24 @@ impl BackupRun<'_> {
             let mut blocks: Vec<BlockRef> = blobs.files(key).try_collect().await?;
             blocks.retain(|block| block.file < next_file);
             let blobs = blobs.clone();
-            self.write(move |writer| {
+            let added = self.write(move |writer| {
                 for block in blocks {
                     let path = format!("artifacts/{}/{}/{}", key.artifact, key.generation, block.file);
                     // A file that disappears was never acknowledged: its upload ended while it was received.
-                    writer.add_file(&path, &blobs.path(key, block.file), true)?;
+                    if writer.add_file(&path, &blobs.path(key, block.file), true)? {
+                        copied.add(key, block);
+                    }
                 }
-                Ok(())
-            })
-            .await?;
+                Ok(copied)
+            });
+            copied = added.await?;
+        }
+        let missing = copied.count_missing(snapshot).await?;
+        if missing > 0 {
+            self.warnings.push(format!(
+                "{missing} blocks of artifacts, cache entries, files of releases or LFS objects are missing in the \
+                 data directory; run farrierd check-data"
+            ));
         }
         Ok(())
     }
@@ -221,10 +252,17 @@ impl BackupRun<'_> {
     /// Adds the keys and the configuration file.
     async fn add_settings(&mut self) -> Result<(), BackupError> {
         let (key_file, ssh) = (self.source.key_file.clone(), self.source.data_dir.join("ssh"));
-        let configuration = self.source.configuration.clone();
+        let (credential, configuration) = (self.source.key_credential.clone(), self.source.configuration.clone());
         let add = move |writer: &mut BackupWriter| -> Result<Vec<String>, BackupError> {
             let mut warnings = Vec::new();
-            if !writer.add_file(KEY_FILE, &key_file, false)? {
+            let has_file = writer.add_file(KEY_FILE, &key_file, false)?;
+            // A file beside a credential may have only keys that are not used any more.
+            if let Some(path) = &credential {
+                warnings.push(format!(
+                    "the key of the store is the credential {}, which is not in the backup; back it up separately",
+                    path.display()
+                ));
+            } else if !has_file {
                 warnings.push(format!(
                     "the key of the store is not in {}; back up the credential of the service manager separately",
                     key_file.display()
@@ -250,14 +288,6 @@ impl BackupRun<'_> {
 fn has_directory(row: &Repository) -> bool {
     let is_complete = row.migration.as_ref().map(Migration::state).is_none_or(|state| state == MigrationState::Done);
     is_complete && (!row.deleted || row.deleted_ms != 0)
-}
-
-/// Returns whether rows need the bytes of an upload.
-async fn is_needed(snapshot: &Snapshot, key: UploadKey) -> Result<bool, StoreError> {
-    let target = uploads::get(snapshot, key.artifact).await?;
-    Ok(target.is_some_and(|target| target.live_generations().contains(&key.generation))
-        || assets::is_known(snapshot, key.artifact, key.generation).await?
-        || lfs::is_known(snapshot, key.artifact, key.generation).await?)
 }
 
 fn add_repository_file(

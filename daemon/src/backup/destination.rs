@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::BackupError;
+use crate::inherited;
 
 /// Marks a directory of backups.
 const MARK: &str = "farrier-backups.json";
@@ -60,12 +61,16 @@ impl BackupDestination {
             }
         }
         let lock = lock(root)?;
-        write_synced(&mark, MARK_TEXT.as_bytes())?;
+        if !mark.try_exists().map_err(BackupError::reading(&mark))? {
+            write_synced(&mark, MARK_TEXT.as_bytes())?;
+        }
         for directory in [FILES, BACKUPS] {
             let path = root.join(directory);
             create_dir(&path).map_err(BackupError::writing(&path))?;
         }
         sync_dir(root)?;
+        // The name of a new directory. Its parent may be unreadable for the daemon.
+        _ = root.parent().map(sync_dir);
         Ok(Self { root: root.to_owned(), _lock: Some(lock) })
     }
 
@@ -75,7 +80,7 @@ impl BackupDestination {
             return Err(BackupError::NoBackup { path: root.to_owned(), name: None });
         }
         let lock = match OpenOptions::new().read(true).open(root.join(LOCK)) {
-            Ok(file) => match file.try_lock_shared() {
+            Ok(file) => match inherited::retry(|| file.try_lock_shared(), is_locked) {
                 Ok(()) => Some(file),
                 Err(TryLockError::WouldBlock) => return Err(BackupError::InUse { path: root.to_owned() }),
                 Err(TryLockError::Error(_)) => None,
@@ -102,7 +107,10 @@ impl BackupDestination {
         let mut names = Vec::new();
         for entry in fs::read_dir(&path).map_err(BackupError::reading(&path))? {
             let entry = entry.map_err(BackupError::reading(&path))?;
-            names.extend(entry.file_name().into_string());
+            // Such as files in which file managers keep their settings.
+            if entry.path().is_dir() {
+                names.extend(entry.file_name().into_string());
+            }
         }
         names.sort_unstable();
         Ok(names)
@@ -143,11 +151,15 @@ fn lock(root: &Path) -> Result<File, BackupError> {
     let mut open = OpenOptions::new();
     let opened = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = opened.map_err(BackupError::writing(&path))?;
-    match file.try_lock() {
+    match inherited::retry(|| file.try_lock(), is_locked) {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(BackupError::InUse { path: root.to_owned() }),
         Err(TryLockError::Error(source)) => Err(BackupError::writing(&path)(source)),
     }
+}
+
+fn is_locked(error: &TryLockError) -> bool {
+    matches!(error, TryLockError::WouldBlock)
 }
 
 /// Returns `path` without symbolic links, as far as it exists.
@@ -174,11 +186,15 @@ pub(super) fn sync_dir(path: &Path) -> Result<(), BackupError> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(BackupError::writing(path))
 }
 
-/// Writes a file that only its owner can read, and syncs it.
+/// Creates a file that only its owner can read. Fails if there is one or a symbolic link: another user may have created
+/// it, to read the keys in the backup or to make the daemon overwrite a file elsewhere.
+pub(super) fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Writes a new file that only its owner can read, and syncs it.
 pub(super) fn write_synced(path: &Path, content: &[u8]) -> Result<(), BackupError> {
-    let mut open = OpenOptions::new();
-    let opened = open.write(true).create(true).truncate(true).mode(0o600).open(path);
-    let written = opened.and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()));
+    let written = create_new(path).and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()));
     written.map_err(BackupError::writing(path))
 }
 
@@ -206,6 +222,16 @@ mod tests {
         fs::create_dir(&other).expect("a directory");
         fs::write(other.join("file"), "x").expect("a file");
         assert_eq!(reason(&other), "it is not empty, and it has no backups of farrierd");
+    }
+
+    #[test]
+    fn other_files_beside_backups_are_no_backups() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let destination = BackupDestination::open(dir.path(), Path::new("/nonexistent/data")).expect("a directory");
+        fs::write(dir.path().join(BACKUPS).join(".directory"), "x").expect("a file");
+        fs::create_dir(destination.directory("a.partial")).expect("a directory");
+        assert_eq!(destination.list().expect("listed"), ["a.partial"]);
+        assert_eq!(destination.complete().expect("listed"), [] as [String; 0]);
     }
 
     #[test]

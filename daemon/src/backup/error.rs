@@ -32,6 +32,12 @@ pub enum BackupError {
     /// The store is not a file.
     #[error("the store is a PostgreSQL database; back it up with the programs of PostgreSQL")]
     NotAFile,
+    /// The bytes of artifacts are not files.
+    #[error(
+        "blobs.url is set: the bytes of artifacts, cache entries, files of releases and LFS objects are in a bucket, \
+         which a backup does not contain. Stop the daemon, copy its data directory, and copy the bucket after it"
+    )]
+    Bucket,
     /// The directory has no backup, or none with this name.
     #[error("{path} has no complete backup{}", with_name(.name.as_deref()))]
     NoBackup {
@@ -80,6 +86,9 @@ pub enum BackupError {
         #[source]
         source: io::Error,
     },
+    /// The future of the backup was dropped.
+    #[error("the backup was stopped")]
+    Stopped,
     /// A file that a repository needs is gone.
     #[error("{path} disappeared while it was copied; run farrierd check-data")]
     Vanished {

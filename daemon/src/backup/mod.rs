@@ -13,6 +13,7 @@
 //! rows name: files that never change, and the refs of each repository under its lock. The module has no knowledge of
 //! HTTP and of permissions.
 
+mod blocks;
 mod create;
 mod destination;
 mod error;
@@ -25,7 +26,7 @@ mod writer;
 
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use serde::Serialize;
@@ -34,7 +35,7 @@ pub use self::{
     create::{BackupSource, create},
     error::BackupError,
     manifest::{BackupFile, BackupManifest},
-    offline::{OfflineBackupError, create_offline},
+    offline::{OfflineBackupError, create_offline, require_files},
     restore::{RestoreRequest, RestoredBackup, restore},
     verify::{BackupDamage, VerifiedBackups, verify},
 };
@@ -70,12 +71,23 @@ pub struct FinishedBackup {
 pub struct BackupProgress {
     files: AtomicU64,
     bytes: AtomicU64,
+    is_stopped: AtomicBool,
 }
 
 impl BackupProgress {
     /// Returns the number of files that are in the backup so far, and their bytes.
     pub fn get(&self) -> (u64, u64) {
         (self.files.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Makes the threads of the backup end soon. Without it they would go on after the future was dropped, keep the
+    /// lock of the destination, and delay the end of the daemon.
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     fn add(&self, bytes: u64) {

@@ -31,9 +31,7 @@ pub async fn create_offline(
     clock: &Clock,
     record: impl AsyncFnOnce(&Store) -> Result<(), StoreError>,
 ) -> Result<Option<FinishedBackup>, OfflineBackupError> {
-    if config.store.engine == StoreEngine::Postgres {
-        return Err(BackupError::NotAFile.into());
-    }
+    require_files(config)?;
     let io_failed = |source| DataDirError::from_io(config, source);
     if !data_dir::store_may_exist(config) {
         return Err(io_failed(std::io::ErrorKind::NotFound.into()).into());
@@ -50,11 +48,24 @@ pub async fn create_offline(
     Ok(Some(create(&source, request, clock, Arc::<BackupProgress>::default()).await?))
 }
 
+/// Returns an error unless the store and the bytes of artifacts are files. A backup has only files, so it would be
+/// incomplete.
+pub fn require_files(config: &Config) -> Result<(), BackupError> {
+    if config.store.engine == StoreEngine::Postgres {
+        return Err(BackupError::NotAFile);
+    }
+    if config.blobs.url.is_some() {
+        return Err(BackupError::Bucket);
+    }
+    Ok(())
+}
+
 impl BackupSource {
     /// Creates the source for the data directory of `config`.
     pub fn new(config: &Config, store: Store, git: Git) -> Self {
         let key_file = config.store.key_file.clone().unwrap_or_else(|| config.data_dir.join(KEY_FILE));
+        let key_credential = config.store.key_credential.clone().filter(|path| path.exists());
         let (data_dir, configuration) = (config.data_dir.clone(), config.file.clone());
-        Self { data_dir, key_file, configuration, store, git }
+        Self { data_dir, key_file, key_credential, configuration, store, git }
     }
 }

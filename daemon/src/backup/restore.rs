@@ -19,6 +19,7 @@ use super::{
 use crate::{
     clock::Clock,
     data_dir::{self, Lock},
+    git,
     store::{
         STORE_FILE, Store, StoreError, Tx,
         engine::{RedbEngine, RedbOptions},
@@ -77,6 +78,8 @@ pub async fn restore(request: RestoreRequest, clock: &Clock) -> Result<RestoredB
         let target = data_dir.join(STORE_FILE);
         fs::rename(&unfinished, &target).map_err(BackupError::writing(&target))?;
         sync_dir(&data_dir)?;
+        // The name of a new directory. Its parent may be unreadable.
+        _ = data_dir.parent().map(sync_dir);
         drop(lock);
         Ok(())
     };
@@ -127,6 +130,8 @@ fn restore_files(request: &RestoreRequest) -> Result<(RestoredBackup, Option<Loc
     let lock = data_dir::lock(data_dir).map_err(BackupError::writing(data_dir))?;
     let lock = lock.ok_or_else(|| BackupError::NotEmpty { path: data_dir.clone() })?;
     let mut directories = BTreeSet::from([data_dir.clone()]);
+    // `check-data` starts git there, also before the first start of the daemon.
+    make_directories(data_dir, &data_dir.join(git::HOME_DIR), &mut directories)?;
     // Git needs these directories, which have no files in a repository without commits.
     for file in &files {
         if let Some(repository) = file.path.strip_suffix(".git/HEAD").filter(|path| is_repository(path)) {

@@ -9,12 +9,14 @@ use super::{
 };
 
 /// Keeps the newest `keep` complete backups and removes the others. Returns the names of those that were removed.
+/// `newest`: the backup that was just made, which is kept even if the clock was set back and other names are later.
 ///
 /// Removes whole backups, and contents that no remaining backup names. If a remaining backup cannot be read, nothing is
 /// removed: its contents are not known. The caller has the lock of the destination, so no backup is being written.
 /// Blocks.
-pub(super) fn retain(destination: &BackupDestination, keep: usize) -> Result<Vec<String>, BackupError> {
-    let names = destination.complete()?;
+pub(super) fn retain(destination: &BackupDestination, keep: usize, newest: &str) -> Result<Vec<String>, BackupError> {
+    let mut names = destination.complete()?;
+    names.sort_by_key(|name| name.as_str() == newest);
     let (old, kept) = names.split_at(names.len().saturating_sub(keep.max(1)));
     if old.is_empty() {
         return Ok(Vec::new());
@@ -73,11 +75,23 @@ mod tests {
             backup(dir.path(), name, &contents);
         }
         let destination = BackupDestination::open_existing(dir.path()).expect("backups");
-        assert_eq!(retain(&destination, 3).expect("kept"), [] as [String; 0]);
+        assert_eq!(retain(&destination, 3, "c").expect("kept"), [] as [String; 0]);
         assert_eq!(count(&destination), 4);
-        assert_eq!(retain(&destination, 2).expect("removed"), ["a"]);
+        assert_eq!(retain(&destination, 2, "c").expect("removed"), ["a"]);
         assert_eq!((count(&destination), destination.complete().expect("listed")), (3, vec!["b".into(), "c".into()]));
         manifest::read(&destination, "b").expect("complete");
+    }
+
+    #[test]
+    fn a_new_backup_is_kept_after_the_clock_was_set_back() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["b", "c", "a"] {
+            backup(dir.path(), name, &[name]);
+        }
+        let destination = BackupDestination::open_existing(dir.path()).expect("backups");
+        assert_eq!(retain(&destination, 2, "a").expect("removed"), ["b"]);
+        assert_eq!(destination.complete().expect("listed"), ["a", "c"]);
+        manifest::read(&destination, "a").expect("complete");
     }
 
     #[test]
@@ -88,7 +102,7 @@ mod tests {
         }
         let destination = BackupDestination::open_existing(dir.path()).expect("backups");
         fs::write(destination.directory("b").join(manifest::LIST), "damaged").expect("a file");
-        assert!(matches!(retain(&destination, 1), Err(BackupError::Damaged { .. })));
+        assert!(matches!(retain(&destination, 1, "b"), Err(BackupError::Damaged { .. })));
         assert_eq!((count(&destination), destination.complete().expect("listed").len()), (2, 2));
     }
 }

@@ -4,9 +4,9 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, BufWriter, Read, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     BackupError, BackupFile, BackupManifest, BackupProgress, FinishedBackup,
-    destination::{BackupDestination, PARTIAL, create_dir, sync_dir, write_synced},
+    destination::{BackupDestination, PARTIAL, create_dir, create_new, sync_dir, write_synced},
     manifest::{self, FORMAT, LIST, MANIFEST},
 };
 
@@ -55,8 +55,7 @@ impl BackupWriter {
         let directory = destination.directory(&format!("{name}{PARTIAL}"));
         create_dir(&directory).map_err(BackupError::writing(&directory))?;
         let path = directory.join(LIST);
-        let list = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        let list = BufWriter::new(list.map_err(BackupError::writing(&path))?);
+        let list = BufWriter::new(create_new(&path).map_err(BackupError::writing(&path))?);
         Ok(Self { destination, name, directory, list, known, progress, files: 0, bytes: 0, added_bytes: 0 })
     }
 
@@ -79,17 +78,12 @@ impl BackupWriter {
             never_changes && known.modified_ns == modified_ns && known.bytes == about.len() && self.has_content(known)
         });
         let known = known.cloned();
-        let entry = match known {
-            Some(known) => known,
-            None => {
-                let (sha256, bytes) = self.store(&mut file, from)?;
-                BackupFile {
-                    path: path.to_owned(),
-                    bytes,
-                    sha256,
-                    modified_ns: if never_changes { modified_ns } else { 0 },
-                }
-            }
+        let entry = if let Some(known) = known {
+            known
+        } else {
+            let (sha256, bytes) = self.store(&mut file, from)?;
+            let modified_ns = if never_changes { modified_ns } else { 0 };
+            BackupFile { path: path.to_owned(), bytes, sha256, modified_ns }
         };
         self.add_entry(&entry)?;
         Ok(true)
@@ -102,6 +96,7 @@ impl BackupWriter {
     }
 
     fn add_entry(&mut self, entry: &BackupFile) -> Result<(), BackupError> {
+        self.require_running()?;
         let path = self.directory.join(LIST);
         let line = serde_json::to_string(entry).expect("plain data");
         writeln!(self.list, "{line}").map_err(BackupError::writing(&path))?;
@@ -109,6 +104,11 @@ impl BackupWriter {
         self.bytes += entry.bytes;
         self.progress.add(entry.bytes);
         Ok(())
+    }
+
+    /// Returns an error if the future of the backup was dropped.
+    fn require_running(&self) -> Result<(), BackupError> {
+        if self.progress.is_stopped() { Err(BackupError::Stopped) } else { Ok(()) }
     }
 
     /// Returns whether the destination has the content. A content gets its name when it is complete and synced.
@@ -133,11 +133,16 @@ impl BackupWriter {
         from: &mut impl Read,
         source: &Path,
     ) -> Result<(String, u64), BackupError> {
-        let mut open = OpenOptions::new();
-        let opened = open.write(true).create(true).truncate(true).mode(0o600).open(temporary);
-        let mut file = opened.map_err(BackupError::writing(temporary))?;
+        // Safe to remove: what an interrupted backup left has only this name, and no backup names it.
+        match fs::remove_file(temporary) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(BackupError::writing(temporary)(error)),
+        }
+        let mut file = create_new(temporary).map_err(BackupError::writing(temporary))?;
         let (mut digest, mut buffer, mut bytes) = (Sha256::new(), vec![0; BUFFER_BYTES], 0);
         loop {
+            self.require_running()?;
             let length = match from.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(length) => length,
@@ -171,6 +176,7 @@ impl BackupWriter {
         ended: String,
         warnings: Vec<String>,
     ) -> Result<(BackupDestination, FinishedBackup), BackupError> {
+        self.require_running()?;
         let path = self.directory.join(LIST);
         self.list.flush().and_then(|()| self.list.get_ref().sync_all()).map_err(BackupError::writing(&path))?;
         let list = fs::read(&path).map_err(BackupError::reading(&path))?;
@@ -237,6 +243,32 @@ mod tests {
         second.add_bytes("HEAD", b"changed", &file).expect("copied");
         let finished = finish(second);
         assert_eq!((finished.name.as_str(), finished.added_bytes), ("a-2", 7));
+    }
+
+    #[test]
+    fn links_of_other_users_are_not_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, file) = (dir.path().join("backups"), dir.path().join("file"));
+        fs::write(&file, "kept").expect("a file");
+        let mut writer = begin(&root, "a");
+        std::os::unix::fs::symlink(&file, writer.destination.contents().join("new")).expect("a link");
+        writer.add_bytes("HEAD", b"content", &root).expect("copied");
+        std::os::unix::fs::symlink(&file, writer.directory().join(MANIFEST)).expect("a link");
+        assert!(writer.finish(String::new(), String::new(), Vec::new()).is_err());
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "kept");
+    }
+
+    #[test]
+    fn a_stopped_backup_copies_nothing_more() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut writer = begin(&dir.path().join("backups"), "a");
+        writer.add_bytes("HEAD", b"content", dir.path()).expect("copied");
+        writer.progress.stop();
+        let stopped = writer.add_bytes("config", b"more", dir.path());
+        assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
+        assert_eq!(fs::read_dir(writer.destination.contents()).expect("a directory").count(), 1);
+        let finished = writer.finish(String::new(), String::new(), Vec::new());
+        assert!(matches!(finished, Err(BackupError::Stopped)), "{finished:?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Lists the files of a repository for a backup.
 //!
-//! Files that git replaces (refs, `HEAD`, the configuration) are read while the lock of the repository is held. Files of
-//! objects never change and are only named: a hold of [`Git::removals`] keeps them until they were copied. So the copy
-//! has every object that its refs reach, also while clients push.
+//! Files that git replaces (refs, `HEAD`, the configuration) are read while the lock of the repository is held. Files
+//! of objects never change and are only named: a hold of [`Git::removals`] keeps them until they were copied. So the
+//! copy has every object that its refs reach, also while clients push.
 
 use std::{
     collections::BTreeMap,

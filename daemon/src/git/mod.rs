@@ -76,7 +76,9 @@ use crate::{
 
 /// Number of a repository that always exists and has no commits. No row uses this number.
 pub const EMPTY_REPOSITORY: u64 = 0;
-/// Name of its directory, which is outside the directory of the other repositories.
+/// Working directory and home directory of git processes, in the data directory.
+pub const HOME_DIR: &str = "git-home";
+/// Name of the directory of [`EMPTY_REPOSITORY`], which is outside the directory of the other repositories.
 const EMPTY_REPOSITORY_DIR: &str = "nothing.git";
 /// The kind of work of streaming processes.
 const STREAMS: WorkKind = WorkKind { label: "git", plural: "git transfers", retry_after_secs: 10 };
@@ -152,7 +154,7 @@ impl Git {
     /// Opens the repositories below `data_dir`. Ends git processes of an earlier daemon, creates missing directories
     /// and removes directories whose creation or deletion was interrupted when a daemon stopped. Blocks the thread.
     pub fn open(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
-        let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
+        let (root, home) = (data_dir.join("repositories"), data_dir.join(HOME_DIR));
         repository::create_dir(&root)?;
         repository::create_dir(&home)?;
         let ended = orphans::end(&home)?;
@@ -171,7 +173,7 @@ impl Git {
 
     /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
     pub fn open_read_only(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
-        let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
+        let (root, home) = (data_dir.join("repositories"), data_dir.join(HOME_DIR));
         let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
         let fetch_cache = FetchCache::new(data_dir, config);
         Ok(Self::with(root, home, config, found, StaleLocks::default(), fetch_cache))

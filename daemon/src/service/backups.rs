@@ -1,7 +1,7 @@
 //! Backups that administrators start while the daemon runs.
 //!
-//! Decides who may start one and keeps its state; [`crate::backup`] makes it. One backup runs at a time. It is a task of
-//! the daemon: it goes on when the client is gone, and it ends with the daemon.
+//! Decides who may start one and keeps its state; [`crate::backup`] makes it. One backup runs at a time. It is a task
+//! of the daemon: it goes on when the client is gone, and it ends with the daemon.
 
 use std::{
     error::Error as StdError,
@@ -16,9 +16,8 @@ use super::{
     audit::{self, Action, Entry, Object},
 };
 use crate::{
-    backup::{BackupProgress, BackupRequest, BackupSource, FinishedBackup, create},
-    clock::Millis,
-    config::StoreEngine,
+    backup::{BackupProgress, BackupRequest, BackupSource, FinishedBackup, create, require_files},
+    clock::{Clock, Millis},
     model::identity::{Identity, Proof},
     show,
     store::backups,
@@ -42,6 +41,33 @@ struct BackupTask {
     end: OnceLock<BackupEnd>,
 }
 
+impl BackupTask {
+    fn new(destination: String, began_ms: Millis) -> Self {
+        Self { destination, began_ms, progress: Arc::default(), end: OnceLock::new() }
+    }
+}
+
+/// A backup that was claimed. It has ended when this is dropped, also if its request was cancelled before it began or
+/// if it panicked: otherwise no other backup could start.
+#[derive(Debug)]
+struct RunningBackup {
+    task: Arc<BackupTask>,
+    clock: Clock,
+}
+
+impl RunningBackup {
+    fn end(&self, result: Result<FinishedBackup, String>) {
+        // Fails if it has ended already.
+        _ = self.task.end.set(BackupEnd { at_ms: self.clock.now_ms(), result });
+    }
+}
+
+impl Drop for RunningBackup {
+    fn drop(&mut self) {
+        self.end(Err("the backup was interrupted; the log of the daemon may say why".to_owned()));
+    }
+}
+
 #[derive(Debug)]
 struct BackupEnd {
     at_ms: Millis,
@@ -54,13 +80,14 @@ impl BackupState {
     }
 
     /// Makes `task` the running backup, unless one runs.
-    fn claim(&self, task: &Arc<BackupTask>) -> Result<(), Error> {
+    fn claim(&self, task: BackupTask, clock: Clock) -> Result<RunningBackup, Error> {
         let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if latest.as_ref().is_some_and(|running| running.end.get().is_none()) {
             return Err(Error::Conflict { reason: RUNNING.into() });
         }
-        *latest = Some(Arc::clone(task));
-        Ok(())
+        let task = Arc::new(task);
+        *latest = Some(Arc::clone(&task));
+        Ok(RunningBackup { task, clock })
     }
 }
 
@@ -104,18 +131,15 @@ pub async fn last_success_at(context: &Context) -> Result<String, Error> {
     Ok(last.map(|last| show::time(last.ended_ms)).unwrap_or_default())
 }
 
-/// Starts a backup. Requires a site administrator whom the kernel identified as peer of the Unix socket: a backup writes
-/// all secrets to a directory of this machine, which a token or password from elsewhere must not choose.
+/// Starts a backup. Requires a site administrator whom the kernel identified as peer of the Unix socket: a backup
+/// writes all secrets to a directory of this machine, which a token or password from elsewhere must not choose.
 pub async fn start(context: &Context, identity: &Identity, input: CreateBackup) -> Result<Backup, Error> {
     access::require_site_admin(identity)?;
     if identity.account().is_none_or(|account| account.proof != Proof::Peer) {
         let reason = "backups are started over the Unix socket of the daemon, without a token".into();
         return Err(Error::Forbidden { reason });
     }
-    if context.config.store.engine == StoreEngine::Postgres {
-        let reason = "the store is a PostgreSQL database; back it up with the programs of PostgreSQL".into();
-        return Err(Error::Unusable { reason });
-    }
+    require_files(&context.config).map_err(|error| Error::Unusable { reason: error.to_string() })?;
     let destination = PathBuf::from(&input.destination);
     if !destination.is_absolute() || input.destination.len() > PATH_MAX_BYTES || input.destination.contains('\0') {
         let reason = "must be an absolute path of a directory".into();
@@ -124,19 +148,11 @@ pub async fn start(context: &Context, identity: &Identity, input: CreateBackup) 
     if input.keep == Some(0) {
         return Err(Error::Invalid { field: "keep", reason: "must be at least 1".into() });
     }
-    let task = Arc::new(BackupTask {
-        destination: input.destination.clone(),
-        began_ms: context.now_ms(),
-        progress: Arc::default(),
-        end: OnceLock::new(),
-    });
-    context.backups.claim(&task)?;
-    if let Err(error) = audit::record_before(context, entry(&input.destination, input.keep)).await {
-        context.backups.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        return Err(error);
-    }
+    let task = BackupTask::new(input.destination.clone(), context.now_ms());
+    let running = context.backups.claim(task, context.clock.clone())?;
+    audit::record_before(context, entry(&input.destination, input.keep)).await?;
     let keep = input.keep.and_then(|keep| usize::try_from(keep).ok());
-    context.tasks.short(run(context.clone(), task, BackupRequest { destination, keep }));
+    context.tasks.short(run(context.clone(), running, BackupRequest { destination, keep }));
     get(context, identity).await
 }
 
@@ -149,7 +165,8 @@ pub fn entry(destination: &str, keep: Option<u32>) -> Entry {
     }
 }
 
-async fn run(context: Context, task: Arc<BackupTask>, request: BackupRequest) {
+async fn run(context: Context, running: RunningBackup, request: BackupRequest) {
+    let task = Arc::clone(&running.task);
     let source = BackupSource::new(&context.config, context.store.clone(), context.git.clone());
     let stop = context.tasks.stop().clone();
     let result = tokio::select! {
@@ -167,7 +184,7 @@ async fn run(context: Context, task: Arc<BackupTask>, request: BackupRequest) {
         }
         Err(error) => tracing::error!(destination = task.destination, error, "a backup failed"),
     }
-    _ = task.end.set(BackupEnd { at_ms: context.now_ms(), result });
+    running.end(result);
     // Removals that waited for the backup.
     context.sweep.now();
     context.pruning.now();
@@ -183,4 +200,24 @@ fn with_causes(error: &dyn StdError) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_that_is_dropped_has_ended_and_blocks_no_other() {
+        let state = BackupState::default();
+        let claim = || state.claim(BackupTask::new("/backups".to_owned(), 0), Clock::system());
+        let failed = |end: &BackupEnd| end.result.is_err();
+        let running = claim().expect("the first");
+        assert!(matches!(claim(), Err(Error::Conflict { .. })));
+        drop(running);
+        assert!(state.latest().is_some_and(|task| task.end.get().is_some_and(failed)));
+        let running = claim().expect("the second");
+        running.end(Ok(FinishedBackup::default()));
+        drop(running);
+        assert!(state.latest().is_some_and(|task| task.end.get().is_some_and(|end| !failed(end))));
+    }
 }

@@ -15,12 +15,14 @@ pub fn put_last(tx: &Tx, backup: &LastBackup) {
     tx.put(keys::last_backup(), backup);
 }
 
-/// Marks repositories whose refs in the backup are newer than the rows, because clients pushed after the snapshot. The
-/// first start after a restore records their changes with events, as after an interrupted push.
+/// Marks repositories whose refs or `HEAD` in the backup are newer than the rows, because clients changed them after
+/// the snapshot. The first start after a restore records the changes of refs with events, as after an interrupted push,
+/// and sets `HEAD` to the default branch of the row.
 pub fn mark_moved(tx: &Tx, repositories: &[u64]) {
     for repository in repositories {
         // The number of the mark is free in practice: marks of pushes are removed when the push is recorded, and two
         // marks of one repository lead to one comparison.
         refs::mark(tx, *repository, *repository, &PushMark::default());
+        refs::mark_head(tx, *repository);
     }
 }

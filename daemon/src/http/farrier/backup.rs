@@ -36,7 +36,7 @@ pub(in crate::http) async fn get(
     responses(
         (status = 202, body = api::Backup),
         (status = 409, description = "A backup is running."),
-        (status = 422, description = "The directory is not valid, or the store is a PostgreSQL database."),
+        (status = 422, description = "The directory is not valid, or the store or the blobs are not files."),
     ),
 )]
 pub(in crate::http) async fn start(

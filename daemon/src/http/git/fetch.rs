@@ -28,11 +28,7 @@ pub(super) async fn serve(
     if let Some(request) = peek(&mut input).await? {
         input.count(request.len() * PARSED_FACTOR)?;
         match fetch_answer::answer(&state, &allowed, protocol, &request).await? {
-            Some(FetchAnswer::Refs(refs)) => {
-                // A client can read it slowly.
-                input.count(refs.len())?;
-                return Ok(result(GitService::Upload, refs));
-            }
+            Some(FetchAnswer::Refs(refs)) => return Ok(result(GitService::Upload, refs)),
             Some(FetchAnswer::Shared(SharedAnswer { output, length })) => {
                 let mut response = result(GitService::Upload, into_body(output, EMPTY).await?);
                 if let Some(length) = length {

@@ -10,15 +10,13 @@ mod fetch;
 mod output_body;
 mod request_body;
 
-use std::sync::Arc;
-
 use axum::{
     body::Body,
     extract::{Path, Request, State},
     response::{IntoResponse as _, Response},
 };
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use self::{access::allow, output_body::into_body};
 pub(super) use self::{access::allow_identity, error::GitFailure};
@@ -26,13 +24,12 @@ use super::{AppState, error::ApiError};
 use crate::{
     git::pkt,
     service::transfers::{
-        Allowed, GitService, InputError, NoInput,
+        Allowed, GitService, NoInput,
         fetch::stream,
         protocol_version,
         push::{self, Pushed},
         refs,
     },
-    shares::RequestMemory,
 };
 
 /// Returns an error response for git clients.
@@ -58,7 +55,7 @@ pub(super) async fn info_refs(
     let Some(word) = word else { return GitFailure::dumb_protocol().into_response() };
     let Some(service) = GitService::named(&word) else { return GitFailure::unknown_service().into_response() };
     let result = match allow(&state, &parts, &repository, service).await {
-        Ok(allowed) => advertise(&state, &allowed, service, &parts).await,
+        Ok(allowed) => advertise(&state, &allowed, service, &parts.headers).await,
         Err(failure) => Err(failure),
     };
     result.unwrap_or_else(GitFailure::into_response)
@@ -102,7 +99,7 @@ async fn advertise(
     state: &AppState,
     allowed: &Allowed,
     service: GitService,
-    Parts { headers, extensions, .. }: &Parts,
+    headers: &HeaderMap,
 ) -> Result<Response, GitFailure> {
     let mut prefix = BytesMut::new();
     pkt::put(&mut prefix, format!("# service=git-{}\n", service.command()).as_bytes());
@@ -122,10 +119,6 @@ async fn advertise(
     {
         let capabilities = state.git.push_capabilities(repository.id, repository.sha256).await?;
         prefix.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
-        // A client can read it slowly.
-        if let Some(memory) = extensions.get::<Arc<RequestMemory>>() {
-            memory.grow(prefix.len()).map_err(InputError::from)?;
-        }
         return Ok(response(&content_type, Body::from(prefix.freeze())));
     }
     let call = state.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);

@@ -71,7 +71,8 @@ pub(in crate::service) async fn free_space(context: &Context, granted: u64) -> R
     let _evicting = context.caches.evicting.lock().await;
     delete_unneeded(context).await?;
     let mut left = DiskSpace::missing(context, granted).await?;
-    if !can_free(context, left).await? {
+    // While a backup reads the files, the bytes of deleted entries stay: each upload would delete more of them in vain.
+    if left > 0 && (context.git.removals().is_held() || !can_free(context, left).await?) {
         return Ok(false);
     }
     while left > 0 {

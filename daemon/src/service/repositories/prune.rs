@@ -78,8 +78,8 @@ pub async fn prune_due(context: &Context) -> Result<Option<Millis>, Error> {
 /// run is a day later.
 async fn prune(context: &Context, id: u64) -> Result<(), Error> {
     let lock = context.git.lock(id).await;
-    // Read under the lock: a backup that lists the files later waits for the lock first. The end of the backup wakes the
-    // task.
+    // Read under the lock: a backup that lists the files later waits for the lock first. The end of the backup wakes
+    // the task.
     if context.git.removals().is_held() {
         return Ok(());
     }

@@ -7,6 +7,7 @@ mod gpg_keys;
 mod hooks;
 mod lfs;
 mod mirrors;
+mod runs;
 mod sequences;
 mod show;
 mod ssh_keys;

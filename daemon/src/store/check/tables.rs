@@ -3,17 +3,17 @@
 use bytes::Bytes;
 use farrier_proto::store::{
     Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, Interest, Job, Org, OwnerKind, OwnerName,
-    Reference, Release, ReleaseAsset, Repository, Run, RunStatus, StepSummary, Token, TokenReference, User,
+    Reference, Release, ReleaseAsset, Repository, Run, Token, TokenReference, User,
 };
 use prost::Message;
 
 use super::{
     super::{
-        StoreError, artifacts, audit, caches,
+        StoreError, audit,
         engine::{Key, Range},
         keys, releases, repositories, value,
     },
-    gpg_keys, hooks, lfs, mirrors, ssh_keys, teams,
+    gpg_keys, hooks, lfs, mirrors, runs, ssh_keys, teams,
 };
 
 /// A key and its value.
@@ -193,14 +193,16 @@ pub static TABLES: &[Table] = &[
     rows("lo", lfs::object, |_, _| Ok(Vec::new())),
     rows("lr", lfs::entry, lfs::required),
     rows("ll", lfs::lock, |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
-    rows("j", run, |key, bytes| Ok(vec![keys::repository(value::decode::<Run>(key, bytes)?.repository_id)])),
-    rows("jj", job, |key, bytes| Ok(vec![keys::run(value::decode::<Job>(key, bytes)?.run_id)])),
-    rows("js", summary, |key, _| Ok(keys::first_ids(key).map(|(run, job)| keys::job(run, job)).into_iter().collect())),
-    rows("a", artifact, |key, bytes| {
+    rows("j", runs::run, |key, bytes| Ok(vec![keys::repository(value::decode::<Run>(key, bytes)?.repository_id)])),
+    rows("jj", runs::job, |key, bytes| Ok(vec![keys::run(value::decode::<Job>(key, bytes)?.run_id)])),
+    rows("js", runs::summary, |key, _| {
+        Ok(keys::first_ids(key).map(|(run, job)| keys::job(run, job)).into_iter().collect())
+    }),
+    rows("a", runs::artifact, |key, bytes| {
         let row: Artifact = value::decode(key, bytes)?;
         Ok(vec![keys::repository(row.repository_id), keys::run(row.run_id)])
     }),
-    rows("ce", cache_entry, |key, bytes| {
+    rows("ce", runs::cache_entry, |key, bytes| {
         Ok(vec![keys::repository(value::decode::<CacheEntry>(key, bytes)?.repository_id)])
     }),
     rows("h", hooks::hook, hooks::target),
@@ -361,31 +363,6 @@ fn repository(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> 
     Ok(all)
 }
 
-fn run(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: Run = value::decode(key, bytes)?;
-    Ok(references([keys::repository_run(row.repository_id, row.id)], row.id))
-}
-
-fn job(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: Job = value::decode(key, bytes)?;
-    let mut all = vec![keys::job_run(row.id)];
-    if row.status() != RunStatus::Completed {
-        all.push(keys::job_deadline(row.deadline_ms, row.id));
-    }
-    Ok(references(all, row.run_id))
-}
-
-fn summary(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: StepSummary = value::decode(key, bytes)?;
-    let age = keys::trailing_step(key).map(|step| keys::summary_age(row.updated_ms, step));
-    Ok(age.map(|key| entry(key, &Reference::default())).into_iter().collect())
-}
-
-fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: Artifact = value::decode(key, bytes)?;
-    Ok(references(artifacts::index_keys(&row), row.id))
-}
-
 fn asset_of_place(key: &[u8], bytes: &Bytes) -> Option<Key> {
     let place: AssetReference = value::decode(key, bytes).ok()?;
     Some(keys::release_asset(place.repository_id, place.release_id, place.id))
@@ -394,9 +371,4 @@ fn asset_of_place(key: &[u8], bytes: &Bytes) -> Option<Key> {
 fn audit_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: AuditEntry = value::decode(key, bytes)?;
     Ok(references(audit::index_key(&row), row.id))
-}
-
-fn cache_entry(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
-    let row: CacheEntry = value::decode(key, bytes)?;
-    Ok(references(caches::index_keys(&row), row.id))
 }

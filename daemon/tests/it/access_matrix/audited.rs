@@ -369,9 +369,9 @@ impl Stage {
                 (route.replace("{id}", &id), Value::Null)
             }
             ("delete", _) => {
-                let list = route.trim_end_matches("/{id}");
-                let id = self.created(&self.fill(list), hook()).await["id"].to_string();
-                (format!("{}/{id}", self.fill(list)), Value::Null)
+                let list = self.fill(route.trim_end_matches("/{id}"));
+                let id = self.created(&list, hook()).await["id"].to_string();
+                (format!("{list}/{id}"), Value::Null)
             }
             (_, route) if route.ends_with("/apply") => {
                 let mut default = hook();
@@ -395,7 +395,6 @@ fn hook() -> Value {
     json!({ "type": "gitea", "active": true, "config": { "url": "http://203.0.113.9/", "content_type": "json" } })
 }
 
-/// Returns a patch that adds the file `name`.
 fn new_file(name: &str) -> String {
     format!("diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n")
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::support::{git::noise, send};
+use crate::support::{bucket::TestBucket, git::noise, send};
 
 /// A stopped daemon with a push and an artifact.
 async fn stopped() -> TestDaemon {
@@ -90,6 +90,58 @@ async fn a_backup_is_refused_from_elsewhere_and_with_a_bad_directory() {
     }
     assert!(!destination.exists());
     assert_eq!(state(&farrier).await["state"], "none");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_with_blobs_in_a_bucket_is_not_backed_up() {
+    let farrier = stopped().await;
+    let (file, destination) = (farrier.scratch().join("bucket.toml"), farrier.scratch().join("backups"));
+    std::fs::write(&file, "[blobs]\nurl = \"s3://builds/ci\"\n").expect("a file");
+    let args = ["--config", text(&file), "backup", text(&destination)];
+    let (code, out, err) = farrierd(&farrier.data_dir(), &farrier.socket(), &args).await;
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(err.contains("blobs.url is set") && out.is_empty() && !destination.exists(), "{out}{err}");
+
+    let Some(bucket) = TestBucket::start().await else { return };
+    let farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
+    let refused = farrier.admin(Method::POST, BACKUP, json!({ "destination": destination })).await;
+    assert_eq!(refused.status, 422, "{refused:?}");
+    assert!(refused.text().contains("blobs.url is set"), "{refused:?}");
+    assert!(!destination.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_with_the_key_is_named_as_missing_also_beside_a_key_file() {
+    let mut farrier = TestDaemon::start().await;
+    let credential = farrier.scratch().join("credential");
+    std::fs::copy(farrier.data_dir().join("secrets.key"), &credential).expect("a key");
+    farrier.configure(|config| config.store.key_credential = Some(credential.clone()));
+    farrier.restart().await;
+    start(&farrier, &farrier.scratch().join("backups")).await;
+    let backup = ended(&farrier).await;
+    let warnings = backup["warnings"].to_string();
+    assert!(backup["state"] == "done" && warnings.contains(text(&credential)), "{backup}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_bytes_are_a_warning_of_the_backup_and_of_its_restore() {
+    let mut farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    let job = farrier.begin("demo", None).await;
+    farrier.upload(&job, "kept", &noise(1_000)).await;
+    farrier.upload(&job, "lost", &noise(2_000)).await;
+    farrier.stop().await;
+    let (data, destination) = (farrier.data_dir(), farrier.scratch().join("backups"));
+    let stored = files(&data.join("artifacts"));
+    let lost = stored.iter().find(|path| path.metadata().expect("a file").len() == 2_000).expect("a block");
+    std::fs::remove_file(lost).expect("a file");
+    let (code, out, err) = farrierd(&data, &farrier.socket(), &["backup", text(&destination)]).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(err.contains("warning: 1 blocks of artifacts") && err.contains("are missing"), "{err}");
+    let new = farrier.scratch().join("new");
+    let (code, out, err) = farrierd(&new, &farrier.socket(), &["restore", text(&destination)]).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(err.contains("warning: 1 blocks of artifacts"), "{err}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -69,6 +69,10 @@ async fn a_restore_has_everything_that_was_acknowledged_before_the_backup_began(
     work.done(&["push", "-q", &remote, "main", "main:refs/heads/later"]);
     farrier.upload(&job, "later", &noise(100_000)).await;
     farrier.repository("later").await;
+    let later_default = json!({ "default_branch": "later" });
+    let changed = farrier.admin(Method::PATCH, "/api/v1/repos/admin/demo", later_default).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let head = farrier.data_dir().join(format!("repositories/{}.git/HEAD", changed.json()["id"]));
     drop(reading);
     let backup = ended(&farrier).await;
     assert_eq!((&backup["state"], &backup["warnings"]), (&json!("done"), &json!([])), "{backup}");
@@ -86,6 +90,11 @@ async fn a_restore_has_everything_that_was_acknowledged_before_the_backup_began(
     eventually("the refs are recorded", async || {
         let branches = farrier.admin(Method::GET, "/api/v1/repos/admin/demo/branches", Value::Null).await.json();
         branches.as_array().is_some_and(|branches| branches.iter().any(|branch| branch["name"] == "later"))
+    })
+    .await;
+    // The default branch is that of the row, so `HEAD` follows it.
+    eventually("HEAD names the default branch", async || {
+        std::fs::read_to_string(&head).is_ok_and(|head| head == "ref: refs/heads/main\n")
     })
     .await;
     let remote = farrier.remote("admin/demo", &token);

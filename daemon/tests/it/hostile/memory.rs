@@ -4,16 +4,9 @@ use std::{fmt::Write as _, time::Duration};
 
 use http::Method;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::UnixStream,
-};
 
 use super::{assert_healthy, metric};
-use crate::{
-    git::fetch_cache::line,
-    support::{Answer, Import, RawConnection, ServerAddress, TestDaemon, eventually, gitdir::run, in_time, send},
-};
+use crate::support::{Answer, Import, RawConnection, TestDaemon, eventually, send};
 
 /// The memory of one share in bytes, as in `shares::memory`.
 const SHARE: u64 = 64 << 10;
@@ -235,47 +228,6 @@ async fn stalled_lists_of_ref_updates_over_the_memory_budget_are_refused() {
     work.done(&["push", &farrier.remote("admin/demo", &token), "main"]);
     assert_eq!(farrier.get(&demo.at("/branches/main")).await.status, 200);
     eventually("the memory of the push is free", || async { used(&farrier).await == 0 }).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn lists_of_refs_that_are_not_read_are_refused_over_the_memory_budget_of_their_caller() {
-    let farrier = TestDaemon::with(|config| config.server.request_memory_mib = 4).await;
-    let demo = farrier.git_repository("demo").await;
-    demo.import(&Import::default().commit("main", 1, &[], "one").file("100644", "a", b"a"));
-    let tip = String::from_utf8(run(&demo.path, &["rev-parse", "main"], b"")).expect("text");
-    let mut packed = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
-    for number in 0..25_000 {
-        writeln!(packed, "{} refs/heads/branch-{number:05}", tip.trim()).expect("memory");
-    }
-    std::fs::write(demo.path.join("packed-refs"), packed).expect("a file");
-    // Half of the budget, 2 MiB, has room for one list, and a Unix socket buffers much less.
-    let body = format!("{}0000", line("command=ls-refs"));
-    let request = format!(
-        "POST /admin/demo/git-upload-pack HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
-         content-type: application/x-git-upload-pack-request\r\ngit-protocol: version=2\r\n\
-         content-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut slow = UnixStream::connect(farrier.socket()).await.expect("the daemon listens");
-    slow.write_all(request.as_bytes()).await.expect("the daemon reads");
-    eventually("the list is counted", || async { used(&farrier).await > 1_500_000 }).await;
-    let headers = [("content-type", "application/x-git-upload-pack-request"), ("git-protocol", "version=2")];
-    let list = async |server: ServerAddress| {
-        send(&server, Method::POST, "/admin/demo/git-upload-pack", &headers, body.clone()).await
-    };
-    let for_push = "/admin/demo/info/refs?service=git-receive-pack";
-    for refused in [list(farrier.unix()).await, send(&farrier.unix(), Method::GET, for_push, &[], "").await] {
-        assert_eq!((refused.status, refused.header("retry-after")), (429, "5"), "{refused:?}");
-        assert!(refused.text().contains("try again in 5 seconds"), "{refused:?}");
-    }
-    let other = list(farrier.tcp()).await;
-    assert!(other.status == 200 && other.body.len() > 1_500_000, "another caller has its own part");
-    let mut read = Vec::new();
-    in_time("the list ends", slow.read_to_end(&mut read)).await.expect("a response");
-    assert!(read.ends_with(&other.body), "a slow client gets the complete list");
-    eventually("the memory is free", || async { used(&farrier).await == 0 }).await;
-    assert_eq!(list(farrier.unix()).await.body, other.body);
-    assert_eq!(send(&farrier.unix(), Method::GET, for_push, &[], "").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,7 @@ async fn a_key_is_added_listed_shown_and_deleted_with_audit_entries() {
     assert_eq!((&key["can_sign"], &key["can_certify"], &key["verified"]), (&true.into(), &true.into(), &false.into()));
     assert_eq!(
         (&key["created_at"], &key["expires_at"]),
-        (&json!("2026-01-01T00:00:00Z"), &json!("1970-01-01T00:00:00Z"))
+        (&json!("2026-01-01T00:00:00Z"), &json!("0001-01-01T00:00:00Z"))
     );
     let emails = key["emails"].as_array().expect("a list");
     assert!(emails.contains(&json!({ "email": "ann@example.org", "verified": true })), "{emails:?}");
