@@ -17,7 +17,7 @@ use pgp::{
     types::{Duration, KeyDetails, KeyId, KeyVersion, PublicParams, Tag, Timestamp},
 };
 
-use self::packets::KeyPackets;
+use self::packets::{KeyPackets, SUBKEYS_MAX, USER_IDS_MAX};
 
 /// Longest text of a key, in bytes.
 pub const TEXT_MAX_BYTES: usize = 256 << 10;
@@ -58,7 +58,10 @@ pub enum GpgKeyProblem {
     #[error("is not a complete public key")]
     Damaged,
     /// The key has too many packets, user IDs, subkeys or signatures.
-    #[error("has too many user IDs, subkeys or signatures; export it with `gpg --export-options export-minimal`")]
+    #[error(
+        "has too many parts: at most {USER_IDS_MAX} user IDs, {SUBKEYS_MAX} subkeys and {CHECKS_MAX} signatures of its \
+         owner are allowed; export it with `gpg --export-options export-minimal`"
+    )]
     TooComplex,
     /// The key has an old or unknown version.
     #[error("has an unsupported version; keys of the versions 4 and 6 are supported")]

@@ -89,7 +89,8 @@ pub(super) fn bucket_with_limits(
     Ok(Bucket::new(Arc::new(client), Some(unfinished), url.to_string(), prefix))
 }
 
-/// Reads a key from `file`, or from the environment variable `name` if there is no file. The error has no secret.
+/// Reads a key from `file`, or from the environment variable `name` if there is no file. Errors name `setting` or `name`
+/// and never contain the key.
 fn secret(file: Option<&PathBuf>, name: &str, setting: &str) -> Result<Zeroizing<String>, String> {
     let text = match file {
         Some(file) => fs::read_to_string(file).map_err(|error| format!("{setting} cannot be read: {error}"))?,
@@ -98,7 +99,12 @@ fn secret(file: Option<&PathBuf>, name: &str, setting: &str) -> Result<Zeroizing
     let text = Zeroizing::new(text);
     let key = text.trim();
     let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_graphic());
-    if plain { Ok(Zeroizing::new(key.to_owned())) } else { Err(format!("{setting} or {name} is not a key")) }
+    let source = if file.is_some() { setting } else { name };
+    if plain {
+        Ok(Zeroizing::new(key.to_owned()))
+    } else {
+        Err(format!("{source} has no valid key; expected one line of ASCII characters without blanks"))
+    }
 }
 
 /// Creates an empty directory. Removes what is in an existing one.

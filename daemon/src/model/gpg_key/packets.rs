@@ -14,9 +14,9 @@ use super::{GpgKeyProblem, TEXT_MAX_BYTES};
 /// Most packets of a key.
 const PACKETS_MAX: usize = 2_000;
 /// Most user IDs of a key.
-const USER_IDS_MAX: usize = 100;
+pub(super) const USER_IDS_MAX: usize = 100;
 /// Most subkeys of a key.
-const SUBKEYS_MAX: usize = 50;
+pub(super) const SUBKEYS_MAX: usize = 50;
 
 /// The packets of a key. Its signatures name the primary key as their issuer.
 pub(super) struct KeyPackets {

@@ -16,8 +16,8 @@ use crate::{
 /// Collaborations or stars to remove per transaction.
 const BATCH: usize = 1_000;
 
-/// Deletes an account with its tokens, SSH keys and OpenPGP keys. With `purge` it also removes its memberships, and the organizations
-/// without repositories of which it is the only owner.
+/// Deletes an account with its tokens, SSH keys and OpenPGP keys. With `purge` it also removes its memberships, and the
+/// organizations without repositories of which it is the only owner.
 pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     let user =

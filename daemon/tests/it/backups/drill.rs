@@ -1,4 +1,4 @@
-//! The drill: a backup of a daemon under load, the data directory is lost, the backup is restored.
+//! Backs up a daemon under load, removes its data directory, and restores the backup.
 
 use farrierd::clock::Clock;
 use sha2::{Digest as _, Sha256};

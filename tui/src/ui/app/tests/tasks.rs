@@ -1,6 +1,6 @@
 //! The screen of background tasks: list, progress, cancellation.
 
-use farrier_common::api::BackgroundTask;
+use farrier_common::api::{BackgroundTask, LfsCollectionFigures};
 
 use super::prelude::*;
 use crate::ui::net::ProblemKind;
@@ -54,6 +54,32 @@ fn a_running_task_is_cancelled_after_a_question() {
     assert!(screen.text().contains("no running task selected"), "{}", screen.text());
     screen.keys(":task cancel 31\n");
     assert!(screen.text().contains("Cancel task 31"), "{}", screen.text());
+}
+
+#[test]
+fn a_search_for_unused_lfs_objects_is_shown_and_cancelled_without_words_about_an_import() {
+    let search = BackgroundTask {
+        id: 1_768_471_200_000,
+        kind: "lfs_collection".into(),
+        state: "running".into(),
+        phase: "Searching repositories".into(),
+        lfs: Some(LfsCollectionFigures {
+            dry_run: true,
+            unreferenced: 3,
+            unreferenced_bytes: 3 << 20,
+            removed: 1,
+            removed_bytes: 1 << 20,
+            ..LfsCollectionFigures::default()
+        }),
+        ..BackgroundTask::default()
+    };
+    let mut screen = open_tasks(120, 40, Answer::Tasks(vec![search]));
+    for part in ["3 objects, 3.0 MiB", "1 objects, 1.0 MiB", "This is a dry run: nothing is removed."] {
+        assert!(screen.text().contains(part), "{part}: {}", screen.text());
+    }
+    screen.keys("X");
+    let text = screen.text();
+    assert!(text.contains("Cancel the search for unused LFS objects") && !text.contains("fetched"), "{text}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::{
         },
         net::{Batch, Existing, Request},
         repo::RepositorySummary,
-        screens::tasks::cancel_question,
+        screens::tasks::cancel_import_question,
         world::{Cmd, Env, World},
     },
 };
@@ -189,7 +189,7 @@ impl Repositories {
     pub(super) fn cancel_migration(&self, env: &mut Env) {
         // The task of an import has the ID of its repository.
         let Some((repo, _)) = self.target() else { return };
-        let question = cancel_question(repo.id, Some(repo.full_name()), env.world);
+        let question = cancel_import_question(repo.id, repo.full_name(), env.world);
         env.open(question);
     }
 

@@ -65,8 +65,8 @@ impl RepositoryTab {
             Self::Commits => &["No commits: nothing was pushed yet.", "", "y h   copies the address to push to"],
             Self::Branches => &["No branches: nothing was pushed yet.", "", "y h   copies the address to push to"],
             Self::Tags => &["No tags."],
-            Self::Hooks => &["No hooks of its own.", "", "w   its hooks, where n makes one"],
-            Self::Artifacts => &["No artifacts of its runs.", "", "o   its runs"],
+            Self::Hooks => &["This repository has no hooks.", "", "w   shows its hooks; n creates one there"],
+            Self::Artifacts => &["No run of this repository has artifacts.", "", "o   shows its runs"],
         }
     }
 

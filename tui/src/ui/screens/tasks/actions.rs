@@ -14,26 +14,41 @@ use crate::ui::{
 /// Width of the text of a task in a text view, in cells.
 const TEXT_WIDTH: u16 = 76;
 
-/// Returns the confirmation before an import is cancelled. `repository`: its path, if it is known.
-pub(in crate::ui::screens) fn cancel_question(id: i64, repository: Option<&str>, world: &World) -> Layer {
-    let what = repository.map_or_else(|| format!("task {id}"), |path| format!("the import of {path}"));
-    let lines = vec![
-        "What was fetched so far is removed, and the name is free again.".to_owned(),
-        "The source is not changed.".to_owned(),
-    ];
-    let request = Request::CancelTask(id);
-    Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", request, world))
+/// Returns the confirmation before the import of a repository is cancelled. `id`: the ID of its task.
+pub(in crate::ui::screens) fn cancel_import_question(id: i64, repository: &str, world: &World) -> Layer {
+    let lines = ["What was fetched so far is removed, and the name is free again.", "The source is not changed."];
+    question(id, &format!("the import of {repository}"), &lines, world)
+}
+
+fn question(id: i64, name: &str, lines: &[&str], world: &World) -> Layer {
+    let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+    Layer::Confirm(Confirm::simple(format!("Cancel {name}"), lines, "Stop it", Request::CancelTask(id), world))
 }
 
 impl Tasks {
-    /// Returns the repository of a listed task.
-    pub(super) fn repository_of(&self, id: i64) -> Option<&str> {
-        self.rows.list.rows().iter().find(|task| task.id == id).map(|task| task.repository.as_str())
+    fn find(&self, id: i64) -> Option<&BackgroundTask> {
+        self.rows.list.rows().iter().find(|task| task.id == id)
+    }
+
+    /// Returns the name of a task in sentences, whether it is listed or not.
+    pub(super) fn name_of(&self, id: i64) -> String {
+        match self.find(id) {
+            Some(task) if task.kind == rows::LFS_COLLECTION => "the search for unused LFS objects".to_owned(),
+            Some(task) if !task.repository.is_empty() => format!("the import of {}", task.repository),
+            _ => format!("task {id}"),
+        }
     }
 
     /// Returns the confirmation before a task is cancelled, whether it is listed or not.
     pub(crate) fn cancel_question(&self, id: i64, world: &World) -> Layer {
-        cancel_question(id, self.repository_of(id), world)
+        match self.find(id) {
+            Some(task) if task.kind == rows::LFS_COLLECTION => {
+                let lines = ["Objects that it has removed stay removed.", "The next search begins again."];
+                question(id, &self.name_of(id), &lines, world)
+            }
+            Some(task) if !task.repository.is_empty() => cancel_import_question(id, &task.repository, world),
+            _ => question(id, &self.name_of(id), &["Its partial result is removed."], world),
+        }
     }
 
     pub(super) fn cancel(&self, env: &mut Env) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use farrier_common::api::BackgroundTask;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub(super) use self::actions::cancel_question;
+pub(super) use self::actions::cancel_import_question;
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
@@ -102,10 +102,7 @@ impl Screen for Tasks {
             }
             (Request::Tasks, Err(problem)) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             (Request::CancelTask(id), Ok(_)) => {
-                let name = self
-                    .repository_of(*id)
-                    .map_or_else(|| format!("task {id}"), |path| format!("the import of {path}"));
-                env.notify(format!("Cancelling {name}"));
+                env.notify(format!("Cancelling {}", self.name_of(*id)));
                 self.reload(env);
             }
             // The task may have ended meanwhile.
@@ -120,6 +117,9 @@ impl Screen for Tasks {
 
     fn related(&self) -> Vec<Related> {
         let Some(task) = self.rows.list.current() else { return Vec::new() };
+        if task.repository.is_empty() {
+            return vec![Related::audit_of("task", &task.id.to_string())];
+        }
         vec![Related::repository(&task.repository), Related::audit_of("repository", &task.repository_id.to_string())]
     }
 
@@ -136,7 +136,8 @@ impl Screen for Tasks {
         let empty: &[&str] = &[
             "No tasks.",
             "",
-            "The daemon lists imports of repositories while they run, and for an hour after they end.",
+            "The daemon lists imports, and for administrators searches for unused",
+            "LFS objects, while they run and for an hour after they end.",
         ];
         let options = TableOptions { what: "tasks", empty, focused: true };
         let detail = |area: Rect, buf: &mut Buffer| {

@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// The kind of the task that searches for unused LFS objects.
+pub(super) const LFS_COLLECTION: &str = "lfs_collection";
+
 fn state(task: &BackgroundTask) -> CellText {
     let role = match task.state.as_str() {
         "running" => Role::Warn,
@@ -48,7 +51,8 @@ fn time(task: &BackgroundTask) -> String {
 /// Returns all fields of a task, and its phases with the progress of the current one.
 pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec<LinePart>> {
     let text = |role: Role, text: String| vec![LinePart::Text(role, text)];
-    let mut lines = vec![text(Role::Title, format!("{} of {}", task.kind, task.repository))];
+    let of = if task.repository.is_empty() { String::new() } else { format!(" of {}", task.repository) };
+    let mut lines = vec![text(Role::Title, format!("{}{of}", task.kind))];
     let fields = [
         ("task", task.id.to_string()),
         ("state", task.state.clone()),
@@ -59,6 +63,17 @@ pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec
     ];
     let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
     lines.extend(fields.map(|(name, value)| text(Role::Text, format!("{name:<9} {value}"))));
+    if let Some(figures) = &task.lfs {
+        let amount = |count: i64, bytes: i64| format!("{count} objects, {}", human_bytes(bytes));
+        let unused = amount(figures.unreferenced, figures.unreferenced_bytes);
+        let removed = amount(figures.removed, figures.removed_bytes);
+        lines.push(text(Role::Text, format!("{:<9} {unused}", "unused")));
+        // In a dry run, these are the objects that a search would remove now.
+        lines.push(text(Role::Text, format!("{:<9} {removed}", if figures.dry_run { "due" } else { "removed" })));
+        if figures.dry_run {
+            lines.push(text(Role::Muted, "This is a dry run: nothing is removed.".to_owned()));
+        }
+    }
     lines.extend(wrapped(&task.error, width).into_iter().map(|line| text(Role::Error, line)));
     if task.is_running() {
         lines.extend(task_lines::phases(task));
