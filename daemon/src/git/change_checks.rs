@@ -81,15 +81,19 @@ impl Workspace {
         let limit = format!("--max-count={}", max.saturating_add(1));
         let list = self.call(["rev-list"]).args([limit.as_str(), new, "--not", old.unwrap_or("--all")]);
         let ids = list.run().await?.stdout;
-        let count = ids.iter().filter(|byte| **byte == b'\n').count();
+        let count = ids.split(|byte| *byte == b'\n').filter(|id| !id.is_empty()).count();
         if count == 0 || count > max {
             return Ok((count == 0).then(Vec::new));
         }
         let read = self.call(["cat-file", "--batch"]).stdin(ids).output_max_bytes(COMMITS_MAX_BYTES);
         let GitOutput { stdout, .. } = read.run().await?;
-        let found = objects::objects(&stdout).unwrap_or_default();
-        let commits = found.into_iter().flatten().filter(|object| object.info.kind == "commit");
-        let commits: Vec<_> = commits.map(|object| CommitObject::parse(&object.info.id, &object.content)).collect();
+        // Reading many megabytes takes longer than other tasks should wait.
+        let parse = move || {
+            let found = objects::objects(&stdout).unwrap_or_default();
+            let commits = found.into_iter().flatten().filter(|object| object.info.kind == "commit");
+            commits.map(|object| CommitObject::parse(&object.info.id, &object.content)).collect::<Vec<_>>()
+        };
+        let commits = tasks::blocking(parse).await;
         if commits.len() == count {
             return Ok(Some(commits));
         }

@@ -27,6 +27,8 @@ const CHECKS_MAX: u32 = 400;
 const RSA_MIN_BITS: u16 = 2_048;
 /// Longest address that is read from a user ID, in bytes.
 const ADDRESS_MAX_BYTES: usize = 254;
+const REVOCATIONS: [SignatureType; 3] =
+    [SignatureType::KeyRevocation, SignatureType::SubkeyRevocation, SignatureType::CertRevocation];
 const CERTIFICATIONS: [SignatureType; 4] =
     [SignatureType::CertGeneric, SignatureType::CertPersona, SignatureType::CertCasual, SignatureType::CertPositive];
 
@@ -176,12 +178,17 @@ impl Evaluation {
             }
         }
         certifications.sort_by_key(|found| (found.is_primary(), created(found)));
-        let properties = certifications.pop().or(direct).ok_or(GpgKeyProblem::Unsigned)?;
-        let length = properties.key_expiration_time().or_else(|| direct.and_then(Signature::key_expiration_time));
-        let mut flags = Capabilities::of(&properties.key_flags());
-        if flags == Capabilities::default() {
-            flags = Capabilities { sign: true, certify: true, ..flags };
+        // A signature over the key alone decides before those over user IDs, as in gpg. See also RFC 9580, 5.2.3.10.
+        let properties: Vec<&Signature> = direct.into_iter().chain(certifications.pop()).collect();
+        if properties.is_empty() {
+            return Err(GpgKeyProblem::Unsigned);
         }
+        let length = properties.iter().find_map(|signature| signature.key_expiration_time());
+        // A key without any flags may be used for everything. Flags that name other uses forbid to sign.
+        let flags = match properties.iter().find(|signature| has_flags(signature)) {
+            Some(signature) => Capabilities::of(&signature.key_flags()),
+            None => Capabilities { sign: true, certify: true, ..Capabilities::default() },
+        };
         let mut parts = vec![part(primary, flags, length).ok_or(GpgKeyProblem::Damaged)?];
         for (subkey, signatures) in &key.subkeys {
             parts.extend(self.subkey(primary, subkey, signatures)?);
@@ -246,7 +253,9 @@ impl Evaluation {
         // Many keys still have signatures with SHA-1, which the library checks for known collisions.
         let hash = signature.hash_alg();
         let accepted = is_strong(hash) || hash == Some(HashAlgorithm::Sha1);
-        Ok(accepted && is_understood(signature, self.now_ms) && verify(signature).is_ok())
+        // A revocation counts in any case: nothing that it says can make the key valid again, and it does not expire.
+        let revokes = signature.typ().is_some_and(|kind| REVOCATIONS.contains(&kind));
+        Ok(accepted && (revokes || is_understood(signature, self.now_ms)) && verify(signature).is_ok())
     }
 }
 
@@ -302,6 +311,12 @@ fn rsa_bits(key: &impl KeyDetails) -> Option<u16> {
     // The modulus is written first, after its length in bits.
     let bytes = params.to_bytes().ok()?;
     Some(u16::from_be_bytes(*bytes.first_chunk()?))
+}
+
+/// Returns whether a signature says what the key may be used for.
+fn has_flags(signature: &Signature) -> bool {
+    let is_flags = |data: &SubpacketData| matches!(data, SubpacketData::KeyFlags(_));
+    signature.config().is_some_and(|config| config.hashed_subpackets().any(|packet| is_flags(&packet.data)))
 }
 
 fn created(signature: &Signature) -> i64 {

@@ -192,6 +192,13 @@ pub fn decide_tag<'a>(name: &str, matching: impl IntoIterator<Item = (&'a str, b
 }
 
 impl ObjectCheck {
+    /// Returns whether a change that passed this check also passes `other`.
+    pub fn covers(&self, other: &Self) -> bool {
+        (self.no_force || !other.no_force)
+            && (self.signed || !other.signed)
+            && (other.files.is_none() || self.files == other.files)
+    }
+
     /// Returns why the branch `name` may not lose commits.
     pub fn forced(name: &str) -> String {
         format!("branch {name} is protected: force pushes are not allowed")

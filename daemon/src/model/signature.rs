@@ -8,7 +8,7 @@ mod tests;
 pub use self::{open_pgp::OpenPgpSignature, ssh::SshSignature};
 
 /// Longest text of a signature, in bytes. A longer one is not read.
-const TEXT_MAX_BYTES: usize = 64 << 10;
+pub const TEXT_MAX_BYTES: usize = 64 << 10;
 
 /// A signature of a commit or tag.
 #[derive(Debug)]

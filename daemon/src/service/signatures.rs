@@ -19,7 +19,7 @@ use crate::{
     git::read::commit::{CommitObject, Signed, TagObject},
     model::{
         gpg_key, secret,
-        signature::{ObjectSignature, OpenPgpSignature, SshSignature},
+        signature::{ObjectSignature, OpenPgpSignature, SshSignature, TEXT_MAX_BYTES},
         ssh_key,
     },
     store::{Read, gpg_keys, owners, ssh_keys},
@@ -28,6 +28,8 @@ use crate::{
 
 /// Largest signed data that is verified, in bytes. A commit consists of a few lines and its message.
 const PAYLOAD_MAX_BYTES: usize = 1 << 20;
+/// Longest text of a signature that is read at once, in bytes. Hostile ones with thousands of parts take milliseconds.
+const SHORT_TEXT_BYTES: usize = 8 << 10;
 
 /// A commit or tag whose signature is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +119,7 @@ async fn verdict(
     if object.signed.payload.len() > PAYLOAD_MAX_BYTES {
         return Ok(Verdict::TooLarge);
     }
-    let Some(signature) = ObjectSignature::parse(&object.signed.signature) else { return Ok(Verdict::Unreadable) };
+    let Some(signature) = parse(&object.signed.signature).await else { return Ok(Verdict::Unreadable) };
     let Some(user) = user else { return Ok(Verdict::NoKey) };
     let Some(check) = Check::find(read, signature, user).await? else { return Ok(Verdict::NoKey) };
     let (key, payload) = (check.key_name(), object.signed.payload.clone());
@@ -127,6 +129,14 @@ async fn verdict(
     } else {
         Ok(Verdict::Bad)
     }
+}
+
+async fn parse(text: &str) -> Option<ObjectSignature> {
+    if text.len() <= SHORT_TEXT_BYTES || text.len() > TEXT_MAX_BYTES {
+        return ObjectSignature::parse(text);
+    }
+    let text = text.to_owned();
+    tasks::blocking(move || ObjectSignature::parse(&text)).await
 }
 
 /// A signature with the key that it names.

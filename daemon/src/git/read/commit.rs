@@ -49,6 +49,8 @@ pub struct Signed {
 
 /// The headers of a commit with its signature, in repositories with SHA-1 and with SHA-256.
 const SIGNATURE_HEADERS: [&[u8]; 2] = [b"gpgsig ", b"gpgsig-sha256 "];
+/// Length of an object id in a repository with SHA-256, in characters.
+const SHA256_ID_CHARS: usize = 64;
 /// The first lines of signatures of tags.
 const SIGNATURE_LINES: [&[u8]; 4] = [
     b"-----BEGIN PGP SIGNATURE-----",
@@ -58,8 +60,9 @@ const SIGNATURE_LINES: [&[u8]; 4] = [
 ];
 
 impl Signed {
-    /// Returns the signature of a commit, like git: the signed data has neither of the two headers.
-    fn of_commit(content: &[u8]) -> Option<Self> {
+    /// Returns the signature of the commit `id`, like git: it is in the header for the hash algorithm of the
+    /// repository, and the signed data has neither of the two headers.
+    fn of_commit(id: &str, content: &[u8]) -> Option<Self> {
         let end = content.windows(2).position(|pair| pair == b"\n\n").map_or(content.len(), |at| at + 1);
         let (head, rest) = content.split_at(end);
         let lines = || head.split_inclusive(|byte| *byte == b'\n');
@@ -84,7 +87,10 @@ impl Signed {
             part.extend_from_slice(value);
         }
         payload.extend_from_slice(rest);
-        let signature = signatures.iter().find(|signature| !signature.is_empty())?;
+        let signature = &signatures[usize::from(id.len() == SHA256_ID_CHARS)];
+        if signature.is_empty() {
+            return None;
+        }
         Some(Self { signature: String::from_utf8_lossy(signature).into_owned(), payload })
     }
 
@@ -132,14 +138,20 @@ impl CommitObject {
                 _ => {}
             }
         }
-        commit.signed = Signed::of_commit(content);
+        commit.signed = Signed::of_commit(id, content);
         commit
     }
 }
 
 impl TagObject {
-    /// Parses the tag object `id` from the object's content.
+    /// Parses the tag object `id` from the object's content. Only the signed data counts, if the tag is signed.
     pub fn parse(id: &str, content: &[u8]) -> Self {
+        let signed = Signed::of_tag(content);
+        let tag = Self::parse_unsigned(id, signed.as_ref().map_or(content, |signed| signed.payload.as_slice()));
+        Self { signed, ..tag }
+    }
+
+    fn parse_unsigned(id: &str, content: &[u8]) -> Self {
         let text = String::from_utf8_lossy(content);
         let (head, body) = text.split_once("\n\n").unwrap_or((text.trim_end_matches('\n'), ""));
         let mut tag = Self { id: id.into(), message: body.into(), ..Self::default() };
@@ -151,11 +163,6 @@ impl TagObject {
                 "tagger" => tag.tagger = Some(Person::parse(&value)),
                 _ => {}
             }
-        }
-        tag.signed = Signed::of_tag(content);
-        if let Some(signed) = &tag.signed {
-            let payload = String::from_utf8_lossy(&signed.payload);
-            tag.message = payload.split_once("\n\n").map_or("", |(_, message)| message).into();
         }
         tag
     }
@@ -233,8 +240,20 @@ mod tests {
         let expected = b"tree t\nodd\nencoding latin1\nmergetag object o\n gpgsig x\n\
             committer B <b@x> 2 +0100\n\n\xe9\ngpgsig no\n";
         assert_eq!(signed.payload, expected);
-        let only_other = CommitObject::parse("id", b"tree t\ngpgsig-sha256 other\n\nm\n").signed.expect("a signature");
-        assert_eq!((only_other.signature.as_str(), only_other.payload.as_slice()), ("other\n", &b"tree t\n\nm\n"[..]));
+        let sha256 = CommitObject::parse(&"a".repeat(64), content).signed.expect("a signature");
+        assert_eq!((sha256.signature.as_str(), sha256.payload.as_slice()), ("other\nmore\n", &expected[..]));
+    }
+
+    #[test]
+    fn a_signature_for_the_other_hash_algorithm_does_not_count() {
+        for (digits, header, is_signed) in
+            [(40, "gpgsig", true), (40, "gpgsig-sha256", false), (64, "gpgsig", false), (64, "gpgsig-sha256", true)]
+        {
+            let content = format!("tree t\n{header} one\n\nm\n");
+            let signed = CommitObject::parse(&"a".repeat(digits), content.as_bytes()).signed;
+            let expected = Signed { signature: "one\n".into(), payload: b"tree t\n\nm\n".to_vec() };
+            assert_eq!(signed, is_signed.then_some(expected), "{digits} {header}");
+        }
     }
 
     #[test]
@@ -245,6 +264,15 @@ mod tests {
         let signed = tag.signed.expect("a signature");
         assert_eq!((signed.signature.as_str(), signed.payload.as_slice()), (signature, payload.as_bytes()));
         assert!(tag.message.starts_with("first\n") && tag.message.ends_with("quoted\n"), "{}", tag.message);
+    }
+
+    #[test]
+    fn headers_in_the_signature_of_a_tag_do_not_count() {
+        let head = "object o\ntype commit\ntag v1\ntagger T <t@x> 3 +0000\n";
+        let signature = "-----BEGIN PGP SIGNATURE-----\ntagger B <b@x> 4 +0000\ntag v2\n\nx\n";
+        let tag = TagObject::parse("id", format!("{head}{signature}").as_bytes());
+        assert_eq!((tag.name.as_str(), tag.message.as_str()), ("v1", ""));
+        assert_eq!(tag.tagger.expect("a tagger").email, "t@x");
     }
 
     #[test]

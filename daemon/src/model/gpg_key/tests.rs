@@ -40,6 +40,8 @@ fn texts_that_are_no_usable_public_key_are_refused_with_a_reason() {
         (include_str!("../../../tests/data/gpg/short.asc"), GpgKeyProblem::Short { bits: 1_024 }),
         (include_str!("../../../tests/data/gpg/dsa.asc"), GpgKeyProblem::Algorithm),
         (include_str!("../../../tests/data/gpg/revoked.asc"), GpgKeyProblem::Revoked),
+        // The revocation has an end, which has passed. It counts in spite of that, as in gpg.
+        (include_str!("../../../tests/data/gpg/revoked_for_an_hour.asc"), GpgKeyProblem::Revoked),
         (long.as_str(), GpgKeyProblem::TooLong),
     ] {
         let start: String = text.chars().take(40).collect();
@@ -62,6 +64,17 @@ fn a_key_with_changed_bytes_gives_no_subkey_and_no_address_that_its_owner_did_no
         assert!(key.parts.iter().all(|part| sound.parts.iter().any(|known| known.key_id == part.key_id)), "at {at}");
         assert!(key.emails.iter().all(|email| sound.emails.contains(email)), "at {at}");
     }
+}
+
+#[test]
+fn a_key_signs_only_if_its_flags_say_so_and_the_subkey_agrees() {
+    let parts = |text: &str| GpgPublicKey::parse(text, NOW_MS).expect("a key").parts;
+    let authentication = parts(include_str!("../../../tests/data/gpg/authentication.asc"));
+    assert_eq!((authentication.len(), authentication[0].can_sign), (1, false), "a key for another use");
+    // A key of another person whose owner has added the subkey of Ann. The subkey has not signed that.
+    let adopted = parts(include_str!("../../../tests/data/gpg/adopted_subkey.asc"));
+    let signs: Vec<_> = adopted.iter().map(|part| (part.key_id == 0x2C48_9026_9A96_77C4, part.can_sign)).collect();
+    assert_eq!(signs, [(false, true), (true, false)]);
 }
 
 #[test]

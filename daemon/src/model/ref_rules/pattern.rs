@@ -73,6 +73,13 @@ pub struct FilePatterns {
     unprotected: Vec<Regex>,
 }
 
+impl PartialEq for FilePatterns {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |one: &[Regex], two: &[Regex]| one.iter().map(Regex::as_str).eq(two.iter().map(Regex::as_str));
+        is_same(&self.protected, &other.protected) && is_same(&self.unprotected, &other.unprotected)
+    }
+}
+
 impl FilePatterns {
     /// Compiles two lists of globs, separated by semicolons. `None`: no file is protected.
     pub fn parse(protected: &str, unprotected: &str) -> Result<Option<Self>, String> {

@@ -131,6 +131,24 @@ fn a_branch_rule_decides_by_its_fields_in_this_order() {
 }
 
 #[test]
+fn a_check_covers_every_check_that_asks_for_less() {
+    let files = |text: &str| FilePatterns::parse(text, "b").expect("patterns").map(Arc::new);
+    let check = |no_force, signed, text: &str| ObjectCheck { no_force, files: files(text), signed };
+    let all = check(true, true, "a");
+    for other in [check(false, false, ""), check(true, false, ""), check(false, true, "a"), all.clone()] {
+        assert!(all.covers(&other), "{other:?}");
+    }
+    for (one, other) in [
+        (check(false, true, "a"), &all),
+        (check(true, false, "a"), &all),
+        (check(true, true, ""), &all),
+        (check(true, true, "a;c"), &all),
+    ] {
+        assert!(!one.covers(other), "{one:?}");
+    }
+}
+
+#[test]
 fn the_patterns_of_files_are_compiled_once_for_all_branches_of_a_rule() {
     let compiled = CompiledBranchRule::new(rule(|rule| rule.protected_file_patterns = "a".into()));
     let files = || match decide_branch(&compiled, BranchRights::of(&compiled.row, NAMED), "main", ChangeKind::Create) {

@@ -1,15 +1,22 @@
 //! Signatures with OpenPGP keys, as `gpg --armor --detach-sign` makes them.
 
+use std::io::BufReader;
+
 use farrier_proto::store::{GpgKey, GpgKeyPart};
 use pgp::{
-    armor::DearmorOptions,
-    composed::{Deserializable as _, DetachedSignature},
+    armor::{Dearmor, DearmorOptions},
     packet::{Packet, PacketParser, Signature, SignatureType},
     types::Fingerprint,
 };
 
 use super::TEXT_MAX_BYTES;
 use crate::model::gpg_key::{guarded, is_strong, is_understood, ms, number_of};
+
+/// First line of a signature.
+const BEGIN: &str = "-----BEGIN PGP SIGNATURE-----";
+const END: &str = "-----END PGP SIGNATURE-----";
+/// How the first and the last line of armored data start.
+const LINE_STARTS: [&str; 2] = ["-----BEGIN ", "-----END "];
 
 /// A signature with an OpenPGP key.
 #[derive(Debug)]
@@ -20,11 +27,21 @@ pub struct OpenPgpSignature {
 
 impl OpenPgpSignature {
     /// Reads the text form of a signature. It must say when and with which key it was made.
+    ///
+    /// The text has one signature and nothing else. Git also refuses several: it would not be clear which one counts.
     pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let body = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
+        if LINE_STARTS.iter().any(|start| body.contains(start)) {
+            return None;
+        }
         guarded(|| {
             let options = DearmorOptions::new().set_limit(TEXT_MAX_BYTES);
-            let read = DetachedSignature::from_armor_single_buf_with_options(text.trim().as_bytes(), options);
-            let signature = read.ok()?.0.signature;
+            let mut packets = PacketParser::new(BufReader::new(Dearmor::with_options(text.as_bytes(), options)));
+            let Packet::Signature(signature) = packets.next()?.ok()? else { return None };
+            if packets.next().is_some() {
+                return None;
+            }
             signature.created()?;
             let key_id = issuer(&signature)?;
             Some(Self { signature, key_id })

@@ -46,9 +46,12 @@ impl SshSignature {
 
     /// Returns whether the key that it names has signed `payload` for git.
     pub fn fits(&self, payload: &[u8]) -> bool {
-        let is_accepted = match self.signature.algorithm() {
-            Algorithm::Ed25519 | Algorithm::Ecdsa { .. } | Algorithm::Rsa { hash: Some(_) } => true,
-            Algorithm::SkEd25519 | Algorithm::SkEcdsaSha2NistP256 => self.is_touched(),
+        // A signature must name the algorithm of the key. The library does not compare them for all kinds of keys, and
+        // takes any bytes for a signature with RSA: an untouched security key could pass as another kind.
+        let is_accepted = match (self.signature.public_key().algorithm(), self.signature.algorithm()) {
+            (Algorithm::Rsa { .. }, Algorithm::Rsa { hash: Some(_) }) => true,
+            (key @ (Algorithm::Ed25519 | Algorithm::Ecdsa { .. }), named) => named == key,
+            (key @ (Algorithm::SkEd25519 | Algorithm::SkEcdsaSha2NistP256), named) => named == key && self.is_touched(),
             _ => false,
         };
         let key = PublicKey::from(self.signature.public_key().clone());

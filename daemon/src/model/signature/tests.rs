@@ -68,6 +68,42 @@ fn signatures_with_sha_1_of_texts_and_outside_the_life_of_a_key_do_not_count() {
 }
 
 #[test]
+fn the_signature_of_a_subkey_does_not_count_for_a_key_to_which_it_was_added_by_somebody_else() {
+    let (ann, other) = (gpg_key(data!("gpg/ann.asc")), gpg_key(data!("gpg/adopted_subkey.asc")));
+    let signature = open_pgp(data!("gpg/subkey.sig"));
+    assert!(signature.fits(&ann, PAYLOAD, NOW_MS) && !signature.fits(&other, PAYLOAD, NOW_MS));
+}
+
+#[test]
+fn a_text_with_several_signatures_or_with_anything_else_is_not_read() {
+    let (first, second) = (data!("gpg/subkey.sig"), data!("gpg/primary.sig"));
+    let bytes = |text: &str| {
+        let body = text.lines().skip_while(|line| !line.is_empty()).take_while(|line| !line.starts_with('='));
+        STANDARD.decode(body.collect::<String>()).expect("base64")
+    };
+    let written = |bytes: &[u8]| {
+        let body = STANDARD.encode(bytes);
+        let lines: Vec<_> = body.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
+        format!("-----BEGIN PGP SIGNATURE-----\n\n{}\n-----END PGP SIGNATURE-----\n", lines.join("\n"))
+    };
+    let (one, other) = (bytes(first), bytes(second));
+    assert!(open_pgp(&written(&one)).fits(&gpg_key(data!("gpg/ann.asc")), PAYLOAD, NOW_MS));
+    for text in [
+        written(&[&one[..], &other[..]].concat()),
+        written(&[&one[..], &one[..]].concat()),
+        // A marker packet.
+        written(&[&one[..], &b"\xca\x03PGP"[..]].concat()),
+        format!("{first}{second}"),
+        format!("{first}\n{first}"),
+        format!("x\n{first}"),
+        format!("{first}x\n"),
+        format!("{first}x\n-----END PGP SIGNATURE-----\n"),
+    ] {
+        assert!(ObjectSignature::parse(&text).is_none(), "{text}");
+    }
+}
+
+#[test]
 fn ssh_signatures_fit_the_signed_data_and_name_their_key() {
     for (text, line) in [
         (data!("ssh-signatures/ed25519.sig"), data!("ssh-signatures/ed25519.pub")),
@@ -80,6 +116,20 @@ fn ssh_signatures_fit_the_signed_data_and_name_their_key() {
         assert!(!signature.fits(b"tree t\n\nother\n"));
     }
     assert!(!ssh(data!("ssh-signatures/other_namespace.sig")).fits(PAYLOAD), "a signature for another purpose");
+}
+
+#[test]
+fn a_signature_of_a_security_key_counts_only_if_somebody_touched_it() {
+    let key = PublicKey::parse(data!("ssh-signatures/sk.pub")).expect("a key");
+    for (text, counts) in [
+        (data!("ssh-signatures/sk_touched.sig"), true),
+        (data!("ssh-signatures/sk_untouched.sig"), false),
+        (data!("ssh-signatures/sk_untouched_as_rsa.sig"), false),
+    ] {
+        let signature = ssh(text);
+        assert_eq!(signature.blob(), key.blob);
+        assert_eq!(signature.fits(PAYLOAD), counts, "{text}");
+    }
 }
 
 #[test]

@@ -203,6 +203,14 @@ impl Checked {
         !self.pending.is_empty()
     }
 
+    /// Returns whether objects that passed this decision also pass `later`, a later decision about the same updates.
+    pub fn covers(&self, later: &Self) -> bool {
+        let is_covered = |pending: &Pending| {
+            self.pending.iter().any(|known| known.name == pending.name && known.check.covers(&pending.check))
+        };
+        later.pending.iter().all(is_covered)
+    }
+
     fn refuse(&mut self, name: &str, reason: String) {
         self.refusals.push(RefRefusal { name: name.to_owned(), reason });
     }

@@ -55,7 +55,6 @@ impl<E: Into<TransferError>> From<E> for Refused {
 pub(super) async fn run(context: Context, mut request: PushRequest, mut input: impl TransferInput, out: OutputSender) {
     match allowed(&context, &mut request, &mut input, &out).await {
         Ok(pack) => {
-            request.permission.has_checked_objects = true;
             request.list.truncate(request.list_bytes);
             // The bases that git added are not part of what the client sent.
             request.max_bytes = request.max_bytes.max(pack.bytes);
@@ -92,7 +91,9 @@ async fn decide(
     out: &OutputSender,
 ) -> Result<ReceivedPack, Refused> {
     let pack = receive(context, request, input, workspace, out).await?;
-    let refusals = std::mem::take(&mut request.checked).with_objects(context, workspace).await?;
+    let checked = std::mem::take(&mut request.checked);
+    let refusals = checked.clone().with_objects(context, workspace).await?;
+    request.permission.checked_objects = checked;
     if refusals.is_empty() { Ok(pack) } else { Err(Refused::Report(report::refused(&request.commands, &refusals))) }
 }
 
