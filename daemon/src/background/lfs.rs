@@ -21,7 +21,8 @@ pub async fn run(context: Context) {
         let mut next_ms = context.now_ms().saturating_add(FIRST_MS);
         loop {
             context.lfs_collection.wake.wait(&context.clock, Some(next_ms)).await;
-            let task = context.lfs_collection.begin(context.now_ms());
+            let now = context.now_ms();
+            let Some(task) = context.lfs_collection.begin(now >= next_ms, now) else { continue };
             lfs::collect(&context, &task, &mut searched).await;
             // A dry run does not replace a search.
             if !task.dry_run {

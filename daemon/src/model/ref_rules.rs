@@ -192,11 +192,10 @@ pub fn decide_tag<'a>(name: &str, matching: impl IntoIterator<Item = (&'a str, b
 }
 
 impl ObjectCheck {
-    /// Returns whether a change that passed this check also passes `other`.
+    /// Returns whether a change that has passed this check passes `other` as well.
     pub fn covers(&self, other: &Self) -> bool {
-        (self.no_force || !other.no_force)
-            && (self.signed || !other.signed)
-            && (other.files.is_none() || self.files == other.files)
+        let covers_files = other.files.is_none() || self.files == other.files;
+        covers_files && (self.no_force || !other.no_force) && (self.signed || !other.signed)
     }
 
     /// Returns why the branch `name` may not lose commits.

@@ -25,6 +25,8 @@ use crate::{
 const SEPARATOR: &str = " / ";
 /// Longest part of the name of a job in the context, in characters. The workflow gets the rest.
 const JOB_MAX_CHARS: usize = 126;
+/// Most bytes of a commit in an event. Each job that a transaction changes has an event of its own.
+const COMMIT_MAX_BYTES: usize = 64 << 10;
 
 /// Writes the statuses of one transaction under ids that were reserved before it.
 pub(super) struct JobStatuses<'a> {
@@ -142,10 +144,21 @@ impl RunCommit {
                 return Ok(Some(Self { object, people: BTreeMap::new(), is_read: false }));
             }
         };
-        let Some(object) = object else { return Ok(None) };
+        let Some(object) = object.map(without_long_texts) else { return Ok(None) };
         let people = browse::people(&context.store.read().await?, &[&object]).await?;
         Ok(Some(Self { object, people, is_read: true }))
     }
+}
+
+/// Returns a commit for events. Of a commit with longer texts than any person writes, only the id is left.
+fn without_long_texts(commit: CommitObject) -> CommitObject {
+    let people = [&commit.author, &commit.committer];
+    let texts: usize = people.iter().map(|person| person.name.len() + person.email.len()).sum();
+    let parents: usize = commit.parents.iter().map(String::len).sum();
+    if texts + parents + commit.message.len() > COMMIT_MAX_BYTES {
+        return CommitObject { id: commit.id, ..CommitObject::default() };
+    }
+    CommitObject { signed: None, ..commit }
 }
 
 /// Returns the state and the description of the status of a job. A cancelled job has no result, which is an error.
@@ -176,6 +189,7 @@ fn context_name(workflow: &str, job: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::read::commit::Signed;
 
     #[test]
     fn contexts_name_the_workflow_and_the_job_within_the_limit() {
@@ -189,6 +203,19 @@ mod tests {
         let both = context_name(&long, &long);
         assert_eq!((both.chars().count(), both.split(SEPARATOR).count()), (TEXT_MAX_CHARS, 2));
         assert!(context_name(&long, "build").ends_with(" / build"));
+    }
+
+    #[test]
+    fn events_have_no_commits_with_very_long_texts() {
+        let commit = |length: usize| CommitObject {
+            id: "1".repeat(40),
+            message: "m".repeat(length),
+            signed: Some(Signed::default()),
+            ..CommitObject::default()
+        };
+        let (usual, long) = (without_long_texts(commit(1_000)), without_long_texts(commit(COMMIT_MAX_BYTES + 1)));
+        assert_eq!((usual.message.len(), usual.signed), (1_000, None));
+        assert_eq!((long.id, long.message), ("1".repeat(40), String::new()));
     }
 
     #[test]

@@ -74,15 +74,17 @@ impl LfsCollection {
         Ok(())
     }
 
-    /// Returns the requested search. Without a request, begins a search that removes objects.
-    pub fn begin(&self, now: Millis) -> Arc<CollectionTask> {
+    /// Returns the requested search. Without a request, begins a search that removes objects, if one is due. The
+    /// wake-up for a request may come again after its search, and a dry run must not be followed by a removal.
+    pub fn begin(&self, is_due: bool, now: Millis) -> Option<Arc<CollectionTask>> {
         let mut last = self.last();
-        if let Some(requested) = running(last.as_ref()) {
+        let requested = running(last.as_ref());
+        if requested.is_some() || !is_due {
             return requested;
         }
         let task = Arc::new(CollectionTask::new(last.as_deref(), false, now));
         *last = Some(task.clone());
-        task
+        Some(task)
     }
 
     /// Returns the running search, or the last one if it ended recently.
@@ -150,10 +152,10 @@ mod tests {
     #[test]
     fn one_search_runs_at_a_time_and_its_result_is_kept_for_an_hour() {
         let all = LfsCollection::default();
-        assert!(all.recent(0).is_none());
+        assert!(all.recent(0).is_none() && all.begin(false, 0).is_none());
         all.request(true, 5_000).expect("none is running");
         assert!(matches!(all.request(false, 5_000), Err(Error::Conflict { .. })));
-        let task = all.begin(5_001);
+        let task = all.begin(true, 5_001).expect("requested");
         assert!(task.dry_run && task.id == 5_000, "the requested one: {task:?}");
         let found = CollectionProgress { repositories: 1, unreferenced: 2, unreferenced_bytes: 30, ..task.progress() };
         task.add(found);
@@ -161,8 +163,9 @@ mod tests {
         let ended = all.recent(6_000 + KEEP_ENDED_MS).expect("kept");
         assert_eq!((ended.progress(), ended.end()), (found, Some((TaskResult::Done, 6_000))));
         assert!(all.recent(6_001 + KEEP_ENDED_MS).is_none());
+        assert!(all.begin(false, 6_001).is_none(), "a late wake-up begins nothing");
         // Also if the clock was set back.
-        let next = all.begin(4_000);
+        let next = all.begin(true, 4_000).expect("due");
         assert!(!next.dry_run && next.id == 5_001 && next.end().is_none(), "{next:?}");
     }
 }

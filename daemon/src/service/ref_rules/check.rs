@@ -203,12 +203,13 @@ impl Checked {
         !self.pending.is_empty()
     }
 
-    /// Returns whether objects that passed this decision also pass `later`, a later decision about the same updates.
-    pub fn covers(&self, later: &Self) -> bool {
-        let is_covered = |pending: &Pending| {
-            self.pending.iter().any(|known| known.name == pending.name && known.check.covers(&pending.check))
-        };
-        later.pending.iter().all(is_covered)
+    /// Returns whether the same updates, whose objects have passed the checks of `passed`, need no other check.
+    pub fn is_covered_by(&self, passed: &Self) -> bool {
+        self.pending.iter().all(|pending| {
+            let is_same =
+                |other: &Pending| other.name == pending.name && other.old == pending.old && other.new == pending.new;
+            passed.pending.iter().any(|other| is_same(other) && other.check.covers(&pending.check))
+        })
     }
 
     fn refuse(&mut self, name: &str, reason: String) {

@@ -78,7 +78,7 @@ pub async fn serve<I: TransferInput>(
     let (out, git_output) = output::channel();
     let task_context = context.clone();
     let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
-    let permission = Permission { repository: repository.id, changer, access, checked_objects: Checked::default() };
+    let permission = Permission { repository: repository.id, changer, access, passed: Checked::default() };
     let max_bytes = context.git.max_push_bytes();
     let (repository, mirror_depth) = (repository.id, input.mirror_depth());
     let request = PushRequest {
@@ -126,8 +126,8 @@ struct Permission {
     repository: u64,
     changer: RefChanger,
     access: AccessWatch,
-    /// The decision with which the objects of the push were compared. Asks for nothing if they were not compared.
-    checked_objects: Checked,
+    /// The checks that the objects of the push have passed.
+    passed: Checked,
 }
 
 impl Permission {
@@ -138,8 +138,7 @@ impl Permission {
         }
         match ref_rules::check(context, self.repository, self.changer, commands).await {
             Ok(checked) if !checked.refusals.is_empty() => Err(InputError::Protected),
-            // A rule was added or changed since, about which the objects decide.
-            Ok(checked) if !self.checked_objects.covers(&checked) => Err(InputError::Protected),
+            Ok(checked) if !checked.is_covered_by(&self.passed) => Err(InputError::Protected),
             Ok(_) => Ok(()),
             // The store does not answer. The decision at the beginning of the push remains, as that about the access.
             Err(error) => {

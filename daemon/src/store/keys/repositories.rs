@@ -56,6 +56,12 @@ pub fn listing(scope: u64, sort: Sort, row: &Repository) -> Key {
     [listings(scope, sort, row.listed()), listing_suffix(sort, row)].concat()
 }
 
+/// Returns the number of the order in a key of `rl/`; `None` for other keys.
+pub fn order_of_listing(key: &[u8]) -> Option<u8> {
+    let after_scope = key.strip_prefix(super::tag("rl").as_slice())?.get(size_of::<u64>()..)?;
+    after_scope.first().copied()
+}
+
 /// Returns the part of a listing's key after the prefix of [`listings`]. It sorts the repository in merged
 /// lists.
 pub fn listing_suffix(sort: Sort, row: &Repository) -> Key {

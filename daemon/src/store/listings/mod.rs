@@ -41,7 +41,8 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// All orders. A new one needs a higher number: rows of earlier versions get its entries at the start.
+    /// All orders. A new one needs a higher number and a new format level: rows of earlier versions get its entries at
+    /// the start, and earlier versions would not keep them.
     pub const ALL: [Self; 6] = [Self::Id, Self::Name, Self::Updated, Self::Size, Self::Stars, Self::Forks];
 }
 

@@ -1,26 +1,44 @@
 //! Adds the entries of sorted lists that the version which wrote a repository did not know.
 
-use farrier_proto::store::Reference;
+use farrier_proto::store::{Format, Reference};
 
 use super::{batch, listings};
-use crate::store::{Read as _, Store, StoreError, Tx, engine::Key, keys, listings::Sort};
+use crate::store::{Read, Store, StoreError, Tx, engine::Key, keys, listings::Sort, value};
 
-/// Rows that one transaction reads.
-const BATCH: usize = 100;
+/// Rows that one transaction reads. Each transaction is made durable, so with few rows the start takes long.
+const BATCH: usize = 500;
+/// The number of orders in versions that did not record it.
+const FIRST_ORDERS: u64 = 4;
+
+/// Returns the number of orders in which all repositories are listed.
+pub async fn known(read: &impl Read) -> Result<u64, StoreError> {
+    let recorded = read.get::<Reference>(&keys::repository_orders()).await?;
+    Ok(recorded.map_or(FIRST_ORDERS, |recorded| recorded.id))
+}
+
+/// Returns whether `key` belongs to a list in an order after the first `known` ones. [`add_missing`] adds such entries
+/// to rows of earlier versions.
+pub fn is_added_later(key: &[u8], known: u64) -> bool {
+    keys::order_of_listing(key).is_some_and(|order| u64::from(order) > known)
+}
 
 /// Adds the missing entries of all repositories, unless they were added before. Returns the number of entries.
 ///
 /// Can be interrupted at any time: the next call begins again, and entries that exist are not written.
 pub async fn add_missing(store: &Store) -> Result<u64, StoreError> {
     let orders = Sort::ALL.len() as u64;
-    let known = store.read().await?.get::<Reference>(&keys::repository_orders()).await?;
-    if known.is_some_and(|known| known.id >= orders) {
+    let known = known(&store.read().await?).await?;
+    if known >= orders {
         return Ok(0);
     }
+    store.write(async |tx: Tx| raise_format(&tx).await).await?;
     let (mut added, mut after) = (0, None::<Key>);
     loop {
         let from = after.as_deref();
-        let (number, next) = store.write(async |tx: Tx| add_some(&tx, from).await).await?;
+        let (number, next) = store.write(async |tx: Tx| add_some(&tx, from, known).await).await?;
+        if added == 0 && number > 0 {
+            tracing::info!("adding repositories to lists that an earlier version did not have, before the start");
+        }
         added += number;
         match next {
             Some(_) => after = next,
@@ -39,18 +57,27 @@ pub async fn add_missing(store: &Store) -> Result<u64, StoreError> {
     Ok(added)
 }
 
-/// Adds the missing entries of the next repositories. Returns their number and the key after which to continue.
-async fn add_some(tx: &Tx, after: Option<&[u8]>) -> Result<(u64, Option<Key>), StoreError> {
+/// Makes earlier versions refuse the data. They would change repositories without their entries in the new orders, so
+/// that a deleted or private repository stays in these lists.
+async fn raise_format(tx: &Tx) -> Result<(), StoreError> {
+    let level = tx.get::<Format>(&keys::format()).await?.unwrap_or_default().level;
+    if level < value::FORMAT_LEVEL {
+        tx.put(keys::format(), &Format { level: value::FORMAT_LEVEL });
+    }
+    Ok(())
+}
+
+/// Adds the missing entries of the next repositories, in the orders after the first `known` ones. Returns their number
+/// and the key after which to continue.
+async fn add_some(tx: &Tx, after: Option<&[u8]>, known: u64) -> Result<(u64, Option<Key>), StoreError> {
     let (rows, next) = batch(tx, after, BATCH).await?;
+    let entries: Vec<_> = rows.iter().flat_map(listings).filter(|(key, _)| is_added_later(key, known)).collect();
+    let keys: Vec<Key> = entries.iter().map(|(key, _)| key.clone()).collect();
+    let stored = tx.get_many_bytes(&keys).await?;
     let mut added = 0;
-    for row in &rows {
-        let entries = listings(row);
-        let keys: Vec<Key> = entries.keys().cloned().collect();
-        let stored = tx.get_many_bytes(&keys).await?;
-        for ((key, listing), _) in entries.into_iter().zip(stored).filter(|(_, stored)| stored.is_none()) {
-            tx.put(key, &listing);
-            added += 1;
-        }
+    for ((key, listing), _) in entries.into_iter().zip(stored).filter(|(_, stored)| stored.is_none()) {
+        tx.put(key, &listing);
+        added += 1;
     }
     Ok((added, next))
 }
@@ -91,13 +118,30 @@ mod tests {
         };
         store.write(fill).await.expect("rows");
         let live = most - most / 50;
-        assert_eq!(add_missing(&store).await.expect("added"), live * 4);
+        let read = store.read().await.expect("a snapshot");
+        let later = known(&read).await.expect("a number");
+        assert!(is_added_later(&keys::listing(1, Sort::Stars, &Repository::default()), later));
+        assert!(!is_added_later(&keys::listing(1, Sort::Size, &Repository::default()), later));
+        assert!(!is_added_later(&keys::repository_orders(), later));
+        drop(read);
+        let old_format = async |tx: Tx| {
+            tx.put(keys::format(), &Format { level: 2 });
+            Ok::<_, StoreError>(())
+        };
+        store.write(old_format).await.expect("a row");
+        // The first step of a start that was killed.
+        let (first, next) = store.write(async |tx: Tx| add_some(&tx, None, later).await).await.expect("added");
+        assert!(next.is_some() && first > 0 && first < live * 4, "{first}");
+        assert_eq!(add_missing(&store).await.expect("added"), live * 4 - first);
         assert_eq!(add_missing(&store).await.expect("complete"), 0);
         let read = store.read().await.expect("a snapshot");
+        assert_eq!(known(&read).await.expect("a number"), 6);
+        let format = read.get::<Format>(&keys::format()).await.expect("a read");
+        assert_eq!(format, Some(Format { level: value::FORMAT_LEVEL }), "earlier versions refuse the store");
         assert_eq!(read.count(&Range::prefix(keys::tag("rl")), u64::MAX).await.expect("a count"), live * 12);
         let lists = vec![RepositoryList { scope: 0, class: Visibility::Public }];
         let query = ListingQuery { sort: Sort::Stars, reverse: true, lists, ..ListingQuery::default() };
         let (ids, total) = listings::page(&read, &query, 0, 2).await.expect("a page");
-        assert_eq!((ids, total), (vec![199, 189], live));
+        assert_eq!((ids, total), (vec![999, 989], live));
     }
 }

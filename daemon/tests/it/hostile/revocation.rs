@@ -234,6 +234,19 @@ async fn a_push_is_refused_when_its_branch_is_protected_before_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_push_whose_objects_are_checked_is_refused_when_its_rule_becomes_stricter_before_its_end() {
+    let world = World::new().await;
+    let (tip, work) = private_repository(&world).await;
+    let rule = json!({ "rule_name": "new", "enable_push": true, "protected_file_patterns": "x" });
+    world.admin("post", "/repos/admin/demo/branch_protections", rule, 201).await;
+    let authorization = basic("any", &world.token("admin", &["all"]).await);
+    let push = begin_push(&world, &authorization, &tip, "new").await;
+    let stricter = json!({ "protected_file_patterns": "x;large" });
+    world.admin("patch", "/repos/admin/demo/branch_protections/new", stricter, 200).await;
+    end_refused_push(&world, &work, push, "a rule that protects branches or tags was changed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_event_stream_ends_when_its_caller_loses_its_team() {
     let world = World::new().await;
     world.user("octo").await;

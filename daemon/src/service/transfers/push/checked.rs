@@ -55,6 +55,7 @@ impl<E: Into<TransferError>> From<E> for Refused {
 pub(super) async fn run(context: Context, mut request: PushRequest, mut input: impl TransferInput, out: OutputSender) {
     match allowed(&context, &mut request, &mut input, &out).await {
         Ok(pack) => {
+            request.permission.passed = std::mem::take(&mut request.checked);
             request.list.truncate(request.list_bytes);
             // The bases that git added are not part of what the client sent.
             request.max_bytes = request.max_bytes.max(pack.bytes);
@@ -91,9 +92,7 @@ async fn decide(
     out: &OutputSender,
 ) -> Result<ReceivedPack, Refused> {
     let pack = receive(context, request, input, workspace, out).await?;
-    let checked = std::mem::take(&mut request.checked);
-    let refusals = checked.clone().with_objects(context, workspace).await?;
-    request.permission.checked_objects = checked;
+    let refusals = request.checked.clone().with_objects(context, workspace).await?;
     if refusals.is_empty() { Ok(pack) } else { Err(Refused::Report(report::refused(&request.commands, &refusals))) }
 }
 
