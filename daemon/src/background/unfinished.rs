@@ -1,10 +1,12 @@
 //! Removes once a day what writers of killed daemons left in the blob store, such as multipart uploads of a bucket.
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, time::Duration};
 
 use crate::{clock::Millis, service::Context, wake::Wake};
 
 const DAY_MS: Millis = 86_400_000;
+/// Age from which an upload counts as left by a killed daemon.
+const AGE: Duration = Duration::from_secs(86_400);
 /// Pause before the first search, so that a start is not slowed down.
 const FIRST_MS: Millis = 600_000;
 
@@ -17,7 +19,7 @@ pub async fn run(context: Context) {
         loop {
             timer.wait(&context.clock, Some(context.now_ms().saturating_add(pause_ms))).await;
             pause_ms = DAY_MS;
-            match context.blobs.remove_unfinished(context.now_ms().saturating_sub(DAY_MS)).await {
+            match context.blobs.remove_unfinished(AGE).await {
                 Ok(0) => {}
                 Ok(count) => tracing::info!(count, "removed unfinished uploads from the bucket"),
                 Err(error) => {

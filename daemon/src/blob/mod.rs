@@ -14,7 +14,7 @@ mod reader;
 pub mod s3;
 mod verify;
 
-use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
+use std::{fmt, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -27,7 +27,7 @@ pub use self::{
     reader::BlockReader,
     s3::S3Blobs,
 };
-use crate::{clock::Millis, set_aside::SetAside, tasks};
+use crate::{set_aside::SetAside, tasks};
 
 /// Identifies one upload of an artifact. Its blocks are stored in one directory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -143,10 +143,11 @@ pub trait BlobStore: Send + Sync + 'static {
     /// Returns the space on the device; [`Space::UNLIMITED`] if there is no limit.
     async fn space(&self) -> Result<Space, BlobError>;
 
-    /// Removes what writers of killed daemons left before `before_ms`, other than blocks, and returns how many items.
-    /// No acknowledged block is affected: what a writer has not finished is not a block.
-    async fn remove_unfinished(&self, before_ms: Millis) -> Result<usize, BlobError> {
-        _ = before_ms;
+    /// Removes what writers of killed daemons left and what is older than `age` by the clock of the storage, other than
+    /// blocks. Returns how many items. No acknowledged block is affected: what a writer has not finished is not a
+    /// block.
+    async fn remove_unfinished(&self, age: Duration) -> Result<usize, BlobError> {
+        _ = age;
         Ok(0)
     }
 }

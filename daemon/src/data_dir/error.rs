@@ -33,6 +33,15 @@ pub enum DataDirError {
     /// The directory or the bucket for artifact bytes cannot be used.
     #[error(transparent)]
     Blobs(#[from] BlobError),
+    /// The blocks of the store are in a bucket, but none is configured.
+    #[error(
+        "blobs.url is not set, but the artifacts of {path} are in a bucket; nothing was changed. Set blobs.url again, \
+         or copy the objects below the prefix a/ to the directory artifacts and run farrierd check-data --adopt"
+    )]
+    NoBucket {
+        /// The data directory.
+        path: PathBuf,
+    },
     /// The store does not belong to the data directory.
     #[error(transparent)]
     Mismatch(Box<Mismatch>),
@@ -182,6 +191,8 @@ impl DataDirError {
         matches!(
             self,
             Self::Mismatch(_)
+                | Self::Blobs(BlobError::Bucket { .. })
+                | Self::NoBucket { .. }
                 | Self::Damaged { .. }
                 | Self::KeyMissing { .. }
                 | Self::KeyUnusable { .. }

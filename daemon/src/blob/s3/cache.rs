@@ -1,8 +1,9 @@
 //! Copies of blocks on the local disk, so that a block that is read again need not be fetched from the bucket.
 //!
-//! The total size is limited: the copies that were not used for the longest time are removed first, but never
-//! while they are being read. A copy is complete and has the size of its block, because it is renamed to its name only then. The
-//! copies of an earlier process are removed at the start.
+//! The total size is limited: the copies that were not used for the longest time are removed first, but never while
+//! they are being read. Copies that are being written count as well, so that many slow downloads do not fill the disk.
+//! A copy is complete and has the size of its block, because it is renamed to its name only then. The copies of an
+//! earlier process are removed at the start.
 
 use std::{
     collections::BTreeMap,
@@ -23,6 +24,8 @@ use crate::{
 
 /// A block must not be larger than this part of the limit, so that one block does not replace all others.
 const LARGEST_PART: u64 = 8;
+/// Copies that are being written must not be larger in total than this part of the limit.
+const UNFINISHED_PART: u64 = 2;
 
 /// Most copies, whatever their size.
 const COPIES_MAX: usize = 50_000;
@@ -45,6 +48,8 @@ struct Copies {
     /// The names in the order of their last use.
     by_use: BTreeMap<u64, Name>,
     bytes: u64,
+    /// Sizes of the blocks whose copies are being written.
+    unfinished_bytes: u64,
     uses: u64,
 }
 
@@ -84,12 +89,11 @@ impl BlockCache {
     /// Begins a copy of `block`. `None`: no copy is kept, or it cannot be written.
     pub(super) async fn begin(&self, key: UploadKey, block: BlockRef) -> Option<NewCopy> {
         let directory = self.directory.clone()?;
-        if block.size > self.limit / LARGEST_PART || self.copies().by_name.contains_key(&(key, block.file)) {
-            return None;
-        }
+        let (space, evicted) = self.reserve((key, block.file), block.size)?;
+        self.remove_files(evicted).await;
         let created = tasks::blocking(move || NamedTempFile::new_in(&*directory)).await;
         let file = created.inspect_err(report).ok()?;
-        Some(NewCopy { cache: self.clone(), name: (key, block.file), size: block.size, written: 0, file })
+        Some(NewCopy { space, name: (key, block.file), written: 0, file })
     }
 
     /// Removes the copy of a block that is removed from the bucket. Only a copy is removed.
@@ -98,6 +102,21 @@ impl BlockCache {
         if removed {
             self.remove_files(vec![(key, file)]).await;
         }
+    }
+
+    /// Counts a copy that is about to be written. Returns also the copies that must be removed for it. `None`: the
+    /// block is too large, has a copy, or too much is being written.
+    fn reserve(&self, name: Name, size: u64) -> Option<(ReservedSpace, Vec<Name>)> {
+        let mut copies = self.copies();
+        let unfinished = copies.unfinished_bytes.saturating_add(size);
+        let fits = size <= self.limit / LARGEST_PART && unfinished <= self.limit / UNFINISHED_PART;
+        if !fits || copies.by_name.contains_key(&name) {
+            return None;
+        }
+        copies.unfinished_bytes = unfinished;
+        let evicted = copies.evict(self.limit);
+        drop(copies);
+        Some((ReservedSpace { cache: self.clone(), size }, evicted))
     }
 
     /// Adds a copy whose file is in place, and removes others if they are too large in total.
@@ -160,7 +179,8 @@ impl Copies {
 
     /// Removes copies from the lists until they have at most `limit` bytes, or all others are being read.
     fn evict(&mut self, limit: u64) -> Vec<Name> {
-        let (mut bytes, mut count, mut evicted) = (self.bytes, self.by_name.len(), Vec::new());
+        let (mut bytes, mut count) = (self.bytes + self.unfinished_bytes, self.by_name.len());
+        let mut evicted = Vec::new();
         for name in self.by_use.values() {
             if bytes <= limit && count <= COPIES_MAX {
                 break;
@@ -199,11 +219,22 @@ impl CachedBlock {
 
 /// A copy that is being written. Dropping it removes the unfinished file.
 pub(super) struct NewCopy {
-    cache: BlockCache,
+    space: ReservedSpace,
     name: Name,
-    size: u64,
     written: u64,
     file: NamedTempFile,
+}
+
+/// Space for a copy that is being written. Dropping it ends the reservation.
+struct ReservedSpace {
+    cache: BlockCache,
+    size: u64,
+}
+
+impl Drop for ReservedSpace {
+    fn drop(&mut self) {
+        self.cache.copies().unfinished_bytes -= self.size;
+    }
 }
 
 impl NewCopy {
@@ -224,9 +255,12 @@ impl NewCopy {
 
     /// Makes the copy available, if it is complete.
     pub(super) async fn keep(self) {
-        let Self { cache, name, size, written, file } = self;
+        let Self { space, name, written, file } = self;
+        let (cache, size) = (space.cache.clone(), space.size);
         let Some(directory) = cache.directory.clone().filter(|_| written == size) else { return };
         let kept = tasks::blocking(move || file.persist(directory.join(file_name(name)))).await;
+        // From here on, the copy counts among the complete ones.
+        drop(space);
         match kept {
             Ok(_) => cache.add(name, size).await,
             Err(error) => report(&error.error),

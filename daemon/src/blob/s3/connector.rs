@@ -14,6 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use http::{Method, StatusCode, response::Parts};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
@@ -39,8 +40,10 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 const IDLE_MAX: Duration = Duration::from_secs(20);
 /// The slowest rate at which a body is sent, in addition to the time limit of the response.
 const SEND_BYTES_PER_SEC_MIN: u64 = 128 * 1024;
-/// Largest text of an error that is read.
+/// Largest text of an error, or of an answer to a change, that is read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
+/// By which factor the time limit is longer for requests that make the server copy stored bytes.
+const SLOW_FACTOR: u32 = 15;
 
 /// Sends requests to the S3 server. Clones share their connections.
 #[derive(Clone, Debug)]
@@ -77,7 +80,9 @@ impl ClientFactory for BucketConnector {
 impl HttpService for BucketConnector {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let sending = Duration::from_secs(request.body().content_length() as u64 / SEND_BYTES_PER_SEC_MIN);
-        let sent = tokio::time::timeout(self.silence_max + sending, self.pool.request(request)).await;
+        let silence_max = if moves_stored_bytes(&request) { self.silence_max * SLOW_FACTOR } else { self.silence_max };
+        let is_change = matches!(*request.method(), Method::PUT | Method::POST);
+        let sent = tokio::time::timeout(silence_max + sending, self.pool.request(request)).await;
         let response = match sent {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_connect() => return Err(HttpError::new(HttpErrorKind::Connect, error)),
@@ -85,14 +90,39 @@ impl HttpService for BucketConnector {
             Err(_) => return Err(silent()),
         };
         let (parts, body) = response.into_parts();
-        let body = WatchedBody { body, silence_max: self.silence_max, silence: None };
+        let body = WatchedBody { body, silence_max, silence: None };
         let body = if parts.status.is_client_error() || parts.status.is_server_error() {
             error_code(body).await
+        } else if is_change {
+            return result_of_change(parts, body).await;
         } else {
             HttpResponseBody::new(body)
         };
         Ok(HttpResponse::from_parts(parts, body))
     }
+}
+
+/// Returns whether the server may read and write much before it answers: it copies an object, or completes a multipart
+/// upload.
+fn moves_stored_bytes(request: &HttpRequest) -> bool {
+    let completes = request.uri().query().is_some_and(|query| query.contains("uploadId="));
+    (*request.method() == Method::POST && completes) || request.headers().contains_key("x-amz-copy-source")
+}
+
+/// Reads the answer to a change. Servers send the status 200 before they copy an object or complete an upload, and
+/// report a failure in the body. `object_store` knows only some of these errors and takes others for success, so the
+/// status is corrected here.
+async fn result_of_change(mut parts: Parts, body: WatchedBody) -> Result<HttpResponse, HttpError> {
+    let cut = |error| HttpError::new(HttpErrorKind::Interrupted, io::Error::other(error));
+    let text = Limited::new(body, ERROR_BYTES_MAX).collect().await.map_err(cut)?.to_bytes();
+    let is_error = [&b"<Error>"[..], b"<Error "].iter().any(|tag| text.windows(tag.len()).any(|part| part == *tag));
+    let body = if is_error {
+        parts.status = StatusCode::INTERNAL_SERVER_ERROR;
+        only_code(&text)
+    } else {
+        text.into()
+    };
+    Ok(HttpResponse::from_parts(parts, body))
 }
 
 fn silent() -> HttpError {
@@ -103,8 +133,12 @@ fn silent() -> HttpError {
 /// such as the access key ID, and it would be logged.
 async fn error_code(body: WatchedBody) -> HttpResponseBody {
     let Ok(text) = Limited::new(body, ERROR_BYTES_MAX).collect().await else { return String::new().into() };
-    let text = text.to_bytes();
-    let text = String::from_utf8_lossy(&text);
+    only_code(&text.to_bytes())
+}
+
+/// Returns a body with only the code of the error in `text`.
+fn only_code(text: &[u8]) -> HttpResponseBody {
+    let text = String::from_utf8_lossy(text);
     let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map_or("", |(code, _)| code);
     let is_code = code.len() <= 64 && code.bytes().all(|b| b.is_ascii_alphanumeric());
     if is_code && !code.is_empty() {

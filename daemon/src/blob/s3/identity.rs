@@ -1,64 +1,114 @@
-//! The object that says to which store the prefix of a bucket belongs.
+//! The object that says to which store the prefix of a bucket belongs, and which numbers of files may be in use.
 //!
-//! Without it, a daemon with the wrong bucket would treat the objects of another store as waste.
+//! Without it, a daemon with the wrong bucket would treat the objects of another store as waste, and a store that was
+//! restored to an older state would assign numbers again and overwrite newer objects.
+
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::StreamExt as _;
-use object_store::{Error, GetOptions, PutOptions, PutPayload, path::Path};
+use object_store::{Error, GetOptions, PutMode, PutOptions, PutPayload, path::Path};
+use tokio::sync::Mutex;
 
-use super::{BlobError, S3Blobs, bucket_unavailable};
+use super::{BlobError, Bucket, BucketError, S3Blobs, UploadKey, bucket_unavailable, unavailable};
 
 /// Name of the object, below the prefix.
 const NAME: &str = "store-id";
 /// Largest object that is read as an identity.
 const BYTES_MAX: u64 = 1_024;
+/// Numbers of files that are recorded ahead, so that few blocks need a second request.
+const STEP: u64 = 1_024;
+/// Time after which a written identity is read again. Longer than another daemon needs between reading and writing.
+const SETTLE: Duration = Duration::from_secs(1);
+/// How long a block waits while another one records numbers.
+const RECORDING_MAX: Duration = Duration::from_secs(30);
+
+/// The contents of the object: two lines.
+struct Identity {
+    /// Identity of the store.
+    id: String,
+    /// No block has this number or a higher one. 0: not recorded.
+    next_file: u64,
+}
+
+/// The numbers of files that the object records. They are recorded before a block with the number is sent.
+#[derive(Default)]
+pub(super) struct RecordedFiles {
+    /// Identity of the store. Not set: the bucket is not paired, and nothing is recorded.
+    id: OnceLock<String>,
+    /// The first number that is not recorded.
+    next: AtomicU64,
+    recording: Mutex<()>,
+}
 
 impl S3Blobs {
-    /// Checks that the prefix belongs to the store with this identity. Gives it this identity if it is empty and the
-    /// store needs no data of it: `has_blocks` says whether rows require blocks.
-    pub async fn pair(&self, id: &str, has_blocks: bool) -> Result<(), BlobError> {
-        if self.check(id, has_blocks).await? { Ok(()) } else { self.adopt(id).await }
+    /// Checks that the prefix belongs to the store with this identity, whose next file has the number `next_file`.
+    /// Gives it this identity if it is empty and the store never had a block. Returns the first number that no block
+    /// in the bucket can have; the store must not assign lower ones.
+    pub async fn pair(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
+        let recorded = match self.check(id, next_file).await? {
+            Some(recorded) => recorded,
+            None => self.claim(id, next_file).await?,
+        };
+        self.bucket.recorded.next.store(recorded, Ordering::Release);
+        // A second call has the same identity.
+        _ = self.bucket.recorded.id.set(id.to_owned());
+        Ok(recorded)
     }
 
-    /// Like [`S3Blobs::pair`], but writes nothing. Returns whether the prefix has the identity.
-    pub async fn check(&self, id: &str, has_blocks: bool) -> Result<bool, BlobError> {
-        let refused = |reason: &str| Err(BlobError::Bucket { bucket: self.bucket.url.clone(), reason: reason.into() });
-        match self.identity().await? {
-            Some(found) if found == id => Ok(true),
-            Some(_) => refused(
+    /// Like [`S3Blobs::pair`], but writes nothing. Returns `None` if the prefix is unused.
+    pub async fn check(&self, id: &str, next_file: u64) -> Result<Option<u64>, BlobError> {
+        match self.bucket.identity().await? {
+            Some(found) if found.id != id => self.refused(
                 "it belongs to another store; nothing was changed. Correct blobs.url, or run farrierd check-data \
                  --adopt to use these objects with this store",
             ),
-            None if !self.is_empty().await? => refused(
+            // The numbers are recorded ahead, so some may be missing in the store.
+            Some(found) if found.next_file > next_file.saturating_add(STEP) => self.refused(
+                "it has newer blocks than the store, which was probably restored from a backup; nothing was changed. \
+                 Restore a newer backup, or run farrierd check-data --adopt to set the newer blocks aside",
+            ),
+            Some(found) => Ok(Some(found.next_file)),
+            None if !self.is_empty().await? => self.refused(
                 "it has blocks but no object store-id; nothing was changed. Run farrierd check-data --adopt to use \
                  these objects with this store",
             ),
-            None if has_blocks => refused(
+            None if next_file > 1 => self.refused(
                 "it is empty, but the store has artifacts; nothing was changed. Correct blobs.url, or copy the \
                  directory artifacts to the prefix a/ and run farrierd check-data --adopt",
             ),
-            None => Ok(false),
+            None => Ok(None),
         }
     }
 
-    /// Gives the prefix this identity, whatever it had before.
-    pub async fn adopt(&self, id: &str) -> Result<(), BlobError> {
-        let payload = PutPayload::from(format!("{id}\n"));
-        let written = self.bucket.objects.put_opts(&self.name(), payload, PutOptions::default()).await;
-        written.map(drop).map_err(bucket_unavailable("writing the identity of the bucket"))
+    /// Gives the prefix this identity, whatever it had before. Returns the same as [`S3Blobs::pair`].
+    pub async fn adopt(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
+        let recorded = self.bucket.identity().await?.map_or(0, |found| found.next_file);
+        let next_file = recorded.max(next_file);
+        let written = self.bucket.write_identity(id, next_file, PutMode::Overwrite).await;
+        written.map_err(bucket_unavailable("writing the identity of the bucket"))?;
+        Ok(next_file)
     }
 
-    async fn identity(&self) -> Result<Option<String>, BlobError> {
-        let failed = || bucket_unavailable("reading the identity of the bucket");
-        let found = match self.bucket.objects.get_opts(&self.name(), GetOptions::default()).await {
-            Ok(found) => found,
-            Err(Error::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(failed()(error)),
-        };
-        if found.meta.size > BYTES_MAX {
-            return Ok(Some(String::new()));
+    /// Gives an unused prefix this identity, unless another daemon does so at the same time.
+    async fn claim(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
+        let failed = || bucket_unavailable("writing the identity of the bucket");
+        // Not all servers support the condition, and some ignore it.
+        if self.bucket.write_identity(id, next_file, PutMode::Create).await.is_err()
+            && self.bucket.identity().await?.is_none()
+        {
+            self.bucket.write_identity(id, next_file, PutMode::Overwrite).await.map_err(failed())?;
         }
-        let bytes = found.bytes().await.map_err(failed())?;
-        Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned()))
+        tokio::time::sleep(SETTLE).await;
+        match self.bucket.identity().await? {
+            Some(found) if found.id == id => Ok(found.next_file),
+            _ => self.refused("another daemon began to use it at the same time. Correct blobs.url of one of them"),
+        }
     }
 
     async fn is_empty(&self) -> Result<bool, BlobError> {
@@ -66,7 +116,60 @@ impl S3Blobs {
         first.transpose().map(|first| first.is_none()).map_err(bucket_unavailable("listing artifacts"))
     }
 
-    fn name(&self) -> Path {
-        self.bucket.prefix.clone().join(NAME)
+    fn refused<T>(&self, reason: &str) -> Result<T, BlobError> {
+        Err(BlobError::Bucket { bucket: self.bucket.url.clone(), reason: reason.into() })
+    }
+}
+
+impl Bucket {
+    /// Returns when the object records the number `file`, which a block is about to use.
+    pub(super) async fn record_file(&self, key: UploadKey, file: u64) -> Result<(), BlobError> {
+        const DOING: &str = "recording the number of a block of";
+        let RecordedFiles { id, next, recording } = &self.recorded;
+        let Some(id) = id.get() else { return Ok(()) };
+        let is_recorded = || file < next.load(Ordering::Acquire);
+        if is_recorded() {
+            return Ok(());
+        }
+        // One request at a time, so that a lower number never replaces a higher one.
+        let Ok(_recording) = tokio::time::timeout(RECORDING_MAX, recording.lock()).await else {
+            let source = BucketError("another block waits for an answer".into());
+            return Err(BlobError::Unavailable { doing: DOING, key, source });
+        };
+        if is_recorded() {
+            return Ok(());
+        }
+        let next_file = file.saturating_add(STEP);
+        self.write_identity(id, next_file, PutMode::Overwrite).await.map_err(unavailable(DOING, key))?;
+        next.store(next_file, Ordering::Release);
+        Ok(())
+    }
+
+    async fn write_identity(&self, id: &str, next_file: u64, mode: PutMode) -> object_store::Result<()> {
+        let payload = PutPayload::from(format!("{id}\n{next_file}\n"));
+        let options = PutOptions { mode, ..PutOptions::default() };
+        self.objects.put_opts(&self.identity_object(), payload, options).await.map(drop)
+    }
+
+    async fn identity(&self) -> Result<Option<Identity>, BlobError> {
+        let failed = || bucket_unavailable("reading the identity of the bucket");
+        let found = match self.objects.get_opts(&self.identity_object(), GetOptions::default()).await {
+            Ok(found) => found,
+            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(failed()(error)),
+        };
+        if found.meta.size > BYTES_MAX {
+            return Ok(Some(Identity { id: String::new(), next_file: 0 }));
+        }
+        let bytes = found.bytes().await.map_err(failed())?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines().map(str::trim);
+        let id = lines.next().unwrap_or_default().to_owned();
+        let next_file = lines.next().and_then(|line| line.parse().ok()).unwrap_or(0);
+        Ok(Some(Identity { id, next_file }))
+    }
+
+    fn identity_object(&self) -> Path {
+        self.prefix.clone().join(NAME)
     }
 }

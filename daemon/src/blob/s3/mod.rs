@@ -1,13 +1,14 @@
 //! Stores blocks as objects in a bucket of an S3 server, as `<prefix>/a/<artifact>/<generation>/<file>`, all decimal
 //! numbers.
 //!
-//! An object is written once under a key that is never used again, and nothing is coordinated through the bucket: a
-//! block exists if a row names it. So a request may be repeated, and its outcome may be unknown, without a risk for
-//! other data. The names of objects are defined only in this module. `identity` has the object that says to which
-//! store the prefix belongs, `cache` the local copies of blocks that were read.
+//! A block is written once under a key that is never used again: it exists if a row names it. So a request may be
+//! repeated, and its outcome may be unknown, without a risk for other data. The names of objects are defined only in
+//! this module. `identity` has the object that says to which store the prefix belongs and which numbers may be in use,
+//! `cache` the local copies of blocks that were read.
 
 mod cache;
 mod connector;
+mod copy;
 mod identity;
 mod list;
 mod open;
@@ -22,19 +23,20 @@ use std::{
     ops::Range,
     path::{Path as FilePath, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream, stream::BoxStream};
-use object_store::{CopyOptions, ObjectStore, multipart::MultipartStore, path::Path};
+use object_store::{ObjectStore, multipart::MultipartStore, path::Path};
 use tokio::sync::Semaphore;
 
-use self::{cache::BlockCache, unfinished::UploadList};
+use self::{cache::BlockCache, identity::RecordedFiles, unfinished::UploadList};
 use super::{
     BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, BucketError, RequestedChecksums, Space, UploadKey,
     digest::Claim,
 };
-use crate::{clock::Millis, model::secret, set_aside::SetAside};
+use crate::{model::secret, set_aside::SetAside};
 
 /// Parts of blocks that are sent at the same time, by all writers.
 const PARTS_MAX: usize = 8;
@@ -63,12 +65,14 @@ struct Bucket {
     /// Permits to hold a part in memory while it is sent.
     parts: Semaphore,
     cache: BlockCache,
+    recorded: RecordedFiles,
 }
 
 impl Bucket {
     fn new(objects: Arc<dyn Objects>, unfinished: Option<UploadList>, url: String, prefix: Path) -> Self {
         let parts = Semaphore::new(PARTS_MAX);
-        Self { objects, unfinished, prefix, url, spool: None, parts, cache: BlockCache::disabled() }
+        let (cache, recorded) = (BlockCache::disabled(), RecordedFiles::default());
+        Self { objects, unfinished, prefix, url, spool: None, parts, cache, recorded }
     }
 
     /// Adds a directory for parts that are being received, and for copies of at most `cache_bytes` bytes.
@@ -149,11 +153,10 @@ impl BlobStore for S3Blobs {
         // Not a name that an earlier call can have used.
         let directory = format!("{}-{}", key.generation, hex::encode(secret::random_bytes::<4>()));
         let target = ["set-aside".to_owned(), aside.today(), "artifacts".into(), key.artifact.to_string(), directory];
-        let target = target.into_iter().fold(self.bucket.prefix.clone(), |path, part| path.join(part));
+        let target = target.into_iter().fold(self.bucket.prefix.clone(), Path::join);
         for (file, object) in &found {
             let to = target.clone().join(file.to_string());
-            let copied = self.bucket.objects.copy_opts(&object.location, &to, CopyOptions::default()).await;
-            copied.map_err(failed())?;
+            copy::copy(&self.bucket, object, &to).await.map_err(failed())?;
         }
         list::delete(&self.bucket, key, found.into_iter().map(|(_, object)| object.location).collect()).await?;
         Ok(Some(PathBuf::from(format!("{target} in {}", self.bucket.url))))
@@ -181,8 +184,8 @@ impl BlobStore for S3Blobs {
         Ok(Space::UNLIMITED)
     }
 
-    async fn remove_unfinished(&self, before_ms: Millis) -> Result<usize, BlobError> {
-        unfinished::remove(&self.bucket, before_ms).await
+    async fn remove_unfinished(&self, age: Duration) -> Result<usize, BlobError> {
+        unfinished::remove(&self.bucket, age).await
     }
 }
 

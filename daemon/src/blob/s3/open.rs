@@ -42,6 +42,23 @@ impl S3Blobs {
         .await
     }
 
+    /// Returns whether a daemon with this data directory has used a bucket: [`S3Blobs::open`] created its directory.
+    pub async fn was_used(data_dir: &FilePath) -> bool {
+        let directory = data_dir.join(DIRECTORY);
+        tasks::blocking(move || directory.is_dir()).await
+    }
+
+    /// Removes the directory of [`S3Blobs::open`], which has only copies. The caller holds the lock of the data
+    /// directory.
+    pub async fn forget_use(data_dir: &FilePath) -> io::Result<()> {
+        let directory = data_dir.join(DIRECTORY);
+        tasks::blocking(move || match fs::remove_dir_all(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+        .await
+    }
+
     /// Opens the bucket `url` without a directory on this machine. Blocks can be read, listed and removed, but not
     /// written. Sends no request.
     pub async fn without_directory(config: &BlobsConfig, url: &BucketUrl) -> Result<Self, BlobError> {
@@ -89,8 +106,8 @@ pub(super) fn bucket_with_limits(
     Ok(Bucket::new(Arc::new(client), Some(unfinished), url.to_string(), prefix))
 }
 
-/// Reads a key from `file`, or from the environment variable `name` if there is no file. Errors name `setting` or `name`
-/// and never contain the key.
+/// Reads a key from `file`, or from the environment variable `name` if there is no file. Errors name `setting` or
+/// `name` and never contain the key.
 fn secret(file: Option<&PathBuf>, name: &str, setting: &str) -> Result<Zeroizing<String>, String> {
     let text = match file {
         Some(file) => fs::read_to_string(file).map_err(|error| format!("{setting} cannot be read: {error}"))?,

@@ -154,26 +154,73 @@ async fn an_upload_that_is_set_aside_is_copied_before_it_is_deleted() {
 }
 
 #[tokio::test]
+async fn an_object_that_is_too_large_to_be_copied_at_once_is_copied_in_parts() {
+    let Stored { blobs, bucket, directory: _directory } = stored(0);
+    let content = content(2 * PART + 700_001);
+    put(&blobs, 1, &content).await.expect("written");
+    let (_, object) = list::objects(&blobs.bucket, KEY).await.expect("listed").remove(0);
+    for request in ["create", "get", "part", "complete"] {
+        bucket.fail(request);
+        let target = Path::from("ci/builds/a/7/2/2");
+        copy::copy_in_parts(&blobs.bucket, &object, &target).await.expect_err("it fails");
+        bucket.work();
+        assert_eq!(listed(&blobs).await.len(), 1, "{request}");
+    }
+    copy::copy_in_parts(&blobs.bucket, &object, &Path::from("ci/builds/a/7/2/2")).await.expect("copied");
+    assert!(get(&blobs, &[(2, content.len())], 0..content.len() as u64).await.expect("read") == content);
+}
+
+#[tokio::test]
 async fn a_prefix_belongs_to_one_store() {
     let Stored { blobs, bucket, directory } = stored(0);
-    let reason = async |blobs: &S3Blobs, id: &str, has_blocks: bool| {
-        blobs.pair(id, has_blocks).await.expect_err("refused").to_string()
+    let reason = async |blobs: &S3Blobs, id: &str, next_file: u64| {
+        blobs.pair(id, next_file).await.expect_err("refused").to_string()
     };
-    assert!(reason(&blobs, "aa", true).await.contains("it is empty"), "rows need its blocks");
-    assert!(!blobs.check("aa", false).await.expect("unused"));
+    assert!(reason(&blobs, "aa", 65).await.contains("it is empty"), "rows need its blocks");
+    assert_eq!(blobs.check("aa", 1).await.expect("unused"), None);
     assert_eq!(bucket.names().await, Vec::<String>::new(), "a check writes nothing");
-    blobs.pair("aa", false).await.expect("unused");
-    blobs.pair("aa", true).await.expect("the same store");
-    assert!(reason(&blobs, "bb", false).await.contains("another store"));
-    blobs.adopt("bb").await.expect("adopted");
-    assert!(blobs.check("bb", true).await.expect("the same store"));
+    assert_eq!(blobs.pair("aa", 1).await.expect("unused"), 1);
+    assert_eq!(blobs.pair("aa", 65).await.expect("the same store"), 1);
+    assert!(reason(&blobs, "bb", 1).await.contains("another store"));
+    assert_eq!(blobs.adopt("bb", 129).await.expect("adopted"), 129);
+    assert_eq!(blobs.check("bb", 193).await.expect("the same store"), Some(129));
 
     let second = blobs_in(&bucket, "ci", directory.path(), 0);
-    second.pair("cc", false).await.expect("another prefix of the same bucket");
+    second.pair("cc", 1).await.expect("another prefix of the same bucket");
     bucket.plant("ci/a/1/1/1").await;
     bucket.remove("ci/store-id").await;
-    assert!(reason(&second, "cc", false).await.contains("no object store-id"));
+    assert!(reason(&second, "cc", 1).await.contains("no object store-id"));
     bucket.fail("get");
-    let error = second.pair("cc", false).await.expect_err("the server fails");
+    let error = second.pair("cc", 1).await.expect_err("the server fails");
     assert!(matches!(error, BlobError::BucketUnavailable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_store_that_was_restored_never_assigns_the_number_of_a_newer_block() {
+    let Stored { blobs, bucket, directory } = stored(0);
+    blobs.pair("aa", 1).await.expect("unused");
+    bucket.take_calls();
+    for file in 1..=3 {
+        put(&blobs, file, b"block").await.expect("written");
+    }
+    assert_eq!(bucket.take_calls(), ["put"; 4], "the first block records numbers for the following ones");
+    put(&blobs, 5_000, b"block").await.expect("written");
+
+    let blobs = blobs_in(&bucket, "ci/builds", directory.path(), 0);
+    let error = blobs.pair("aa", 65).await.expect_err("the store is older").to_string();
+    assert!(error.contains("newer blocks than the store"), "{error}");
+    assert!(blobs.pair("aa", 5_057).await.expect("the same state") > 5_000);
+    assert!(blobs.adopt("bb", 65).await.expect("adopted") > 5_000, "the store does not assign these numbers again");
+
+    bucket.fail("put");
+    let error = put(&blobs, 90_000, b"block").await.expect_err("the number cannot be recorded");
+    assert!(matches!(error, BlobError::Unavailable { key: KEY, .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_may_refuse_conditional_requests() {
+    let Stored { blobs, bucket, directory: _directory } = stored(0);
+    bucket.refuse_conditions();
+    blobs.pair("aa", 1).await.expect("unused");
+    assert_eq!(blobs.check("aa", 1).await.expect("the same store"), Some(1));
 }

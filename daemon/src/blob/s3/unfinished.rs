@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request};
+use http::{Method, Request, header::DATE};
 use http_body_util::{BodyExt as _, Limited};
 use object_store::{
     Error,
@@ -41,8 +41,8 @@ impl UploadList {
         Self { client, connector }
     }
 
-    /// Returns at most 1,000 uploads of objects below `prefix`.
-    async fn page(&self, prefix: &Path) -> Result<Vec<Unfinished>, BlobError> {
+    /// Returns at most 1,000 uploads of objects below `prefix`, and the time of the server.
+    async fn page(&self, prefix: &Path) -> Result<(Vec<Unfinished>, Millis), BlobError> {
         let query = [("uploads", String::new()), ("prefix", format!("{prefix}/"))];
         let options = SignedUrlOptions::new().with_query(query);
         let url = self.client.signed_url_opts(Method::GET, &Path::default(), SIGNED_FOR, &options).await;
@@ -56,20 +56,25 @@ impl UploadList {
         if !status.is_success() {
             return Err(failed(&format!("the server answered {status}")));
         }
+        let date = response.headers().get(DATE).and_then(|date| date.to_str().ok());
+        let now = date.and_then(http_date).ok_or_else(|| failed("the answer has no valid date"))?;
         let body = Limited::new(response.into_body(), PAGE_BYTES_MAX).collect().await;
         let body: Bytes = body.map_err(|_| failed("the answer was cut off or is too large"))?.to_bytes();
-        Ok(parse(&String::from_utf8_lossy(&body)))
+        Ok((parse(&String::from_utf8_lossy(&body)), now))
     }
 }
 
-/// Aborts the uploads of blocks that began before `before_ms`, at most 1,000, and returns how many.
+/// Aborts the uploads of blocks that are older than `age`, at most 1,000, and returns how many. The clock of the server
+/// counts: that of this machine could be wrong, and uploads that still run would be aborted.
 ///
 /// An upload that is not completed has no object, so no acknowledged block is affected. A writer that is still running
 /// after that time gets an error.
-pub(super) async fn remove(bucket: &Bucket, before_ms: Millis) -> Result<usize, BlobError> {
+pub(super) async fn remove(bucket: &Bucket, age: Duration) -> Result<usize, BlobError> {
     let Some(list) = &bucket.unfinished else { return Ok(0) };
     let mut removed = 0;
-    for upload in list.page(&bucket.blocks()).await? {
+    let (uploads, now) = list.page(&bucket.blocks()).await?;
+    let before_ms = now.saturating_sub(Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX));
+    for upload in uploads {
         // Servers may ignore the prefix.
         if upload.started_ms >= before_ms || bucket.block(&upload.location).is_none() {
             continue;
@@ -80,6 +85,11 @@ pub(super) async fn remove(bucket: &Bucket, before_ms: Millis) -> Result<usize, 
         }
     }
     Ok(removed)
+}
+
+/// Parses the value of a header `Date`.
+fn http_date(text: &str) -> Option<Millis> {
+    Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_millisecond())
 }
 
 /// Reads the list of the server. Uploads without a valid key, ID or time are left out.
@@ -119,5 +129,11 @@ mod tests {
         let expected = Unfinished { location: Path::from("p/a/7/2/9"), id: "2~x.y_z-1".into(), started_ms: 1_500 };
         assert_eq!(parse(&xml), [expected]);
         assert_eq!(parse("not XML"), []);
+    }
+
+    #[test]
+    fn the_date_of_a_server_is_read() {
+        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:02 GMT"), Some(2_000));
+        assert_eq!(http_date("yesterday"), None);
     }
 }

@@ -40,6 +40,7 @@ const BATCH_FRAMES_MAX: usize = 512;
 pub(super) struct ObjectWriter {
     bucket: Arc<Bucket>,
     key: UploadKey,
+    file: u64,
     object: Path,
     batch: Vec<Bytes>,
     batch_bytes: usize,
@@ -79,6 +80,7 @@ impl ObjectWriter {
         Self {
             bucket,
             key,
+            file,
             object,
             batch: Vec::new(),
             batch_bytes: 0,
@@ -124,6 +126,7 @@ impl ObjectWriter {
         if sent as u64 == PARTS_PER_BLOCK_MAX {
             return Err(BlobError::BlockTooLarge { key: self.key, limit: PART_BYTES * PARTS_PER_BLOCK_MAX });
         }
+        bucket.record_file(self.key, self.file).await?;
         let _permit = bucket.parts.acquire().await.expect("the semaphore is never closed");
         let (received, part) = received.take_first(size, self.key).await?;
         if self.upload.is_none() {
@@ -141,6 +144,7 @@ impl ObjectWriter {
     /// Sends all waiting bytes as an object. Returns when the server has acknowledged it.
     async fn send_object(&mut self, received: ReceivedBytes) -> Result<ReceivedBytes, BlobError> {
         let bucket = self.bucket.clone();
+        bucket.record_file(self.key, self.file).await?;
         let _permit = bucket.parts.acquire().await.expect("the semaphore is never closed");
         let size = received.waiting;
         let (received, content) = received.take_first(size, self.key).await?;

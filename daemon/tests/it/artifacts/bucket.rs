@@ -114,6 +114,25 @@ async fn a_daemon_refuses_the_bucket_of_another_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_without_its_bucket_refuses_to_start() {
+    let Some(bucket) = TestBucket::start().await else { return };
+    let mut farrier = TestDaemon::program(&bucket.toml()).await;
+    let job = with_job(&farrier).await;
+    farrier.upload(&job, "x", b"content").await;
+    farrier.kill().await;
+    let refused = farrier.refused_start("").await;
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(4) && text.contains("blobs.url is not set"), "{text}");
+    let adopted = farrier.command_with("", &["check-data", "--adopt"]).await;
+    assert!(adopted.status.success(), "{adopted:?}");
+    // The blocks that the daemon writes to its directory from now on would be missing in the bucket.
+    let refused = farrier.refused_start(&bucket.toml()).await;
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(4) && text.contains("another store"), "{text}");
+    assert_eq!(bucket.blocks().await.len(), 1, "nothing was removed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cache_entries_in_a_bucket_survive_a_restart() {
     let Some(bucket) = TestBucket::start().await else { return };
     let mut farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;

@@ -1,6 +1,9 @@
 //! A bucket on a real S3 server (moto), behind a proxy that can fail.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    process::Stdio,
+    sync::{Arc, Mutex},
+};
 
 use bytes::Bytes;
 use farrierd::config::{BlobsConfig, BucketUrl};
@@ -20,6 +23,14 @@ use super::{
     process::command,
     waiting::eventually,
 };
+
+/// Runs the server. It ends with its standard input, so that it does not outlive tests that are killed.
+const SERVER: &str = "
+import os, sys, threading
+from moto.server import main
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+main(sys.argv[1:])
+";
 
 /// What the proxy does with requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +59,9 @@ impl TestBucket {
     pub async fn start() -> Option<Self> {
         let programs = client::python().await?;
         let address = free_address();
-        let mut program = command(programs.join("moto_server"));
-        program.args(["-H", &address.ip().to_string(), "-p", &address.port().to_string()]);
-        program.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut program = command(programs.join("python"));
+        program.args(["-c", SERVER, "-H", &address.ip().to_string(), "-p", &address.port().to_string()]);
+        program.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = program.spawn().expect("the server starts");
         let server = ServerAddress::Tcp(address.to_string());
         eventually("the S3 server answers", async || {

@@ -2,14 +2,17 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartId, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
     memory::InMemory,
     multipart::{MultipartStore, PartId},
     path::Path,
@@ -21,6 +24,7 @@ pub(super) struct FaultyBucket {
     objects: InMemory,
     failing: Mutex<Option<&'static str>>,
     calls: Mutex<Vec<&'static str>>,
+    refuses_conditions: AtomicBool,
 }
 
 /// The bucket as a blob store uses it.
@@ -31,6 +35,11 @@ impl FaultyBucket {
     /// All following requests of the kind `name` fail.
     pub(super) fn fail(&self, name: &'static str) {
         *self.failing.lock().expect("no panic") = Some(name);
+    }
+
+    /// All following conditional requests fail.
+    pub(super) fn refuse_conditions(&self) {
+        self.refuses_conditions.store(true, Ordering::Relaxed);
     }
 
     /// No following request fails.
@@ -85,6 +94,9 @@ impl fmt::Display for Shared {
 impl ObjectStore for Shared {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         self.0.begin("put")?;
+        if options.mode != PutMode::Overwrite && self.0.refuses_conditions.load(Ordering::Relaxed) {
+            return Err(Error::Generic { store: "test", source: "it has no conditional requests".into() });
+        }
         self.0.objects.put_opts(location, payload, options).await
     }
 

@@ -79,3 +79,25 @@ async fn a_read_that_ends_early_leaves_no_copy() {
     drop(blobs.read(KEY, [BlockRef { file: 1, size: 1_000 }].into(), 0..1_000));
     assert_eq!(files(&directory), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn copies_that_are_being_written_count() {
+    let Stored { blobs, directory, .. } = stored(8_000);
+    for file in 1..=9 {
+        put(&blobs, file, &content(1_000)).await.expect("written");
+    }
+    for file in 1..=8 {
+        get(&blobs, &[(file, 1_000)], 0..1_000).await.expect("read");
+    }
+    let cache = &blobs.bucket.cache;
+    let mut writing = Vec::new();
+    for file in 20..24 {
+        writing.push(cache.begin(KEY, BlockRef { file, size: 1_000 }).await.expect("a copy"));
+    }
+    assert_eq!(cache.bytes(), 4_000, "other copies were removed for them");
+    assert_eq!(files(&directory).len(), 8);
+    assert!(cache.begin(KEY, BlockRef { file: 24, size: 1 }).await.is_none(), "half of the space is being written");
+    assert_eq!(get(&blobs, &[(9, 1_000)], 0..1_000).await.expect("read").len(), 1_000);
+    drop(writing);
+    assert!(cache.begin(KEY, BlockRef { file: 24, size: 1_000 }).await.is_some(), "the space is free again");
+}
