@@ -180,8 +180,24 @@ impl<'t> Reader<'t> {
     }
 }
 
-const SCREENS: &[&str] = &["dashboard", "repositories", "hooks", "deliveries", "artifacts"];
-const LISTS: &[&str] = &["repositories", "branches", "hooks", "deliveries", "runs"];
+const SCREENS: &[&str] =
+    &["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks"];
+const LISTS: &[&str] = &[
+    "repositories",
+    "files",
+    "commits",
+    "branches",
+    "tags",
+    "hooks",
+    "deliveries",
+    "runs",
+    "workflow_runs",
+    "tasks",
+    "audit",
+    "caches",
+    "users",
+    "tokens",
+];
 const UI: &[&str] =
     &["theme", "color", "glyphs", "clipboard", "start", "bell", "time", "sync", "mouse", "title", "confirm_bulk_over"];
 

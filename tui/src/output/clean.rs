@@ -11,7 +11,8 @@ const SHOWN: char = '\u{fffd}';
 
 /// Returns whether a character controls a terminal or the text direction.
 fn steers(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns one line, without control characters and line breaks.
@@ -72,7 +73,7 @@ mod tests {
     #[test]
     fn control_characters_are_replaced() {
         assert_eq!(line("plain 日本"), "plain 日本");
-        assert_eq!(line("a\x1b[31mb\nc\td\u{9b}e\u{202e}f\x7f"), "a�[31mb�c�d�e�f�");
+        assert_eq!(line("a\x1b[31mb\nc\td\u{9b}e\u{202e}f\x7fg\u{61c}"), "a�[31mb�c�d�e�f�g�");
         assert_eq!(lines("a\nb\x07\r"), "a\nb��");
     }
 

@@ -42,6 +42,21 @@ pub(crate) fn count(number: i64) -> String {
     text
 }
 
+/// Maximum length of a title.
+const TITLE_MAX_CHARS: usize = 500;
+
+/// Returns the first line of a message for lists, at most 500 characters of it: messages can be megabytes long.
+pub(crate) fn title(message: &str) -> String {
+    message.lines().next().unwrap_or_default().chars().take(TITLE_MAX_CHARS).collect()
+}
+
+/// Converts a text to lower case. `None` if the length of a character changes, because then positions in the two texts
+/// differ.
+pub(crate) fn lowercase_in_place(text: &str) -> Option<String> {
+    let keeps_length = |c: char| c.is_ascii() || c.to_lowercase().map(char::len_utf8).sum::<usize>() == c.len_utf8();
+    text.chars().all(keeps_length).then(|| text.to_lowercase())
+}
+
 /// Formats `12d 04:11`.
 pub(crate) fn uptime(seconds: i64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -60,6 +75,21 @@ pub(crate) fn percent(part: i64, total: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_are_short() {
+        assert_eq!((title("fix: a\n\nBecause."), title("")), ("fix: a".into(), String::new()));
+        assert_eq!(title(&"日".repeat(1_000_000)), "日".repeat(500));
+    }
+
+    #[test]
+    fn lower_case_with_other_positions_is_refused() {
+        assert_eq!(lowercase_in_place("GRÖSSE Σ 日本").as_deref(), Some("grösse σ 日本"));
+        // The whole text keeps its length: two characters become longer, and one becomes shorter.
+        let shifted = "ȺȺ\u{212a}";
+        assert_eq!(shifted.to_lowercase().len(), shifted.len());
+        assert_eq!(lowercase_in_place(shifted), None);
+    }
 
     #[test]
     fn numbers_are_grouped() {

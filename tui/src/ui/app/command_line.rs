@@ -69,7 +69,8 @@ impl App {
         let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
         let only_shell = || Err(format!("runs only in the shell: farrier {}", words.join(" ")));
-        if cli.global.socket.is_some() || cli.global.url.is_some() || cli.global.token_file.is_some() {
+        let args::Global { socket, url, ca, token_file, .. } = &cli.global;
+        if url.is_some() || [socket, ca, token_file].into_iter().any(Option::is_some) {
             return Err("the connection cannot be changed per command; use `connect PATH|URL`".to_owned());
         }
         match cli.command {
@@ -96,7 +97,9 @@ impl App {
 
     /// Shows the audit log with the filters of the command. Returns `None` if the screen lacks one of them.
     fn show_audit(&mut self, list: args::ListAudit) -> Option<LineResult> {
-        let args::ListAudit { repo: None, since: None, until: None, .. } = list else { return None };
+        let args::ListAudit { repo: None, since: None, until: None, own: false, follow: false, .. } = list else {
+            return None;
+        };
         let columns = [
             ("action", list.action),
             ("actor", list.actor),
@@ -114,9 +117,10 @@ impl App {
     /// Shows the cache entries with the filters of the command.
     fn show_caches(&mut self, list: &args::ListCaches) {
         let repo = list.repo.as_ref().map(ToString::to_string).unwrap_or_default();
-        let columns = [("repo", &repo), ("key", &list.key), ("ref", &list.git_ref)];
-        let words = columns.iter().filter(|(_, value)| !value.is_empty());
-        let words = words.map(|(name, value)| filter_word(name, "", value));
+        let prefix = if list.key.is_empty() { String::new() } else { format!("^{}", list.key) };
+        let columns = [("repo", "=", &repo), ("key", "", &prefix), ("ref", "=", &list.git_ref)];
+        let words = columns.iter().filter(|(.., value)| !value.is_empty());
+        let words = words.map(|(name, test, value)| filter_word(name, test, value));
         let filter = words.collect::<Vec<_>>().join(" ");
         self.go(ScreenId::Caches);
         self.filter(&filter);

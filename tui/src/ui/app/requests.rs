@@ -52,6 +52,8 @@ fn is_partial(answer: &Answer) -> bool {
         Answer::DeletedRepositories(page) => open(page),
         Answer::DeletedArtifacts(page) => open(page),
         Answer::Caches(page) => open(page),
+        Answer::Users(page) => open(page),
+        Answer::Tokens(page) => open(page),
         Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
     }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::ui::{
     net::{Problem, ProblemKind},
-    view::{Role, centered, fit, lines, width, wrapped},
+    view::{Role, centered, fit, fitting_bytes, lines, width, wrapped},
     words,
     world::{Link, World},
 };
@@ -45,7 +45,7 @@ pub(crate) fn draw(list: &dyn ListView, options: TableOptions, world: &World, ar
     if area.is_empty() {
         return;
     }
-    let columns = layout(&list.columns(), area.width, options.what, world);
+    let columns = layout(&list.columns(), area.width, list.name(), world);
     let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
     if let Some(problem) = list.problem().filter(|_| list.loaded_count() > 0) {
         // Loaded rows stay visible.
@@ -222,7 +222,9 @@ fn underline(row: &WindowRow, columns: &[PlacedColumn], line: Rect, buf: &mut Bu
         let used = width(&fit(cell, room));
         let pad = if column.head.right { column.width.saturating_sub(used) } else { indent };
         let area = Rect { x: line.x + column.x + pad, width: used, ..line };
-        for part in parts {
+        // Measuring the text before each match of a long hidden text would take quadratic time.
+        let seen = fitting_bytes(cell, room);
+        for part in parts.iter().filter(|part| part.start < seen) {
             let begin = area.x.saturating_add(width(&cell[..part.start]));
             let match_area = Rect { x: begin, width: width(&cell[part.clone()]), ..area }.intersection(area);
             buf.set_style(match_area, Style::new().add_modifier(Modifier::UNDERLINED));

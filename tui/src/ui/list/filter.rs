@@ -8,6 +8,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::units::{FilterColumn, Unit};
+use crate::ui::words::lowercase_in_place;
 
 /// One word of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,11 +113,7 @@ impl Filter {
     /// Returns the byte ranges of a cell of `column` that the filter matches. `named` is whether words without a
     /// column match in this cell.
     pub(crate) fn match_ranges(&self, cell: &str, column: &str, named: bool) -> Vec<Range<usize>> {
-        let small = cell.to_lowercase();
-        if small.len() != cell.len() {
-            // Lower case has another length here, so ranges cannot be mapped.
-            return Vec::new();
-        }
+        let Some(small) = lowercase_in_place(cell) else { return Vec::new() };
         let own = |atom: &&Atom| match &atom.column {
             Some(name) => name.eq_ignore_ascii_case(column),
             None => named,

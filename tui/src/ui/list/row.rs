@@ -44,6 +44,8 @@ impl<T> Debug for Column<T> {
 pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     type Id: Clone + Eq + Hash + Debug;
 
+    /// Name of the list in the configuration file; empty if its columns cannot be chosen.
+    const LIST: &'static str = "";
     const COLUMNS: &'static [Column<Self>];
     /// Columns that filters can name.
     const FILTERS: &'static [FilterColumn];

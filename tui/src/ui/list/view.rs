@@ -93,6 +93,8 @@ pub(crate) trait ListView: Debug {
     /// Formats the number of new rows above the window.
     fn new_above(&self, world: &World) -> Option<String>;
 
+    /// Returns the name of the list in the configuration file; empty if its columns cannot be chosen.
+    fn name(&self) -> &'static str;
     fn columns(&self) -> Vec<ColumnHead>;
     /// Moves the window so that it holds the cursor, and formats its rows. `area` is where they are drawn.
     fn window(&self, area: Rect, columns: &[usize], clock: &Clock) -> Vec<WindowRow>;
@@ -246,6 +248,10 @@ impl<T: Row> ListView for Feed<T> {
 
     fn new_above(&self, world: &World) -> Option<String> {
         self.list.new_above(world)
+    }
+
+    fn name(&self) -> &'static str {
+        T::LIST
     }
 
     fn columns(&self) -> Vec<ColumnHead> {

@@ -6,6 +6,7 @@ use farrier_common::{
 };
 
 use super::{Answer, Page, Request, fetch::pages};
+use crate::ui::words;
 
 /// Size up to which files and diffs are loaded, in bytes. The rest is not shown.
 pub(crate) const CONTENT_MAX_BYTES: usize = 512 << 10;
@@ -56,7 +57,9 @@ async fn directory(
     path: &str,
     part: &impl Fn(Answer),
 ) -> Result<Answer, ClientError> {
-    let commit = client.commit(repo, reference).await?;
+    let mut commit = client.commit(repo, reference).await?;
+    // The commit is part of every page.
+    commit.commit.message = words::title(&commit.commit.message);
     let mut tree = commit.commit.tree.sha.clone();
     let mut found = String::new();
     for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -87,7 +90,7 @@ async fn subtree(
     Ok(None)
 }
 
-/// Loads the newest commits.
+/// Loads the newest commits, with the titles of their messages.
 async fn commits(
     client: &Client,
     repo: &RepositoryPath,
@@ -98,6 +101,10 @@ async fn commits(
     let mut pages = client.commits(repo, reference, path);
     let mut items = Vec::new();
     while let Some(mut page) = pages.next(|page: Vec<Commit>| (0, page), |commit| commit.sha.clone()).await? {
+        // Lists show titles only. Thousands of complete messages could need gigabytes.
+        for commit in &mut page {
+            commit.commit.message = words::title(&commit.commit.message);
+        }
         items.append(&mut page);
         if items.len() >= rows {
             break;

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     exit::Failure,
-    ui::repo::{RepositoryCompactor, RepositorySummary},
+    ui::{
+        repo::{RepositoryCompactor, RepositorySummary},
+        words,
+    },
 };
 
 /// Lists load up to this many rows; beyond that the daemon filters.
@@ -129,7 +132,13 @@ async fn repositories(client: &Client, part: &impl Fn(Answer)) -> Result<Answer,
 
 /// Lists the branches of a repository, page by page.
 async fn branches(client: &Client, path: &RepositoryPath, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
-    let open = |found: Vec<Branch>| found;
+    let open = |mut found: Vec<Branch>| {
+        // Lists show titles only. Thousands of complete messages could need gigabytes.
+        for branch in &mut found {
+            branch.commit.message = words::title(&branch.commit.message);
+        }
+        found
+    };
     pages(client.branches(path), open, |branch: &Branch| branch.name.clone(), part, Answer::Branches).await
 }
 

@@ -341,24 +341,25 @@ pub(crate) trait Screen: Debug {
 
 /// Returns the column names of a list. Both names are those of the configuration file.
 pub(crate) fn columns_of(list: &str) -> Vec<String> {
-    fn titles<T: super::list::Row>() -> Vec<String> {
-        T::COLUMNS.iter().map(|column| column.title.to_lowercase()).collect()
+    fn titles<T: super::list::Row>(list: &str) -> Option<Vec<String>> {
+        let titles = || T::COLUMNS.iter().map(|column| column.title.to_lowercase()).collect();
+        (list == T::LIST).then(titles)
     }
-    match list {
-        "repositories" => titles::<RepositorySummary>(),
-        "files" => titles::<repositories::content::FileRow>(),
-        "commits" => titles::<repositories::content::CommitRow>(),
-        "branches" => titles::<repositories::branch_rows::BranchRow>(),
-        "tags" => titles::<repositories::content::TagRow>(),
-        "hooks" => titles::<Hook>(),
-        "deliveries" => titles::<Delivery>(),
-        "audit" => titles::<AuditEntry>(),
-        "caches" => titles::<FoundCacheEntry>(),
-        "users" => titles::<User>(),
-        "tokens" => titles::<AccessToken>(),
-        "runs" => titles::<artifacts::tree::Node>(),
-        "workflow runs" => titles::<FoundRun>(),
-        "tasks" => titles::<BackgroundTask>(),
-        _ => Vec::new(),
-    }
+    let lists: [fn(&str) -> Option<Vec<String>>; 14] = [
+        titles::<RepositorySummary>,
+        titles::<repositories::content::FileRow>,
+        titles::<repositories::content::CommitRow>,
+        titles::<repositories::branch_rows::BranchRow>,
+        titles::<repositories::content::TagRow>,
+        titles::<Hook>,
+        titles::<Delivery>,
+        titles::<AuditEntry>,
+        titles::<FoundCacheEntry>,
+        titles::<User>,
+        titles::<AccessToken>,
+        titles::<artifacts::tree::Node>,
+        titles::<FoundRun>,
+        titles::<BackgroundTask>,
+    ];
+    lists.iter().find_map(|titles| titles(list)).unwrap_or_default()
 }

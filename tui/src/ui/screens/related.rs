@@ -1,6 +1,17 @@
 //! The objects that belong to the object under the cursor, with the command lines that show them.
 
+use std::borrow::Cow;
+
 use farrier_common::api::AuditEntry;
+
+/// Digits of an abbreviated commit.
+const SHORT: usize = 7;
+
+/// Returns a name as one word of a command line.
+fn word(name: &str) -> Cow<'_, str> {
+    // Only a zero byte cannot be quoted. No name contains it.
+    shlex::try_quote(name).unwrap_or_default()
+}
 
 /// A related object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +29,7 @@ impl Related {
     }
 
     pub(super) fn repository(path: &str) -> Self {
-        Self::new('r', format!("repository {path}"), format!("repo show {path}"))
+        Self::new('r', format!("repository {path}"), format!("repo show {}", word(path)))
     }
 
     pub(super) fn hook(id: i64) -> Self {
@@ -35,21 +46,22 @@ impl Related {
     }
 
     fn user(name: &str) -> Self {
-        Self::new('u', format!("user {name}"), format!("user show {name}"))
+        Self::new('u', format!("user {name}"), format!("user show {}", word(name)))
     }
 
-    /// The runs of a commit.
-    pub(super) fn runs_of(commit: &str) -> Self {
-        let short = commit.get(..7).unwrap_or(commit);
-        Self::new('c', format!("runs of commit {short}"), commit)
+    /// The runs of a commit. `None` for a text that is no commit ID: agents send any text, and a line runs commands.
+    pub(super) fn runs_of(commit: &str) -> Option<Self> {
+        let short = commit.get(..SHORT)?;
+        let is_id = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then(|| Self::new('c', format!("runs of commit {short}"), commit))
     }
 
     pub(super) fn hooks_of(path: &str) -> Self {
-        Self::new('w', format!("hooks of {path}"), format!("hook list --repo {path}"))
+        Self::new('w', format!("hooks of {path}"), format!("hook list --repo {}", word(path)))
     }
 
     pub(super) fn artifacts_of(path: &str) -> Self {
-        Self::new('a', format!("runs and artifacts of {path}"), format!("artifact list --repo {path}"))
+        Self::new('a', format!("runs and artifacts of {path}"), format!("artifact list --repo {}", word(path)))
     }
 
     pub(super) fn deliveries_of(hook: i64) -> Self {
@@ -58,12 +70,16 @@ impl Related {
 
     /// The audit log entries about an object.
     pub(super) fn audit_of(kind: &str, id: &str) -> Self {
-        Self::new('l', format!("audit log of {kind} {id}"), format!("audit list --object {kind}:{id}"))
+        Self::new(
+            'l',
+            format!("audit log of {kind} {id}"),
+            format!("audit list --object {}", word(&format!("{kind}:{id}"))),
+        )
     }
 
     /// The audit log entries of the actions of a user.
     pub(super) fn audit_by(login: &str) -> Self {
-        Self::new('d', format!("what {login} did"), format!("audit list --actor {login}"))
+        Self::new('d', format!("what {login} did"), format!("audit list --actor {}", word(login)))
     }
 
     /// The object, the repository and the actor of an entry of the audit log.
@@ -82,5 +98,21 @@ impl Related {
             all.push(Self::user(&entry.actor.name));
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_agents_and_names_are_no_commands() {
+        for text in ["repo edit a/b --public", "hook off 7", "", "a1b2c3", "a1b2c3d 7", "日本語日本語"] {
+            assert_eq!(Related::runs_of(text), None, "{text}");
+        }
+        assert_eq!(Related::runs_of("a1b2c3d4e5").map(|one| one.line).as_deref(), Some("a1b2c3d4e5"));
+        assert_eq!(Related::repository("infra/gateway").line, "repo show infra/gateway");
+        let line = Related::user("x y; z").line;
+        assert_eq!(shlex::split(&line).unwrap(), ["user", "show", "x y; z"]);
     }
 }

@@ -13,6 +13,7 @@ use ratatui::{
 use crate::ui::{
     keymap::Action,
     view::{self, Role, width},
+    words,
 };
 
 /// Lines of a text and their roles.
@@ -144,12 +145,14 @@ impl TextScroll {
 
     /// Highlights the matches in a line.
     fn underline(&self, line: &str, area: Rect, buf: &mut Buffer) {
-        let (lowercase, search) = (line.to_lowercase(), self.search.to_lowercase());
-        if self.search.is_empty() || lowercase.len() != line.len() {
-            // If lowercase letters take more bytes than capitals, positions in the two texts differ.
+        if self.search.is_empty() {
             return;
         }
-        for (at, found) in lowercase.match_indices(&search) {
+        let search = self.search.to_lowercase();
+        let Some(lowercase) = words::lowercase_in_place(line) else { return };
+        // Measuring the text before each match of a long hidden text would take quadratic time.
+        let seen = view::fitting_bytes(line, area.width);
+        for (at, found) in lowercase.match_indices(&search).take_while(|(at, _)| *at < seen) {
             let begin = width(&line[..at]);
             let matched = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);
             buf.set_style(matched, Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD));

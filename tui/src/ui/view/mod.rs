@@ -22,7 +22,8 @@ pub(crate) use self::{
     chart::{CHART_BELOW, Chart, rate, resampled},
     figures::{LinePart, parts},
     paint::{
-        Role, below, boxed, centered, fit, fit_left, lines, pad, rule, tab_row, text, vertical_rule, width, wrapped,
+        Role, below, boxed, centered, fit, fit_left, fitting_bytes, lines, pad, rule, tab_row, text, vertical_rule,
+        width, wrapped,
     },
 };
 use super::{

@@ -72,6 +72,16 @@ pub(crate) fn fit(text: &str, room: u16) -> String {
     kept + "…"
 }
 
+/// Returns the length of the beginning of `text` that fits into `room` cells, in bytes.
+pub(crate) fn fitting_bytes(text: &str, room: u16) -> usize {
+    let mut used = 0;
+    let hidden = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > usize::from(room)
+    });
+    hidden.map_or(text.len(), |(at, _)| at)
+}
+
 /// Pads `text` with blanks to at least `room` cells, measured by display width.
 pub(crate) fn pad(text: &str, room: u16) -> String {
     let clean = clean_line(text);
@@ -237,5 +247,6 @@ mod tests {
         );
         assert_eq!((pad("ab", 4), pad("日本", 6), pad("日本語", 2)), ("ab  ".into(), "日本  ".into(), "日本語".into()));
         assert_eq!(fit("a\x1b[31mb\nc", 20), "a\u{fffd}[31mb\u{fffd}c");
+        assert_eq!((fitting_bytes("日本語", 5), fitting_bytes("ab", 2), fitting_bytes("ab", 0)), (6, 2, 0));
     }
 }

@@ -34,6 +34,24 @@ fn the_command_filters_by_repository_key_and_ref() {
     screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
     let text = screen.text();
     assert!(text.contains("npm-日本語") && !text.contains("linux-cargo"), "{text}");
+    for other in ["--key pm", "--repo web/sit", "--ref refs/heads/mai"] {
+        screen.keys(&format!(":cache list {other}\n"));
+        assert!(screen.text().contains("nothing matches"), "{other}: {}", screen.text());
+    }
+}
+
+#[test]
+fn options_that_the_screen_lacks_run_only_in_the_shell() {
+    for line in ["audit list --own", "audit list --follow", "task run sweep", "task wait 9"] {
+        let mut screen = TestScreen::loaded(120, 40);
+        screen.keys(&format!(":{line}\n"));
+        let expected = format!("runs only in the shell: farrier {line}");
+        assert!(screen.text().contains(&expected), "{}", screen.text());
+        assert_eq!(screen.app.current, ScreenId::Repositories, "{line}");
+    }
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys(":status --ca /ca.pem\n");
+    assert!(screen.text().contains("the connection cannot be changed per command"), "{}", screen.text());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The files, commits and tags of a repository.
 
 use super::prelude::*;
-use crate::ui::net::Excerpt;
+use crate::ui::{app::Mouse, net::Excerpt};
 
 fn path() -> farrier_common::client::RepositoryPath {
     "infra/gateway".parse().unwrap()
@@ -172,14 +172,14 @@ fn a_tag_is_deleted_after_confirmation() {
     screen.keys("jj\n]]]]");
     screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
     screen.keys("D");
-    assert!(screen.text().contains("Delete tag v1.0"), "{}", screen.text());
+    assert!(screen.text().contains("Delete tag v1.0 of infra/gateway"), "{}", screen.text());
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
     screen.keys("y");
     let delete = Request::DeleteTag(path(), "v1.0".into());
     assert!(screen.take_requests().contains(&delete), "{}", screen.text());
     screen.answer_last_of(|request| *request == delete, Ok(Answer::Done));
-    assert!(screen.text().contains("Tag v1.0 deleted"), "{}", screen.text());
+    assert!(screen.text().contains("Tag v1.0 of infra/gateway deleted"), "{}", screen.text());
 }
 
 #[test]
@@ -201,4 +201,69 @@ fn files_are_requested_again_only_after_a_push_or_a_refresh() {
     assert!(!screen.take_requests().iter().any(is_directory), "nothing was pushed");
     screen.keys("r");
     assert!(screen.take_requests().iter().any(is_directory), "{}", screen.text());
+}
+
+#[test]
+fn a_file_can_be_opened_while_a_refresh_has_no_response_or_failed() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_files(&mut screen);
+    screen.keys("jj");
+    let is_directory = |request: &Request| matches!(request, Request::Directory { .. });
+    for answer in [None, Some(refusal("listing files: not found (404)"))] {
+        screen.keys("r");
+        if let Some(problem) = answer {
+            screen.answer_last_of(is_directory, Err(problem));
+        }
+        screen.take_requests();
+        screen.press(Key::Enter);
+        let of_file = Request::FileContent { repo: path(), commit: TIP.into(), path: "README.md".into() };
+        assert!(screen.take_requests().contains(&of_file), "{}", screen.text());
+        screen.press(Key::Esc);
+    }
+    screen.keys("kk\n");
+    assert!(screen.take_requests().contains(&directory_request("main", "docs")), "r asks for the newest commit");
+}
+
+#[test]
+fn a_tag_that_was_deleted_in_another_repository_leaves_the_shown_lists() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]]]]");
+    screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
+    screen.keys("D");
+    screen.advance(Duration::from_millis(300));
+    screen.keys("y");
+    screen.press(Key::Esc);
+    screen.keys("k\n");
+    screen.answer_last_of(|request| matches!(request, Request::Tags(repo) if *repo != path()), Ok(tags()));
+    screen.take_requests();
+    screen.answer_last_of(|request| matches!(request, Request::DeleteTag(..)), Ok(Answer::Done));
+    assert!(screen.text().contains("Tag v1.0 of infra/gateway deleted"), "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::Tags(_))), "{}", screen.text());
+}
+
+#[test]
+fn copied_paths_have_no_control_characters() {
+    let Answer::Directory(mut found) = directory("") else { panic!("no directory") };
+    found.entries.items[2].path = "README\nreboot\x1b[A".into();
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]");
+    screen.answer(|request| matches!(request, Request::Directory { .. }), Ok(Answer::Directory(found)));
+    screen.keys("jjyp");
+    let copied = "README\u{fffd}reboot\u{fffd}[A";
+    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if text.0 == copied)));
+}
+
+#[test]
+fn a_click_selects_in_the_list_that_is_shown() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.text();
+    screen.keys("m");
+    open_files(&mut screen);
+    screen.text();
+    screen.send(Msg::Mouse(Mouse::Click { x: 5, y: 7 }));
+    assert!(cursor(&screen).contains("src/"), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.text();
+    screen.send(Msg::Mouse(Mouse::Click { x: 5, y: 7 }));
+    assert!(cursor(&screen).contains("web/site"), "{}", screen.text());
 }

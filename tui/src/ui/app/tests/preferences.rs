@@ -50,6 +50,37 @@ fn the_config_file_sets_the_columns_and_the_start_screen() {
 }
 
 #[test]
+fn the_config_file_sets_the_columns_of_every_documented_list() {
+    let documented = "repositories files commits branches tags hooks deliveries workflow_runs runs tasks audit caches \
+                      users tokens";
+    for list in documented.split_whitespace() {
+        let columns = crate::ui::screens::columns_of(list);
+        assert!(columns.len() > 1, "{list}: {columns:?}");
+        let (config, problems) = Config::parse(&format!("[columns.{list}]\nshow = [\"{}\"]\n", columns[0]));
+        assert_eq!((config.columns.len(), problems), (1, Vec::new()), "{list}");
+    }
+    let is_runs = |request: &Request| matches!(request, Request::RunList { .. });
+    let is_audit = |request: &Request| matches!(request, Request::Audit { .. });
+    let shown = |list: &str, start: &str, columns: [&str; 2], open: &dyn Fn(&mut TestScreen)| {
+        let [first, second] = columns;
+        let file = format!("[ui]\nstart = \"{start}\"\n[columns.{list}]\nshow = [\"{first}\", \"{second}\"]\n");
+        let mut screen = with(&file, 80, 24);
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        open(&mut screen);
+        let text = screen.text();
+        let is_header = |line: &&str| columns.iter().all(|title| line.contains(&title.to_uppercase()));
+        let header = text.lines().find(is_header).unwrap_or_else(|| panic!("{list}: {text}"));
+        let titles: Vec<&str> = header.split_whitespace().filter(|word| word.len() > 2).collect();
+        assert_eq!(titles, columns.map(str::to_uppercase), "{list}: {text}");
+    };
+    shown("audit", "audit", ["action", "age"], &|screen: &mut TestScreen| screen.answer(is_audit, Ok(audit())));
+    shown("caches", "repositories", ["size", "key"], &show_caches);
+    shown("workflow_runs", "runs", ["state", "run"], &|screen: &mut TestScreen| screen.answer(is_runs, Ok(run_list())));
+    let open_tasks = |screen: &mut TestScreen| screen.answer_last_of(|request| *request == Request::Tasks, Ok(tasks()));
+    shown("tasks", "tasks", ["age", "kind"], &open_tasks);
+}
+
+#[test]
 fn wide_mode_shows_more_columns() {
     let mut screen = TestScreen::loaded(120, 40);
     assert!(!screen.text().contains("CREATED"));

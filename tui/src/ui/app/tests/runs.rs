@@ -89,6 +89,10 @@ fn commands_show_runs_of_a_repository_with_a_result() {
     screen.answer_last_of(is_list, Ok(run_list()));
     let row = screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
     assert!(row.as_ref().is_some_and(|row| row.contains(" 9 ")), "{row:?}");
+    assert!(!screen.text().contains("not among the listed runs"), "{}", screen.text());
+    screen.keys(":run show 3\n");
+    screen.answer_last_of(is_list, Ok(run_list()));
+    assert!(screen.text().contains("Run 3 is not among the listed runs"), "{}", screen.text());
 }
 
 #[test]
@@ -181,6 +185,20 @@ fn a_run_that_leaves_the_list_closes_its_jobs() {
     let text = screen.text();
     assert!(text.contains("Run 12 is no longer in the list"), "{text}");
     assert!(text.lines().any(|line| line.starts_with('>') && line.contains("web/site")), "{text}");
+}
+
+#[test]
+fn a_run_that_a_filter_hides_after_a_refresh_closes_its_jobs() {
+    let mut screen =
+        open_runs(80, 24, run_page(vec![found_run(12, "infra/gateway", ""), found_run(9, "a/b", "")], false));
+    screen.keys("/state:running\n\n");
+    screen.rest_cursor();
+    screen.answer_last_of(is_artifacts, Ok(run_artifacts()));
+    screen.advance(Duration::from_secs(6));
+    let ended = run_page(vec![found_run(12, "infra/gateway", "success"), found_run(9, "a/b", "")], false);
+    screen.answer_last_of(is_list, Ok(ended));
+    assert!(screen.text().contains("Run 12 is no longer in the list"), "{}", screen.text());
+    assert!(screen.text().contains("REPOSITORY"), "the list of runs has the focus: {}", screen.text());
 }
 
 #[test]

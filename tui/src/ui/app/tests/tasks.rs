@@ -130,6 +130,9 @@ fn a_command_shows_one_task() {
     screen.answer_last_of(is_tasks, Ok(tasks()));
     let row = screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
     assert!(row.as_ref().is_some_and(|row| row.contains("data/old")), "{row:?}");
+    screen.keys(":task show 77\n");
+    screen.answer_last_of(is_tasks, Ok(tasks()));
+    assert!(screen.text().contains("Task 77 is not among the listed tasks"), "{}", screen.text());
     screen.keys("fr");
     assert!(screen.text().contains("data/old is not in the list"), "f goes to the repository: {}", screen.text());
 }

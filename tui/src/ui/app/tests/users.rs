@@ -1,6 +1,7 @@
 //! Users and tokens.
 
 use super::prelude::*;
+use crate::ui::net::Page;
 
 /// Returns the screen with the tokens of the second user in focus.
 fn tokens_of_mia() -> TestScreen {
@@ -128,4 +129,25 @@ fn enter_on_a_token_shows_its_scopes_and_repositories() {
     screen.keys("\n");
     let text = screen.text();
     assert!(text.contains("scopes") && text.contains("repositories  all that the user can access"), "{text}");
+}
+
+#[test]
+fn users_and_tokens_of_all_pages_are_listed() {
+    let (Answer::Users(all), Answer::Tokens(all_tokens)) = (users(), tokens()) else { panic!("no pages") };
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("7");
+    for (at, user) in all.items.iter().enumerate() {
+        let page = Page { items: vec![user.clone()], total: Some(4), last: at == 3 };
+        screen.answer_last_of(|request| *request == Request::Users, Ok(Answer::Users(page)));
+    }
+    assert!(screen.text().contains("admin") && screen.text().contains("tomas"), "{}", screen.text());
+    assert!(!screen.app.pending.values().any(|one| one.request == Request::Users));
+    screen.keys("j");
+    screen.rest_cursor();
+    for (at, token) in all_tokens.items.iter().enumerate() {
+        let page = Page { items: vec![token.clone()], total: Some(3), last: at == 2 };
+        let of_mia = |request: &Request| matches!(request, Request::Tokens(login) if login == "mia");
+        screen.answer_last_of(of_mia, Ok(Answer::Tokens(page)));
+    }
+    assert!(screen.text().contains("laptop") && screen.text().contains("spare"), "{}", screen.text());
 }

@@ -121,3 +121,10 @@ fn an_error_names_the_word_and_the_allowed_values() {
     assert!(Filter::parse("https://host", &[]).is_err());
     assert!(Filter::parse("10:30", &[]).is_ok());
 }
+
+#[test]
+fn matches_are_marked_only_where_lower_case_keeps_the_positions() {
+    let filter = Filter::parse("k", KNOWN).unwrap();
+    assert_eq!(filter.match_ranges("OK k", "NAME", true), [1..2, 3..4]);
+    assert_eq!(filter.match_ranges("ȺȺ\u{212a} k", "NAME", true), Vec::<Range<usize>>::new());
+}

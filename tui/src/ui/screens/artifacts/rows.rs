@@ -208,6 +208,7 @@ impl Haystack for Node {
 impl Row for Node {
     type Id = NodeId;
 
+    const LIST: &'static str = "runs";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("name"),

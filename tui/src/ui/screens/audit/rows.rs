@@ -131,6 +131,7 @@ impl Haystack for AuditEntry {
 impl Row for AuditEntry {
     type Id = i64;
 
+    const LIST: &'static str = "audit";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("action"),

@@ -117,6 +117,7 @@ impl Haystack for FoundCacheEntry {
 impl Row for FoundCacheEntry {
     type Id = i64;
 
+    const LIST: &'static str = "caches";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("key"),

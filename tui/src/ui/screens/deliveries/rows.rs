@@ -150,6 +150,7 @@ impl Haystack for Delivery {
 impl Row for Delivery {
     type Id = String;
 
+    const LIST: &'static str = "deliveries";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("event"),

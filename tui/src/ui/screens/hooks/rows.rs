@@ -169,6 +169,7 @@ impl Haystack for Hook {
 impl Row for Hook {
     type Id = i64;
 
+    const LIST: &'static str = "hooks";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("url"),

@@ -39,7 +39,7 @@ impl Repositories {
 
     /// Returns whether the listed branches and tags belong to the repository under the cursor, and not to another one
     /// that the cursor has left.
-    fn shows_current(&self) -> bool {
+    pub(super) fn shows_current(&self) -> bool {
         self.repos.list.current().is_some_and(|repo| self.detail.is_of(repo))
     }
 
@@ -81,7 +81,7 @@ impl Repositories {
             ('s', "ssh", each(&RepositorySummary::ssh_url)),
             ('n', "name", each(&|repo| repo.full_name().to_owned())),
         ];
-        if self.in_detail {
+        if self.in_detail && self.shows_current() {
             texts.extend(self.detail.copies());
         }
         let mut menu = Menu::copies("Copy", texts);
@@ -169,7 +169,7 @@ impl Repositories {
     /// Opens the menu of archive formats for the branch, tag or commit under the cursor, or for the default branch.
     pub(super) fn archive(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
-        let chosen = self.detail.current_reference().filter(|_| self.in_detail);
+        let chosen = self.detail.current_reference().filter(|_| self.in_detail && self.shows_current());
         let reference = chosen.unwrap_or(repo.default_branch());
         let item = |key: char, title: String, content: Content| Item {
             key: Some(Key::Char(key)),
@@ -196,29 +196,25 @@ impl Repositories {
     pub(super) fn delete_branch(&self, env: &mut Env) {
         let (Some((_, path)), Some(branch)) = (self.here(), self.branch()) else { return };
         let lines = vec![
-            format!("{} at {}", branch.name, branch.commit.id),
+            format!("{} of {path} at {}", branch.name, branch.commit.id),
             format!("Last commit by {}", branch.commit.author.name),
             "Commits that are on no other branch or tag are removed later.".to_owned(),
         ];
+        let title = format!("Delete branch {} of {path}", branch.name);
         let request = Request::DeleteBranch(path, branch.name.clone());
-        env.open(Layer::Confirm(Confirm::simple(
-            format!("Delete branch {}", branch.name),
-            lines,
-            "Delete",
-            request,
-            env.world,
-        )));
+        env.open(Layer::Confirm(Confirm::simple(title, lines, "Delete", request, env.world)));
     }
 
     pub(super) fn delete_tag(&self, env: &mut Env) {
         let (Some((_, path)), Some((name, commit))) = (self.here(), self.tag()) else { return };
         let lines = vec![
-            format!("{name} at {commit}"),
+            format!("{name} of {path} at {commit}"),
             "Commits that are on no other branch or tag are removed later.".to_owned(),
             "The daemon refuses to delete the tag of a release.".to_owned(),
         ];
+        let title = format!("Delete tag {name} of {path}");
         let request = Request::DeleteTag(path, name.to_owned());
-        let question = Confirm::simple(format!("Delete tag {name}"), lines, "Delete", request, env.world);
+        let question = Confirm::simple(title, lines, "Delete", request, env.world);
         env.open(Layer::Confirm(question));
     }
 

@@ -22,7 +22,9 @@ impl Repositories {
                 self.add_page(page, env);
             }
             (Request::ChangedRepositories, Ok(Answer::Repositories(page))) => {
+                let opened = self.opened();
                 self.repos.renew(page.clone(), env.world);
+                self.leave_unlisted(opened, env);
                 self.look(false, env);
             }
             (_, Err(problem)) if self.repos.awaits(request) => self.repos.fail(problem.clone()),
@@ -46,13 +48,30 @@ impl Repositories {
     }
 
     fn add_page(&mut self, page: &Page<RepositorySummary>, env: &mut Env) {
+        let opened = self.opened();
         if let Some(gone) = self.repos.take(page.clone(), env.world) {
             env.notify(format!("{} was removed", gone.full_name()));
             self.in_detail = false;
         }
+        self.leave_unlisted(opened, env);
         self.look(false, env);
         if page.last && self.is_migrating() {
             env.send(Request::Tasks);
+        }
+    }
+
+    /// Returns ID and name of the repository whose tabs have the focus.
+    fn opened(&self) -> Option<(i64, String)> {
+        let repo = self.repos.list.current().filter(|_| self.in_detail)?;
+        Some((repo.id, repo.full_name().to_owned()))
+    }
+
+    /// Leaves the tabs of a repository that the filter hides by now: the cursor is on another one.
+    fn leave_unlisted(&mut self, opened: Option<(i64, String)>, env: &mut Env) {
+        let Some((id, name)) = opened.filter(|_| self.in_detail) else { return };
+        if !self.repos.list.shown().any(|repo| repo.id == id) {
+            env.notify(format!("{name} is no longer in the list"));
+            self.in_detail = false;
         }
     }
 
@@ -88,17 +107,17 @@ impl Repositories {
                 self.deleted_many(batch, answer, env);
             }
             Request::CancelTask(_) => env.notify("Import cancelled"),
-            Request::CreateBranch(_, request) => {
-                env.notify(format!("Branch {} created", request.new_branch_name));
-                self.detail.forget(env);
+            Request::CreateBranch(path, request) => {
+                env.notify(format!("Branch {} of {path} created", request.new_branch_name));
+                self.detail.forget_refs(path, env);
             }
-            Request::DeleteBranch(_, name) => {
-                env.notify(format!("Branch {name} deleted"));
-                self.detail.forget(env);
+            Request::DeleteBranch(path, name) => {
+                env.notify(format!("Branch {name} of {path} deleted"));
+                self.detail.forget_refs(path, env);
             }
-            Request::DeleteTag(_, name) => {
-                env.notify(format!("Tag {name} deleted"));
-                self.detail.forget(env);
+            Request::DeleteTag(path, name) => {
+                env.notify(format!("Tag {name} of {path} deleted"));
+                self.detail.forget_refs(path, env);
             }
             _ => return,
         }

@@ -82,6 +82,7 @@ impl Haystack for BranchRow {
 impl Row for BranchRow {
     type Id = String;
 
+    const LIST: &'static str = "branches";
     const COLUMNS: &'static [Column<Self>] = &BRANCH;
     const FILTERS: &'static [FilterColumn] =
         &[FilterColumn::text("tip"), FilterColumn::text("by"), FilterColumn::age("age")];

@@ -179,6 +179,13 @@ impl Detail {
         self.content.forget(env);
     }
 
+    /// Clears the lists after a change of branches or tags, if they are those of this repository.
+    pub(super) fn forget_refs(&mut self, repo: &RepositoryPath, env: &mut Env) {
+        if self.of.as_ref() == Some(repo) {
+            self.forget(env);
+        }
+    }
+
     /// Sends one request at a time, so that moving through the repository list does not send one per row.
     fn count(&mut self, repo: &RepositorySummary, path: RepositoryPath, again: bool, env: &mut Env) {
         let good = self.counted.as_ref().is_some_and(|counted| {

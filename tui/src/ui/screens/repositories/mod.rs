@@ -320,10 +320,12 @@ impl Screen for Repositories {
     }
 
     fn click(&mut self, x: u16, y: u16, env: &mut Env) {
-        self.in_detail = !self.repos.click(x, y) && self.in_detail;
-        let has_viewer = self.detail.viewer().is_some();
-        if !has_viewer && self.detail.list_mut().is_some_and(|list| list.click(x, y)) {
-            self.in_detail = true;
+        // A list that is not drawn still has the area of its last drawing.
+        let split = env.world.split();
+        if (split || !self.in_detail) && self.repos.click(x, y) {
+            self.in_detail = false;
+        } else if (split || self.in_detail) && self.detail.viewer().is_none() {
+            self.in_detail |= self.detail.list_mut().is_some_and(|list| list.click(x, y));
         }
         self.look(false, env);
     }
@@ -338,19 +340,16 @@ impl Screen for Repositories {
     fn related(&self) -> Vec<Related> {
         let Some((_, path)) = self.here() else { return Vec::new() };
         let path = path.to_string();
-        let runs = self.detail.current_commit().filter(|_| self.in_detail).map(Related::runs_of);
+        let commit = self.detail.current_commit().filter(|_| self.in_detail && self.shows_current());
+        let runs = commit.and_then(Related::runs_of);
         runs.into_iter().chain([Related::artifacts_of(&path), Related::hooks_of(&path)]).collect()
     }
 
     fn selection(&self) -> Option<Selection> {
         let name = self.subject()?;
         if self.in_detail {
-            let id = self.repos.list.current()?.id;
-            return Some(Selection {
-                object: Object::Repository,
-                name,
-                rows: format!("{id} {:?}", self.detail.current_reference()),
-            });
+            let rows = format!("{} {:?}", self.repos.list.current()?.id, self.detail.current_reference());
+            return Some(Selection { object: Object::Repository, name, rows });
         }
         self.repos.list.selection(Object::Repository, name)
     }

@@ -151,6 +151,7 @@ impl Haystack for RepositorySummary {
 impl Row for RepositorySummary {
     type Id = i64;
 
+    const LIST: &'static str = "repositories";
     const COLUMNS: &'static [Column<Self>] = &REPOSITORY;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("state"),

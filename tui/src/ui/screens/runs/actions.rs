@@ -39,7 +39,7 @@ impl Runs {
     pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
         match action {
             Action::CancelRun => self.live().is_empty().then(|| "no run here that is still running".to_owned()),
-            Action::Open if self.in_parts && self.parts.list.current().is_none() => {
+            Action::Open if self.in_parts && self.current_part().is_none() => {
                 Some("no job or artifact selected".to_owned())
             }
             Action::Copy if self.targets().is_empty() => {
@@ -111,7 +111,7 @@ impl Runs {
 
     /// Shows all fields of the job under the cursor, or the artifact on its own screen.
     pub(super) fn open_part(&self, env: &mut Env) {
-        match self.parts.list.current() {
+        match self.current_part() {
             Some(RunPart::Artifact(artifact)) => env.push(Cmd::Line(format!("artifact {}", artifact.id))),
             Some(part @ RunPart::Job(job)) => {
                 let facts = rows::job_facts(job, &env.world.clock);

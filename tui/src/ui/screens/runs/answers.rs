@@ -24,9 +24,17 @@ impl Runs {
         match (request, result) {
             (Request::RunList { .. }, Ok(Answer::RunList(page, more))) if self.rows.awaits(request) => {
                 self.is_cut = *more;
-                if let Some(gone) = self.rows.take(page.clone(), env.world).filter(|_| self.in_parts) {
-                    env.notify(format!("Run {} is no longer in the list", gone.id));
+                let opened = self.rows.list.current().map(|run| run.id).filter(|_| self.in_parts);
+                self.rows.take(page.clone(), env.world);
+                // A filter can hide it, too. The cursor is on another run then.
+                if let Some(id) = opened.filter(|id| !self.rows.list.shown().any(|run| run.id == *id)) {
+                    env.notify(format!("Run {id} is no longer in the list"));
                     self.in_parts = false;
+                }
+                if let Some(id) = self.wanted.take()
+                    && self.rows.list.current().is_none_or(|run| run.id != id)
+                {
+                    env.notify(format!("Run {id} is not among the listed runs; see farrier run show {id}"));
                 }
                 self.fetch_on(env);
                 self.request_parts(false, env);

@@ -104,6 +104,8 @@ pub(crate) struct Runs {
     parts_cut: bool,
     /// Whether the jobs and artifacts have the focus.
     in_parts: bool,
+    /// The run that a command asked for, until the next response.
+    wanted: Option<i64>,
 }
 
 impl Default for Runs {
@@ -118,6 +120,7 @@ impl Default for Runs {
             parts_of: None,
             parts_cut: false,
             in_parts: false,
+            wanted: None,
         }
     }
 }
@@ -140,6 +143,13 @@ impl Runs {
         self.choose(None, RunTab::All, env);
         self.focus_parts(false, env);
         self.rows.list.select(id);
+        self.wanted = Some(id);
+    }
+
+    /// Returns the job or artifact under the cursor. `None` while those of another run are loaded.
+    fn current_part(&self) -> Option<&RunPart> {
+        let run = self.rows.list.current()?;
+        self.parts.list.current().filter(|_| self.parts_of == Some(run.id))
     }
 
     fn forget_parts(&mut self, env: &mut Env) {
@@ -233,8 +243,8 @@ impl Screen for Runs {
     fn cursor_moved(&mut self, env: &mut Env) {
         if !self.in_parts {
             self.fetch_on(env);
-            self.request_parts(false, env);
         }
+        self.request_parts(false, env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
@@ -289,7 +299,7 @@ impl Screen for Runs {
     fn related(&self) -> Vec<Related> {
         let Some(run) = self.rows.list.current() else { return Vec::new() };
         let mut all = vec![Related::repository(&run.repository), Related::artifacts_of_run(run.id)];
-        all.extend((!run.head_sha.is_empty()).then(|| Related::runs_of(&run.head_sha)));
+        all.extend(Related::runs_of(&run.head_sha));
         all.push(Related::audit_of("run", &run.id.to_string()));
         all
     }

@@ -172,6 +172,7 @@ impl Haystack for FoundRun {
 impl Row for FoundRun {
     type Id = i64;
 
+    const LIST: &'static str = "workflow_runs";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("repo"),

@@ -32,11 +32,13 @@ const ROOMY: u16 = 16;
 #[derive(Debug)]
 pub(crate) struct Tasks {
     pub(super) rows: Feed<BackgroundTask>,
+    /// The task that a command asked for, until the next response.
+    wanted: Option<i64>,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self { rows: Feed::new(List::default()) }
+        Self { rows: Feed::new(List::default()), wanted: None }
     }
 }
 
@@ -44,6 +46,7 @@ impl Tasks {
     /// Puts the cursor on a task, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, id: i64) {
         self.rows.list.select(id);
+        self.wanted = Some(id);
     }
 
     /// Loads the tasks again, also when an earlier request for them has no response yet.
@@ -99,6 +102,11 @@ impl Screen for Tasks {
             (Request::Tasks, Ok(Answer::Tasks(tasks))) if self.rows.awaits(request) => {
                 let page = Page { items: tasks.clone(), total: i64::try_from(tasks.len()).ok(), last: true };
                 self.rows.take(page, env.world);
+                if let Some(id) = self.wanted.take()
+                    && self.rows.list.current().is_none_or(|task| task.id != id)
+                {
+                    env.notify(format!("Task {id} is not among the listed tasks"));
+                }
             }
             (Request::Tasks, Err(problem)) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             (Request::CancelTask(id), Ok(_)) => {

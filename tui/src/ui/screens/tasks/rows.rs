@@ -170,6 +170,7 @@ impl Haystack for BackgroundTask {
 impl Row for BackgroundTask {
     type Id = i64;
 
+    const LIST: &'static str = "tasks";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("state"),

@@ -104,6 +104,7 @@ impl Haystack for User {
 impl Row for User {
     type Id = String;
 
+    const LIST: &'static str = "users";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("name"),

@@ -121,6 +121,7 @@ impl Haystack for AccessToken {
 impl Row for AccessToken {
     type Id = i64;
 
+    const LIST: &'static str = "tokens";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("name"),

@@ -46,11 +46,14 @@ impl Content {
     }
 
     fn take_directory(&mut self, found: &Directory, env: &mut Env) {
-        if found.path != self.directory {
-            env.notify(format!("{} no longer exists", self.directory));
-            self.directory.clone_from(&found.path);
+        // During a refresh, the old rows stay until the last page.
+        if found.entries.last || !self.files.has_all() {
+            if found.path != self.directory {
+                env.notify(format!("{} no longer exists", self.directory));
+                self.directory.clone_from(&found.path);
+            }
+            (self.commit, self.is_pinned) = (Some(found.commit.clone()), true);
         }
-        self.commit = Some(found.commit.clone());
         let items = found.entries.items.iter().map(FileRow::from).collect();
         self.files.take(Page { items, total: found.entries.total, last: found.entries.last }, env.world);
     }

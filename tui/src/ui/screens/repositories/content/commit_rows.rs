@@ -25,7 +25,7 @@ impl From<&Commit> for CommitRow {
     fn from(commit: &Commit) -> Self {
         Self {
             sha: commit.sha.clone(),
-            title: commit.commit.message.lines().next().unwrap_or_default().to_owned(),
+            title: words::title(&commit.commit.message),
             author: commit.commit.author.name.clone(),
             committed_at: commit.created.clone(),
         }
@@ -74,6 +74,7 @@ impl Haystack for CommitRow {
 impl Row for CommitRow {
     type Id = String;
 
+    const LIST: &'static str = "commits";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] =
         &[FilterColumn::text("commit"), FilterColumn::text("by"), FilterColumn::age("age")];

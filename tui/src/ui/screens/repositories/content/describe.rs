@@ -1,7 +1,10 @@
 //! Describes what is shown of a repository, and the row under the cursor.
 
 use super::Content;
-use crate::ui::{screens::repositories::tab::RepositoryTab, times::Clock, words};
+use crate::{
+    output::clean_line,
+    ui::{net::Request, screens::repositories::tab::RepositoryTab, times::Clock, words},
+};
 
 impl Content {
     /// Returns what the lists show: `main  src/ui/`, and the commit of the files.
@@ -26,7 +29,13 @@ impl Content {
 
     /// Returns the left half of the status line of a tab.
     pub(in crate::ui::screens::repositories) fn status(&self, tab: RepositoryTab) -> Option<String> {
-        if let Some(request) = &self.opening {
+        let is_of_tab = |request: &&Request| {
+            matches!(
+                (tab, request),
+                (RepositoryTab::Files, Request::FileContent { .. }) | (RepositoryTab::Commits, Request::Commit(..))
+            )
+        };
+        if let Some(request) = self.opening.as_ref().filter(is_of_tab) {
             return Some(format!("{} …  Esc stops", request.doing()));
         }
         if let Some(viewer) = self.viewer(tab) {
@@ -36,11 +45,12 @@ impl Content {
         (tab == RepositoryTab::Commits).then(|| self.commits.list.status_text(self.commits.total))
     }
 
-    /// Returns the texts to copy for the row under the cursor: key, label and text.
+    /// Returns the texts to copy for the row under the cursor: key, label and text. Paths and titles can contain line
+    /// breaks and escape sequences, which must not reach the shell that they are pasted into.
     pub(in crate::ui::screens::repositories) fn copies(&self, tab: RepositoryTab) -> Vec<(char, &'static str, String)> {
         match tab {
             RepositoryTab::Files => {
-                let path = self.current_path().map(|path| ('p', "path", path));
+                let path = self.current_path().map(|path| ('p', "path", clean_line(&path).into_owned()));
                 let id = self.files.list.current().map(|row| ('i', "object", row.sha.clone()));
                 let commit = self.commit.as_ref().map(|commit| ('c', "commit", commit.sha.clone()));
                 path.into_iter().chain(id).chain(commit).collect()
@@ -48,7 +58,7 @@ impl Content {
             RepositoryTab::Commits => {
                 let row = self.commits.list.current();
                 row.map_or_else(Vec::new, |row| {
-                    vec![('c', "commit", row.sha.clone()), ('t', "title", row.title.clone())]
+                    vec![('c', "commit", row.sha.clone()), ('t', "title", clean_line(&row.title).into_owned())]
                 })
             }
             RepositoryTab::Tags => {

@@ -99,7 +99,14 @@ pub(super) fn of_commit(commit: &Commit, diff: &Excerpt, clock: &Clock) -> Docum
         lines.push((Role::Text, format!("lines      +{added} -{deleted}")));
     }
     lines.push((Role::Text, String::new()));
-    lines.extend(details.message.trim_end().lines().map(|line| (Role::Text, line.replace('\t', TAB))));
+    let message = details.message.trim_end().as_bytes();
+    let end = message.len().min(CONTENT_MAX_BYTES);
+    let message = Excerpt { bytes: message[..end].to_vec(), is_cut: end < message.len() };
+    let (message_lines, is_message_cut) = text_lines(&message);
+    lines.extend(message_lines.into_iter().map(|line| (Role::Text, line)));
+    if is_message_cut {
+        lines.push((Role::Muted, "… the rest of the message is not shown".to_owned()));
+    }
     lines.push((Role::Text, String::new()));
     let (diff_lines, is_cut) = text_lines(diff);
     let note = if is_cut { cut_note(diff_lines.len()) } else { String::new() };
@@ -114,7 +121,7 @@ pub(super) fn of_commit(commit: &Commit, diff: &Excerpt, clock: &Clock) -> Docum
     if is_cut {
         lines.push((Role::Muted, "… the rest of the diff is not shown".to_owned()));
     }
-    let title = format!("{}  {}", short(&commit.sha), details.message.lines().next().unwrap_or_default());
+    let title = format!("{}  {}", short(&commit.sha), words::title(&details.message));
     Document { title, note, lines, is_numbered: false }
 }
 
@@ -171,6 +178,16 @@ mod tests {
         assert_eq!(cut.note, "the first 2 lines, at most 512.0 KiB");
         let many = of_file("lines", &whole(&b"\n".repeat(LINES_MAX + 5)));
         assert_eq!((many.lines.len(), many.note.as_str()), (LINES_MAX, "the first 20 000 lines, at most 512.0 KiB"));
+    }
+
+    #[test]
+    fn a_long_message_of_a_commit_is_cut() {
+        let mut commit = Commit::default();
+        commit.commit.message = "word\n".repeat(LINES_MAX * 10);
+        let clock = Clock::at(jiff::Timestamp::UNIX_EPOCH, crate::ui::times::Times::default());
+        let document = of_commit(&commit, &whole(b""), &clock);
+        assert!(document.lines.len() < LINES_MAX + 20, "{}", document.lines.len());
+        assert!(shown(&document).contains(&"… the rest of the message is not shown"));
     }
 
     #[test]

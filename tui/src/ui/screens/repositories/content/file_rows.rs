@@ -111,6 +111,7 @@ impl Haystack for FileRow {
 impl Row for FileRow {
     type Id = String;
 
+    const LIST: &'static str = "files";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[FilterColumn::text("kind"), FilterColumn::size("size")];
 

@@ -39,6 +39,8 @@ pub(super) struct Content {
     chosen: Option<(String, String)>,
     /// The commit whose files are shown.
     commit: Option<Commit>,
+    /// Whether directories are opened at this commit. Otherwise the next one shows the newest commit.
+    is_pinned: bool,
     /// The directory, without slashes at its ends; empty for the root.
     directory: String,
     /// Only commits that changed this path are listed; empty for all.
@@ -63,6 +65,7 @@ impl Default for Content {
             tags: Feed::new(List::default()),
             chosen: None,
             commit: None,
+            is_pinned: false,
             directory: String::new(),
             history: String::new(),
             row_limit: ROWS_STEP,
@@ -90,7 +93,7 @@ impl Content {
 
     /// Requests everything again when it is shown next; the files as of the newest commit.
     pub(super) fn refresh(&mut self) {
-        self.commit = None;
+        self.is_pinned = false;
         self.expire();
     }
 
@@ -136,7 +139,7 @@ impl Content {
         match tab {
             RepositoryTab::Files => {
                 let pinned = self.commit.as_ref().map(|commit| commit.sha.clone());
-                let reference = pinned.filter(|_| !self.directory.is_empty()).unwrap_or(revision);
+                let reference = pinned.filter(|_| self.is_pinned && !self.directory.is_empty()).unwrap_or(revision);
                 Some(Request::Directory { repo, reference, path: self.directory.clone() })
             }
             RepositoryTab::Commits => {

@@ -7,6 +7,7 @@ use farrier_common::api::Tag;
 use crate::ui::{
     list::{CellText, Column, FilterColumn, Haystack, Row},
     view::Role,
+    words,
 };
 
 /// The data of a tag that a list shows.
@@ -24,7 +25,7 @@ impl From<&Tag> for TagRow {
         Self {
             name: tag.name.clone(),
             commit: tag.commit.sha.clone(),
-            title: tag.message.lines().next().unwrap_or_default().to_owned(),
+            title: words::title(&tag.message),
             is_annotated: tag.id != tag.commit.sha,
         }
     }
@@ -79,6 +80,7 @@ impl Haystack for TagRow {
 impl Row for TagRow {
     type Id = String;
 
+    const LIST: &'static str = "tags";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
     const FILTERS: &'static [FilterColumn] = &[FilterColumn::text("commit"), FilterColumn::text("message")];
 

@@ -169,6 +169,18 @@ mod tests {
     }
 
     #[test]
+    fn matches_in_texts_whose_lower_case_is_shifted_and_in_one_long_line_are_drawn() {
+        let long = "a ".repeat(200_000);
+        let mut viewer = viewer(&["ȺȺ\u{212a} ka", &long], true);
+        assert!(viewer.act(Action::Wrap));
+        for search in ["k", "a"] {
+            viewer.search(search);
+            let text = drawn(&viewer, 40, 4);
+            assert!(text.contains("1  ȺȺ\u{212a} ka") && text.contains("2  a a a"), "{text}");
+        }
+    }
+
+    #[test]
     fn searching_scrolls_to_the_match_and_wraps_around() {
         let lines: Vec<String> = (1..=60).map(|number| format!("line {number}")).collect();
         let mut viewer = viewer(&lines.iter().map(String::as_str).collect::<Vec<_>>(), true);
