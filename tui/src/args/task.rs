@@ -23,10 +23,9 @@ pub(crate) enum Task {
     },
     /// Run a scheduled task of the daemon now; requires an administrator
     Run {
-        /// sweep, prune_repositories, delete_expired_tokens or collect_lfs_objects
+        #[arg(help = "sweep, prune_repositories, delete_expired_tokens or collect_lfs_objects")]
         name: String,
-        /// Only count what the task would remove, and change nothing; for collect_lfs_objects
-        #[arg(long)]
+        #[arg(long, help = "Only count what the task would remove, and change nothing; for collect_lfs_objects")]
         dry_run: bool,
     },
     /// Cancel a task and remove its partial result

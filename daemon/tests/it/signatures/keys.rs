@@ -20,7 +20,7 @@ async fn a_key_is_added_listed_shown_and_deleted_with_audit_entries() {
     let subkeys = key["subkeys"].as_array().expect("a list");
     assert_eq!(subkeys.len(), 2);
     assert_eq!((&subkeys[0]["key_id"], &subkeys[0]["primary_key_id"]), (&json!("2C4890269A9677C4"), &key["key_id"]));
-    assert_eq!((&subkeys[0]["can_sign"], &subkeys[0]["expires_at"]), (&true.into(), &json!("2027-01-01T00:00:00Z")));
+    assert_eq!((&subkeys[0]["can_sign"], &subkeys[0]["expires_at"]), (&true.into(), &json!("2027-01-01T12:00:00Z")));
     assert_eq!((&subkeys[1]["can_sign"], &subkeys[1]["can_encrypt_comms"]), (&false.into(), &true.into()));
 
     let own = format!("/user/gpg_keys/{}", key["id"]);

@@ -12,7 +12,10 @@ use super::{
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     series::SeriesSpan,
 };
-use crate::{transfer::copy::Content, ui::starter::Starter};
+use crate::{
+    transfer::copy::Content,
+    ui::{bulk, starter::Starter},
+};
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -345,9 +348,7 @@ impl Request {
             Self::TestHook(_, id) => format!("testing hook {id}"),
             Self::ApplyHook(id) => format!("copying hook {id}"),
             Self::Recoverable(_) => "counting failed deliveries".to_owned(),
-            Self::Batch(batch) => {
-                format!("{} {}", batch.doing, crate::ui::bulk::counted(batch.items.len(), batch.noun))
-            }
+            Self::Batch(batch) => format!("{} {}", batch.doing, bulk::counted(batch.items.len(), batch.noun)),
             Self::Recover(id) => format!("redelivering failed deliveries of hook {id}"),
             Self::Deliveries { .. } => "listing deliveries".to_owned(),
             Self::LastDeliveries(hook) => format!("listing deliveries of hook {hook}"),
@@ -373,9 +374,8 @@ impl Request {
                 format!("deleting {name} permanently")
             }
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
-            Self::Runs(None) | Self::CompletedRuns => "listing runs".to_owned(),
+            Self::Runs(None) | Self::CompletedRuns | Self::RunList { .. } => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
-            Self::RunList { .. } => "listing runs".to_owned(),
             Self::RunArtifacts(id) => format!("listing artifacts of run {id}"),
             Self::EditArtifacts(edits) => format!("setting the expiry of {}", artifacts(edits.len())),
             Self::SignedAddress(_, id) => format!("signing the URL of artifact {id}"),

@@ -345,7 +345,8 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         let titles = || T::COLUMNS.iter().map(|column| column.title.to_lowercase()).collect();
         (list == T::LIST).then(titles)
     }
-    let lists: [fn(&str) -> Option<Vec<String>>; 14] = [
+    type Titles = fn(&str) -> Option<Vec<String>>;
+    let lists: [Titles; 14] = [
         titles::<RepositorySummary>,
         titles::<repositories::content::FileRow>,
         titles::<repositories::content::CommitRow>,

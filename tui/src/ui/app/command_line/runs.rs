@@ -33,8 +33,8 @@ impl App {
     }
 
     /// Runs a command about background tasks. Returns `None` if it runs only in the shell.
-    pub(super) fn task_command(&mut self, command: args::Task) -> Option<LineResult> {
-        Some(match command {
+    pub(super) fn task_command(&mut self, command: &args::Task) -> Option<LineResult> {
+        Some(match *command {
             args::Task::List { .. } => {
                 self.go(ScreenId::Tasks);
                 Ok(())

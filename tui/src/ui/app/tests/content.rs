@@ -46,7 +46,8 @@ fn a_file_is_shown_with_line_numbers_and_searched() {
     open_files(&mut screen);
     screen.keys("jj\n");
     let of_file = Request::FileContent { repo: path(), commit: TIP.into(), path: "README.md".into() };
-    let text: String = (1..=60).map(|number| format!("word {number}\n")).collect();
+    let lines: Vec<String> = (1..=60).map(|number| format!("word {number}\n")).collect();
+    let text = lines.concat();
     screen.answer(|request| *request == of_file, Ok(file(&text)));
     assert!(screen.text().contains(" 1  word 1") && screen.text().contains("60 lines"), "{}", screen.text());
     screen.keys("/word 55\n");

@@ -14,7 +14,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     artifact_rows::ArtifactRow,
     branch_rows::BranchRow,
-    content::{Content, Viewer},
+    content::{RepositoryContent, Viewer},
     tab::RepositoryTab,
 };
 use crate::ui::{
@@ -44,7 +44,7 @@ pub(crate) struct Detail {
     /// The repository of the lists, and its default branch.
     of: Option<RepositoryPath>,
     default_branch: String,
-    pub(super) content: Content,
+    pub(super) content: RepositoryContent,
     pub(in crate::ui::screens) branches: Feed<BranchRow>,
     hooks: Feed<Hook>,
     artifacts: Feed<ArtifactRow>,
@@ -59,7 +59,7 @@ impl Default for Detail {
             tab: RepositoryTab::Overview,
             of: None,
             default_branch: String::new(),
-            content: Content::default(),
+            content: RepositoryContent::default(),
             branches: Feed::new(List::sorted(0)),
             hooks: Feed::new(List::sorted(0)),
             artifacts: Feed::new(List::sorted(3)),

@@ -1,13 +1,13 @@
 //! Handles responses about the content of a repository.
 
-use super::{CommitRow, Content, FileRow, TagRow, document, viewer::Viewer};
+use super::{CommitRow, FileRow, RepositoryContent, TagRow, document, viewer::Viewer};
 use crate::ui::{
     list::ListView as _,
     net::{Answer, Directory, Page, Problem, Request},
     world::Env,
 };
 
-impl Content {
+impl RepositoryContent {
     /// Handles a response for the lists, or for the file or commit to open.
     pub(in crate::ui::screens::repositories) fn answered(
         &mut self,

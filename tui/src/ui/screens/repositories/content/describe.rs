@@ -1,12 +1,12 @@
 //! Describes what is shown of a repository, and the row under the cursor.
 
-use super::Content;
+use super::RepositoryContent;
 use crate::{
     output::clean_line,
     ui::{net::Request, screens::repositories::tab::RepositoryTab, times::Clock, words},
 };
 
-impl Content {
+impl RepositoryContent {
     /// Returns what the lists show: `main  src/ui/`, and the commit of the files.
     pub(in crate::ui::screens::repositories) fn heading(
         &self,

@@ -31,7 +31,7 @@ const NEAR: usize = 50;
 const ROWS_MAX: usize = 16_000;
 
 #[derive(Debug)]
-pub(super) struct Content {
+pub(super) struct RepositoryContent {
     pub(super) files: Feed<FileRow>,
     pub(super) commits: Feed<CommitRow>,
     pub(super) tags: Feed<TagRow>,
@@ -57,7 +57,7 @@ pub(super) struct Content {
     outdated: Vec<RepositoryTab>,
 }
 
-impl Default for Content {
+impl Default for RepositoryContent {
     fn default() -> Self {
         Self {
             files: Feed::new(List::default()),
@@ -78,7 +78,7 @@ impl Default for Content {
     }
 }
 
-impl Content {
+impl RepositoryContent {
     /// Forgets the shown repository. The order of the lists is kept.
     pub(super) fn forget(&mut self, env: &mut Env) {
         self.stop_opening(env);
