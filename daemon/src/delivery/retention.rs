@@ -15,7 +15,9 @@ const PAUSE_MS: Millis = 3_600_000;
 pub async fn sweep(context: &DeliveryContext) -> Result<Option<Millis>, StoreError> {
     let limits = &context.config.webhook;
     let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
-    let before_ms = context.now_ms().saturating_sub(keep_ms);
+    // Read once: with a later time, the next check would be too late for rows that become too old during this one.
+    let now_ms = context.now_ms();
+    let before_ms = now_ms.saturating_sub(keep_ms);
     for (hook, attempts) in context.history.grown() {
         // Pending deliveries stay, so each step begins after the last row of the step before.
         let mut behind = None;
@@ -41,6 +43,6 @@ pub async fn sweep(context: &DeliveryContext) -> Result<Option<Millis>, StoreErr
     }
     let oldest = deliveries::oldest(&context.store.read().await?).await?;
     // A pending delivery may be older than all finished ones.
-    let not_before = context.now_ms().saturating_add(PAUSE_MS.min(keep_ms));
+    let not_before = now_ms.saturating_add(PAUSE_MS.min(keep_ms));
     Ok(oldest.map(|row| row.created_ms.saturating_add(keep_ms).max(not_before)))
 }

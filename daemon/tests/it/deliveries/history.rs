@@ -228,6 +228,12 @@ async fn retention_is_applied_without_a_restart() {
         touch(&farrier, "demo", &n.to_string()).await;
     }
     receiver.wait(251).await;
+    let pending = async || {
+        let path = "/api/farrier/v1/deliveries?status=pending";
+        farrier.admin(Method::GET, path, Value::Null).await.json() != json!([])
+    };
+    // The retention applies to finished deliveries. The receiver has a request before its delivery is finished.
+    eventually("all deliveries are finished", async || !pending().await).await;
     let total = async || {
         let list = at_hook(&farrier, Method::GET, id, "/deliveries", Value::Null).await;
         list.header("x-total-count").parse::<u64>().expect("a number")
