@@ -48,7 +48,7 @@ echo ready
 while read -r command; do
     case $command in
         start) run ;;
-        kill) kill -KILL $pid; wait $pid 2>/dev/null ;;
+        kill) kill -KILL $pid $(ps -o pid= --ppid $pid); wait $pid 2>/dev/null ;;
         restart) kill -INT $pid; wait $pid; run ;;
         freeze) kill -STOP $pid $(ps -o pid= --ppid $pid) ;;
         thaw) kill -CONT $pid $(ps -o pid= --ppid $pid) ;;
@@ -163,8 +163,8 @@ impl PostgresServer {
         fs::read_to_string(self.dir.join("log")).expect("text")
     }
 
-    /// Executes a command: `kill` (SIGKILL), `start`, `restart`, `freeze` or `thaw`. Blocks until the server accepts
-    /// connections again, if it runs.
+    /// Executes a command: `kill` (SIGKILL of all processes of the server), `start`, `restart`, `freeze` or `thaw`.
+    /// Blocks until the server accepts connections again, if it runs.
     pub(crate) fn command(&self, command: &str) {
         let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
         let mut input = supervisor.process.stdin.as_ref().expect("piped");
