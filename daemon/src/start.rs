@@ -145,6 +145,7 @@ pub async fn run_with_store(
     tasks.keep("unfinished uploads", background::run_unfinished_uploads(context.clone()));
     tasks.keep("unused LFS objects", background::run_lfs_collection(context.clone()));
     tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
+    tasks.keep_in_background("bundles", background::run_bundles(context.clone()));
     tasks.keep_in_background("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(pushes::recover(context.clone(), interrupted));
     tasks.short(repositories::fill_branch_counts(context.clone()));

@@ -4,6 +4,7 @@
 //! the store shows. If nothing is due, it does not wake.
 
 mod audit;
+mod bundles;
 mod lfs;
 mod mirrors;
 mod prune;
@@ -13,7 +14,7 @@ mod trim;
 mod unfinished;
 
 pub use self::{
-    audit::run as run_audit, lfs::run as run_lfs_collection, mirrors::run as run_mirrors, prune::run as run_prune,
-    sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
+    audit::run as run_audit, bundles::run as run_bundles, lfs::run as run_lfs_collection, mirrors::run as run_mirrors,
+    prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
     unfinished::run as run_unfinished_uploads,
 };

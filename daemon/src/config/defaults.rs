@@ -54,15 +54,7 @@ impl Config {
                 total_bytes: 0,
                 retention_days: 7,
             },
-            git: GitConfig {
-                max_processes: 32,
-                max_archives: 8,
-                timeout: Duration::from_secs(360),
-                max_push_bytes: 4_096 * MIB,
-                prune_after_days: 30,
-                cache_max_bytes: 1_024 * MIB,
-                cache_max_answer_bytes: 1_024 * MIB,
-            },
+            git: GitConfig::default(),
             lfs: LfsConfig {
                 enabled: true,
                 max_object_bytes: 0,

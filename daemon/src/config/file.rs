@@ -104,14 +104,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     read_store(r, c);
     r.value("storage", "set_aside_days", &mut c.storage.set_aside_days);
     c.blobs.read(r);
-
-    r.at_least("git", "max_processes", &2, &mut c.git.max_processes);
-    r.at_least("git", "max_archives", &1, &mut c.git.max_archives);
-    r.seconds("git", "timeout_secs", 1, &mut c.git.timeout);
-    r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
-    r.value("git", "prune_after_days", &mut c.git.prune_after_days);
-    r.value("git", "cache_max_bytes", &mut c.git.cache_max_bytes);
-    r.value("git", "cache_max_answer_bytes", &mut c.git.cache_max_answer_bytes);
+    c.git.read(r);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
     r.secret("ci", "cache_secret", &mut c.ci.cache_secret);

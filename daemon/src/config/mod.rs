@@ -13,6 +13,7 @@ mod defaults;
 mod documented;
 pub mod file;
 pub mod forms;
+mod git;
 mod live;
 pub mod machine;
 mod mirror;
@@ -32,6 +33,7 @@ pub use self::{
     bucket_url::BucketUrl,
     data::{ArtifactsConfig, CachesConfig, LfsConfig, OnDuplicate, StorageConfig, StoreConfig, StoreEngine, UniquePer},
     default_paths::DefaultPaths,
+    git::GitConfig,
     live::LiveConfig,
     mirror::MirrorConfig,
     problem::{ConfigProblem, KeyLocations},
@@ -181,25 +183,6 @@ pub struct AuthConfig {
 pub struct RepositoriesConfig {
     /// `default_private`: whether new and imported repositories are private if the request does not say.
     pub default_private: bool,
-}
-
-/// `[git]`: git processes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GitConfig {
-    /// `max_processes`: processes at the same time. Further requests wait for a limited time.
-    pub max_processes: usize,
-    /// `max_archives`: processes for archives at the same time. Further requests wait for a limited time.
-    pub max_archives: usize,
-    /// `timeout_secs`: time limit of a process; while it streams, time limit without progress.
-    pub timeout: Duration,
-    /// `max_push_bytes`: largest pack of a push.
-    pub max_push_bytes: u64,
-    /// `prune_after_days`: retention of commits that no branch, tag or other ref reaches. 0: unlimited.
-    pub prune_after_days: u32,
-    /// `cache_max_bytes`: maximum size of all stored answers to fetches. 0: none are stored.
-    pub cache_max_bytes: u64,
-    /// `cache_max_answer_bytes`: maximum size of one stored answer.
-    pub cache_max_answer_bytes: u64,
 }
 
 /// `[ci]`

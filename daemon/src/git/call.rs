@@ -166,6 +166,11 @@ impl GitCommand {
         self.start(Purpose::StreamWith(share)).await
     }
 
+    /// Like [`GitCommand::stream`], for a command of the daemon itself.
+    pub(super) async fn stream_own(self) -> Result<GitProcess, GitError> {
+        self.start(Purpose::Own).await
+    }
+
     async fn start(self, purpose: Purpose) -> Result<GitProcess, GitError> {
         let name = self.args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
         if self.args.iter().any(|arg| arg.as_bytes().iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'))) {

@@ -5,6 +5,7 @@
 //! HTTP layer. Input from users is passed to git only after `--end-of-options` or `--`.
 
 mod backup_files;
+pub mod bundles;
 mod call;
 mod capabilities;
 pub mod change_checks;
@@ -61,6 +62,7 @@ pub use self::{
     workspace::{MergedTree, PublishError, Workspace},
 };
 use self::{
+    bundles::Bundles,
     fetch_cache::{FetchCache, state::Generations},
     stale_locks::StaleLocks,
 };
@@ -123,6 +125,7 @@ struct Shared {
     /// Results of reads that depend only on objects with known ids.
     read_cache: read::ReadCache,
     fetch_cache: Arc<FetchCache>,
+    bundles: Arc<Bundles>,
     capabilities: capabilities::Capabilities,
     /// Files stay while a backup reads them.
     removals: RemovalHolds,
@@ -167,16 +170,18 @@ impl Git {
         // This file is written at each start.
         let started = empty.join("HEAD").metadata()?.modified()?;
         let found = repository::scan(&root)?;
-        let fetch_cache = FetchCache::new(data_dir, config);
-        Ok(Self::with(root, home, config, found, StaleLocks::since(started), fetch_cache))
+        let bundles = Bundles::new(data_dir, config);
+        bundles.clear();
+        let copies = (FetchCache::new(data_dir, config), bundles);
+        Ok(Self::with(root, home, config, found, StaleLocks::since(started), copies))
     }
 
     /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
     pub fn open_read_only(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join(HOME_DIR));
         let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
-        let fetch_cache = FetchCache::new(data_dir, config);
-        Ok(Self::with(root, home, config, found, StaleLocks::default(), fetch_cache))
+        let copies = (FetchCache::new(data_dir, config), Bundles::new(data_dir, config));
+        Ok(Self::with(root, home, config, found, StaleLocks::default(), copies))
     }
 
     fn with(
@@ -185,7 +190,7 @@ impl Git {
         config: &config::GitConfig,
         found: Vec<u64>,
         stale_locks: StaleLocks,
-        fetch_cache: Arc<FetchCache>,
+        (fetch_cache, bundles): (Arc<FetchCache>, Bundles),
     ) -> Self {
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("git was not found in PATH: repositories cannot be served");
@@ -209,6 +214,7 @@ impl Git {
             object_stores: objects::ObjectStores::default(),
             read_cache: read::ReadCache::default(),
             fetch_cache,
+            bundles: Arc::new(bundles),
             capabilities: capabilities::Capabilities::default(),
             removals: RemovalHolds::default(),
             found,
@@ -278,7 +284,7 @@ impl Git {
     }
 
     /// Waits for a share of streaming processes.
-    async fn stream_share(&self, holder: Holder) -> Result<Share, GitError> {
+    pub async fn stream_share(&self, holder: Holder) -> Result<Share, GitError> {
         Ok(self.0.streams.wait(holder, QUEUE_TIMEOUT).await?)
     }
 

@@ -11,6 +11,8 @@ fn git(dir: &Path) -> Git {
         prune_after_days: 0,
         cache_max_bytes: 0,
         cache_max_answer_bytes: 0,
+        bundle_min_bytes: 0,
+        bundle_max_bytes: 0,
     };
     Git::open(dir, &config).expect("directories")
 }

@@ -109,6 +109,7 @@ pub(super) fn in_protocol(
 /// Returns whether a path belongs to git's protocol.
 fn is_git(path: &str) -> bool {
     ["/info/refs", "/git-upload-pack", "/git-receive-pack"].iter().any(|end| path.ends_with(end))
+        || git::is_bundle(path)
 }
 
 fn address_bytes(uri: &Uri) -> usize {

@@ -44,6 +44,7 @@ fn class(path: &str) -> usize {
         || path.ends_with("/git-upload-pack")
         || path.ends_with("/git-receive-pack")
         || path.contains("/info/lfs/")
+        || path.ends_with(".bundle")
     {
         4
     } else {

@@ -30,6 +30,11 @@ impl AccessChanges {
     pub fn notify(&self) {
         self.0.send_replace(());
     }
+
+    /// Returns a receiver that is notified of each later change.
+    pub fn subscribe(&self) -> watch::Receiver<()> {
+        self.0.subscribe()
+    }
 }
 
 /// The access of one transfer: its caller, and the repository that it uses.

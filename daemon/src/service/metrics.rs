@@ -113,6 +113,11 @@ fn add_work(context: &Context, all: &mut Exposition) {
     all.add_counter("farrier_fetch_cache_served_bytes_total", help, cache.served_bytes);
     all.add_gauge("farrier_fetch_cache_bytes", "Size of the stored answers to fetches.", cache.bytes);
     all.add_gauge("farrier_fetch_cache_max_bytes", "git.cache_max_bytes", cache.max_bytes);
+    let bundles = context.git.bundles().usage();
+    all.add_gauge("farrier_bundled_repositories", "Repositories with bundles.", bundles.repositories);
+    all.add_gauge("farrier_bundle_bytes", "Size of the bundles.", bundles.bytes);
+    all.add_gauge("farrier_bundle_max_bytes", "git.bundle_max_bytes", bundles.max_bytes);
+    all.add_counter("farrier_bundle_served_bytes_total", "Bytes read from bundles.", bundles.served_bytes);
     let counts = context.mirrors.counts();
     let ended = [
         (["pull", "ok"], &counts.pulled),

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod authentication;
 pub mod backups;
 pub mod browse;
+pub mod bundles;
 pub mod caches;
 pub mod ci;
 mod claimed_writer;

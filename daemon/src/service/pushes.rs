@@ -21,6 +21,7 @@ pub use self::pusher::Pusher;
 use super::{
     Context, Error,
     audit::{AuditRecorder, Entry},
+    bundles,
     events::{Actor, EventKind, EventRecorder, Subject},
     mirrors, releases,
     repositories::{head, prune},
@@ -144,6 +145,10 @@ pub async fn record(context: &Context, push: &Push, received_bytes: u64, lock: &
         changes::find_changes(name, known.as_deref(), found.as_deref(), push.requested.get(name))
     });
     let changes = changes.collect::<Vec<_>>();
+    if changes.iter().any(Change::loses_objects) {
+        // Also if the changes cannot be recorded: the refs have moved.
+        bundles::drop_all(context, push.repository).await;
+    }
     write(context, push, &changes, size, lock).await?;
     forced::record(context, push.repository, changes);
     Ok(())

@@ -199,6 +199,7 @@ impl Stage {
             ("{*path}", "README.md"),
             ("{*name}", "main.zip"),
             ("{artifact}/{generation}/{file}", "1/1/archive"),
+            ("{file}", "0a.bundle"),
             ("{*service_and_method}", "github.actions.results.api.v1.ArtifactService/ListArtifacts"),
         ]
         .into_iter()

@@ -10,6 +10,7 @@ use std::{
     collections::HashMap,
     fs::File,
     io,
+    ops::Range,
     os::unix::fs::FileExt as _,
     path::Path,
     sync::{
@@ -221,6 +222,17 @@ impl AnswerReader {
         });
         let progress = answer.progress.subscribe();
         Self { answer, number, position: 0, progress }
+    }
+
+    /// Creates a reader of the bytes `range` of a complete file.
+    pub fn of_file(file: File, range: Range<u64>) -> Self {
+        let answer = Answer::new(Arc::default());
+        let _ = answer.file.set(Arc::new(file)); // it is empty
+        answer.progress.send_modify(|progress| progress.written = range.end);
+        answer.end(AnswerEnd::Complete);
+        let mut reader = Self::new(Arc::new(answer));
+        reader.position = range.start;
+        reader
     }
 
     /// Returns the length of a complete answer.

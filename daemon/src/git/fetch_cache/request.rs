@@ -47,6 +47,7 @@ pub type Digest = [u8; 32];
 pub struct FetchRequest {
     protocol: &'static str,
     body: Bytes,
+    is_full_clone: bool,
 }
 
 impl FetchRequest {
@@ -62,13 +63,18 @@ impl FetchRequest {
             "" | "version=0" => ("", arguments.parse_v0(body)?),
             _ => return None,
         };
-        Some(Self { protocol, body })
+        Some(Self { protocol, body, is_full_clone: arguments.are_of_full_clone() })
     }
 
     /// Returns whether a request that begins with `start` may have a canonical form.
     pub fn may_begin_with(start: &[u8]) -> bool {
         let line = start.get(4..).unwrap_or_default();
         line.starts_with(b"command=fetch") || line.starts_with(b"want ")
+    }
+
+    /// Returns whether the client has no commits and wants the whole history and all files.
+    pub fn is_full_clone(&self) -> bool {
+        self.is_full_clone
     }
 
     /// Returns the request to send to git.
@@ -165,6 +171,7 @@ impl Arguments {
         if text(&mut rest)? != "done" || !rest.is_empty() {
             return None;
         }
+        self.done = true;
         let mut out = BytesMut::new();
         for (number, id) in self.wants.iter().enumerate() {
             let selected = capabilities.iter().filter(|_| number == 0).fold(String::new(), |all, one| all + " " + one);
@@ -175,6 +182,11 @@ impl Arguments {
         pkt::put_flush(&mut out);
         put(&mut out, "done");
         Some(out.freeze())
+    }
+
+    fn are_of_full_clone(&self) -> bool {
+        let is_partial = |option: &String| option.starts_with("deepen") || option.starts_with("filter ");
+        self.done && self.haves.is_empty() && self.shallow.is_empty() && !self.options.iter().any(is_partial)
     }
 
     /// Accepts a capability that does not change the answer.

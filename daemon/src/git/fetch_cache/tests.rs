@@ -13,6 +13,8 @@ fn cache(dir: &Path, max_bytes: u64, max_answer_bytes: u64) -> Arc<FetchCache> {
         prune_after_days: 0,
         cache_max_bytes: max_bytes,
         cache_max_answer_bytes: max_answer_bytes,
+        bundle_min_bytes: 0,
+        bundle_max_bytes: 0,
     };
     FetchCache::new(dir, &config)
 }
@@ -200,6 +202,8 @@ async fn an_answer_is_kept_only_if_the_repository_did_not_change_and_each_change
         prune_after_days: 0,
         cache_max_bytes: 1 << 20,
         cache_max_answer_bytes: 1 << 20,
+        bundle_min_bytes: 0,
+        bundle_max_bytes: 0,
     };
     let git = Git::open(dir.path(), &config).expect("directories");
     git.init_bare(7, "main", false).await.expect("created");
@@ -226,4 +230,17 @@ async fn an_answer_is_kept_only_if_the_repository_did_not_change_and_each_change
     // Without a commit git cannot write a graph; the objects may have changed nevertheless.
     let _ = git.prune(7, 1_000_000_000, 0, &lock).await;
     assert_ne!(state().await, locked, "before the lock is released");
+}
+
+#[tokio::test]
+async fn a_part_of_a_file_is_read_like_a_complete_answer() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("file");
+    std::fs::write(&path, "0123456789").expect("a file");
+    let of = |range| AnswerReader::of_file(std::fs::File::open(&path).expect("a file"), range);
+    let mut reader = of(3..7);
+    let ReadStep::Bytes(bytes) = reader.next().await.expect("readable") else { panic!("no bytes") };
+    assert_eq!(&bytes[..], b"3456");
+    assert!(matches!(reader.next().await.expect("readable"), ReadStep::End(AnswerEnd::Complete)));
+    assert!(of(3..11).next().await.is_err(), "a file that was cut is no complete answer");
 }

@@ -7,13 +7,19 @@ use http::{HeaderValue, header};
 
 use super::{EMPTY, error::GitFailure, output_body::into_body, request_body::RequestBody, result};
 use crate::{
-    git::fetch_cache::request::{self, FetchRequest},
+    git::{
+        bundles::protocol as bundle_protocol,
+        fetch_cache::request::{self, FetchRequest},
+    },
     http::AppState,
-    service::transfers::{
-        Allowed, GitService, TransferInput as _, fetch,
-        fetch_answer::{self, FetchAnswer, PARSED_FACTOR},
-        refs::REQUEST_MAX_BYTES,
-        shared_fetch::SharedAnswer,
+    service::{
+        bundles,
+        transfers::{
+            Allowed, GitService, TransferInput as _, fetch,
+            fetch_answer::{self, FetchAnswer, PARSED_FACTOR, VERSION_2},
+            refs::REQUEST_MAX_BYTES,
+            shared_fetch::SharedAnswer,
+        },
     },
 };
 
@@ -27,6 +33,11 @@ pub(super) async fn serve(
     let protocol = protocol.unwrap_or_default();
     if let Some(request) = peek(&mut input).await? {
         input.count(request.len() * PARSED_FACTOR)?;
+        // Not over SSH, where addresses below that of the repository lead nowhere.
+        if protocol == VERSION_2 && bundle_protocol::is_request(&request, allowed.repository.sha256) {
+            let set = bundles::current(&state, &allowed.repository).await;
+            return Ok(result(GitService::Upload, bundle_protocol::list(set.as_deref())));
+        }
         match fetch_answer::answer(&state, &allowed, protocol, &request).await? {
             Some(FetchAnswer::Refs(refs)) => return Ok(result(GitService::Upload, refs)),
             Some(FetchAnswer::Shared(SharedAnswer { output, length })) => {

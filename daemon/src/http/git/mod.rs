@@ -5,6 +5,7 @@
 //! dumb protocol is not supported, because it cannot hide refs and its requests cause no events.
 
 mod access;
+mod bundles;
 mod error;
 mod fetch;
 mod output_body;
@@ -19,16 +20,23 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use self::{access::allow, output_body::into_body};
-pub(super) use self::{access::allow_identity, error::GitFailure};
+pub(super) use self::{
+    access::allow_identity,
+    bundles::{bundle, is_bundle},
+    error::GitFailure,
+};
 use super::{AppState, error::ApiError};
 use crate::{
     git::pkt,
-    service::transfers::{
-        Allowed, GitService, NoInput,
-        fetch::stream,
-        protocol_version,
-        push::{self, Pushed},
-        refs,
+    service::{
+        bundles::current as current_bundles,
+        transfers::{
+            Allowed, GitService, NoInput,
+            fetch::stream,
+            protocol_version,
+            push::{self, Pushed},
+            refs,
+        },
     },
 };
 
@@ -108,7 +116,12 @@ async fn advertise(
     let protocol = protocol(headers).unwrap_or_default();
     let content_type = format!("application/x-git-{}-advertisement", service.command());
     if service == GitService::Upload && protocol == "version=2" {
-        let capabilities = state.git.fetch_capabilities(repository.id, repository.sha256).await?;
+        let (id, sha256) = (repository.id, repository.sha256);
+        let capabilities = if current_bundles(state, repository).await.is_some() {
+            state.git.fetch_capabilities_with_bundles(id, sha256).await?
+        } else {
+            state.git.fetch_capabilities(id, sha256).await?
+        };
         prefix.extend_from_slice(&capabilities);
         return Ok(response(&content_type, Body::from(prefix.freeze())));
     }

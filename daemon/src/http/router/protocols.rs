@@ -380,6 +380,7 @@ routes! {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
         post "/git-receive-pack" => git::receive_pack;
+        get "/bundles/{file}" => git::bundle;
         post "/info/lfs/objects/batch" => lfs::batch;
         get "/info/lfs/objects/{oid}" => lfs::download;
         put "/info/lfs/objects/{oid}" => lfs::upload;

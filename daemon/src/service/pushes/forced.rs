@@ -7,6 +7,7 @@ use crate::{
     service::{
         Context,
         audit::{self, Action, Entry, Object, RequestScope},
+        bundles,
         repositories::prune,
     },
 };
@@ -32,6 +33,7 @@ pub(super) fn record(context: &Context, repository: u64, changes: Vec<Change>) {
         for (branch, before, after) in moved {
             match lost_commit(&app_of_task, repository, &before, &after).await {
                 Ok(true) => {
+                    bundles::compare(&app_of_task, repository).await;
                     record_one(&app_of_task, repository, &branch, &before, &after).await;
                     prune::plan_after_loss(&app_of_task, repository).await;
                 }

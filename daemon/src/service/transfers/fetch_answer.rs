@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     git::{GitCommand, fetch_cache::request::FetchRequest},
-    service::Context,
+    service::{Context, bundles},
 };
 
 /// The value of `GIT_PROTOCOL` with which clients request protocol version 2.
@@ -42,10 +42,17 @@ pub async fn answer(
     {
         return Ok(Some(FetchAnswer::Refs(refs.freeze())));
     }
-    if !context.git.fetch_cache().is_on() {
+    let (stores_answers, has_bundles) = (context.git.fetch_cache().is_on(), context.git.bundles().are_on());
+    if !stores_answers && !has_bundles {
         return Ok(None);
     }
     let Some(request) = FetchRequest::parse(protocol, request, sha256) else { return Ok(None) };
+    if request.is_full_clone() {
+        bundles::count_clone(context, &allowed.repository);
+    }
+    if !stores_answers {
+        return Ok(None);
+    }
     Ok(shared_fetch::answer(context, allowed, &request).await?.map(FetchAnswer::Shared))
 }
 

@@ -14,7 +14,9 @@ pub mod refs;
 pub mod shared_fetch;
 mod spool;
 mod stall_timer;
+mod write_space;
 
+pub(super) use self::write_space::WriteSpace;
 pub use self::{
     access::{Allowed, Denied, GitService},
     failure::TransferError,

@@ -3,8 +3,9 @@
 //! The request that stores an answer starts git, which gets the share of the caller, and a task that writes git's
 //! output. The caller reads the answer like all others. A caller that starts no process has a share of git transfers
 //! too, until its answer is sent or it reads slowly: a slow reader occupies nothing but a file that exists anyway.
+//! Bundles are sent in the same way.
 
-use std::time::Duration;
+use std::{fs::File, ops::Range, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use tokio::{
@@ -17,20 +18,15 @@ use super::{
     output::{
         self, BUFFER_BYTES, MIN_FREE_BYTES, OutputReceiver, OutputSender, REST_BYTES_PER_SEC, REST_TIME_MIN, SLOW_AFTER,
     },
-    spool::STEP_BYTES,
     stall_timer::StallTimer,
+    write_space::WriteSpace,
 };
 use crate::{
     git::{
         GitError, GitProcess,
         fetch_cache::{AnswerEnd, AnswerReader, AnswerWriter, ReadStep, SharedFetch, request::FetchRequest},
     },
-    service::{
-        Context,
-        access::Action,
-        access_watch::AccessWatch,
-        disk_space::{DiskSpace, SpaceClaim},
-    },
+    service::{Context, access::Action, access_watch::AccessWatch},
     shares::{Holder, Share},
 };
 
@@ -69,7 +65,33 @@ pub async fn answer(
         }
         Err(error) => return Err(error.into()),
     };
-    read(state, access, reader, share).await
+    read(state, access, reader, share, count_answer).await
+}
+
+/// Counts bytes that a client gets.
+type Count = fn(&Context, u64);
+
+fn count_answer(state: &Context, bytes: u64) {
+    state.git.fetch_cache().count_served(bytes);
+}
+
+fn count_bundle(state: &Context, bytes: u64) {
+    state.git.bundles().count_served(bytes);
+}
+
+/// Sends the bytes `range` of the bundle `file`, with the share and the time limits of a stored answer.
+pub async fn send_bundle(
+    state: &Context,
+    allowed: &Allowed,
+    file: File,
+    range: Range<u64>,
+) -> Result<OutputReceiver, TransferError> {
+    // From here on: the rights of the caller were just checked.
+    let identity = allowed.identity.clone();
+    let access = AccessWatch::new(state, identity, Some((allowed.repository.id, Action::Read)));
+    let share = state.git.stream_share(allowed.holder).await?;
+    let sent = read(state, access, AnswerReader::of_file(file, range), Some(share), count_bundle).await?;
+    sent.map(|answer| answer.output).ok_or(TransferError::Failed)
 }
 
 /// Starts git and the task that stores its output. Returns `false` if nothing can be stored.
@@ -80,7 +102,7 @@ async fn write(
     share: Share,
     request: &FetchRequest,
 ) -> Result<bool, TransferError> {
-    let mut space = Space::default();
+    let mut space = WriteSpace::default();
     if !space.prepare(state, BUFFER_BYTES as u64).await || writer.open().await.is_err() {
         return Ok(false);
     }
@@ -92,43 +114,12 @@ async fn write(
     Ok(true)
 }
 
-/// The disk space for the next bytes of an answer. It leaves the space free that uploads leave, and the last part of
-/// the disk.
-#[derive(Default)]
-struct Space {
-    claim: Option<SpaceClaim>,
-    left: u64,
-}
-
-impl Space {
-    /// Returns whether the next `bytes` bytes fit.
-    async fn prepare(&mut self, state: &Context, bytes: u64) -> bool {
-        if bytes > self.left {
-            (self.claim, self.left) = (None, 0);
-            if !state.git.fetch_cache().has_disk_space(STEP_BYTES).await {
-                return false;
-            }
-            let Ok(claim) = DiskSpace::claim(state, STEP_BYTES).await else { return false };
-            (self.claim, self.left) = (Some(claim), STEP_BYTES);
-        }
-        true
-    }
-
-    /// Records that `bytes` are written.
-    fn written(&mut self, bytes: u64) {
-        self.left = self.left.saturating_sub(bytes);
-        if let Some(claim) = &mut self.claim {
-            claim.written(bytes);
-        }
-    }
-}
-
 /// Stores the output of git.
 struct WriterTask {
     state: Context,
     holder: Holder,
     writer: AnswerWriter,
-    space: Space,
+    space: WriteSpace,
     stall_timer: StallTimer,
 }
 
@@ -169,7 +160,7 @@ impl WriterTask {
 async fn store(
     state: &Context,
     writer: &AnswerWriter,
-    space: &mut Space,
+    space: &mut WriteSpace,
     stall_timer: &StallTimer,
     process: &mut GitProcess,
     request: Bytes,
@@ -211,6 +202,7 @@ async fn read(
     access: AccessWatch,
     mut reader: AnswerReader,
     share: Option<Share>,
+    count: Count,
 ) -> Result<Option<SharedAnswer>, TransferError> {
     let length = reader.complete_length();
     let first = match reader.next().await.map_err(GitError::from_output)? {
@@ -221,10 +213,10 @@ async fn read(
         ReadStep::End(AnswerEnd::Failed | AnswerEnd::Refused(_)) => return Err(TransferError::Failed),
     };
     let (out, stored) = output::channel();
-    state.git.fetch_cache().count_served(first.len() as u64);
+    count(state, first.len() as u64);
     let _ = out.try_send(Ok(first)); // the channel is empty
     let stall_timer = StallTimer::new(state.git.timeout());
-    let task = ReaderTask { state: state.clone(), access, reader, share, out, stall_timer };
+    let task = ReaderTask { state: state.clone(), access, reader, share, count, out, stall_timer };
     state.tasks.short(task.run());
     Ok(Some(SharedAnswer { output: stored, length }))
 }
@@ -235,6 +227,7 @@ struct ReaderTask {
     access: AccessWatch,
     reader: AnswerReader,
     share: Option<Share>,
+    count: Count,
     out: OutputSender,
     stall_timer: StallTimer,
 }
@@ -247,9 +240,11 @@ impl ReaderTask {
             let length = ended.await;
             sleep(REST_TIME_MIN + Duration::from_secs(length / REST_BYTES_PER_SEC)).await;
         };
-        let Self { state, access, reader, share, out, stall_timer } = &mut self;
+        let Self { state, access, reader, share, count, out, stall_timer } = &mut self;
+        let (state, count) = (&*state, *count);
+        let sent = |bytes| count(state, bytes);
         let failure = tokio::select! {
-            failure = send(state, reader, share, out, stall_timer) => failure,
+            failure = send(&sent, reader, share, out, stall_timer) => failure,
             () = out.closed() => return,
             () = stall_timer.expired() => {
                 Some(TransferError::Stalled)
@@ -270,9 +265,9 @@ impl ReaderTask {
     }
 }
 
-/// Sends the rest of the answer. Returns the error that ends the response.
+/// Sends the rest of the answer. `sent` counts the bytes. Returns the error that ends the response.
 async fn send(
-    state: &Context,
+    sent: &(impl Fn(u64) + Sync),
     reader: &mut AnswerReader,
     share: &mut Option<Share>,
     out: &OutputSender,
@@ -289,7 +284,7 @@ async fn send(
         stall_timer.restart();
         match reader.next().await {
             Ok(ReadStep::Bytes(bytes)) => {
-                state.git.fetch_cache().count_served(bytes.len() as u64);
+                sent(bytes.len() as u64);
                 permit.send(Ok(bytes));
             }
             Ok(ReadStep::End(AnswerEnd::Complete)) => return None,

@@ -1,6 +1,7 @@
 //! Git over HTTP, tested with the real git as the client.
 
 mod access;
+mod bundles;
 mod events;
 mod fetch;
 pub(crate) mod fetch_cache;

@@ -86,6 +86,7 @@ async fn private_and_missing_repositories_are_indistinguishable_on_every_route()
         ("{*prefix}", "heads"),
         ("{*path}", "README.md"),
         ("{*name}", "main.zip"),
+        ("{file}", "0a.bundle"),
         ("{delivery}", "7"),
     ];
     let mut requests = 0;

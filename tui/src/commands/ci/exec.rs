@@ -62,8 +62,8 @@ fn conclusion(ended: &Ended) -> Conclusion {
     }
 }
 
-/// Returns the environment of the command: the job's variables, and the address of the daemon for a nested
-/// `farrier`. Hosts in the user's `NO_PROXY` stay exempt from the proxy.
+/// Returns the environment of the command: the job's variables, a setting for git, and the address of the daemon for a
+/// nested `farrier`. Hosts in the user's `NO_PROXY` stay exempt from the proxy.
 fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(String, OsString)> {
     let mut all = environment(job);
     if let (Some(ours), Ok(theirs)) = (all.get_mut("NO_PROXY"), std::env::var("NO_PROXY")) {
@@ -80,7 +80,34 @@ fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(Strin
     for (name, value) in [("FARRIER_URL", url), ("FARRIER_SOCKET", socket), ("FARRIER_CA", ca)] {
         all.push((name.to_owned(), value.unwrap_or_default()));
     }
+    all.extend(bundle_setting(|name| std::env::var(name).ok()));
     all
+}
+
+/// The setting that makes git begin a clone with the prepared bundles of a repository. Older versions of git ignore it.
+const BUNDLE_SETTING: &str = "transfer.bundleURI";
+
+/// Returns the variables that turn on [`BUNDLE_SETTING`], after the settings that the environment already has for git.
+/// None if one of these is the same setting, or if git will refuse them because their number is invalid.
+fn bundle_setting(inherited: impl Fn(&str) -> Option<String>) -> Vec<(String, OsString)> {
+    const SETTINGS_MAX: u32 = 10_000;
+    let count = match inherited("GIT_CONFIG_COUNT").as_deref() {
+        None | Some("") => 0,
+        Some(text) => match text.parse::<u32>() {
+            Ok(count) if count < SETTINGS_MAX => count,
+            _ => return Vec::new(),
+        },
+    };
+    let is_same =
+        |n| inherited(&format!("GIT_CONFIG_KEY_{n}")).is_some_and(|key| key.eq_ignore_ascii_case(BUNDLE_SETTING));
+    if (0..count).any(is_same) {
+        return Vec::new();
+    }
+    vec![
+        ("GIT_CONFIG_COUNT".to_owned(), (count + 1).to_string().into()),
+        (format!("GIT_CONFIG_KEY_{count}"), BUNDLE_SETTING.into()),
+        (format!("GIT_CONFIG_VALUE_{count}"), "true".into()),
+    ]
 }
 
 fn joined(theirs: &str, ours: &str) -> String {
@@ -105,6 +132,26 @@ mod tests {
         ];
         for (ended, expected) in cases {
             assert_eq!(conclusion(&ended), expected, "{ended:?}");
+        }
+    }
+
+    #[test]
+    fn jobs_use_bundles_in_addition_to_the_settings_of_the_environment() {
+        let of = |inherited: &[(&str, &str)]| -> Vec<String> {
+            let get = |name: &str| inherited.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+            let set = bundle_setting(get).into_iter();
+            set.map(|(name, value)| format!("{name}={}", value.to_string_lossy())).collect()
+        };
+        let first = ["GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=transfer.bundleURI", "GIT_CONFIG_VALUE_0=true"];
+        assert_eq!(of(&[]), first);
+        assert_eq!(of(&[("GIT_CONFIG_COUNT", "")]), first);
+        let others = [("GIT_CONFIG_COUNT", "2"), ("GIT_CONFIG_KEY_0", "a.b"), ("GIT_CONFIG_KEY_1", "c.d")];
+        let third = ["GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_2=transfer.bundleURI", "GIT_CONFIG_VALUE_2=true"];
+        assert_eq!(of(&others), third);
+        // The caller has decided, or git will report the problem.
+        assert!(of(&[("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "Transfer.BundleUri")]).is_empty());
+        for invalid in ["x", "-1", "4294967295", "99999999999"] {
+            assert!(of(&[("GIT_CONFIG_COUNT", invalid)]).is_empty(), "{invalid}");
         }
     }
 

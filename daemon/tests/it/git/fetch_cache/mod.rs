@@ -103,7 +103,7 @@ fn objects(scratch: &Client, pack: &[u8]) -> BTreeSet<String> {
 }
 
 /// Creates the repository `admin/demo` with some commits, a tag, and `bytes` of noise. Returns the working copy.
-async fn filled(farrier: &TestDaemon, bytes: usize) -> Client {
+pub(crate) async fn filled(farrier: &TestDaemon, bytes: usize) -> Client {
     let remote = super::demo_of(farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
     work.done(&["remote", "add", "origin", &remote]);

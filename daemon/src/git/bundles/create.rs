@@ -1,0 +1,179 @@
+//! Writes bundles with git, and compares them with the refs of the repository.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt as _,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
+
+use super::{Bundle, BundleSet, Bundles, UNFINISHED};
+use crate::{
+    git::{
+        Git, GitError, GitProcess,
+        fetch_cache::request::Digest,
+        ref_list::RefList,
+        ref_name::{HEADS, TAGS},
+        repository::create_dir,
+    },
+    model::secret,
+    shares::RequestMemory,
+    tasks,
+};
+
+/// Limit of the list of branches and tags in a bundle, bytes.
+const TIPS_MAX_BYTES: usize = 64 << 20;
+
+/// A bundle that is being written. Dropping it removes the file.
+#[derive(Debug)]
+pub struct BundleWriter {
+    temporary: NamedTempFile,
+    file: Arc<File>,
+    size: u64,
+}
+
+impl Bundles {
+    /// Creates a file for a bundle of the repository.
+    pub async fn create_file(&self, repository: u64) -> Result<BundleWriter, GitError> {
+        let directory = self.directory.join(repository.to_string());
+        let create = move || {
+            create_dir(&directory)?;
+            let temporary = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&directory)?;
+            let file = Arc::new(temporary.as_file().try_clone()?);
+            Ok(BundleWriter { temporary, file, size: 0 })
+        };
+        tasks::blocking(create).await.map_err(GitError::io("creating a file for a bundle"))
+    }
+}
+
+impl BundleWriter {
+    /// Appends `bytes`.
+    pub async fn append(&mut self, bytes: Bytes) -> Result<(), GitError> {
+        let (file, offset, length) = (self.file.clone(), self.size, bytes.len() as u64);
+        let written = tasks::blocking(move || file.write_all_at(&bytes, offset)).await;
+        written.map_err(GitError::io("writing a bundle"))?;
+        self.size += length;
+        Ok(())
+    }
+
+    /// Checks the bundle with git, and gives the file its name: the start `kind`, and a random token. The caller has
+    /// read all output of git, and git exited with status 0.
+    pub async fn finish(self, git: &Git, repository: u64, kind: &str, creation_token: u64) -> Result<Bundle, GitError> {
+        let Self { temporary, size, .. } = self;
+        let path = temporary.path().to_owned();
+        // Checks the header, and that the repository has the commits that the bundle needs.
+        git.call(repository, ["bundle", "verify", "--quiet"]).args([&path]).run().await?;
+        let listed = git.call(repository, ["bundle", "list-heads"]).args([&path]);
+        let listed = listed.output_max_bytes(TIPS_MAX_BYTES).run().await?;
+        let tips = tips_in(&String::from_utf8_lossy(&listed.stdout));
+        let token = hex::encode(secret::random_bytes::<16>());
+        let path = path.with_file_name(format!("{kind}-{token}.bundle"));
+        let renamed = path.clone();
+        let persist = move || temporary.persist(renamed).map(drop).map_err(io::Error::from);
+        tasks::blocking(persist).await.map_err(GitError::io("renaming a bundle"))?;
+        Ok(Bundle { token, size, creation_token, tips, path })
+    }
+}
+
+/// Parses the lines `id name`.
+fn tips_in(listed: &str) -> Vec<(String, String)> {
+    let pairs = listed.lines().filter_map(|line| line.split_once(' '));
+    pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect()
+}
+
+impl Bundle {
+    /// Opens the file. `None`: the bundle was dropped.
+    pub async fn open(&self) -> io::Result<Option<File>> {
+        let path = self.path.clone();
+        match tasks::blocking(move || File::open(path)).await {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes the file of a bundle that was not published.
+    pub async fn discard(&self) {
+        let path = self.path.clone();
+        // A file that stays is removed at the next start.
+        let _ = tasks::blocking(move || fs::remove_file(path)).await;
+    }
+}
+
+impl Git {
+    /// Starts git, which writes a bundle with all branches and tags to its standard output. It reads the commits that
+    /// the bundle need not contain from its standard input, as `^` and the id.
+    pub async fn start_bundle(&self, repository: u64) -> Result<GitProcess, GitError> {
+        let call = self.call(repository, ["bundle", "create", "--quiet", "-", "--branches", "--tags", "--stdin"]);
+        call.stream_own().await
+    }
+
+    /// Returns whether the branches and tags have commits or tags that the bundles lack. `None`: the refs of the
+    /// repository cannot be compared, so it has no bundles. The list of refs counts to `memory`.
+    pub async fn has_news(
+        &self,
+        repository: u64,
+        known: &BTreeSet<&str>,
+        memory: &Arc<RequestMemory>,
+    ) -> Result<Option<bool>, GitError> {
+        let list = self.ref_list(repository, memory).await?;
+        Ok(list.map(|list| visible(&list).any(|(_, id)| !known.contains(id))))
+    }
+
+    /// Returns whether every branch and tag in the bundles exists, every tag is the same, and every commit in them is
+    /// reachable from the branches and tags of the repository.
+    ///
+    /// Reads the refs from the disk, so a push counts from the moment at which git has moved its refs. The list of refs
+    /// counts to `memory`.
+    pub async fn bundles_are_current(&self, set: &BundleSet, memory: &Arc<RequestMemory>) -> Result<bool, GitError> {
+        let repository = set.facts().repository;
+        let Some(list) = self.ref_list(repository, memory).await? else { return Ok(false) };
+        let mut moved = BTreeSet::new();
+        for (name, id) in set.bundles().iter().flat_map(|bundle| &bundle.tips) {
+            match list.tips.get(name) {
+                Some(tip) if tip.id == *id => {}
+                Some(_) if name.starts_with(HEADS) => drop(moved.insert(id.as_str())),
+                _ => return Ok(false),
+            }
+        }
+        if moved.is_empty() {
+            return Ok(true);
+        }
+        let digest = digest(&list);
+        let mut verified = set.verified.lock().await;
+        if *verified == Some(digest) {
+            return Ok(true);
+        }
+        let mut input: String = moved.iter().map(|id| format!("{id}\n")).collect();
+        visible(&list).for_each(|(_, id)| input.extend(["^", id, "\n"]));
+        let lost = self.run(repository, ["rev-list", "--max-count=1", "--stdin"], input).await;
+        let is_current = match lost {
+            Ok(lost) => lost.stdout.is_empty(),
+            // A commit in the bundles was removed from the repository.
+            Err(GitError::Failed { .. }) => false,
+            Err(error) => return Err(error),
+        };
+        if is_current {
+            *verified = Some(digest);
+        }
+        Ok(is_current)
+    }
+}
+
+/// Returns names and ids of the branches and tags.
+fn visible(list: &RefList) -> impl Iterator<Item = (&str, &str)> {
+    let refs = list.tips.iter().filter(|(name, _)| name.starts_with(HEADS) || name.starts_with(TAGS));
+    refs.map(|(name, tip)| (name.as_str(), tip.id.as_str()))
+}
+
+fn digest(list: &RefList) -> Digest {
+    let mut hash = Sha256::new();
+    // Neither names nor ids contain a line break.
+    visible(list).for_each(|(name, id)| hash.update(format!("{id} {name}\n")));
+    hash.finalize().into()
+}
