@@ -11,7 +11,8 @@ use super::{Answer, Chunks, ClientError};
 
 /// Limit of a JSON response, bytes. Much larger than a page of the largest objects.
 const JSON_MAX_BYTES: usize = 16 << 20;
-const ERROR_MAX_BYTES: usize = 64 << 10;
+/// Limit of a text and of an error, bytes.
+const TEXT_MAX_BYTES: usize = 64 << 10;
 const MESSAGE_MAX_CHARS: usize = 500;
 
 /// Converts a response with a status other than 2xx to an error.
@@ -26,6 +27,12 @@ pub(super) async fn json<T: DeserializeOwned>(answer: Answer) -> Result<T, Clien
     serde_json::from_slice(&text).map_err(|source| ClientError::Decode { source })
 }
 
+/// Reads a short text.
+pub(super) async fn text(answer: Answer) -> Result<String, ClientError> {
+    let text = read(&mut Chunks::new(answer.into_body()), TEXT_MAX_BYTES).await?;
+    String::from_utf8(text.into()).map_err(|_| ClientError::Answer { what: "it is not UTF-8" })
+}
+
 /// Reads a body to its end so that the connection can be reused.
 pub(super) async fn drain(answer: Answer) -> Result<(), ClientError> {
     let mut chunks = Chunks::new(answer.into_body());
@@ -35,7 +42,7 @@ pub(super) async fn drain(answer: Answer) -> Result<(), ClientError> {
 /// Converts an error response. If the body cannot be read, the error has only the status.
 pub(super) async fn status_error(answer: Answer) -> ClientError {
     let (head, body) = answer.into_parts();
-    let text = read(&mut Chunks::new(body), ERROR_MAX_BYTES).await.unwrap_or_default();
+    let text = read(&mut Chunks::new(body), TEXT_MAX_BYTES).await.unwrap_or_default();
     let fields = parse_error(&head.headers, &text);
     let retry_after = head.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     ClientError::Status {

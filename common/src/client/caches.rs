@@ -24,9 +24,9 @@ impl Client {
         Pages::new(self, format!("{CACHES}{}", query(&pairs)))
     }
 
-    /// Returns the size and the number of the cache entries of each repository that has some.
-    pub async fn cache_usage_of_all(&self) -> Result<Vec<CacheUsage>, ClientError> {
-        self.get(&format!("{CACHES}/usage")).await
+    /// Lists the size and the number of the cache entries of each repository that has some, the largest first.
+    pub fn cache_usage_of_all(&self) -> Pages<'_> {
+        Pages::new(self, format!("{CACHES}/usage"))
     }
 
     /// Returns the size and the number of the cache entries of a repository.

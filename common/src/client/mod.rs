@@ -17,6 +17,7 @@ mod deleted;
 mod deliveries;
 mod endpoint;
 mod error;
+mod gpg_keys;
 mod hooks;
 mod mirrors;
 mod orgs;

@@ -118,8 +118,8 @@ pub struct ServerConfig {
     pub body_min_bytes_per_sec: u64,
     /// `drain_grace_secs`: time for running requests to end when the daemon stops.
     pub drain_grace: Duration,
-    /// `request_memory_mib`: memory for what requests hold as a whole: heads, lists of ref updates, JSON bodies, output
-    /// of git. More requests get 503, or 429 if one client uses half of it.
+    /// `request_memory_mib`: memory for what requests hold as a whole: heads, lists of refs and of ref updates, JSON
+    /// bodies, output of git. More requests get 503, or 429 if one client uses half of it.
     pub request_memory_mib: usize,
     /// `max_body_bytes`: largest request body, except for uploads and git.
     pub max_body_bytes: usize,

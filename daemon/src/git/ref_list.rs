@@ -9,6 +9,7 @@ use std::{
     fs,
     io::{self, Read as _},
     path::Path,
+    sync::Arc,
 };
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     objects::open_regular,
     ref_name::{HEADS, TAGS, is_hidden, is_object_id, is_valid},
 };
-use crate::tasks;
+use crate::{shares::RequestMemory, tasks};
 
 /// Files that show that the repository uses alternates or is shallow.
 const UNSUPPORTED: [&str; 2] = ["objects/info/alternates", "shallow"];
@@ -26,6 +27,11 @@ const DEPTH_MAX: usize = 32;
 pub(super) const LOOSE_MAX_BYTES: u64 = 4_096;
 /// Largest `packed-refs` that the daemon reads, bytes. Larger files are left to git.
 pub(super) const PACKED_MAX_BYTES: u64 = 64 << 20;
+
+/// Memory of a loose ref besides its name, bytes.
+pub(super) const LOOSE_BYTES: usize = 160;
+/// Memory of `packed-refs` and of the refs that are parsed from it, as a multiple of its size.
+const PACKED_FACTOR: usize = 4;
 
 /// The value of a repository's `HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,14 +72,20 @@ pub struct RefList {
 }
 
 impl Git {
-    /// Reads the refs of a repository; `None` if only git can read them.
-    pub async fn ref_list(&self, repository: u64) -> Result<Option<RefList>, GitError> {
-        let directory = self.directory(repository);
-        tasks::blocking(move || read(&directory)).await.map_err(GitError::io("reading refs"))
+    /// Reads the refs of a repository and counts the list to `memory`, which the caller drops with the list. `None` if
+    /// only git can read the refs, or if the list does not fit into the memory of requests: git writes it as a stream.
+    pub async fn ref_list(&self, repository: u64, memory: &Arc<RequestMemory>) -> Result<Option<RefList>, GitError> {
+        let (directory, memory) = (self.directory(repository), memory.clone());
+        match tasks::blocking(move || read(&directory, &memory)).await {
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => Ok(None),
+            result => result.map_err(GitError::io("reading refs")),
+        }
     }
 }
 
-fn read(directory: &Path) -> io::Result<Option<RefList>> {
+/// Reads the files. [`io::ErrorKind::OutOfMemory`]: the list does not fit into `memory`.
+fn read(directory: &Path, memory: &RequestMemory) -> io::Result<Option<RefList>> {
+    let grow = |bytes| memory.grow(bytes).map_err(|refused| io::Error::new(io::ErrorKind::OutOfMemory, refused));
     for file in UNSUPPORTED {
         if directory.join(file).try_exists()? {
             return Ok(None);
@@ -82,16 +94,21 @@ fn read(directory: &Path) -> io::Result<Option<RefList>> {
     let Some(head) = read_head(directory)? else { return Ok(None) };
     // Loose refs are read first: a ref that git packs in between is then found twice, not missed.
     let mut tips = BTreeMap::new();
-    if !read_loose::<io::Error>(directory, &mut "refs".to_owned(), 0, &mut tips, &mut |_| Ok(()))? {
+    let mut count = |path: &str| grow(path.len() + LOOSE_BYTES);
+    if !read_loose::<io::Error>(directory, &mut "refs".to_owned(), 0, &mut tips, &mut count)? {
         return Ok(None);
     }
     let packed = match open_regular(&directory.join("packed-refs")) {
         Ok(Some(file)) if file.metadata()?.len() > PACKED_MAX_BYTES => return Ok(None),
-        Ok(Some(file)) => match io::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
-            Err(error) => return Err(error),
-        },
+        Ok(Some(file)) => {
+            let bytes = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+            grow(bytes.saturating_mul(PACKED_FACTOR))?;
+            match io::read_to_string(file) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
         Ok(None) => String::new(),
         // A pipe, a link or a file that cannot be read.
         Err(_) => return Ok(None),
@@ -201,6 +218,15 @@ pub fn parse_packed(text: &str) -> Option<Vec<(&str, Tip)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shares::{Holder, MemoryBudget};
+
+    fn memory(mib: usize) -> RequestMemory {
+        MemoryBudget::new(mib).request(Holder::Address(None))
+    }
+
+    fn read(directory: &Path) -> io::Result<Option<RefList>> {
+        super::read(directory, &memory(1_024))
+    }
 
     fn id(digit: char) -> String {
         digit.to_string().repeat(40)
@@ -256,6 +282,23 @@ mod tests {
         fs::remove_file(&packed).expect("removed");
         rustix::fs::mkfifoat(rustix::fs::CWD, &packed, rustix::fs::Mode::RWXU).expect("a pipe");
         assert_eq!(read(dir.path()).expect("no wait"), None);
+    }
+
+    #[test]
+    fn a_list_over_the_memory_of_requests_is_not_read() {
+        let line = format!("{} refs/heads/{}\n", id('1'), "x".repeat(200));
+        let dir = with(&[("HEAD", "ref: refs/heads/main"), ("packed-refs", line.repeat(1_000).trim_end())]);
+        let refused = super::read(dir.path(), &memory(1)).expect_err("a line is 251 bytes");
+        assert_eq!(refused.kind(), io::ErrorKind::OutOfMemory);
+        assert!(read(dir.path()).expect("readable").is_some());
+        let branches = dir.path().join("refs/heads");
+        fs::create_dir_all(&branches).expect("a directory");
+        fs::remove_file(dir.path().join("packed-refs")).expect("removed");
+        for number in 0..4_000 {
+            fs::write(branches.join(format!("{number:04}")), id('1')).expect("a file");
+        }
+        let refused = super::read(dir.path(), &memory(1)).expect_err("each file counts");
+        assert_eq!(refused.kind(), io::ErrorKind::OutOfMemory);
     }
 
     #[test]

@@ -35,7 +35,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     Admission, Kind, Listener, Peer,
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
-    head_memory::{CountedBody, CountedStream, HeadMemory},
+    head_memory::{CountedBody, CountedResponse, CountedStream, HeadMemory},
     write_timeout::WriteTimeout,
 };
 use crate::{shares::MemoryBudget, tasks::Tasks};
@@ -217,7 +217,7 @@ impl<H: Handler> Server<H> {
                     request.extensions_mut().insert(active.memory().clone());
                     let request = request.map(|body| CountedBody::new(body, active.clone()));
                     let response = handler.clone().handle(peer.clone(), request);
-                    async move { Ok::<_, Infallible>(response.await.map(|body| CountedBody::new(body, active))) }
+                    async move { Ok::<_, Infallible>(response.await.map(|body| CountedResponse::new(body, active))) }
                 };
                 self.start(io, http, handle, held);
             }

@@ -146,7 +146,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for CountedStream<I> {
     }
 }
 
-/// The body of a request or of its response. The request is active until both are dropped.
+/// The body of a request. The request is active until this body and that of its response are dropped.
 #[derive(Debug)]
 pub struct CountedBody<B> {
     body: B,
@@ -176,6 +176,59 @@ impl<B: Body<Data = Bytes> + Unpin> Body for CountedBody<B> {
     }
 }
 
+/// The body of a response. Its bytes count to the request until they are sent: the connection takes them out of the
+/// body, and drops the body, long before a slow client has received them.
+#[derive(Debug)]
+pub(super) struct CountedResponse<B> {
+    body: B,
+    request: Arc<ActiveRequest>,
+}
+
+impl<B> CountedResponse<B> {
+    pub(super) fn new(body: B, request: Arc<ActiveRequest>) -> Self {
+        Self { body, request }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for CountedResponse<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let counted = |bytes| counted(bytes, self.request.memory());
+        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(counted))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Bytes of a response, and the memory to which they count until they are dropped.
+struct CountedBytes {
+    bytes: Bytes,
+    _memory: Arc<RequestMemory>,
+}
+
+impl AsRef<[u8]> for CountedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Returns `bytes`, which keep `memory` until they are dropped.
+fn counted(bytes: Bytes, memory: &Arc<RequestMemory>) -> Bytes {
+    if bytes.is_empty() || !memory.is_counted() {
+        return bytes;
+    }
+    Bytes::from_owner(CountedBytes { bytes, _memory: memory.clone() })
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -192,7 +245,8 @@ mod tests {
         ours.read_exact(&mut vec![0; 100 << 10]).await.expect("within the budget");
         assert!(budget.usage().used > 0);
         let request = memory.begin_request();
-        let [received, sent] = [request.clone(), request].map(|request| CountedBody::new(b"x".as_slice(), request));
+        let received = CountedBody::new(b"x".as_slice(), request.clone());
+        let sent = CountedResponse::new(b"x".as_slice(), request);
         ours.read_exact(&mut vec![0; 2 << 20]).await.expect("a body");
         drop(sent);
         ours.read_exact(&mut vec![0; 2 << 20]).await.expect("the rest of the body, after the response");
@@ -204,6 +258,25 @@ mod tests {
         let mut answer = vec![0; BUSY.len()];
         theirs.read_exact(&mut answer).await.expect("an answer");
         assert_eq!(answer, BUSY);
+    }
+
+    #[tokio::test]
+    async fn the_bytes_of_a_response_count_until_they_are_sent() {
+        use http_body_util::{BodyExt as _, Full};
+
+        let budget = MemoryBudget::new(1);
+        let active = HeadMemory::new(&budget, &Peer::Tcp(None)).begin_request();
+        active.memory().grow(200 << 10).expect("free");
+        let content = Bytes::from(vec![b'x'; 200 << 10]);
+        let mut body = CountedResponse::new(Full::new(content.clone()), active);
+        let frame = body.frame().await.expect("a frame").expect("bytes");
+        assert!(body.is_end_stream());
+        drop(body);
+        let sending = frame.into_data().expect("data");
+        assert_eq!(sending, content);
+        assert!(budget.usage().used > 0, "the client has received nothing");
+        drop(sending);
+        assert_eq!(budget.usage().used, 0);
     }
 
     #[test]

@@ -14,6 +14,8 @@ const MIRRORS: WorkKind = WorkKind { label: "mirror", plural: "syncs of mirrors"
 const SSH_CONNECTIONS: WorkKind = WorkKind { label: "ssh_connection", plural: "SSH connections", retry_after_secs: 5 };
 const EVENT_STREAMS: WorkKind = WorkKind { label: "event_stream", plural: "event streams", retry_after_secs: 30 };
 const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "password checks", retry_after_secs: 5 };
+const SIGNATURE_CHECKS: WorkKind =
+    WorkKind { label: "signature_check", plural: "checks of signatures", retry_after_secs: 5 };
 
 /// Output of fetches that is buffered in files, in steps of 16 MiB: 1 GiB.
 const GIT_SPOOL_MAX: usize = 64;
@@ -23,6 +25,8 @@ const EVENT_STREAMS_MAX: usize = 64;
 pub(super) const PASSWORD_CHECKS_MAX: usize = 2;
 /// Password checks that wait for a free core. They take less than a tenth of a second each.
 const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
+/// Requests that wait for the check of their signatures. A check usually takes some milliseconds.
+const SIGNATURE_CHECKS_WAITING_MAX: usize = 256;
 
 /// The shares of each kind of work. The connections of HTTP have shares in [`crate::serve`].
 #[derive(Debug)]
@@ -47,6 +51,8 @@ pub struct WorkShares {
     pub event_streams: Shares,
     /// Passwords that are being hashed.
     pub password_checks: Shares,
+    /// Requests whose signatures of commits and tags are being checked.
+    pub signature_checks: Shares,
 }
 
 impl WorkShares {
@@ -55,6 +61,8 @@ impl WorkShares {
         // Half of the cores stay free for other requests.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let capacity = (cores / 2).clamp(1, PASSWORD_CHECKS_MAX);
+        let signature_checks =
+            ShareLimits { waiting: SIGNATURE_CHECKS_WAITING_MAX, ..ShareLimits::of((cores / 2).max(1)) };
         let password_checks = ShareLimits { waiting: PASSWORD_CHECKS_WAITING_MAX, ..ShareLimits::of(capacity) };
         Self {
             git: git.streams().clone(),
@@ -67,6 +75,7 @@ impl WorkShares {
             ssh_connections: Shares::new(SSH_CONNECTIONS, ShareLimits::of(config.ssh.max_connections)),
             event_streams: Shares::new(EVENT_STREAMS, ShareLimits::of(EVENT_STREAMS_MAX)),
             password_checks: Shares::new(PASSWORD_CHECKS, password_checks),
+            signature_checks: Shares::new(SIGNATURE_CHECKS, signature_checks),
         }
     }
 
@@ -91,6 +100,7 @@ impl WorkShares {
             &self.ssh_connections,
             &self.event_streams,
             &self.password_checks,
+            &self.signature_checks,
         ];
         all.into_iter().map(Shares::usage).collect()
     }

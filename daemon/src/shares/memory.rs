@@ -1,7 +1,7 @@
 //! The memory that requests hold, counted in shares of one budget.
 //!
-//! A request counts bytes before it stores them: its head, a list of ref updates, a JSON body, the output of git that
-//! is read as a whole. Streams are not counted, because their buffers have a fixed size.
+//! A request counts bytes before it stores them: its head, a list of refs or ref updates, a JSON body, the output of git
+//! that is read as a whole. They count until the response has been sent. Streams are not counted, because their buffers have a fixed size.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -128,17 +128,28 @@ impl RequestMemory {
         }
     }
 
-    /// Counts `bytes` more. If that is refused, the request must not store them.
+    /// Counts `bytes` more. If that is refused, nothing more is counted, and the request must not store them.
     pub fn grow(&self, bytes: usize) -> Result<(), Refused> {
         let mut held = self.held();
         let total = held.bytes.saturating_add(bytes);
         let needed = total.saturating_sub(UNCOUNTED_BYTES).div_ceil(SHARE_BYTES);
+        let before = held.shares.len();
         while held.shares.len() < needed {
-            let share = self.budget.shares.take(held.holder)?;
-            held.shares.push(share);
+            match self.budget.shares.take(held.holder) {
+                Ok(share) => held.shares.push(share),
+                Err(refused) => {
+                    held.shares.truncate(before);
+                    return Err(refused);
+                }
+            }
         }
         held.bytes = total;
         Ok(())
+    }
+
+    /// Returns whether the request uses a part of the budget.
+    pub fn is_counted(&self) -> bool {
+        !self.held().shares.is_empty()
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -183,8 +194,10 @@ mod tests {
         let budget = MemoryBudget::new(1);
         let (first, second) = (budget.request(ANYONE), budget.request(ANYONE));
         first.grow(400 << 10).expect("free");
+        let used = budget.usage().used;
         let refused = second.grow(400 << 10).expect_err("over the half");
         assert_eq!(refused.reason, RefusalReason::OwnShare);
+        assert_eq!((budget.usage().used, second.is_counted()), (used, false), "a refused request holds nothing more");
         drop(first);
         second.grow(400 << 10).expect("free again");
         second.set_holder(OPERATOR);

@@ -41,7 +41,7 @@ pub(super) async fn serve(
     let mut access = AccessWatch::new(context, allowed.identity.clone(), Some((id, Action::Read)));
     let mut requests = Requests::new(received);
     loop {
-        // Of this request only. It is counted until its answer is sent.
+        // Of this request only. It is counted until its answer is sent: a client can read slowly, on each channel.
         let memory = context.serving.memory.request(allowed.holder);
         let next = tokio::select! {
             next = timeout(context.git.timeout(), requests.next(&memory)) => next.unwrap_or(Err(TransferError::Stalled)),
@@ -64,12 +64,8 @@ async fn answer(
     memory: &RequestMemory,
 ) -> Result<(), SshFailure> {
     let context = &connection.context;
-    let output = match fetch_answer::answer(context, allowed, VERSION_2, &request).await? {
-        Some(FetchAnswer::Refs(refs)) => {
-            // A client can read it slowly, on each of its channels.
-            memory.grow(refs.len()).map_err(InputError::from)?;
-            return send(connection, write, refs).await;
-        }
+    let output = match fetch_answer::answer(context, allowed, VERSION_2, &request, Some(memory)).await? {
+        Some(FetchAnswer::Refs(refs)) => return send(connection, write, refs).await,
         Some(FetchAnswer::Shared(shared)) => shared.output,
         None => {
             let call = fetch_answer::upload_pack(context, allowed.repository.id, VERSION_2);

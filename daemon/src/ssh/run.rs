@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use farrier_proto::store::Repository;
 use russh::{Channel, ChannelMsg, ChannelReadHalf, ChannelWriteHalf, server::Msg};
 use tokio::{sync::mpsc, time::timeout};
@@ -19,6 +19,7 @@ use super::{
     repository,
 };
 use crate::{
+    git::ref_list::RefList,
     model::secret,
     service::{
         audit::RequestScope,
@@ -26,8 +27,8 @@ use crate::{
         ssh_keys::{self, KeyIdentity},
         ssh_sign_in,
         transfers::{
-            Allowed, GitService, InputError, NoInput, TransferError, fetch,
-            fetch_answer::VERSION_2,
+            Allowed, GitService, NoInput, TransferError, fetch,
+            fetch_answer::{VERSION_2, ref_answer},
             push::{self, Pushed},
             refs,
         },
@@ -228,14 +229,17 @@ async fn push(
 ) -> Result<(), SshFailure> {
     let context = &connection.context;
     let Repository { id, sha256, .. } = allowed.repository;
-    if let Some(list) = context.git.ref_list(id).await.map_err(TransferError::from)? {
-        let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
-        let refs = refs::advertisement(&list, &capabilities, sha256).freeze();
-        drop(list);
-        // Counted until the client has read it.
-        let memory = context.serving.memory.request(allowed.holder);
-        memory.grow(refs.len()).map_err(InputError::from)?;
-        send(connection, write, refs).await?;
+    let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
+    let write_list = |list: &RefList| {
+        let mut answer = BytesMut::new();
+        refs::put_advertisement(&mut answer, list, &capabilities, sha256);
+        Some(answer)
+    };
+    // Counted until the client has read the list.
+    let memory = context.serving.memory.request(allowed.holder);
+    if let Some(list) = ref_answer(context, &allowed, Some(&memory), write_list).await? {
+        send(connection, write, list).await?;
+        drop(memory);
     } else {
         let call = context.git.call(id, ["receive-pack", "--stateless-rpc", "--advertise-refs"]);
         let call = call.args([context.git.directory(id)]);

@@ -11,11 +11,13 @@ pub(crate) enum Cache {
     List(ListCaches),
     /// Delete cache entries. Later jobs must create and save them again
     Delete(DeleteCaches),
-    /// Show how many cache entries each repository has, and their size
+    /// Show how many cache entries each repository has, and their size, the largest first
     Usage {
         /// Only this repository
-        #[arg(long, value_name = "OWNER/NAME")]
+        #[arg(long, value_name = "OWNER/NAME", conflicts_with = "max")]
         repo: Option<RepositoryPath>,
+        #[command(flatten)]
+        limit: Limit,
     },
 }
 

@@ -8,6 +8,7 @@ mod audit;
 mod cache;
 mod ci;
 mod delivery;
+mod gpg_key;
 mod hook;
 mod key;
 mod mirror;
@@ -35,6 +36,7 @@ pub(crate) use self::{
     cache::{Cache, DeleteCaches, ListCaches},
     ci::{Ci, Exec, Job, ListRuns, Run},
     delivery::{Delivery, FilterArgs, ListDeliveries},
+    gpg_key::{AddGpgKey, GpgKey},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     key::{DeployKey, KeyFile, SshKey},
     mirror::{AddMirror, Mirror},
@@ -227,6 +229,9 @@ pub(crate) enum Command {
     /// Manage SSH keys
     #[command(subcommand)]
     Key(SshKey),
+    /// Manage OpenPGP keys, which verify signatures of commits and tags
+    #[command(subcommand)]
+    GpgKey(GpgKey),
     /// Manage repositories
     #[command(subcommand)]
     Repo(Repo),

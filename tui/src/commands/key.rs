@@ -108,7 +108,7 @@ fn named<'a, T>(all: &'a [T], which: &str, parts: impl Fn(&T) -> (i64, &String))
 async fn request(args: KeyFile, read_only: bool) -> Result<CreateKey, Failure> {
     let KeyFile { file, title } = args;
     let shown = file.display().to_string();
-    let key = blocking::run(move || read(&file)).await?;
+    let key = blocking::run(move || read(&file, TEXT_MAX_BYTES, "a public key")).await?;
     if key.contains("PRIVATE KEY-----") || key.starts_with("PuTTY-User-Key-File") {
         return Err(Failure::Usage(format!("{shown} is a private key; give the file that ends with .pub")));
     }
@@ -118,16 +118,20 @@ async fn request(args: KeyFile, read_only: bool) -> Result<CreateKey, Failure> {
     Ok(CreateKey { title, key, read_only })
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
+/// Reads a text of at most `max_bytes` from a file, or with `-` from standard input. `what`: the expected text.
+pub(super) fn read(file: &Path, max_bytes: u64, what: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = if file == Path::new("-") {
-        std::io::stdin().take(TEXT_MAX_BYTES + 1).read_to_string(&mut text)
+        std::io::stdin().take(max_bytes + 1).read_to_string(&mut text)
     } else {
-        std::fs::File::open(file).and_then(|open| open.take(TEXT_MAX_BYTES + 1).read_to_string(&mut text))
+        std::fs::File::open(file).and_then(|open| open.take(max_bytes + 1).read_to_string(&mut text))
     };
-    read.map_err(|source| Failure::io(format!("reading {}", file.display()), source))?;
-    if text.len() as u64 > TEXT_MAX_BYTES {
-        return Err(Failure::Usage(format!("{} is too long for a public key", file.display())));
+    read.map_err(|source| match source.kind() {
+        std::io::ErrorKind::InvalidData => Failure::Usage(format!("{} is not text; give {what}", file.display())),
+        _ => Failure::io(format!("reading {}", file.display()), source),
+    })?;
+    if text.len() as u64 > max_bytes {
+        return Err(Failure::Usage(format!("{} is too long for {what}", file.display())));
     }
     Ok(text)
 }

@@ -12,6 +12,7 @@ mod config;
 mod confirm;
 mod delivery;
 mod events;
+mod gpg_key;
 mod hook;
 mod instant;
 mod key;
@@ -64,6 +65,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Team(command) => team::run(command, &connect(global, output).await?, output).await?,
         Command::Token(command) => token::run(command, &connect(global, output).await?, output).await?,
         Command::Key(command) => key::run(command, &connect(global, output).await?, output).await?,
+        Command::GpgKey(command) => gpg_key::run(command, &connect(global, output).await?, output).await?,
         Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,
         Command::Release(command) => release::run(command, &connect(global, output).await?, output).await?,
         Command::Mirror(command) => mirror::run(command, &connect(global, output).await?, output).await?,

@@ -74,6 +74,10 @@ fn cache_entries_are_listed_counted_and_deleted() {
     let one = &usage["repositories"][0];
     let expected = json!({ "full_name": "admin/one", "active_caches_size_in_bytes": 13, "active_caches_count": 3 });
     assert_eq!(one, &expected);
+    let largest = daemon.farrier(&["cache", "usage", "--limit", "1"]).ok();
+    assert!(largest.stdout.contains("admin/one") && !largest.stdout.contains("admin/two"), "{largest:?}");
+    assert!(largest.stderr.contains("Showing 1 of 2"), "{largest:?}");
+    assert_eq!(daemon.farrier(&["cache", "usage", "--repo", "admin/two", "--limit", "1"]).code, 2);
     assert_eq!(daemon.farrier(&["cache", "usage", "-q", "--repo", "admin/two"]).ok().stdout.trim(), "admin/two");
 
     let id = daemon.farrier(&["cache", "list", "-q", "--key", "go-1"]).ok().stdout.trim().to_owned();

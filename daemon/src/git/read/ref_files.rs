@@ -4,12 +4,9 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use crate::git::{
     objects::{ObjectId, ObjectLimits, ReadError, open_regular},
-    ref_list::{self, LOOSE_MAX_BYTES, PACKED_MAX_BYTES, Tip},
+    ref_list::{self, LOOSE_BYTES, LOOSE_MAX_BYTES, PACKED_MAX_BYTES, Tip},
     ref_name::{is_object_id, is_valid},
 };
-
-/// Memory of a loose ref besides its name, bytes.
-const LOOSE_BYTES: usize = 160;
 
 /// How much one read may take. A read that would take more fails with [`ReadError::ManyRefs`].
 #[derive(Clone, Copy, Debug)]

@@ -11,15 +11,18 @@ use crate::{
         AppState,
         auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
-        extract::{JsonResponse, ok},
-        openapi::parameters::CachesOfAllParams,
+        extract::ok,
+        openapi::parameters::{CachesOfAllParams, PageParams},
         page::{self, PageQuery},
         query, show,
     },
     service::{
         Error,
         access::Action,
-        caches::across::{self, CachesQuery},
+        caches::{
+            self,
+            across::{self, CachesQuery},
+        },
     },
     store::caches::CachePosition,
 };
@@ -60,18 +63,24 @@ fn cursor(text: &str) -> Result<CachePosition, ApiError> {
     parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
 }
 
-/// Returns the number and the size of the cache entries of each repository that has some and that the caller may read.
+/// Lists the number and the size of the cache entries of each repository that has some and that the caller may read, the
+/// largest first.
 #[utoipa::path(
     get, path = "",
     operation_id = "farrierListCacheUsage", tag = "farrier",
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::CacheUsage>)),
 )]
 pub(in crate::http) async fn usage(
     State(state): State<AppState>,
     caller: Caller<SignedIn<RepositoryScope>>,
-) -> Result<JsonResponse<Vec<api::CacheUsage>>, ApiError> {
+    uri: http::Uri,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = PageQuery::of(query.as_deref());
     let snapshot = state.store.read().await.map_err(Error::from)?;
-    let all = across::usage(&snapshot, &caller.identity).await?;
-    Ok(ok(all.into_iter().map(|(path, total)| show::cache_usage(path, total)).collect()))
+    let (usage, count) = caches::usage_of_all(&snapshot, &caller.identity, page.window()).await?;
+    let shown: Vec<_> = usage.into_iter().map(|(path, total)| show::cache_usage(path, total)).collect();
+    Ok(page.response(&state, uri.path(), query.as_deref(), count, shown))
 }

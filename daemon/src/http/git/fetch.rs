@@ -38,7 +38,8 @@ pub(super) async fn serve(
             let set = bundles::current(&state, &allowed.repository).await;
             return Ok(result(GitService::Upload, bundle_protocol::list(set.as_deref())));
         }
-        match fetch_answer::answer(&state, &allowed, protocol, &request).await? {
+        let memory = input.memory();
+        match fetch_answer::answer(&state, &allowed, protocol, &request, memory.as_deref()).await? {
             Some(FetchAnswer::Refs(refs)) => return Ok(result(GitService::Upload, refs)),
             Some(FetchAnswer::Shared(SharedAnswer { output, length })) => {
                 let mut response = result(GitService::Upload, into_body(output, EMPTY).await?);

@@ -11,13 +11,15 @@ mod fetch;
 mod output_body;
 mod request_body;
 
+use std::sync::Arc;
+
 use axum::{
     body::Body,
     extract::{Path, Request, State},
     response::{IntoResponse as _, Response},
 };
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
 
 use self::{access::allow, output_body::into_body};
 pub(super) use self::{
@@ -27,17 +29,19 @@ pub(super) use self::{
 };
 use super::{AppState, error::ApiError};
 use crate::{
-    git::pkt,
+    git::{pkt, ref_list::RefList},
     service::{
         bundles::current as current_bundles,
         transfers::{
             Allowed, GitService, NoInput,
             fetch::stream,
+            fetch_answer::ref_answer,
             protocol_version,
             push::{self, Pushed},
             refs,
         },
     },
+    shares::RequestMemory,
 };
 
 /// Returns an error response for git clients.
@@ -63,7 +67,7 @@ pub(super) async fn info_refs(
     let Some(word) = word else { return GitFailure::dumb_protocol().into_response() };
     let Some(service) = GitService::named(&word) else { return GitFailure::unknown_service().into_response() };
     let result = match allow(&state, &parts, &repository, service).await {
-        Ok(allowed) => advertise(&state, &allowed, service, &parts.headers).await,
+        Ok(allowed) => advertise(&state, &allowed, service, &parts).await,
         Err(failure) => Err(failure),
     };
     result.unwrap_or_else(GitFailure::into_response)
@@ -107,7 +111,7 @@ async fn advertise(
     state: &AppState,
     allowed: &Allowed,
     service: GitService,
-    headers: &HeaderMap,
+    Parts { headers, extensions, .. }: &Parts,
 ) -> Result<Response, GitFailure> {
     let mut prefix = BytesMut::new();
     pkt::put(&mut prefix, format!("# service=git-{}\n", service.command()).as_bytes());
@@ -126,13 +130,17 @@ async fn advertise(
         return Ok(response(&content_type, Body::from(prefix.freeze())));
     }
     // Version 1 has a different first line. No common client uses it, so git itself answers.
-    if service == GitService::Receive
-        && !protocol.contains("version=1")
-        && let Some(list) = state.git.ref_list(repository.id).await?
-    {
+    if service == GitService::Receive && !protocol.contains("version=1") {
         let capabilities = state.git.push_capabilities(repository.id, repository.sha256).await?;
-        prefix.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
-        return Ok(response(&content_type, Body::from(prefix.freeze())));
+        let memory = extensions.get::<Arc<RequestMemory>>().map(|memory| &**memory);
+        let write = |list: &RefList| {
+            let mut answer = prefix.clone();
+            refs::put_advertisement(&mut answer, list, &capabilities, repository.sha256);
+            Some(answer)
+        };
+        if let Some(answer) = ref_answer(state, allowed, memory, write).await? {
+            return Ok(response(&content_type, Body::from(answer)));
+        }
     }
     let call = state.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);
     let call = call.args([state.git.directory(repository.id)]).env("GIT_PROTOCOL", protocol);

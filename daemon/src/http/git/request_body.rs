@@ -109,6 +109,11 @@ impl RequestBody {
         &self.peeked
     }
 
+    /// Returns the counted memory of the request, which lives until the response has been sent.
+    pub(super) fn memory(&self) -> Option<Arc<RequestMemory>> {
+        self.memory.clone()
+    }
+
     async fn receive(&mut self) -> Result<Bytes, InputError> {
         match self.body.frame().await {
             Some(Ok(frame)) => {

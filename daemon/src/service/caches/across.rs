@@ -8,7 +8,6 @@ use crate::{
     store::{
         Snapshot,
         caches::{self, CachePosition},
-        range_counts::Total,
     },
 };
 
@@ -67,19 +66,4 @@ pub async fn page(snapshot: &Snapshot, identity: &Identity, query: &CachesQuery)
             return Ok(page);
         }
     }
-}
-
-/// Returns the number and the size of the entries of each repository that has some and that the caller may read, with
-/// its path.
-pub async fn usage(snapshot: &Snapshot, identity: &Identity) -> Result<Vec<(String, Total)>, Error> {
-    let mut access_cache = AccessCache::new(identity, Action::ReadActions);
-    let mut all = Vec::new();
-    let mut after = None;
-    while let Some(repository) = caches::next_repository(snapshot, after).await? {
-        if let Some(path) = access_cache.path(snapshot, repository).await? {
-            all.push((path, super::usage(snapshot, repository).await?));
-        }
-        after = Some(repository);
-    }
-    Ok(all)
 }

@@ -15,6 +15,7 @@ mod remove;
 mod reserve;
 mod sweep;
 mod upload_bytes;
+mod usage;
 
 use farrier_proto::store::CacheEntry;
 use tokio::sync::Mutex;
@@ -29,6 +30,7 @@ pub use self::{
     remove::{delete, delete_by_key, delete_of_repository},
     reserve::{NewEntry, Reservation, reserve, upload_address},
     sweep::{next_due_ms, sweep},
+    usage::usage_of_all,
 };
 pub(super) use self::{
     evict::{can_free, free_space, free_unneeded},

@@ -1,6 +1,8 @@
 //! Answers fetches without a git process of their own: lists of refs from memory, and requests that share an answer.
 
-use bytes::Bytes;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
 
 use super::{
     Allowed, TransferError,
@@ -8,8 +10,9 @@ use super::{
     shared_fetch::{self, SharedAnswer},
 };
 use crate::{
-    git::{GitCommand, fetch_cache::request::FetchRequest},
+    git::{GitCommand, fetch_cache::request::FetchRequest, ref_list::RefList},
     service::{Context, bundles},
+    shares::RequestMemory,
 };
 
 /// The value of `GIT_PROTOCOL` with which clients request protocol version 2.
@@ -19,28 +22,29 @@ pub const PARSED_FACTOR: usize = 3;
 
 /// The answer to a request.
 pub enum FetchAnswer {
-    /// A list of refs.
+    /// A list of refs. It counts to the memory of the request.
     Refs(Bytes),
     /// The output of git, which equal requests share.
     Shared(SharedAnswer),
 }
 
-/// Answers a complete request. `protocol`: the protocol version that the client requested. `None`: the caller sends the
-/// request to git.
+/// Answers a complete request. `protocol`: the protocol version that the client requested. `memory`: the counted memory
+/// of the request, which must live until the client has received the answer. `None`: the caller sends the request to
+/// git, which also writes lists for which there is no memory.
 pub async fn answer(
     context: &Context,
     allowed: &Allowed,
     protocol: &str,
     request: &[u8],
+    memory: Option<&RequestMemory>,
 ) -> Result<Option<FetchAnswer>, TransferError> {
-    let (id, sha256) = (allowed.repository.id, allowed.repository.sha256);
+    let sha256 = allowed.repository.sha256;
     if protocol == VERSION_2
         && request.len() <= refs::REQUEST_MAX_BYTES
         && let Some(ls_refs) = LsRefs::parse(request, sha256)
-        && let Some(list) = context.git.ref_list(id).await?
-        && let Some(refs) = ls_refs.list(&list)
+        && let Some(refs) = ref_answer(context, allowed, memory, |list| ls_refs.list(list)).await?
     {
-        return Ok(Some(FetchAnswer::Refs(refs.freeze())));
+        return Ok(Some(FetchAnswer::Refs(refs)));
     }
     let (stores_answers, has_bundles) = (context.git.fetch_cache().is_on(), context.git.bundles().are_on());
     if !stores_answers && !has_bundles {
@@ -54,6 +58,22 @@ pub async fn answer(
         return Ok(None);
     }
     Ok(shared_fetch::answer(context, allowed, &request).await?.map(FetchAnswer::Shared))
+}
+
+/// Reads the refs of the repository and returns what `write` makes of them. The result counts to `memory`, the list only
+/// while it exists. `None`: git must write the answer, because only git can read the refs, `write` returned `None`, or
+/// the list or the answer does not fit into the memory of requests.
+pub async fn ref_answer(
+    context: &Context,
+    allowed: &Allowed,
+    memory: Option<&RequestMemory>,
+    write: impl FnOnce(&RefList) -> Option<BytesMut>,
+) -> Result<Option<Bytes>, TransferError> {
+    let list_memory = Arc::new(context.serving.memory.request(allowed.holder));
+    let Some(list) = context.git.ref_list(allowed.repository.id, &list_memory).await? else { return Ok(None) };
+    let Some(answer) = write(&list) else { return Ok(None) };
+    let is_counted = memory.is_none_or(|memory| memory.grow(answer.capacity()).is_ok());
+    Ok(is_counted.then(|| answer.freeze()))
 }
 
 /// Returns the call of git that answers one request of a protocol without state.

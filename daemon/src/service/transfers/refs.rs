@@ -102,14 +102,13 @@ impl LsRefs {
     }
 }
 
-/// Returns the ref advertisement of a push: all refs, with `capabilities` after the first one.
-pub fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -> BytesMut {
+/// Writes the ref advertisement of a push: all refs, with `capabilities` after the first one.
+pub fn put_advertisement(out: &mut BytesMut, list: &RefList, capabilities: &[u8], sha256: bool) {
     let zero = Tip { id: "0".repeat(if sha256 { 64 } else { 40 }), peeled: Peeled::Same };
     let mut tips: Vec<(&str, &Tip)> = list.tips.iter().map(|(name, tip)| (name.as_str(), tip)).collect();
     if tips.is_empty() {
         tips.push(("capabilities^{}", &zero));
     }
-    let mut out = BytesMut::new();
     for (index, (name, tip)) in tips.into_iter().enumerate() {
         let mut line = BytesMut::from(format!("{} {name}", tip.id).as_bytes());
         if index == 0 {
@@ -117,10 +116,9 @@ pub fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -> Bytes
             line.put_slice(capabilities);
         }
         line.put_u8(b'\n');
-        pkt::put(&mut out, &line);
+        pkt::put(out, &line);
     }
-    pkt::put_flush(&mut out);
-    out
+    pkt::put_flush(out);
 }
 
 /// A packet of a request.

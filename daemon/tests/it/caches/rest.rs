@@ -192,6 +192,41 @@ async fn entries_of_all_repositories_are_listed_by_last_use() {
 }
 
 #[tokio::test]
+async fn the_usage_of_repositories_has_pages_with_the_largest_first() {
+    let farrier = TestDaemon::start().await;
+    for (name, content) in [("a", "xx"), ("b", "xxxxx"), ("c", "x"), ("d", "xxxxx"), ("e", "xxx")] {
+        farrier.repository(name).await;
+        let job = farrier.begin_on(name, "main").await;
+        save(&farrier, &job, "key", content).await;
+    }
+    // Equal sizes are sorted by ID.
+    let all = ["admin/b", "admin/d", "admin/e", "admin/a", "admin/c"];
+    let mut path = "/api/farrier/v1/caches/usage?limit=2".to_owned();
+    let mut paged = Vec::new();
+    loop {
+        let answer = farrier.admin(Method::GET, &path, Value::Null).await;
+        assert_eq!((answer.status, answer.header("x-total-count")), (200, "5"), "{path}");
+        let items = answer.json().as_array().expect("a list").clone();
+        paged.extend(items.iter().map(|item| item["full_name"].as_str().expect("text").to_owned()));
+        let links: Vec<&str> = answer.header("link").split(',').collect();
+        let Some(next) = links.into_iter().find(|link| link.contains("rel=\"next\"")) else { break };
+        let link = next.split_once('>').expect("an address").0;
+        path = link[link.find("/api/").expect("a path")..].to_owned();
+    }
+    assert_eq!(paged, all);
+    let usage = async |query: &str| get(&farrier, &format!("/api/farrier/v1/caches/usage{query}")).await;
+    assert_eq!(usage("").await.as_array().map(Vec::len), Some(5));
+    for query in ["?page=4&limit=2", "?page=18446744073709551615&limit=50"] {
+        assert_eq!(usage(query).await, json!([]), "{query}");
+    }
+    farrier.user("octo").await;
+    let octo = format!("token {}", farrier.token("octo", &["all"]).await);
+    let headers = [("authorization", octo.as_str())];
+    let seen = send(&farrier.tcp(), Method::GET, "/api/farrier/v1/caches/usage?limit=1", &headers, "").await;
+    assert_eq!((seen.status, seen.header("x-total-count")), (200, "5"), "public repositories");
+}
+
+#[tokio::test]
 async fn lookups_that_find_an_entry_are_counted() {
     let (farrier, main, feature) = daemon_with_entries().await;
     for _ in 0..3 {

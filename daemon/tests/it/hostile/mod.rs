@@ -14,6 +14,7 @@ mod memory;
 mod memory_load;
 mod objects;
 mod paths;
+mod ref_lists;
 mod repositories;
 mod revocation;
 mod shares;

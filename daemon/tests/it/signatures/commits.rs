@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 
+use futures_util::future::join_all;
+use http::Method;
 use serde_json::{Value, json};
 
 use super::{Gpg, Scene, new_key, path};
 use crate::support::{
+    eventually,
     git::Client,
     process::{command, output},
+    send,
 };
 
 /// The address of the committer in the tests.
@@ -99,6 +103,32 @@ async fn a_commit_signed_with_an_ssh_key_of_the_committer_is_verified_until_the_
     let hidden = "/repos/ann/demo/commits?verification=false";
     let list = scene.expect(&scene.bob, "get", hidden, Value::Null, 200).await;
     assert!(list[0]["commit"].get("verification").is_none_or(Value::is_null), "{list}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_requests_for_signed_commits_share_half_of_the_cores() {
+    let (scene, signer, work) = signing_scene().await;
+    let Some(key) = ssh_key(&scene, &["ed25519"]).await else { return };
+    for _ in 0..3 {
+        sign(&work, &key, &["commit", "-q", "-S", "--allow-empty", "-m", "signed"]);
+    }
+    scene.push(&work);
+    let text = std::fs::read_to_string(key.with_extension("pub")).expect("a public key");
+    scene.expect(&signer, "post", "/user/keys", json!({ "title": "a", "key": text }), 201).await;
+    let list = async || scene.expect(&scene.bob, "get", "/repos/ann/demo/commits?limit=50", Value::Null, 200).await;
+    for commits in join_all((0..20).map(|_| list())).await {
+        let commits = commits.as_array().expect("a list").clone();
+        let is_verified = |commit: &Value| commit["commit"]["verification"]["verified"] == true;
+        assert!(commits.len() == 3 && commits.iter().all(is_verified), "{commits:?}");
+    }
+    let limit = async || {
+        let status = send(&scene.world.farrier.unix(), Method::GET, "/api/farrier/v1/status", &[], "").await.json();
+        let limits = status["limits"].as_array().expect("a list").clone();
+        limits.into_iter().find(|limit| limit["kind"] == "signature_check").expect("a limit")
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(limit().await["max"], (cores / 2).max(1));
+    eventually("no check runs", async || limit().await["running"] == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

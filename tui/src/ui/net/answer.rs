@@ -49,7 +49,7 @@ pub(crate) enum Answer {
     DeletedArtifacts(Page<RestorableArtifact>),
     Audit(Page<AuditEntry>),
     Caches(Page<FoundCacheEntry>),
-    CacheUsage(Vec<CacheUsage>),
+    CacheUsage(Page<CacheUsage>),
     Users(Page<User>),
     User(Box<User>),
     Tokens(Page<AccessToken>),

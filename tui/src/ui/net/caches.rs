@@ -1,11 +1,11 @@
 //! Lists and deletes cache entries of workflow jobs.
 
 use farrier_common::{
-    api::FoundCacheEntry,
+    api::{CacheUsage, FoundCacheEntry},
     client::{CacheFilter, Client, ClientError},
 };
 
-use super::{Answer, Request, fetch::pages};
+use super::{Answer, Page, Request, fetch::pages};
 
 /// Handles a request about cache entries. `part` receives the pages before the last one.
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
@@ -15,7 +15,12 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
             let open = |list: Vec<FoundCacheEntry>| list;
             pages(client.caches(&filter), open, |entry| entry.id, part, Answer::Caches).await?
         }
-        Request::CacheUsage => Answer::CacheUsage(client.cache_usage_of_all().await?),
+        Request::CacheUsage => {
+            // The screen shows the largest repositories. Each further page costs the daemon as much as the first.
+            let mut pages = client.cache_usage_of_all();
+            let items = pages.next(|page: Vec<CacheUsage>| (0, page), |usage| usage.full_name.clone()).await?;
+            Answer::CacheUsage(Page { items: items.unwrap_or_default(), total: pages.total(), last: true })
+        }
         Request::DeleteCache { repo, id, .. } => {
             client.delete_cache(&repo, id).await?;
             Answer::Done

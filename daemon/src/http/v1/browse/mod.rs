@@ -128,11 +128,7 @@ impl BrowseContext {
 
     /// Returns what is known about signatures, by the id of the object.
     async fn verdicts(&self, signed: &[SignedObject<'_>]) -> Result<HashMap<String, Verdict>, ApiError> {
-        if signed.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let snapshot = self.state.store.read().await.map_err(Error::from)?;
-        Ok(signatures::verify(&snapshot, self.state.now_ms(), signed).await?)
+        Ok(signatures::verify(&self.state, self.browse.holder, signed).await?)
     }
 }
 

@@ -28,6 +28,17 @@ fn the_screen_shows_entries_with_hits_and_the_usage_of_each_repository() {
 }
 
 #[test]
+fn the_status_says_when_only_the_largest_repositories_are_counted() {
+    let mut screen = open_caches(120, 40);
+    let Answer::CacheUsage(page) = cache_usage() else { panic!("the usage") };
+    assert!(screen.text().contains("in all"), "{}", screen.text());
+    screen.keys("r");
+    let many = Page { total: Some(70), ..page };
+    screen.answer_last_of(|request| *request == Request::CacheUsage, Ok(Answer::CacheUsage(many)));
+    assert!(screen.text().contains("in the 2 largest of 70 repositories"), "{}", screen.text());
+}
+
+#[test]
 fn the_command_filters_by_repository_key_and_ref() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys(":cache list --repo web/site --key npm\n");

@@ -70,9 +70,10 @@ impl Caches {
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match result {
             Ok(Answer::Caches(page)) if self.rows.awaits(request) => drop(self.rows.take(page.clone(), env.world)),
-            Ok(Answer::CacheUsage(usage)) => {
-                self.usage.clone_from(usage);
+            Ok(Answer::CacheUsage(page)) => {
+                self.usage.clone_from(&page.items);
                 self.usage.sort_by_key(|one| std::cmp::Reverse(one.active_caches_size_in_bytes));
+                self.repositories = page.total.and_then(|total| usize::try_from(total).ok()).unwrap_or_default();
             }
             Err(problem) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             Ok(answer) if is_deletion(request) => {

@@ -36,13 +36,15 @@ const HEIGHT_MIN_WITH_PANE: u16 = 16;
 #[derive(Debug)]
 pub(crate) struct Caches {
     pub(super) rows: Feed<FoundCacheEntry>,
-    /// The usage of each repository, the largest first.
+    /// The usage of the largest repositories, the largest first.
     usage: Vec<CacheUsage>,
+    /// Number of repositories with entries; 0 if the daemon does not report it.
+    repositories: usize,
 }
 
 impl Default for Caches {
     fn default() -> Self {
-        Self { rows: Feed::new(List::default()), usage: Vec::new() }
+        Self { rows: Feed::new(List::default()), usage: Vec::new(), repositories: 0 }
     }
 }
 
@@ -157,7 +159,14 @@ impl Screen for Caches {
 
     fn status(&self, _: &World) -> String {
         let bytes = self.usage.iter().map(|one| one.active_caches_size_in_bytes).sum();
-        let total = if self.usage.is_empty() { String::new() } else { format!("  {} in all", human_bytes(bytes)) };
+        let of = match self.usage.len() {
+            0 => return format!("cache entries  {}", self.rows.status_text()),
+            shown if shown < self.repositories => {
+                format!("in the {shown} largest of {} repositories", self.repositories)
+            }
+            _ => "in all".to_owned(),
+        };
+        let total = format!("  {} {of}", human_bytes(bytes));
         format!("cache entries  {}{total}", self.rows.status_text())
     }
 

@@ -33,5 +33,6 @@ pub(in super::super) fn cache_usage() -> Answer {
         active_caches_size_in_bytes: size,
         active_caches_count: count,
     };
-    Answer::CacheUsage(vec![usage("web/site", (180 << 20) + 900, 2), usage("infra/gateway", 5 << 30, 2)])
+    let items = vec![usage("web/site", (180 << 20) + 900, 2), usage("infra/gateway", 5 << 30, 2)];
+    Answer::CacheUsage(Page { total: Some(2), items, last: true })
 }

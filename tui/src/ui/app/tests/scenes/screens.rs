@@ -121,7 +121,8 @@ pub(super) const CACHES: &[Scene] = &[
         screen.keys("c");
         let none = Page { items: Vec::new(), total: Some(0), last: true };
         screen.answer(|request| *request == Request::Caches, Ok(Answer::Caches(none)));
-        screen.answer_last_of(|request| *request == Request::CacheUsage, Ok(Answer::CacheUsage(Vec::new())));
+        let none = Page { items: Vec::new(), total: Some(0), last: true };
+        screen.answer_last_of(|request| *request == Request::CacheUsage, Ok(Answer::CacheUsage(none)));
     }),
 ];
 
