@@ -56,6 +56,7 @@ use crate::{
     ssh::{self, HostKeys},
     store::{Store, StoreError, Tx, identity, repositories::orders, sealing},
     tasks::{self, Tasks},
+    telemetry::records::LogRecords,
     wake::Wake,
     webhook,
 };
@@ -285,6 +286,7 @@ async fn build(
         pruning: Wake::default(),
         lfs_collection: LfsCollection::default(),
         log_filter,
+        log_records: LogRecords::of_process(),
         serving,
     });
     Ok((context, ssh))

@@ -1,6 +1,9 @@
-//! Logging: to standard error for the journal, and to rotated files if configured.
+//! Logging: to standard error for the journal, to rotated files if configured, and to memory for the API.
 //!
 //! Log lines must not contain tokens, signatures or secrets. Requests are logged without their query.
+
+mod record_layer;
+pub mod records;
 
 use std::{fs::DirBuilder, io::IsTerminal as _, os::unix::fs::DirBuilderExt as _};
 
@@ -15,7 +18,12 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::config::LogConfig;
+use self::{record_layer::RecordLayer, records::LogRecords};
+use crate::{clock::Clock, config::LogConfig};
+
+/// Target of events that are written, but not kept in memory: requests for the records. Otherwise each request of a
+/// client that follows the log would be a new record for it.
+pub const UNRECORDED_TARGET: &str = "farrierd::access::logs";
 
 /// Why logging could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +93,25 @@ pub fn init(log: &LogConfig) -> Result<Logs, TelemetryError> {
         let file: BoxedLayer = if log.json { file.json().boxed() } else { file.boxed() };
         layers.push(filtered(file));
     }
+    if log.recent_records > 0 {
+        layers.push(filtered(record_layer(log).boxed()));
+    }
     tracing_subscriber::registry().with(layers).init();
     Ok(Logs { filters, _files: guard })
+}
+
+/// Starts to keep records in memory, and writes no log. For tests that run the daemon in their own process. Does
+/// nothing if logging was started before.
+pub fn init_recording(log: &LogConfig) {
+    let layer = record_layer(log).with_filter(parse(&log.filter));
+    let _ = tracing_subscriber::registry().with(layer).try_init();
+}
+
+/// Returns the layer that keeps the newest records of this process.
+fn record_layer(log: &LogConfig) -> RecordLayer {
+    let clock = Clock::system();
+    let records = LogRecords::new(log.recent_records, log.recent_bytes, clock.now_ms()).set_for_process();
+    RecordLayer::new(records, clock)
 }
 
 /// Parses directives, which the configuration has already checked.

@@ -13,6 +13,7 @@ mod config;
 mod denied;
 mod endpoint;
 mod exit;
+mod log_text;
 mod moment;
 mod output;
 mod progress;

@@ -22,6 +22,7 @@ mod fork;
 mod git_objects;
 mod gpg_key;
 mod hook;
+mod log_record;
 mod mirror;
 mod org;
 mod owner;
@@ -78,6 +79,7 @@ pub use self::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
         SettingAdvice,
     },
+    log_record::{LogField, LogObject, LogRecord, LogRecords},
     mirror::{CreatePushMirror, PushMirror},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},

@@ -19,6 +19,7 @@ mod endpoint;
 mod error;
 mod gpg_keys;
 mod hooks;
+mod logs;
 mod mirrors;
 mod orgs;
 mod page;
@@ -53,6 +54,7 @@ pub use self::{
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
     hooks::{EventFilter, EventStream, Followed, HookOwner, HookQuery},
+    logs::LogRecordFilter,
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,

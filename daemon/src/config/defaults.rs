@@ -74,7 +74,7 @@ impl Config {
             migration: migration_defaults(),
             mirror: MirrorConfig::default(),
             metrics: MetricsConfig { listen: None },
-            log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
+            log: LogConfig::default(),
         }
     }
 }

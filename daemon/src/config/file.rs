@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{
     Config, ConfigProblem, OnDuplicate, StoreEngine, StoreUrl, UniquePer,
-    forms::{absolute, base_url, listen_address, log_filter},
+    forms::{absolute, base_url, listen_address},
     problem::KeyLocations,
     reader::{ConfigReader, SECS_MAX},
 };
@@ -134,10 +134,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
         listen_address(&local.unwrap_or(text)).map(Some)
     });
 
-    r.parsed("log", "filter", &mut c.log.filter, log_filter);
-    r.value("log", "json", &mut c.log.json);
-    r.parsed("log", "directory", &mut c.log.directory, |path| absolute(path).map(Some));
-    r.at_least("log", "keep_files", &1, &mut c.log.keep_files);
+    c.log.read(r);
 }
 
 fn read_store(r: &mut ConfigReader<'_>, c: &mut Config) {

@@ -15,6 +15,7 @@ pub mod file;
 pub mod forms;
 mod git;
 mod live;
+mod log;
 pub mod machine;
 mod mirror;
 mod problem;
@@ -35,6 +36,7 @@ pub use self::{
     default_paths::DefaultPaths,
     git::GitConfig,
     live::LiveConfig,
+    log::LogConfig,
     mirror::MirrorConfig,
     problem::{ConfigProblem, KeyLocations},
     reload::{changed_sections, keep_fixed},
@@ -280,17 +282,4 @@ pub struct MetricsConfig {
     /// `listen`: address that serves metrics and health without authentication. `None`: metrics are available to
     /// administrators on the other listeners only.
     pub listen: Option<SocketAddr>,
-}
-
-/// `[log]`
-#[derive(Clone, Debug, PartialEq)]
-pub struct LogConfig {
-    /// `filter`: directives such as `info,farrierd::http=debug`.
-    pub filter: String,
-    /// `json`: one JSON object per line.
-    pub json: bool,
-    /// `directory`: directory for rotated log files, in addition to standard error.
-    pub directory: Option<PathBuf>,
-    /// `keep_files`: number of daily files that are kept.
-    pub keep_files: usize,
 }

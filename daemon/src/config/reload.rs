@@ -75,6 +75,8 @@ fixed! {
     "log.json" => log.json;
     "log.directory" => log.directory;
     "log.keep_files" => log.keep_files;
+    "log.recent_records" => log.recent_records;
+    "log.recent_bytes" => log.recent_bytes;
 }
 
 /// Returns the sections whose values differ.

@@ -16,10 +16,14 @@ use http::{Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
-use crate::serve::Peer;
+use crate::{serve::Peer, telemetry::UNRECORDED_TARGET};
 
 /// The tracing target of access log lines.
 pub(super) const TARGET: &str = "farrierd::access";
+
+/// The route of the log records. Requests for it are logged, but not recorded: a client that follows the log would
+/// otherwise get a new record for each of its requests.
+const LOG_RECORDS: &str = "/api/farrier/v1/logs";
 
 /// Logged as the status when the client disconnects before the response, as nginx does.
 const CLIENT_LEFT: u16 = 499;
@@ -110,16 +114,19 @@ impl Drop for AccessLogEntry {
         let (path, status, bytes) = (self.path.as_str(), self.status, self.bytes);
         let duration_ms = (self.started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let account = self.caller.0.get().map_or("-", String::as_str);
-        match (&self.peer, self.client) {
-            (Peer::Unix(ids), _) => {
-                let uid = ids.as_ref().map(|ids| ids.uid);
-                tracing::info!(target: TARGET, request_id, method, path, account, uid, status, bytes, duration_ms, "request");
-            }
-            (_, client) => {
-                let client = client.map(tracing::field::display);
-                tracing::info!(target: TARGET, request_id, method, path, account, client, status, bytes, duration_ms, "request");
-            }
+        let uid = self.peer.uid();
+        let client = self.client.filter(|_| matches!(self.peer, Peer::Tcp(_))).map(tracing::field::display);
+        // The target of a line is fixed where it is logged.
+        macro_rules! line {
+            ($target:expr) => {
+                tracing::info!(
+                    target: $target,
+                    request_id, method, path, account, uid, client, status, bytes, duration_ms,
+                    "request"
+                )
+            };
         }
+        if path == LOG_RECORDS && status == StatusCode::OK { line!(UNRECORDED_TARGET) } else { line!(TARGET) }
     }
 }
 

@@ -33,6 +33,7 @@ use crate::{
     serve::{Admission, FdReserve},
     set_aside::SetAside,
     shares::MemoryBudget,
+    telemetry::records::LogRecords,
     wake::Wake,
 };
 
@@ -88,6 +89,8 @@ pub struct ContextFields {
     pub lfs_collection: LfsCollection,
     /// The log filter, in the syntax of `log.filter`. The log applies each new value.
     pub log_filter: watch::Sender<String>,
+    /// The newest log records of this process.
+    pub log_records: Arc<LogRecords>,
     /// The listeners and connections of the daemon.
     pub serving: Serving,
 }

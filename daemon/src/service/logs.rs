@@ -1,7 +1,14 @@
-//! Reads and changes the log filter of the running daemon.
+//! Reads the newest log records, and reads and changes the log filter of the running daemon.
+
+mod objects;
+mod records;
 
 use farrier_common::api::{LogFilter, SetLogFilter};
 
+pub use self::{
+    objects::{LogObject, LogObjectKind},
+    records::{LogPage, LogQuery, ShownRecord, list},
+};
 use super::{
     Context, Error,
     audit::{self, Action, Entry, Object},

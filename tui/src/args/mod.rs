@@ -11,6 +11,7 @@ mod delivery;
 mod gpg_key;
 mod hook;
 mod key;
+mod logs;
 mod mirror;
 mod protect;
 mod release;
@@ -39,6 +40,7 @@ pub(crate) use self::{
     gpg_key::{AddGpgKey, GpgKey},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     key::{DeployKey, KeyFile, SshKey},
+    logs::Logs,
     mirror::{AddMirror, Mirror},
     protect::{Protect, RuleArgs, RuleFields},
     release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
@@ -283,6 +285,12 @@ pub(crate) enum Command {
     /// Show or change the log filter of the daemon
     #[command(subcommand)]
     Log(Log),
+    /// Print or follow the newest log records of the daemon
+    ///
+    /// Only for administrators. The daemon keeps the newest records in memory, as many as `log.recent_records` and
+    /// `log.recent_bytes` allow; the log files and the journal have the older ones. `--json` prints one object per
+    /// record.
+    Logs(Logs),
     /// Change your password
     ///
     /// Asks for it on the terminal, without showing it. If standard input is not a terminal, reads the old and the new

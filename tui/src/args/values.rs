@@ -190,8 +190,8 @@ pub(super) fn colors() -> [PossibleValue; 6] {
 }
 
 /// The values of `--screen`.
-pub(super) const SCREENS: [&str; 9] =
-    ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks"];
+pub(super) const SCREENS: [&str; 10] =
+    ["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks", "logs"];
 
 #[cfg(test)]
 mod tests {

@@ -18,6 +18,7 @@ mod instant;
 mod key;
 mod list;
 mod log;
+mod logs;
 mod manual;
 mod mirror;
 mod org;
@@ -77,6 +78,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
             backup::run(&directory, keep, &connect(global, output).await?, output).await?;
         }
         Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
+        Command::Logs(args) => logs::run(args, &connect(global, output).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
         Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,
         Command::Cache(command) => cache::run(command, &connect(global, output).await?, output).await?,

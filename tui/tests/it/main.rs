@@ -13,6 +13,7 @@ mod documents;
 mod fake;
 mod hooks;
 mod keys;
+mod logs;
 mod program;
 mod protect;
 mod releases;

@@ -50,6 +50,7 @@ impl Daemon {
         config.migration.allowed_hosts = self.hosts.into();
         // The tests run at the same time and cannot all have the default port of SSH.
         config.ssh.listen = Vec::new();
+        farrierd::telemetry::init_recording(&config.log);
         let stop = CancellationToken::new();
         let (ready, started) = mpsc::channel();
         let stopping = stop.clone();

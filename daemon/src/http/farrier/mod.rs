@@ -10,6 +10,7 @@ pub(super) mod deleted;
 pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;
+pub(super) mod logs;
 pub(super) mod password;
 pub(super) mod runs;
 pub(super) mod series;

@@ -19,6 +19,7 @@ macro_rules! queries {
 mod audit;
 mod browse;
 mod caches;
+mod logs;
 mod repositories;
 mod ssh_keys;
 
@@ -29,6 +30,7 @@ pub(in crate::http) use self::{
         StatusListParams, TreeParams,
     },
     caches::{CacheKeyParams, CacheListParams, CachesOfAllParams},
+    logs::LogListParams,
     repositories::{OwnRepositoriesParams, SearchRepositoriesParams, SearchTopicsParams},
     ssh_keys::{DeployKeyParams, FingerprintParams},
 };

@@ -30,7 +30,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
         GitReference GitignoreTemplate GpgKey GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent
         HookEventHeaders HookType InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate
-        LfsCollectionFigures License LicenseEntry ListenerStatus LogFilter MergedUpstream MetricsSeries
+        LfsCollectionFigures License LicenseEntry ListenerStatus LogField LogFilter LogObject LogRecord LogRecords MergedUpstream MetricsSeries
         MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit PayloadUser Permissions
         PublicKey PushMirror RecoveredDeliveries Release Repository RepositorySearch RepositorySettings
         RepositoryTransfer RestorableArtifact RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice

@@ -34,6 +34,7 @@ routes! {
         post "/backup" => farrier::backup::start;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
+        get "/logs" => farrier::logs::list;
         get "/metrics/series" => farrier::series::get;
         get "/events" => farrier::events::get;
         post "/checks/branch-filter" => farrier::checks::branch_filter;

@@ -6,6 +6,7 @@ mod deliveries;
 mod found;
 mod gpg_keys;
 mod hooks;
+mod logs;
 mod ssh_keys;
 mod tasks;
 mod tokens;
@@ -19,6 +20,7 @@ pub(super) use self::{
     found::{found_artifact, found_run},
     gpg_keys::gpg_key,
     hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
+    logs::log_page,
     ssh_keys::{deploy_key, public_key},
     tasks::background_task,
     tokens::{current_token, token},

@@ -6,6 +6,7 @@ mod exits;
 mod health;
 mod log;
 mod log_lines;
+mod log_records;
 mod metrics;
 mod nginx;
 mod notifications;

@@ -89,6 +89,7 @@ impl App {
             Some(Command::Cache(args::Cache::List(list))) => self.show_caches(&list),
             Some(Command::Run(command)) => return self.run_command(command).unwrap_or_else(only_shell),
             Some(Command::Task(command)) => return self.task_command(&command).unwrap_or_else(only_shell),
+            Some(Command::Logs(args)) => return self.show_logs(args).unwrap_or_else(only_shell),
             Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
             _ => return only_shell(),
         }

@@ -14,6 +14,7 @@ mod jump;
 mod key_counts;
 mod keys;
 mod lists;
+mod logs;
 mod marked_runs;
 mod owners;
 mod panes;

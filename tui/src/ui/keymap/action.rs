@@ -92,6 +92,8 @@ pub(crate) enum Action {
     CancelMigration,
     CancelRun,
     CancelTask,
+    /// Keeps the cursor on the newest row, or stops that.
+    Follow,
     Wide,
     Mouse,
     StartDaemon,

@@ -213,6 +213,12 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .of(O::Task)
         .changes(),
     bind(S::Tasks, &[C('y')], A::Copy, "Copy the task as JSON", "copy").of(O::Task),
+    bind(S::Logs, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete record", "open"),
+    bind(S::Logs, &[C('L'), C(']')], A::NextPart, "Next level: all, debug, info, warn, error", "level")
+        .also("severity errors warnings"),
+    bind(S::Logs, &[C('[')], A::PreviousPart, "Previous level", ""),
+    bind(S::Logs, &[C('F')], A::Follow, "Follow the newest record, or stop", "follow").also("tail"),
+    bind(S::Logs, &[C('y')], A::Copy, "Copy the record as JSON", "copy"),
     bind(S::Hooks, &[Key::Enter, C('l'), Key::Right], A::Open, "Show deliveries of the hook", "deliveries").of(O::Hook),
     bind(S::Hooks, &[C('n')], A::New, "Create a hook", "new").words("hook create").also("add make webhook").changes(),
     bind(S::Hooks, &[C('e')], A::Edit, "Edit the hook", "edit").words("hook edit").also("change").of(O::Hook).changes(),
@@ -353,6 +359,9 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[C('9')], A::Screen(ScreenId::Tasks), "Background tasks", "")
         .words("task list")
         .also("imports migrations progress"),
+    bind(S::Everywhere, &[C('0')], A::Screen(ScreenId::Logs), "Log of the daemon", "")
+        .words("logs")
+        .also("journal tail errors"),
     bind(S::Everywhere, &[C('-')], A::LastScreen, "Last screen", "").also("previous back"),
     bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "Redraw the screen", "").words("redraw").also("repaint clear"),
     bind(S::Everywhere, &[], A::Redetect, "Detect the terminal again", "").words("redetect").also("tmux"),

@@ -51,6 +51,7 @@ pub(crate) enum Scope {
     /// The jobs and artifacts of a run.
     RunParts,
     Tasks,
+    Logs,
     Audit,
     Caches,
     Users,

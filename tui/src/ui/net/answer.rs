@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use farrier_common::api::{
     AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Commit, Delivery, DeliveryDetail, Event,
-    FoundArtifact, FoundCacheEntry, FoundRun, Health, Hook, HookEvent, MetricsSeries, Repository, RestorableArtifact,
-    RestorableRepository, Status, Tag, User,
+    FoundArtifact, FoundCacheEntry, FoundRun, Health, Hook, HookEvent, LogRecords, MetricsSeries, Repository,
+    RestorableArtifact, RestorableRepository, Status, Tag, User,
 };
 
 use farrier_common::client::Tagged;
@@ -48,6 +48,8 @@ pub(crate) enum Answer {
     DeletedRepositories(Page<RestorableRepository>),
     DeletedArtifacts(Page<RestorableArtifact>),
     Audit(Page<AuditEntry>),
+    /// Oldest first.
+    Logs(Box<LogRecords>),
     Caches(Page<FoundCacheEntry>),
     CacheUsage(Page<CacheUsage>),
     Users(Page<User>),

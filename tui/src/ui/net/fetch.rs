@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, content, counts, deleted,
-    deliveries, hooks, runs, users,
+    deliveries, hooks, logs, runs, users,
 };
 use crate::{
     exit::Failure,
@@ -118,6 +118,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::DeleteUser(_)
         | Request::CreateToken(..)
         | Request::DeleteToken { .. }) => users::answer(client, request, part).await.map_err(failed())?,
+        Request::Logs(level, after) => logs::list(client, level, after).await.map_err(failed())?,
         Request::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
         Request::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })

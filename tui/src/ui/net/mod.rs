@@ -17,6 +17,7 @@ mod deleted;
 mod deliveries;
 mod fetch;
 mod hooks;
+mod logs;
 mod request;
 mod runs;
 mod series;

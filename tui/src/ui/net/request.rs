@@ -191,6 +191,8 @@ pub(crate) enum Request {
         id: i64,
         name: String,
     },
+    /// Log records of a level and more severe ones, after a number or the newest ones.
+    Logs(&'static str, Option<i64>),
     /// The newest `rows` entries of the audit log; those of the caller if it is not an administrator.
     Audit {
         rows: usize,
@@ -289,6 +291,7 @@ impl Request {
                 | Self::DeletedRepositories
                 | Self::DeletedArtifacts
                 | Self::Audit { .. }
+                | Self::Logs(..)
                 | Self::Caches
                 | Self::CacheUsage
                 | Self::Runs(_)
@@ -366,6 +369,7 @@ impl Request {
             Self::DeletedRepositories => "listing deleted repositories".to_owned(),
             Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
             Self::Audit { .. } => "listing the audit log".to_owned(),
+            Self::Logs(..) => "listing log records".to_owned(),
             Self::Caches => "listing cache entries".to_owned(),
             Self::CacheUsage => "reading the cache usage".to_owned(),
             Self::DeleteCache { name, .. } => format!("deleting {name}"),

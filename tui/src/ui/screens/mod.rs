@@ -11,6 +11,7 @@ mod deleted;
 mod deliveries;
 mod form_kind;
 mod hooks;
+mod logs;
 mod panes;
 mod related;
 mod repositories;
@@ -22,13 +23,16 @@ mod users;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::api::{AccessToken, AuditEntry, BackgroundTask, Delivery, FoundCacheEntry, FoundRun, Hook, User};
+use farrier_common::api::{
+    AccessToken, AuditEntry, BackgroundTask, Delivery, FoundCacheEntry, FoundRun, Hook, LogRecord, User,
+};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
     deliveries::Deliveries,
     form_kind::{FormAction, FormKind},
     hooks::form::generated_secret,
+    logs::LogLevel,
     related::Related,
     runs::RunTab,
     set::Screens,
@@ -55,6 +59,7 @@ pub(crate) enum ScreenId {
     Users,
     Runs,
     Tasks,
+    Logs,
     DeletedRepositories,
     DeletedArtifacts,
 }
@@ -71,6 +76,7 @@ impl ScreenId {
         Self::Users,
         Self::Runs,
         Self::Tasks,
+        Self::Logs,
     ];
 
     /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, and caches those
@@ -86,6 +92,7 @@ impl ScreenId {
         Self::Users,
         Self::Runs,
         Self::Tasks,
+        Self::Logs,
         Self::DeletedRepositories,
         Self::DeletedArtifacts,
     ];
@@ -101,6 +108,7 @@ impl ScreenId {
             Self::Users => '7',
             Self::Runs => '8',
             Self::Tasks => '9',
+            Self::Logs => '0',
         }
     }
 
@@ -116,6 +124,7 @@ impl ScreenId {
             Self::Users => "Users",
             Self::Runs => "Runs",
             Self::Tasks => "Tasks",
+            Self::Logs => "Logs",
         }
     }
 
@@ -132,6 +141,7 @@ impl ScreenId {
             Self::Users => "Users",
             Self::Runs => "Runs",
             Self::Tasks => "Tasks",
+            Self::Logs => "Logs",
             Self::DeletedRepositories => "Deleted repositories",
             Self::DeletedArtifacts => "Deleted artifacts",
         }
@@ -182,6 +192,7 @@ impl ScreenId {
             Scope::Users | Scope::Tokens => Some(Self::Users),
             Scope::Runs | Scope::RunParts => Some(Self::Runs),
             Scope::Tasks => Some(Self::Tasks),
+            Scope::Logs => Some(Self::Logs),
             Scope::DeletedRepositories => Some(Self::DeletedRepositories),
             Scope::DeletedArtifacts => Some(Self::DeletedArtifacts),
         }
@@ -346,7 +357,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         (list == T::LIST).then(titles)
     }
     type Titles = fn(&str) -> Option<Vec<String>>;
-    let lists: [Titles; 14] = [
+    let lists: [Titles; 15] = [
         titles::<RepositorySummary>,
         titles::<repositories::content::FileRow>,
         titles::<repositories::content::CommitRow>,
@@ -361,6 +372,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         titles::<artifacts::tree::Node>,
         titles::<FoundRun>,
         titles::<BackgroundTask>,
+        titles::<LogRecord>,
     ];
     lists.iter().find_map(|titles| titles(list)).unwrap_or_default()
 }

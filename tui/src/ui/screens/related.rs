@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::AuditEntry;
+use farrier_common::api::{AuditEntry, LogObject, LogRecord};
 
 /// Digits of an abbreviated commit.
 const SHORT: usize = 7;
@@ -80,6 +80,33 @@ impl Related {
     /// The audit log entries of the actions of a user.
     pub(super) fn audit_by(login: &str) -> Self {
         Self::new('d', format!("what {login} did"), format!("audit list --actor {}", word(login)))
+    }
+
+    /// The objects of a log record, and what its request changed.
+    pub(super) fn of_record(record: &LogRecord) -> Vec<Self> {
+        let object = |object: &LogObject| match (object.kind.as_str(), object.id) {
+            ("repository", _) if !object.name.is_empty() => Some(Self::repository(&object.name)),
+            ("hook", Some(id)) => Some(Self::hook(id)),
+            ("run", Some(id)) => Some(Self::run(id)),
+            ("user", _) if !object.name.is_empty() => Some(Self::user(&object.name)),
+            _ => None,
+        };
+        let mut all: Vec<Self> = Vec::new();
+        for related in record.objects.iter().filter_map(object) {
+            // A menu has one object of each kind: its keys are those of the kinds.
+            if all.iter().all(|one| one.key != related.key) {
+                all.push(related);
+            }
+        }
+        if !record.request_id.is_empty() {
+            let id = &record.request_id;
+            all.push(Self::new(
+                'l',
+                format!("audit log of request {id}"),
+                format!("audit list --request {}", word(id)),
+            ));
+        }
+        all
     }
 
     /// The object, the repository and the actor of an entry of the audit log.

@@ -4,7 +4,8 @@ use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
     Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
-    deliveries::Deliveries, hooks::Hooks, repositories::Repositories, runs::Runs, tasks::Tasks, users::Users,
+    deliveries::Deliveries, hooks::Hooks, logs::DaemonLog, repositories::Repositories, runs::Runs, tasks::Tasks,
+    users::Users,
 };
 use crate::{
     audit_text,
@@ -26,6 +27,7 @@ pub(crate) struct Screens {
     pub(crate) users: Users,
     pub(crate) runs: Runs,
     pub(crate) tasks: Tasks,
+    pub(crate) logs: DaemonLog,
     pub(crate) deleted_repositories: Deleted<RestorableRepository>,
     pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }
@@ -43,6 +45,7 @@ impl Screens {
             ScreenId::Users => &self.users,
             ScreenId::Runs => &self.runs,
             ScreenId::Tasks => &self.tasks,
+            ScreenId::Logs => &self.logs,
             ScreenId::DeletedRepositories => &self.deleted_repositories,
             ScreenId::DeletedArtifacts => &self.deleted_artifacts,
         }
@@ -60,6 +63,7 @@ impl Screens {
             ScreenId::Users => &mut self.users,
             ScreenId::Runs => &mut self.runs,
             ScreenId::Tasks => &mut self.tasks,
+            ScreenId::Logs => &mut self.logs,
             ScreenId::DeletedRepositories => &mut self.deleted_repositories,
             ScreenId::DeletedArtifacts => &mut self.deleted_artifacts,
         }

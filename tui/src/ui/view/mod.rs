@@ -109,7 +109,7 @@ fn too_small(area: Rect, buf: &mut Buffer) {
 /// Returns the state of the connection as the header shows it.
 fn link_state(world: &World) -> (String, Role) {
     match world.silence() {
-        Some(age) if world.size.width < NARROW => (format!("no answer {} s", age.as_secs()), Role::Error),
+        Some(age) if world.size.width < NARROW => (format!("silent {} s", age.as_secs()), Role::Error),
         Some(age) => (format!("no answer for {} s", age.as_secs()), Role::Error),
         None if world.link == Link::Up => ("ok".to_owned(), Role::Ok),
         None => (world.link.mark().to_owned(), Role::Error),
@@ -138,6 +138,8 @@ enum TabLabels {
     Spaced,
     /// Digit and name.
     Named,
+    /// Digit and name without a blank between them.
+    Joined,
     Digits,
 }
 
@@ -152,11 +154,13 @@ fn labels(app: &App, room: u16) -> Vec<String> {
         _ if id.digit() == app.current.digit() => format!("[{} {}]", id.digit(), id.tab()),
         TabLabels::Spaced => format!(" {} {} ", id.digit(), id.tab()),
         TabLabels::Named => format!(" {} {}", id.digit(), id.tab()),
+        TabLabels::Joined => format!(" {}{}", id.digit(), id.tab()),
         TabLabels::Digits => format!(" {}", id.digit()),
     };
     let of = |form| ScreenId::TABS.iter().map(|id| label(id, form)).collect::<Vec<_>>();
     let besides = width(&link_state(&app.world).0) + SERVER_SHORT + 2;
-    let fitting = [TabLabels::Spaced, TabLabels::Named].map(of).into_iter().find(|all| cells(all) + besides <= room);
+    let named = [TabLabels::Spaced, TabLabels::Named, TabLabels::Joined];
+    let fitting = named.map(of).into_iter().find(|all| cells(all) + besides <= room);
     fitting.unwrap_or_else(|| of(TabLabels::Digits))
 }
 

@@ -231,7 +231,7 @@ fn set_size(terminal: &File, (columns, rows): (u16, u16)) {
 
 /// Waits for a condition that the screen does not show.
 #[track_caller]
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + BOUND;
     while !holds() {
         assert!(Instant::now() < deadline, "timed out waiting for {what}");

@@ -51,6 +51,9 @@ async fn secrets_do_not_appear_in_any_output() {
     for path in ["/metrics", "/api/healthz", "/openapi.json", "/api/farrier/v1/status", "/api/farrier/v1/log"] {
         outputs.get(path).await;
     }
+    for level in ["error", "warn", "info", "debug", "trace"] {
+        outputs.get(&format!("/api/farrier/v1/logs?level={level}&limit=1000")).await;
+    }
     outputs.ask("GET", "/api/farrier/v1/events?limit=100", &[("accept", "application/json")], "").await;
     bad_files(&program, &mut outputs).await;
     let mut page = Some("/api/farrier/v1/audit?limit=50".to_owned());

@@ -1,11 +1,11 @@
-//! Commands about runs and background tasks.
+//! Commands about runs, background tasks and the log.
 
 use super::LineResult;
 use crate::{
     args,
     ui::{
         app::App,
-        screens::{RunTab, ScreenId},
+        screens::{LogLevel, RunTab, ScreenId},
     },
 };
 
@@ -30,6 +30,18 @@ impl App {
                 self.question(ScreenId::Runs, |screens, world| screens.runs.cancel_question(run, world))
             }
         })
+    }
+
+    /// Shows the log. Returns `None` if the screen lacks one of the filters.
+    pub(super) fn show_logs(&mut self, args: args::Logs) -> Option<LineResult> {
+        let args::Logs { level, grep, target: None, limit: None, .. } = args else { return None };
+        let level = LogLevel::of(&level.unwrap_or_default());
+        self.with_screens(ScreenId::Logs, |screens, env| screens.logs.choose(level, env));
+        self.go(ScreenId::Logs);
+        if let Some(text) = grep {
+            self.filter(&text);
+        }
+        Some(Ok(()))
     }
 
     /// Runs a command about background tasks. Returns `None` if it runs only in the shell.

@@ -51,8 +51,8 @@ fn the_config_file_sets_the_columns_and_the_start_screen() {
 
 #[test]
 fn the_config_file_sets_the_columns_of_every_documented_list() {
-    let documented = "repositories files commits branches tags hooks deliveries workflow_runs runs tasks audit caches \
-                      users tokens";
+    let documented = "repositories files commits branches tags hooks deliveries workflow_runs runs tasks logs audit \
+                      caches users tokens";
     for list in documented.split_whitespace() {
         let columns = crate::ui::screens::columns_of(list);
         assert!(columns.len() > 1, "{list}: {columns:?}");
@@ -78,6 +78,8 @@ fn the_config_file_sets_the_columns_of_every_documented_list() {
     shown("workflow_runs", "runs", ["state", "run"], &|screen: &mut TestScreen| screen.answer(is_runs, Ok(run_list())));
     let open_tasks = |screen: &mut TestScreen| screen.answer_last_of(|request| *request == Request::Tasks, Ok(tasks()));
     shown("tasks", "tasks", ["age", "kind"], &open_tasks);
+    let is_logs = |request: &Request| matches!(request, Request::Logs(..));
+    shown("logs", "logs", ["level", "time"], &|screen: &mut TestScreen| screen.answer(is_logs, Ok(logs())));
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn silent_for(seconds: u64) -> TestScreen {
 #[test]
 fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
     let screen = silent_for(2);
-    assert!(header(&screen).ends_with("forg… ok"), "{}", screen.text());
+    assert!(header(&screen).ends_with("forge0… ok"), "{}", screen.text());
     let mut screen = silent_for(3);
     let rows = screen.app.tickets - 1;
     assert!(header(&screen).ends_with("no answer for 3 s"), "{}", screen.text());
@@ -32,7 +32,7 @@ fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
     assert!(header(&screen).ends_with("no answer for 7 s"), "{}", screen.text());
     assert!(screen.app.wake_at().is_some_and(|at| at <= screen.now + Duration::from_secs(1)), "a timer is set");
     screen.send(Msg::Answer(rows, Ok(repositories(&NAMES))));
-    assert!(header(&screen).ends_with("forg… ok"), "{}", screen.text());
+    assert!(header(&screen).ends_with("forge0… ok"), "{}", screen.text());
     assert!(!screen.text().contains("stale"), "{}", screen.text());
     assert!(screen.text().contains("The daemon responds again"), "{}", screen.text());
 }
@@ -45,7 +45,7 @@ fn narrow_terminals_keep_the_tabs_beside_the_warning() {
         screen.advance(Duration::from_secs(1));
     }
     // The first request without a response was sent after three seconds.
-    assert_eq!(header(&screen), " 1[2 Repos] 3 4 5 6 7 8 9  no answer 9 s");
+    assert_eq!(header(&screen), " 1[2 Repos] 3 4 5 6 7 8 9 0   silent 9 s");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod caches;
 mod content;
 mod deleted;
 mod hooks;
+mod logs;
 mod runs;
 mod users;
 
@@ -14,7 +15,9 @@ use farrier_common::api::{
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, audit::*, caches::*, content::*, deleted::*, hooks::*, runs::*, users::*};
+pub(super) use self::{
+    artifacts::*, audit::*, caches::*, content::*, deleted::*, hooks::*, logs::*, runs::*, users::*,
+};
 use super::prelude::*;
 use crate::ui::{
     net::{Page, ProblemKind, RepositoryCounts},

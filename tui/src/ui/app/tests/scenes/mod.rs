@@ -9,7 +9,7 @@ mod states;
 pub(super) use self::screens::REPOSITORIES;
 use self::{
     layers::LAYERS,
-    screens::{ARTIFACTS, AUDIT, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, USERS},
+    screens::{ARTIFACTS, AUDIT, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, LOGS, USERS},
     states::STATES,
 };
 use super::prelude::*;
@@ -46,7 +46,7 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
-    [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, USERS, LAYERS, STATES]
+    [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, LAYERS, STATES]
         .into_iter()
         .flatten()
 }
