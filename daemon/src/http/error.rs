@@ -81,6 +81,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not found")
     }
 
+    /// Creates the 404 for raw bytes of a file that does not exist. Clients of the API family compare the message.
+    pub(super) fn no_file() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not found")
+    }
+
     /// Creates the 405 for a route without this method. The router adds `Allow`.
     pub(super) fn no_method() -> Self {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "this route has no such method")

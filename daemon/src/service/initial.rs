@@ -49,7 +49,8 @@ impl Content {
 fn readme(input: &CreateRepository) -> Result<String, Error> {
     match input.readme.as_str() {
         "" | "Default" if input.description.is_empty() => Ok(format!("# {}\n", input.name)),
-        "" | "Default" => Ok(format!("# {}\n\n{}\n", input.name, input.description)),
+        // Servers of the API family end the file without a line break, and clients compare its bytes.
+        "" | "Default" => Ok(format!("# {}\n\n{}", input.name, input.description)),
         _ => Err(Error::invalid("readme", "is unknown; the only template is Default")),
     }
 }
@@ -149,7 +150,7 @@ mod tests {
         };
         let files = content(&input).expect("known").expect("files").files;
         assert_eq!(files.iter().map(|(path, _)| *path).collect::<Vec<_>>(), ["README.md", ".gitignore", "LICENSE"]);
-        assert_eq!(files[0].1, "# tool\n\ndoes it\n");
+        assert_eq!(files[0].1, "# tool\n\ndoes it");
         assert!(files[1].1.starts_with("# ---> Rust\n") && files[1].1.contains("\n\n# ---> Go\n"), "{}", files[1].1);
         assert!(files[2].1.contains("2026 Octo Cat"), "{}", files[2].1);
     }

@@ -66,7 +66,7 @@ pub async fn create(
         let owner = owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, created).await?;
         if free {
-            let member = Membership { role: OrgRole::Owner.into(), since_ms: now, concealed: false };
+            let member = Membership { role: OrgRole::Owner.into(), since_ms: now, concealed: true };
             orgs::put_member(&tx, created.id, owner_id, &member);
             let entry = entry(Action::OrgCreate, &Org::default(), created).created();
             recorder.record(&tx, entry.set("owner", owner.name));

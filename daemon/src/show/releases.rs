@@ -20,8 +20,7 @@ pub(crate) fn release(
     files: &[ReleaseAsset],
 ) -> api::Release {
     let tag = utf8_percent_encode(&row.tag, ESCAPED);
-    let api = format!("{root_url}/api/v1/repos/{path}");
-    let url = format!("{api}/releases/{}", row.id);
+    let url = format!("{root_url}/api/v1/repos/{path}/releases/{}", row.id);
     let published_ms = if row.published_ms == 0 { row.created_ms } else { row.published_ms };
     api::Release {
         id: number(row.id),
@@ -32,8 +31,8 @@ pub(crate) fn release(
         upload_url: format!("{url}/assets"),
         url,
         html_url: format!("{root_url}/{path}/releases/tag/{tag}"),
-        tarball_url: format!("{api}/archive/{tag}.tar.gz"),
-        zipball_url: format!("{api}/archive/{tag}.zip"),
+        tarball_url: format!("{root_url}/{path}/archive/{tag}.tar.gz"),
+        zipball_url: format!("{root_url}/{path}/archive/{tag}.zip"),
         draft: row.draft,
         prerelease: row.prerelease,
         created_at: time(row.created_ms),

@@ -154,7 +154,8 @@ pub async fn member_ids(read: &impl Read, team: &Team) -> Result<Vec<u64>, Store
     trailing_ids(read, Range::prefix(keys::team_members(team.id)), orgs::MEMBERS_MAX).await
 }
 
-/// Adds `user` to the team, and to the organization. Returns the former membership of the organization.
+/// Adds `user` to the team, and to the organization; a new membership is concealed. Returns the former membership of
+/// the organization.
 pub async fn add_member(tx: &Tx, team: &Team, user: u64, now_ms: i64) -> Result<Option<Membership>, StoreError> {
     let before = owners::membership(tx, team.org_id, user).await?;
     let role = if is_owners(team) { OrgRole::Owner } else { OrgRole::Member };
@@ -164,7 +165,7 @@ pub async fn add_member(tx: &Tx, team: &Team, user: u64, now_ms: i64) -> Result<
     }
     match before {
         None => {
-            let row = Membership { role: role.into(), since_ms: now_ms, concealed: false };
+            let row = Membership { role: role.into(), since_ms: now_ms, concealed: true };
             orgs::put_member(tx, team.org_id, user, &row);
         }
         Some(row) if is_owners(team) => {

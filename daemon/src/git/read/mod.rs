@@ -285,7 +285,7 @@ impl RepositoryReader {
     pub async fn diff(&self, id: &str, mail: bool) -> Result<GitProcess, GitError> {
         let format_patch = ["format-patch", "-1", "--stdout", "--no-signature"];
         let call = self.call(if mail { format_patch } else { ["show", "--format=", "--first-parent", "--patch"] });
-        call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream(self.stream_holder()).await
+        call.args(["--no-ext-diff", "--no-textconv", "--abbrev=7", id]).stream(self.stream_holder()).await
     }
 
     /// Returns the holder of processes with streamed output.

@@ -180,6 +180,8 @@ routes! {
         put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;
         delete "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::delete;
         get "/repos/{owner}/{repo}/collaborators/{user}/permission" => collaborators::permission;
+        get "/repos/{owner}/{repo}/assignees" => collaborators::assignees;
+        get "/repos/{owner}/{repo}/reviewers" => collaborators::reviewers;
     }
 
     actions below "/api/v1/repos/{owner}/{repo}/actions" {
@@ -277,9 +279,10 @@ routes! {
         get "/licenses" => browse::licenses::list;
     }
 
-    release_downloads below "" {
+    downloads below "" {
         get "/attachments/{uuid}" => browse::release_files::download_by_uuid;
         get "/{owner}/{repo}/releases/download/{*file}" => browse::release_files::download_by_name;
+        get "/{owner}/{repo}/archive/{*name}" => browse::archives::get as "downloadArchive";
     }
 
     webhooks below "/api/v1" {

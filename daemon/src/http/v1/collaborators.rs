@@ -17,7 +17,8 @@ use crate::{
         page::PageQuery,
         show,
     },
-    service::{Error, repositories},
+    model::identity::Identity,
+    service::{Error, access::Action, repositories},
 };
 
 type CollaboratorPath = Path<(String, String, String)>;
@@ -43,6 +44,55 @@ pub(in crate::http) async fn list(
     let shown: Vec<_> = users.iter().map(|user| show::user(&state.root_url, &caller.identity, user)).collect();
     let address = format!("{}/api/v1/repos/{owner}/{name}/collaborators", state.root_url);
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
+}
+
+/// Lists the accounts that may write to a repository, by name: its owner or members, and collaborators.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "repoGetAssignees", tag = "repository",
+    params(PageParams),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::User>)),
+)]
+pub(in crate::http) async fn assignees(
+    State(state): State<AppState>,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    people(&state, &caller.identity, (&owner, &name), Action::Write, "assignees", query.as_deref()).await
+}
+
+/// Lists the accounts that may read a repository, by name: its owner or members, and collaborators.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "repoGetReviewers", tag = "repository",
+    params(PageParams),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::User>)),
+)]
+pub(in crate::http) async fn reviewers(
+    State(state): State<AppState>,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    people(&state, &caller.identity, (&owner, &name), Action::Read, "reviewers", query.as_deref()).await
+}
+
+async fn people(
+    state: &AppState,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    action: Action,
+    list: &str,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let page = PageQuery::of(query);
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let (users, total) = page.cut(repositories::people(&snapshot, identity, (owner, name), action).await?);
+    let shown: Vec<_> = users.iter().map(|user| show::user(&state.root_url, identity, user)).collect();
+    Ok(page.response(state, &format!("/api/v1/repos/{owner}/{name}/{list}"), query, total, shown))
 }
 
 /// Returns 204 if an account is a collaborator of a repository, else 404.

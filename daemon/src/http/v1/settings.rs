@@ -51,7 +51,7 @@ pub(in crate::http) async fn repository(
         mirrors_disabled: !state.config.mirror.enabled,
         http_git_disabled: false,
         migrations_disabled: false,
-        stars_disabled: true,
+        stars_disabled: false,
         forks_disabled: false,
         time_tracking_disabled: true,
         lfs_disabled: !state.config.lfs.enabled,

@@ -13,10 +13,11 @@ use crate::{
         access::{self, AccessLevel, Action},
         audit::{self, AuditRecorder, Entry, Object},
         events::{Actor, EventKind, EventRecorder, Subject},
+        orgs::{self, Members},
         viewer::Viewer,
     },
     store::{
-        Read, Tx,
+        Read, StoreError, Tx,
         owners::{self, Owner},
         repositories,
     },
@@ -82,6 +83,44 @@ pub async fn collaborator(
         Permission::None => Err(Error::NotFound { what: "the collaborator" }),
         _ => Ok(()),
     }
+}
+
+/// Returns the accounts of a repository that may do `action` there and that the caller sees, by name: its owner or the
+/// members of its organization, and its collaborators.
+pub async fn people(
+    read: &impl Read,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    action: Action,
+) -> Result<Vec<User>, Error> {
+    access::require_account(identity)?;
+    let found = find(read, identity, owner, name, Action::Read).await?;
+    let mut users = match &found.owner {
+        Owner::User(user) => vec![user.clone()],
+        Owner::Org(org) => orgs::members(read, identity, org, Members::All).await?,
+    };
+    for (id, _) in repositories::collaborators(read, found.repository.id, usize::MAX).await? {
+        users.extend(owners::user(read, id).await?);
+    }
+    users.sort_by_cached_key(|user| (user.name.to_lowercase(), user.id));
+    users.dedup_by_key(|user| user.id);
+    let viewer = Viewer::of(read, identity).await?;
+    let mut people = Vec::new();
+    for user in users {
+        if !manages(&found) && !viewer.sees(&Owner::User(user.clone())) {
+            continue;
+        }
+        if level_of(read, &user, &found).await?.allows(action) {
+            people.push(user);
+        }
+    }
+    Ok(people)
+}
+
+/// Returns the access level of `user` in a repository.
+async fn level_of(read: &impl Read, user: &User, found: &FoundRepository) -> Result<AccessLevel, StoreError> {
+    let identity = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
+    access::access_level(read, &identity, &found.owner, &found.repository).await
 }
 
 /// Adds `user` as a collaborator, or changes the permission of an existing one.
@@ -179,8 +218,7 @@ pub async fn permission_of(
         });
     }
     let user = visible_user(read, identity, &found, user).await?.ok_or(Error::NotFound { what: "the user" })?;
-    let other = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
-    let word = match access::access_level(read, &other, &found.owner, &found.repository).await? {
+    let word = match level_of(read, &user, &found).await? {
         AccessLevel::Owner if found.repository.owner_id == user.id => "owner",
         // Owners of the organization and site administrators do not own this repository.
         level if level.allows(Action::Administer) => "admin",

@@ -73,7 +73,7 @@ pub enum SearchedText {
     /// In names.
     #[default]
     Names,
-    /// In names and descriptions.
+    /// In names and descriptions, and as a whole topic.
     NamesAndDescriptions,
     /// The text is a whole topic.
     Topics,
@@ -355,7 +355,9 @@ async fn with_text(
         let mut rows = Vec::new();
         for ids in ids.chunks(CHUNK) {
             let fits = |row: &Repository| {
-                row.name.to_lowercase().contains(&text) || row.description.to_lowercase().contains(&text)
+                row.name.to_lowercase().contains(&text)
+                    || row.description.to_lowercase().contains(&text)
+                    || row.topics.contains(&text)
             };
             rows.extend(repositories::many(read, ids).await?.into_iter().filter(fits));
         }

@@ -29,7 +29,7 @@ pub(super) struct RightsInput<'a> {
     pub(super) permission: &'a str,
     /// Units that get the permission.
     pub(super) units: Option<&'a [String]>,
-    /// Units with their permissions. Takes precedence.
+    /// Units with their permissions. Takes precedence, unless it gives no right and the other fields do.
     pub(super) units_map: Option<&'a BTreeMap<String, String>>,
 }
 
@@ -50,8 +50,12 @@ impl RightsInput<'_> {
             }
             _ => return Err(Error::invalid("permission", "must be read, write or admin")),
         };
-        let map = self.units_map.filter(|map| !map.is_empty());
         let list = self.units.filter(|units| !units.is_empty());
+        // py-gitea sends a map in which every unit is `none` beside the units that get `permission`.
+        let is_default = |map: &BTreeMap<String, String>| {
+            level.is_some() && list.is_some() && map.values().all(|word| word == "none")
+        };
+        let map = self.units_map.filter(|map| !map.is_empty() && !is_default(map));
         if level.is_none() && map.is_none() && list.is_none() {
             let has_rights = team.admin || !team.units.is_empty();
             return if has_rights { Ok(()) } else { Err(Error::invalid("units", NO_UNITS)) };
@@ -142,6 +146,8 @@ mod tests {
         assert_eq!(good("write", &["wiki"], &[("code", "read")]).as_deref(), Some("code=Read"));
         assert_eq!(good("none", &[], &[("code", "read"), ("wiki", "none")]).as_deref(), Some("code=Read"));
         assert_eq!(good("admin", &["code"], &[("code", "read")]).as_deref(), Some("admin"));
+        assert_eq!(good("read", &["code"], &[("code", "none"), ("wiki", "none")]).as_deref(), Some("code=Read"));
+        assert_eq!(good("", &["code"], &[("code", "none")]), None);
     }
 
     #[test]

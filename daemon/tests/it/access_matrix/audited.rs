@@ -187,9 +187,8 @@ impl Stage {
                 let own = filled.replace("/boss", "/chief");
                 let member = self.fill("/api/v1/teams/{team}/members/chief");
                 self.as_chief(Method::PUT, &member, &Value::Null).await;
-                if word == "put" {
-                    self.as_chief(Method::DELETE, &own, &Value::Null).await;
-                }
+                let opposite = if word == "put" { Method::DELETE } else { Method::PUT };
+                self.as_chief(opposite, &own, &Value::Null).await;
                 (own, Value::Null)
             }
             ("delete", "/api/v1/orgs/{name}/repos") => ("/api/v1/orgs/acme/repos".into(), Value::Null),

@@ -75,6 +75,23 @@ async fn archives_have_a_file_name_and_an_immutable_link() {
 }
 
 #[tokio::test]
+async fn archives_of_tags_are_at_the_address_of_the_repository() {
+    let farrier = TestDaemon::start().await;
+    let demo = demo(&farrier).await;
+    let tag = farrier.json(&demo.at("/tags/v1.0")).await;
+    for (field, ending) in [("zipball_url", "zip"), ("tarball_url", "tar.gz")] {
+        let address = tag[field].as_str().expect("text");
+        assert_eq!(address, format!("{}/admin/demo/archive/v1.0.{ending}", farrier.url));
+        let archive = farrier.get(&farrier.path_of(address)).await;
+        let below_api = farrier.get(&demo.at(&format!("/archive/v1.0.{ending}"))).await;
+        assert_eq!((archive.status, &archive.body), (200, &below_api.body), "{field}");
+        assert_eq!(archive.header("etag"), below_api.header("etag"), "{field}");
+    }
+    assert_eq!(farrier.status("/admin/demo/archive/nothing.zip").await, 404);
+    assert_eq!(farrier.status("/admin/demo/archive/v1.0.rar").await, 400);
+}
+
+#[tokio::test]
 async fn tar_files_unpack_into_a_directory_and_bundles_can_be_cloned() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;

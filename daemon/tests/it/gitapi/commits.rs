@@ -85,6 +85,8 @@ async fn a_commit_is_served_as_json_diff_and_patch() {
     let diff = farrier.get(&demo.at(&format!("/git/commits/{id}.diff"))).await;
     assert_eq!((diff.status, diff.header("content-type")), (200, "text/plain; charset=utf-8"));
     assert!(diff.text().starts_with("diff --git a/.gitmodules"), "{diff:?}");
+    let index = diff.text().lines().find_map(|line| line.strip_prefix("index ").map(str::to_owned)).unwrap_or_default();
+    assert_eq!(index.split(' ').next().map(str::len), Some("0000000..0000000".len()), "short IDs: {index}");
     let patch = farrier.get(&demo.at("/git/commits/feature/x.patch")).await.text();
     assert!(patch.starts_with("From ") && patch.contains("Subject: [PATCH] on the side"), "{patch}");
     let random = "a".repeat(40);

@@ -79,7 +79,8 @@ async fn missing_and_invalid_paths_are_refused() {
     let empty = farrier.git_repository("empty").await;
     assert_eq!(farrier.json(&empty.at("/contents")).await, json!([]));
     assert_eq!(farrier.status(&empty.at("/contents/a")).await, 404);
-    assert_eq!(farrier.status(&empty.at("/raw/a")).await, 404);
+    let missing = farrier.get(&empty.at("/raw/a")).await;
+    assert_eq!((missing.status, &missing.json()["message"]), (404, &json!("not found")));
     let demo = demo(&farrier).await;
     for (path, status) in [
         ("contents/nothing", 404),

@@ -70,7 +70,7 @@ async fn a_repository_can_be_created_with_an_initial_commit() {
     let id = &created["id"];
     assert_eq!(farrier.git(id, &["rev-list", "--count", "trunk"]).trim(), "1");
     assert_eq!(farrier.git(id, &["ls-tree", "--name-only", "HEAD"]), ".gitignore\nLICENSE\nREADME.md\n");
-    assert_eq!(farrier.git(id, &["show", "HEAD:README.md"]), "# tool\n\ndoes it\n");
+    assert_eq!(farrier.git(id, &["show", "HEAD:README.md"]), "# tool\n\ndoes it");
     let ignored = farrier.git(id, &["show", "HEAD:.gitignore"]);
     assert!(ignored.contains("Rust") && ignored.contains("Go"), "{ignored}");
     assert_eq!(farrier.git(id, &["log", "-1", "--format=%an"]).trim(), "admin");

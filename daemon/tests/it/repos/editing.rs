@@ -216,6 +216,8 @@ async fn topics_are_set_found_and_removed() {
     };
     assert_eq!(found("topic=true&q=CI").await, (vec![json!("tool")], "1".into()), "without private repositories");
     assert_eq!(found("topic=true&q=c").await, (vec![], "0".into()), "whole topics only");
+    assert_eq!(found("includeDesc=true&q=CI").await, (vec![json!("tool")], "1".into()), "names, descriptions, topics");
+    assert_eq!(found("includeDesc=true&q=rus").await, (vec![], "0".into()), "whole topics only");
     assert_eq!(farrier.admin(Method::PATCH, path, json!({ "private": true })).await.status, 200);
     assert_eq!(found("topic=true&q=ci").await.1, "0");
 

@@ -22,6 +22,7 @@ async fn stars_and_subscriptions_are_counted_and_listed_for_callers_who_see_them
         let answer = ask(who, "put", &format!("/repos/ann/{repository}/subscription")).await;
         assert_eq!((answer.status, &answer.json()["subscribed"]), (200, &json!(true)));
     }
+    assert_eq!(world.get("", "/settings/repository").await.1["stars_disabled"], false);
     let watch = ask(ann, "get", "/repos/ann/open/subscription").await.json();
     assert_eq!((&watch["ignored"], &watch["reason"]), (&json!(false), &Value::Null));
     assert!(watch["repository_url"].as_str().is_some_and(|url| url.ends_with("/api/v1/repos/ann/open")), "{watch}");

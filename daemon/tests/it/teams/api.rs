@@ -38,6 +38,19 @@ async fn a_created_team_has_the_fields_of_the_api_family() {
 }
 
 #[tokio::test]
+async fn a_map_without_rights_does_not_hide_the_units_that_get_the_permission() {
+    let acme = Acme::new().await;
+    // py-gitea sends this for a team with its default fields.
+    let map = json!({ "repo.code": "none", "repo.releases": "none", "repo.wiki": "none" });
+    let units = json!(["repo.code", "repo.releases"]);
+    let body = json!({ "name": "devs", "permission": "read", "units": units, "units_map": map });
+    let team = acme.as_boss("post", "/orgs/acme/teams", body, 201).await;
+    assert_eq!(team["units_map"], json!({ "repo.code": "read", "repo.releases": "read" }));
+    let unclear = json!({ "name": "other", "units": units, "units_map": map });
+    assert_eq!(acme.as_boss("post", "/orgs/acme/teams", unclear, 422).await["field"], "units_map");
+}
+
+#[tokio::test]
 async fn invalid_teams_are_refused_with_their_field() {
     let acme = Acme::new().await;
     acme.team("devs", json!({ "permission": "admin" })).await;

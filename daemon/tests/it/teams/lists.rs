@@ -48,6 +48,35 @@ async fn lists_and_totals_follow_the_teams_of_the_caller() {
 }
 
 #[tokio::test]
+async fn assignees_may_write_and_reviewers_may_read() {
+    let acme = Acme::new().await;
+    let team = acme.devs(json!({ "units": ["repo.code"], "permission": "write" })).await;
+    acme.world.user_with("shy", json!({ "visibility": "private" })).await;
+    for (user, permission) in [("eve", "read"), ("dev", "read"), ("shy", "write")] {
+        let path = format!("/repos/acme/app/collaborators/{user}");
+        acme.world.admin("put", &path, json!({ "permission": permission }), 204).await;
+    }
+    let listed = async |who: &str, list: &str| {
+        let answer = acme.world.ask(who, "get", &format!("/repos/acme/app/{list}"), Value::Null).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let names = names(&answer.json(), "login");
+        assert_eq!(answer.header("x-total-count"), names.len().to_string(), "{list}");
+        names
+    };
+    assert_eq!(listed(&acme.boss, "assignees").await, ["boss", "dev", "shy"]);
+    assert_eq!(listed(&acme.boss, "reviewers").await, ["boss", "dev", "eve", "shy"]);
+    assert_eq!(listed(&acme.dev, "reviewers").await, ["boss", "dev", "eve"], "shy is visible to administrators only");
+    acme.as_boss("delete", &team, Value::Null, 204).await;
+    assert_eq!(listed(&acme.boss, "assignees").await, ["boss", "shy"], "dev may only read");
+
+    acme.world.admin("post", "/admin/users/eve/repos", json!({ "name": "own" }), 201).await;
+    for list in ["assignees", "reviewers"] {
+        let own = acme.as_boss("get", &format!("/repos/eve/own/{list}"), Value::Null, 200).await;
+        assert_eq!(names(&own, "login"), ["eve"], "{list}");
+    }
+}
+
+#[tokio::test]
 async fn restricted_accounts_and_narrow_tokens_list_what_they_may_read() {
     let acme = Acme::new().await;
     acme.as_boss("post", "/orgs/acme/repos", json!({ "name": "open" }), 201).await;

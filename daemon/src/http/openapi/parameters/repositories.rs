@@ -22,7 +22,7 @@ queries! {
         q: String,
         /// Whether `q` is a topic that the repositories must have.
         topic: bool,
-        /// Whether to search descriptions, too.
+        /// Whether to search descriptions and whole topics, too.
         #[param(rename = "includeDesc")]
         include_desc: bool,
         /// Number of an account or organization: only repositories that it owns or collaborates on.

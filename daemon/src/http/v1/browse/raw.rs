@@ -69,7 +69,7 @@ pub(in crate::http) async fn get(
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
-    let file = contents::raw(&context.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
+    let file = file(&context, &path, query.as_deref()).await?;
     send(&context, &file, &method, &params).await
 }
 
@@ -95,11 +95,20 @@ pub(in crate::http) async fn media(
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
     let context = browse_context(state, caller, &owner, &name).await?;
-    let file = contents::raw(&context.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
+    let file = file(&context, &path, query.as_deref()).await?;
     match lfs_content(&context, &file).await? {
         Some(content) => Ok(send_lfs(&context, &file, &content, &method, &params)),
         None => send(&context, &file, &method, &params).await,
     }
+}
+
+/// Returns the file at `path` of the revision that `query` names.
+async fn file(context: &BrowseContext, path: &str, query: Option<&str>) -> Result<RawFile, ApiError> {
+    let found = contents::raw(&context.browse, path, &QueryParams::new(query).text("ref")).await;
+    found.map_err(|error| match error {
+        Error::NotFound { .. } => ApiError::no_file(),
+        other => other.into(),
+    })
 }
 
 /// Returns the LFS object that a file names, if the repository has it.

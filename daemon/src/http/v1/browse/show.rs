@@ -92,8 +92,8 @@ impl BrowseContext {
             message: tag.message.clone(),
             id: tag.id.clone(),
             commit: self.meta(&tag.commit.id, Some(tag.commit.committer.seconds)),
-            zipball_url: format!("{}/archive/{name}.zip", self.api),
-            tarball_url: format!("{}/archive/{name}.tar.gz", self.api),
+            zipball_url: format!("{}/archive/{name}.zip", self.html),
+            tarball_url: format!("{}/archive/{name}.tar.gz", self.html),
             archive_download_count: api::ArchiveDownloads::default(),
         }
     }
