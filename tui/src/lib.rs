@@ -19,6 +19,7 @@ mod output;
 mod progress;
 mod prompt;
 mod quote;
+mod rule_text;
 mod transfer;
 mod ui;
 

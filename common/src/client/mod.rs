@@ -12,6 +12,7 @@ mod backup;
 mod body;
 mod branches;
 mod caches;
+mod collaborators;
 mod contents;
 mod deleted;
 mod deliveries;

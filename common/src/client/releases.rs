@@ -16,6 +16,11 @@ impl Client {
         self.get(&format!("{}/releases/tags/{}", repo.api(), segment(tag))).await
     }
 
+    /// Returns the release with an ID. Unlike [`Self::release`], it also finds drafts.
+    pub async fn release_by_id(&self, repo: &RepositoryPath, id: i64) -> Result<Release, ClientError> {
+        self.get(&format!("{}/releases/{id}", repo.api())).await
+    }
+
     /// Creates a release.
     pub async fn create_release(&self, repo: &RepositoryPath, request: &CreateRelease) -> Result<Release, ClientError> {
         self.post(&format!("{}/releases", repo.api()), request).await

@@ -1,4 +1,4 @@
-//! Requests for SSH keys and deploy keys.
+//! Requests for SSH keys of accounts, and for deploy keys.
 
 use super::{Client, ClientError, Pages, RepositoryPath, path::segment};
 use crate::api::{CreateKey, DeployKey, PublicKey};

@@ -82,3 +82,8 @@ pub(crate) struct KeyFile {
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
 }
+
+/// Returns whether a text is a private key, which must not leave this machine.
+pub(crate) fn is_private_key(text: &str) -> bool {
+    text.contains("PRIVATE KEY-----") || text.starts_with("PuTTY-User-Key-File")
+}

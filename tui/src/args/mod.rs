@@ -39,7 +39,7 @@ pub(crate) use self::{
     delivery::{Delivery, FilterArgs, ListDeliveries},
     gpg_key::{AddGpgKey, GpgKey},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
-    key::{DeployKey, KeyFile, SshKey},
+    key::{DeployKey, KeyFile, SshKey, is_private_key},
     logs::Logs,
     mirror::{AddMirror, Mirror},
     protect::{Protect, RuleArgs, RuleFields},

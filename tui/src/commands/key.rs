@@ -109,7 +109,7 @@ async fn request(args: KeyFile, read_only: bool) -> Result<CreateKey, Failure> {
     let KeyFile { file, title } = args;
     let shown = file.display().to_string();
     let key = blocking::run(move || read(&file, TEXT_MAX_BYTES, "a public key")).await?;
-    if key.contains("PRIVATE KEY-----") || key.starts_with("PuTTY-User-Key-File") {
+    if args::is_private_key(&key) {
         return Err(Failure::Usage(format!("{shown} is a private key; give the file that ends with .pub")));
     }
     let comment = || key.trim().splitn(3, ' ').nth(2).map(|comment| comment.trim().to_owned());

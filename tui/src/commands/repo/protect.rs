@@ -14,6 +14,7 @@ use crate::{
     args::{Protect, RuleArgs, RuleFields},
     exit::Failure,
     output::{Output, Table},
+    rule_text,
 };
 
 #[derive(Serialize)]
@@ -113,12 +114,7 @@ async fn tag_rule(client: &Client, repo: &RepositoryPath, which: &str) -> Result
 fn table(all: &[BranchProtection]) -> String {
     let mut table = Table::new(["PRIORITY", "RULE", "PUSH", "FORCE", "FILES"]);
     for rule in all {
-        let pushers =
-            listed(&rule.push_whitelist_usernames, &rule.push_whitelist_teams, rule.push_whitelist_deploy_keys);
-        let push = who(rule.enable_push, rule.enable_push_whitelist, pushers);
-        let (users, teams) = (&rule.force_push_allowlist_usernames, &rule.force_push_allowlist_teams);
-        let forcers = listed(users, teams, rule.force_push_allowlist_deploy_keys);
-        let force = who(rule.enable_force_push, rule.enable_force_push_allowlist, forcers);
+        let (push, force) = (rule_text::pushers(rule), rule_text::forcers(rule));
         let files = rule.protected_file_patterns.clone();
         table.row([rule.priority.to_string(), rule.rule_name.clone(), push, force, files]);
     }
@@ -128,25 +124,7 @@ fn table(all: &[BranchProtection]) -> String {
 fn tag_table(all: &[TagProtection]) -> String {
     let mut table = Table::new(["ID", "RULE", "ALLOWED"]);
     for rule in all {
-        let allowed = listed(&rule.whitelist_usernames, &rule.whitelist_teams, false);
-        table.row([rule.id.to_string(), rule.name_pattern.clone(), allowed]);
+        table.row([rule.id.to_string(), rule.name_pattern.clone(), rule_text::allowed(rule)]);
     }
     table.render()
-}
-
-fn who(enabled: bool, uses_list: bool, listed: String) -> String {
-    match (enabled, uses_list) {
-        (false, _) => "nobody".to_owned(),
-        (true, false) => "everyone".to_owned(),
-        (true, true) => listed,
-    }
-}
-
-fn listed(users: &[String], teams: &[String], deploy_keys: bool) -> String {
-    let teams = teams.iter().map(|team| format!("@{team}"));
-    let mut all: Vec<String> = users.iter().cloned().chain(teams).collect();
-    if deploy_keys {
-        all.push("deploy keys".to_owned());
-    }
-    if all.is_empty() { "nobody".to_owned() } else { all.join(", ") }
 }

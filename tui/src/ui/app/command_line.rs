@@ -22,7 +22,7 @@ use crate::{
         layer::Layer,
         net::{Existing, NewHook, Reconnect, Request},
         redacted::Redacted,
-        screens::{ScreenId, Screens, generated_secret},
+        screens::{RepositoryTab, ScreenId, Screens, generated_secret},
         world::World,
     },
 };
@@ -58,6 +58,7 @@ impl App {
                     self.screens.artifacts.show_artifact(id);
                 }
             }
+            ["collaborators", of] => return self.show_tab(&parsed(of)?, RepositoryTab::Collaborators),
             ["artifacts", of] => self.show_artifacts(Some(parsed(of)?), None),
             [word] if !is_command(word) => return self.jump(word),
             _ => return self.shell_line(&words),
@@ -90,6 +91,12 @@ impl App {
             Some(Command::Run(command)) => return self.run_command(command).unwrap_or_else(only_shell),
             Some(Command::Task(command)) => return self.task_command(&command).unwrap_or_else(only_shell),
             Some(Command::Logs(args)) => return self.show_logs(args).unwrap_or_else(only_shell),
+            Some(Command::Release(args::Release::List { repo, .. })) => {
+                return self.show_tab(&repo, RepositoryTab::Releases);
+            }
+            Some(Command::Mirror(args::Mirror::List { repo, .. })) => {
+                return self.show_tab(&repo, RepositoryTab::Mirrors);
+            }
             Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
             _ => return only_shell(),
         }
@@ -170,6 +177,10 @@ impl App {
                 Ok(())
             }
             args::Repo::Show { repo } => self.show_repository(&repo),
+            args::Repo::Protect(args::Protect::List { repo, .. }) => self.show_tab(&repo, RepositoryTab::Rules),
+            args::Repo::DeployKey(args::DeployKey::List { repo, .. }) => {
+                self.show_tab(&repo, RepositoryTab::DeployKeys)
+            }
             args::Repo::Create(args) => {
                 let owner = args.repo.owner.clone();
                 self.change(
@@ -229,6 +240,13 @@ impl App {
             return Err(format!("{path} is not in the list of repositories; r refreshes it"));
         }
         self.go(ScreenId::Repositories);
+        Ok(())
+    }
+
+    /// Shows a tab of a repository.
+    fn show_tab(&mut self, path: &RepositoryPath, tab: RepositoryTab) -> LineResult {
+        self.show_repository(path)?;
+        self.with_screens(ScreenId::Repositories, |screens, env| screens.repositories.open_tab(path, tab, env));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Tests of the model: messages as input, snapshots of the screen as output.
 
+mod account_keys;
 mod answers;
 mod artifacts;
 mod budgets;
@@ -15,6 +16,7 @@ mod key_counts;
 mod keys;
 mod lists;
 mod logs;
+mod management;
 mod marked_runs;
 mod owners;
 mod panes;

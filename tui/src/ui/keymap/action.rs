@@ -56,6 +56,14 @@ pub(crate) enum Action {
     Delete,
     DeleteBranch,
     DeleteTag,
+    /// Adds a row to the shown list of a repository or user, such as a collaborator or a key.
+    AddEntry,
+    /// Changes a row of such a list.
+    ChangeEntry,
+    /// Deletes a row of such a list.
+    DeleteEntry,
+    /// Syncs a pull mirror, or runs the push mirrors.
+    SyncMirrors,
     /// Shows the commits that changed a file or directory.
     History,
     /// Restores a deleted object.
@@ -123,6 +131,8 @@ pub(crate) enum Object {
     CacheEntry,
     User,
     Token,
+    /// An SSH key or an OpenPGP key of a user.
+    Key,
     DeletedRepository,
     DeletedArtifact,
 }
@@ -134,6 +144,7 @@ impl Object {
             Self::Repository => "OWNER/NAME",
             Self::Branch => "BRANCH",
             Self::Token
+            | Self::Key
             | Self::Hook
             | Self::Run
             | Self::Task
@@ -160,6 +171,7 @@ impl Object {
             Self::CacheEntry => "cache entry",
             Self::User => "user",
             Self::Token => "token",
+            Self::Key => "key",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
         }

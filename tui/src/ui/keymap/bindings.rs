@@ -1,5 +1,8 @@
 //! The table of key bindings.
 
+mod lists;
+
+use self::lists::LISTS;
 use super::{
     Action as A, Binding,
     Key::{self, Char as C, Ctrl},
@@ -35,8 +38,22 @@ impl Binding {
     }
 }
 
-/// All bindings, the more specific scopes first; within a scope in the order of the hint line.
-pub(crate) static BINDINGS: &[Binding] = &[
+/// All bindings; within a scope in the order of the hint line.
+pub(crate) static BINDINGS: &[Binding] = &joined::<{ SCREENS.len() + LISTS.len() }>();
+
+/// Returns the bindings of both tables.
+const fn joined<const COUNT: usize>() -> [Binding; COUNT] {
+    let mut all = [SCREENS[0]; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        all[at] = if at < SCREENS.len() { SCREENS[at] } else { LISTS[at - SCREENS.len()] };
+        at += 1;
+    }
+    all
+}
+
+/// The bindings of the screens, the more specific scopes first.
+const SCREENS: &[Binding] = &[
     bind(S::Nowhere, &[C('U')], A::StartDaemon, "Start a daemon for this user", "start daemon"),
     bind(S::Nowhere, &[C('r')], A::Refresh, "Retry now", "retry"),
     bind(S::Away, &[C('r')], A::Refresh, "Retry now", "retry now"),
@@ -287,7 +304,9 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
     bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
     bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),
-    bind(S::Users, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the tokens of the user", "tokens").of(O::User),
+    bind(S::Users, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the tokens and keys of the user", "tokens, keys")
+        .also("ssh openpgp")
+        .of(O::User),
     bind(S::Users, &[C('n')], A::New, "Create a user", "new").also("add make user").changes(),
     bind(S::Users, &[C('N')], A::NewToken, "Create a token of the user", "new token")
         .also("add make access key")
@@ -304,13 +323,6 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .also("remove")
         .of(O::User)
         .changes(),
-    bind(S::Tokens, &[Key::Enter, C('l'), Key::Right], A::Open, "Show all fields of the token", "open").of(O::Token),
-    bind(S::Tokens, &[C('N'), C('n')], A::NewToken, "Create a token of the user", "new token")
-        .also("add make access key")
-        .changes(),
-    bind(S::Tokens, &[C('D')], A::Revoke, "Revoke the token", "revoke").also("delete remove").of(O::Token).changes(),
-    bind(S::Tokens, &[C('o')], A::AuditTrail, "Show what the user did", "audit").also("history who"),
-    bind(S::Tokens, &[C('y')], A::Copy, "Copy name or ID", "copy").of(O::Token),
     bind(S::Moves, &[C('j'), Key::Down], A::Down, "Down", ""),
     bind(S::Moves, &[C('k'), Key::Up], A::Up, "Up", ""),
     bind(S::Moves, &[C('g'), Key::Home], A::First, "First", "").also("top"),

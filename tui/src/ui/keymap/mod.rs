@@ -42,6 +42,11 @@ pub(crate) enum Scope {
     Commits,
     Branches,
     Tags,
+    Releases,
+    Rules,
+    Collaborators,
+    DeployKeys,
+    Mirrors,
     /// An opened file or commit of a repository.
     RepositoryText,
     /// Hooks and artifacts tabs of a repository.
@@ -57,6 +62,8 @@ pub(crate) enum Scope {
     Users,
     /// The tokens of a user.
     Tokens,
+    /// The SSH keys and OpenPGP keys of a user.
+    AccountKeys,
     Hooks,
     Deliveries,
     Inspector,
@@ -158,6 +165,7 @@ mod tests {
                 A::Delete
                     | A::DeleteBranch
                     | A::DeleteTag
+                    | A::DeleteEntry
                     | A::Purge
                     | A::Redeliver
                     | A::Recover

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, CacheUsage, Commit, Delivery, DeliveryDetail, Event,
-    FoundArtifact, FoundCacheEntry, FoundRun, Health, Hook, HookEvent, LogRecords, MetricsSeries, Repository,
-    RestorableArtifact, RestorableRepository, Status, Tag, User,
+    AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, Delivery,
+    DeliveryDetail, DeployKey, Event, FoundArtifact, FoundCacheEntry, FoundRun, GpgKey, Health, Hook, HookEvent,
+    LogRecords, MetricsSeries, PublicKey, PushMirror, Release, Repository, RestorableArtifact, RestorableRepository,
+    Status, Tag, TagProtection, User,
 };
 
 use farrier_common::client::Tagged;
 
-use super::{Directory, Excerpt, RepositoryCounts};
+use super::{Collaborator, Directory, Excerpt, RepositoryCounts};
 use crate::ui::{repo::RepositorySummary, runs::RunsBatch};
 
 /// One page of a list.
@@ -41,6 +42,14 @@ pub(crate) enum Answer {
     Commit(Box<(Commit, Excerpt)>),
     Tags(Page<Tag>),
     Branches(Page<Branch>),
+    Collaborators(Page<Collaborator>),
+    Rules(Vec<BranchProtection>, Vec<TagProtection>),
+    DeployKeys(Page<DeployKey>),
+    /// Without their texts, the newest first.
+    Releases(Page<Release>),
+    Release(Box<Release>),
+    /// The repository, which can be a pull mirror, and its push mirrors.
+    Mirrors(Box<Repository>, Vec<PushMirror>),
     RepositoryCounts(Box<RepositoryCounts>),
     ArtifactsOf(Page<Artifact>),
     /// Names of the caller's organizations.
@@ -55,6 +64,8 @@ pub(crate) enum Answer {
     Users(Page<User>),
     User(Box<User>),
     Tokens(Page<AccessToken>),
+    /// SSH keys and OpenPGP keys.
+    AccountKeys(Vec<PublicKey>, Vec<GpgKey>),
     /// A new token, with its secret.
     Token(Box<AccessToken>),
     /// Newest first.

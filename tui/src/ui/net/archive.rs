@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use farrier_common::client::{Client, RepositoryPath};
 
-use super::{Answer, Existing};
+use super::Answer;
 use crate::{
     blocking,
     exit::Failure,
@@ -13,6 +13,17 @@ use crate::{
         sink::Part,
     },
 };
+
+/// What to do if a file with the name of the download exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// Keep it and report the conflict.
+    #[default]
+    Keep,
+    Replace,
+    /// Keep it and save the download under another name.
+    Beside,
+}
 
 /// Downloads an archive or a bundle and saves it.
 pub(super) async fn fetch(

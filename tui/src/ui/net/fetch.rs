@@ -9,8 +9,8 @@ use farrier_common::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    Answer, Batch, Page, Problem, Request, archive, artifacts, audit, caches, checks, content, counts, deleted,
-    deliveries, hooks, logs, runs, users,
+    Answer, Batch, Page, Problem, Request, account_keys, archive, artifacts, audit, caches, checks, content, counts,
+    deleted, deliveries, hooks, logs, management, runs, users,
 };
 use crate::{
     exit::Failure,
@@ -74,6 +74,8 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::Commits { .. }
         | Request::Commit(..)
         | Request::Tags(_)) => content::answer(client, request, part).await.map_err(failed())?,
+        request @ Request::AccountKeys(..) => account_keys::answer(client, request).await.map_err(failed())?,
+        request @ Request::Manage(..) => management::answer(client, request, part).await.map_err(failed())?,
         request @ (Request::Hooks(_)
         | Request::FailingHooks
         | Request::HookEvents

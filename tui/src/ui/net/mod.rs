@@ -3,6 +3,7 @@
 //! It has its own runtime, so that requests, signals and timeouts never wait for a blocked terminal, and
 //! drawing never waits for the network. Responses go through a channel; every request can be cancelled.
 
+mod account_keys;
 mod answer;
 mod archive;
 mod artifacts;
@@ -18,6 +19,7 @@ mod deliveries;
 mod fetch;
 mod hooks;
 mod logs;
+mod management;
 mod request;
 mod runs;
 mod series;
@@ -41,12 +43,15 @@ use tokio::sync::mpsc;
 
 use self::connection::Connection;
 pub(crate) use self::{
+    account_keys::KeyRequest,
     answer::{Answer, Page},
+    archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     content::{CONTENT_MAX_BYTES, Directory, Excerpt},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
-    request::{Existing, Request},
+    management::{Collaborator, ManagementRequest},
+    request::Request,
     series::SeriesSpan,
 };
 use crate::{args::Global, child::Signals, exit::Failure};

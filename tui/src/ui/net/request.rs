@@ -9,6 +9,7 @@ use farrier_common::{
 };
 
 use super::{
+    Existing, KeyRequest, ManagementRequest,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     series::SeriesSpan,
 };
@@ -74,6 +75,8 @@ pub(crate) enum Request {
     Branches(RepositoryPath),
     CreateBranch(RepositoryPath, Box<CreateBranch>),
     DeleteBranch(RepositoryPath, String),
+    /// Lists or changes collaborators, rules, deploy keys, releases or mirrors.
+    Manage(RepositoryPath, ManagementRequest),
     /// Hooks of an owner; for administrators, system and default hooks.
     Hooks(HookOwner),
     /// Hooks of all owners whose deliveries fail.
@@ -167,6 +170,8 @@ pub(crate) enum Request {
     Users,
     /// The access tokens of a user.
     Tokens(String),
+    /// Lists or changes the SSH keys and OpenPGP keys of a user.
+    AccountKeys(String, KeyRequest),
     CreateUser(Box<CreateUser>),
     EditUser(String, Box<EditUser>),
     DeleteUser(String),
@@ -224,17 +229,6 @@ pub(crate) enum Request {
     },
 }
 
-/// What to do if a file with the name of the download exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Existing {
-    /// Keep it and report the conflict.
-    #[default]
-    Keep,
-    Replace,
-    /// Keep it and save the download under another name.
-    Beside,
-}
-
 impl Request {
     /// Returns the name of the file that it saves, if it saves one.
     pub(crate) fn file(&self) -> Option<String> {
@@ -257,6 +251,11 @@ impl Request {
     /// Returns whether it changes something on the daemon. A failure of such a request is always reported; others are
     /// shown in place of the response.
     pub(crate) fn changes(&self) -> bool {
+        match self {
+            Self::Manage(_, request) => return request.changes(),
+            Self::AccountKeys(_, request) => return request.changes(),
+            _ => {}
+        }
         !matches!(
             self,
             Self::Status
@@ -338,6 +337,7 @@ impl Request {
             Self::Branches(path) => format!("listing branches of {path}"),
             Self::CreateBranch(path, request) => format!("creating {} in {path}", request.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
+            Self::Manage(path, request) => request.doing(path),
             Self::Hooks(_) | Self::FailingHooks => "listing hooks".to_owned(),
             Self::HookEvents => "listing hook events".to_owned(),
             Self::CreateHook(_) => "creating the hook".to_owned(),
@@ -361,6 +361,7 @@ impl Request {
             Self::OwnOrganizations => "listing your organizations".to_owned(),
             Self::Users => "listing users".to_owned(),
             Self::Tokens(user) => format!("listing tokens of {user}"),
+            Self::AccountKeys(user, request) => request.doing(user),
             Self::CreateUser(request) => format!("creating {}", request.username),
             Self::EditUser(user, _) => format!("changing {user}"),
             Self::DeleteUser(user) => format!("deleting {user}"),
@@ -381,10 +382,10 @@ impl Request {
             Self::Runs(None) | Self::CompletedRuns | Self::RunList { .. } => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
             Self::RunArtifacts(id) => format!("listing artifacts of run {id}"),
-            Self::EditArtifacts(edits) => format!("setting the expiry of {}", artifacts(edits.len())),
+            Self::EditArtifacts(edits) => format!("setting the expiry of {}", bulk::counted(edits.len(), "artifact")),
             Self::SignedAddress(_, id) => format!("signing the URL of artifact {id}"),
             Self::ZipContent { name, .. } => format!("listing the content of {name}"),
-            Self::DeleteArtifacts(ids) => format!("deleting {}", artifacts(ids.len())),
+            Self::DeleteArtifacts(ids) => format!("deleting {}", bulk::counted(ids.len(), "artifact")),
             Self::Download { name, .. } => format!("downloading {name}"),
             Self::Archive { repo, content: Content::Reference { reference, format }, .. } => {
                 format!("downloading {reference} of {repo} as {format}")
@@ -392,8 +393,4 @@ impl Request {
             Self::Archive { repo, content: Content::All, .. } => format!("downloading all of {repo}"),
         }
     }
-}
-
-fn artifacts(count: usize) -> String {
-    if count == 1 { "1 artifact".to_owned() } else { format!("{count} artifacts") }
 }

@@ -3,8 +3,11 @@
 use farrier_common::client::{HookOwner, RepositoryPath, Token};
 
 use super::{
-    artifacts::form as artifact_form, deleted::form as restore_form, hooks::form as hook_form,
-    repositories::form as repo_form, users::form as user_form,
+    artifacts::form as artifact_form,
+    deleted::form as restore_form,
+    hooks::form as hook_form,
+    repositories::{form as repo_form, management::form as management_form},
+    users::form as user_form,
 };
 use crate::ui::{
     form::Form,
@@ -27,6 +30,10 @@ pub(crate) enum FormKind {
     EditRepository(RepositoryPath),
     Migrate,
     CreateBranch(RepositoryPath),
+    AddCollaborator(RepositoryPath),
+    /// The repository, and the name of the collaborator.
+    ChangeCollaborator(RepositoryPath, String),
+    AddDeployKey(RepositoryPath),
     /// The number is the highest ID of the existing hooks.
     CreateHook(HookOwner, i64),
     EditHook(HookOwner, i64),
@@ -37,6 +44,8 @@ pub(crate) enum FormKind {
     CreateUser,
     /// Creates a token of the account with this name.
     CreateToken(String),
+    /// Adds an SSH key to the account with this name, and whether that is the caller.
+    AddKey(String, bool),
     /// Sets the access token for the next requests; sends no request itself.
     Token,
 }
@@ -55,12 +64,16 @@ impl FormKind {
                 Request::MigrateRepository(request)
             }
             Self::CreateBranch(path) => repo_form::create_branch_request(path, form),
+            Self::AddCollaborator(path) => management_form::collaborator_request(path, form.text("user"), form),
+            Self::ChangeCollaborator(path, user) => management_form::collaborator_request(path, user, form),
+            Self::AddDeployKey(path) => management_form::deploy_key_request(path, form),
             Self::CreateHook(owner, above) => hook_form::create_request(owner, *above, form)?,
             Self::EditHook(owner, id) => hook_form::edit_request(owner, *id, form)?,
             Self::RestoreRepository(id, repository) => restore_form::request(*id, repository, form),
             Self::EditArtifacts(ids) => artifact_form::form_request(ids, form)?,
             Self::CreateUser => user_form::user_request(form),
             Self::CreateToken(login) => user_form::token_request(login, form),
+            Self::AddKey(login, is_own) => user_form::key_request(login, *is_own, form),
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
                 return Ok(FormAction::Reconnect(Reconnect::WithToken(token)));

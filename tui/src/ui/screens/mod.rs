@@ -24,7 +24,8 @@ mod users;
 use std::{fmt::Debug, time::Duration};
 
 use farrier_common::api::{
-    AccessToken, AuditEntry, BackgroundTask, Delivery, FoundCacheEntry, FoundRun, Hook, LogRecord, User,
+    AccessToken, AuditEntry, BackgroundTask, Delivery, DeployKey, FoundCacheEntry, FoundRun, Hook, LogRecord, Release,
+    User,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -34,6 +35,7 @@ pub(crate) use self::{
     hooks::form::generated_secret,
     logs::LogLevel,
     related::Related,
+    repositories::RepositoryTab,
     runs::RunTab,
     set::Screens,
     users::actions as user_actions,
@@ -41,7 +43,7 @@ pub(crate) use self::{
 use super::{
     keymap::{Action, Object, Scope},
     list::{BadFilter, ListView},
-    net::{Answer, Problem, Request},
+    net::{Answer, Collaborator, Problem, Request},
     repo::RepositorySummary,
     world::{Env, World},
 };
@@ -158,7 +160,7 @@ impl ScreenId {
             Object::Task => Self::Tasks,
             Object::AuditEntry => Self::Audit,
             Object::CacheEntry => Self::Caches,
-            Object::User | Object::Token => Self::Users,
+            Object::User | Object::Token | Object::Key => Self::Users,
             Object::DeletedRepository => Self::DeletedRepositories,
             Object::DeletedArtifact => Self::DeletedArtifacts,
         }
@@ -182,6 +184,11 @@ impl ScreenId {
             | Scope::Commits
             | Scope::Branches
             | Scope::Tags
+            | Scope::Releases
+            | Scope::Rules
+            | Scope::Collaborators
+            | Scope::DeployKeys
+            | Scope::Mirrors
             | Scope::RepositoryText
             | Scope::RepositoryParts => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),
@@ -189,7 +196,7 @@ impl ScreenId {
             Scope::Artifacts => Some(Self::Artifacts),
             Scope::Audit => Some(Self::Audit),
             Scope::Caches => Some(Self::Caches),
-            Scope::Users | Scope::Tokens => Some(Self::Users),
+            Scope::Users | Scope::Tokens | Scope::AccountKeys => Some(Self::Users),
             Scope::Runs | Scope::RunParts => Some(Self::Runs),
             Scope::Tasks => Some(Self::Tasks),
             Scope::Logs => Some(Self::Logs),
@@ -357,18 +364,24 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         (list == T::LIST).then(titles)
     }
     type Titles = fn(&str) -> Option<Vec<String>>;
-    let lists: [Titles; 15] = [
+    let lists: [Titles; 21] = [
         titles::<RepositorySummary>,
         titles::<repositories::content::FileRow>,
         titles::<repositories::content::CommitRow>,
         titles::<repositories::branch_rows::BranchRow>,
         titles::<repositories::content::TagRow>,
+        titles::<Release>,
+        titles::<repositories::management::RuleRow>,
+        titles::<Collaborator>,
+        titles::<DeployKey>,
+        titles::<repositories::management::MirrorRow>,
         titles::<Hook>,
         titles::<Delivery>,
         titles::<AuditEntry>,
         titles::<FoundCacheEntry>,
         titles::<User>,
         titles::<AccessToken>,
+        titles::<users::KeyRow>,
         titles::<artifacts::tree::Node>,
         titles::<FoundRun>,
         titles::<BackgroundTask>,

@@ -150,7 +150,7 @@ impl Screens {
             Object::Token => Box::new(
                 self.users.tokens.list.rows().iter().map(move |one| offer(one.id.to_string(), one.name.clone())),
             ),
-            Object::Branch => Box::new(std::iter::empty()),
+            Object::Branch | Object::Key => Box::new(std::iter::empty()),
         };
         let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);
         let mut found: Vec<Offer> = all.filter(has).take(OFFERS_MAX).collect();

@@ -8,6 +8,7 @@ mod day;
 mod input;
 mod job;
 mod lifecycle;
+mod management;
 mod pager;
 mod rendering;
 mod sections;

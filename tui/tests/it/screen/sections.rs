@@ -30,6 +30,10 @@ fn all_sections_of_a_repository_are_shown_and_it_is_deleted_after_saving_a_copy(
     session.wait_for("feature/x");
     session.type_keys("]");
     session.wait_for("v2");
+    for empty in ["No releases.", "No rules", "No collaborators.", "No deploy keys.", "No mirrors."] {
+        session.type_keys("]");
+        session.wait_for(empty);
+    }
     session.type_keys("]");
     session.wait_for("http://127.0.0.1:9/in");
     session.type_keys("]");

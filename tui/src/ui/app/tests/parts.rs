@@ -43,7 +43,7 @@ fn moving_the_cursor_requests_counts_of_one_repository_at_a_time() {
 #[test]
 fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
     let mut screen = TestScreen::loaded(80, 24);
-    screen.keys("jj\n]]]]]");
+    screen.keys("jj\n]]]]]]]]]]");
     let of_it = |request: &Request| *request == Request::Hooks(HookOwner::Repository("infra/gateway".parse().unwrap()));
     screen.answer(of_it, Ok(hooks()));
     screen.take_requests();
@@ -64,7 +64,9 @@ fn enter_on_a_hook_or_artifact_of_a_repository_opens_its_screen() {
 fn brackets_switch_the_tabs_of_a_repository_and_esc_leaves_them() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("\n");
-    for part in ["[Files]", "[Commits]", "[Branches]", "[Tags]", "[Hooks]", "[Artifacts]", "[Overview]"] {
+    let managed = ["[Releases]", "[Rules]", "[Collaborators]", "[Deploy keys]", "[Mirrors]"];
+    let content = ["[Files]", "[Commits]", "[Branches]", "[Tags]"];
+    for part in content.into_iter().chain(managed).chain(["[Hooks]", "[Artifacts]", "[Overview]"]) {
         screen.keys("]");
         assert!(screen.text().contains(part), "{}", screen.text());
     }

@@ -10,6 +10,7 @@ use ratatui::{
 use super::prelude::*;
 use crate::ui::{
     caps::{Appearance, Colors, Glyphs},
+    net::{KeyRequest, ManagementRequest},
     view,
 };
 
@@ -248,9 +249,46 @@ pub(super) fn open_users(screen: &mut TestScreen) {
     screen.answer(|request| *request == Request::Users, Ok(users()));
 }
 
+/// Returns whether a request lists the keys of a user.
+pub(super) fn is_key_list(request: &Request) -> bool {
+    matches!(request, Request::AccountKeys(_, KeyRequest::List))
+}
+
+/// Opens the keys of the first user, the caller, and answers the request for them.
+pub(super) fn open_keys(screen: &mut TestScreen, result: Result<Answer, Problem>) {
+    open_users(screen);
+    screen.keys("\n]");
+    screen.answer_last_of(is_key_list, result);
+}
+
 pub(super) fn open_artifacts(screen: &mut TestScreen) {
     screen.keys("5");
     screen.answer(|request| matches!(request, Request::Runs(_)), Ok(tree()));
+}
+
+/// Returns whether a request is about this list of a repository that its administrators manage.
+pub(super) fn is_managed(request: &Request, list: &ManagementRequest) -> bool {
+    matches!(request, Request::Manage(_, one) if one == list)
+}
+
+/// Shows such a list. Its request is not answered.
+pub(super) fn show_managed(screen: &mut TestScreen, list: &ManagementRequest) {
+    let tabs = match list {
+        ManagementRequest::Releases => 5,
+        ManagementRequest::Rules => 6,
+        ManagementRequest::Collaborators => 7,
+        ManagementRequest::DeployKeys => 8,
+        ManagementRequest::Mirrors => 9,
+        other => panic!("{other:?} is not a list"),
+    };
+    screen.keys("jj\n");
+    screen.keys(&"]".repeat(tabs));
+}
+
+/// Shows such a list and answers its request.
+pub(super) fn open_managed(screen: &mut TestScreen, list: &ManagementRequest, result: Result<Answer, Problem>) {
+    show_managed(screen, list);
+    screen.answer(|request| is_managed(request, list), result);
 }
 
 /// Opens the list of deleted repositories.

@@ -220,18 +220,19 @@ impl Repositories {
 
     /// Returns the permission that an action requires and the caller does not have.
     fn not_permitted(&self, action: Action) -> Option<String> {
-        let is_of_branch = matches!(action, Action::NewBranch | Action::DeleteBranch | Action::DeleteTag);
-        let is_of_admin = matches!(action, Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks);
-        if !is_of_branch && !is_of_admin {
-            return None;
-        }
+        let needs = match action {
+            Action::NewBranch | Action::DeleteBranch | Action::DeleteTag => "write",
+            Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks => "admin",
+            Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry => self.detail.tab.required_access(),
+            _ => return None,
+        };
         let targets = if action == Action::Delete { self.targets() } else { self.target().into_iter().collect() };
         targets.into_iter().find_map(|(repo, path)| {
             let may = repo.permissions();
             // Every visible repository is readable. While permissions are unknown, no action is disabled.
             let known = may.pull || may.push || may.admin;
-            let enough = if is_of_branch { may.push } else { may.admin };
-            let (needs, have) = (if is_of_branch { "write" } else { "admin" }, if may.push { "write" } else { "read" });
+            let enough = if needs == "write" { may.push } else { may.admin };
+            let have = if may.push { "write" } else { "read" };
             (known && !enough).then(|| format!("needs {needs} access to {path}; you have {have} access"))
         })
     }
@@ -250,6 +251,9 @@ impl Repositories {
                 }
                 _ => None,
             },
+            Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry | Action::SyncMirrors => {
+                self.detail.management.unavailable(self.detail.tab, action)
+            }
             Action::DeleteTag if self.tag().is_none() => Some("no tag selected".to_owned()),
             Action::History if !self.detail.has_current() => Some("nothing selected".to_owned()),
             Action::NewBranch if here.is_some_and(RepositorySummary::is_empty) => {

@@ -16,6 +16,7 @@ impl Repositories {
             self.look(false, env);
         }
         match (request, result) {
+            (Request::Manage(path, change), result) if change.changes() => self.managed(path, change, result, env),
             (Request::Repositories | Request::FindRepositories(_), Ok(Answer::Repositories(page)))
                 if self.repos.awaits(request) =>
             {

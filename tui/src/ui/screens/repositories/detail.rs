@@ -1,7 +1,8 @@
-//! The tabs of one repository: overview, files, commits, branches, tags, hooks, artifacts.
+//! The tabs of one repository.
 //!
 //! Owns the data that was requested for the shown repository, and clears it when another one is shown; `content` has
-//! the files, commits and tags. Hooks and artifacts are only listed here; actions on them belong to their own screens.
+//! the files, commits and tags, and `management` the lists that administrators manage. Hooks and artifacts are only
+//! listed here; actions on them belong to their own screens.
 
 use std::time::Duration;
 
@@ -15,28 +16,18 @@ use super::{
     artifact_rows::ArtifactRow,
     branch_rows::BranchRow,
     content::{RepositoryContent, Viewer},
+    counts::Counts,
+    management::RepositoryManagement,
     tab::RepositoryTab,
 };
 use crate::ui::{
     keymap::Action,
     list::{self, Feed, List, ListView, Row, TableOptions, feed::Load},
-    net::{Answer, Page, Problem, RepositoryCounts, Request},
+    net::{Answer, Page, Problem, Request},
     repo::RepositorySummary,
     times::Clock,
     world::{Cmd, Env, World},
 };
-
-/// Counts older than this are requested again.
-const COUNTS_KEEP: Duration = Duration::from_secs(30);
-
-/// Counts, the time they were requested, and the repository's update time then.
-#[derive(Debug)]
-struct Counted {
-    of: RepositoryPath,
-    updated: i64,
-    at: Duration,
-    facts: RepositoryCounts,
-}
 
 #[derive(Debug)]
 pub(crate) struct Detail {
@@ -48,9 +39,8 @@ pub(crate) struct Detail {
     pub(in crate::ui::screens) branches: Feed<BranchRow>,
     hooks: Feed<Hook>,
     artifacts: Feed<ArtifactRow>,
-    counted: Option<Counted>,
-    /// The count that is being requested, and the repository's update time before.
-    counting: Option<(RepositoryPath, i64)>,
+    pub(super) management: RepositoryManagement,
+    pub(super) counts: Counts,
 }
 
 impl Default for Detail {
@@ -63,8 +53,8 @@ impl Default for Detail {
             branches: Feed::new(List::sorted(0)),
             hooks: Feed::new(List::sorted(0)),
             artifacts: Feed::new(List::sorted(3)),
-            counted: None,
-            counting: None,
+            management: RepositoryManagement::default(),
+            counts: Counts::default(),
         }
     }
 }
@@ -80,6 +70,7 @@ impl Detail {
             RepositoryTab::Tags => Some(&self.content.tags),
             RepositoryTab::Hooks => Some(&self.hooks),
             RepositoryTab::Artifacts => Some(&self.artifacts),
+            tab => self.management.list(tab),
         }
     }
 
@@ -92,6 +83,7 @@ impl Detail {
             RepositoryTab::Tags => Some(&mut self.content.tags),
             RepositoryTab::Hooks => Some(&mut self.hooks),
             RepositoryTab::Artifacts => Some(&mut self.artifacts),
+            tab => self.management.list_mut(tab),
         }
     }
 
@@ -117,7 +109,7 @@ impl Detail {
         let tab = self.tab;
         let mut due = again;
         let request = match tab {
-            RepositoryTab::Overview => return self.count(repo, path, again, env),
+            RepositoryTab::Overview => return self.counts.request(repo, path, again, env),
             RepositoryTab::Files | RepositoryTab::Commits | RepositoryTab::Branches if repo.is_empty() => {
                 return self.nothing_pushed(env.world.now);
             }
@@ -130,6 +122,11 @@ impl Detail {
             RepositoryTab::Branches => Request::Branches(path),
             RepositoryTab::Hooks => Request::Hooks(HookOwner::Repository(path)),
             RepositoryTab::Artifacts => Request::ArtifactsOf(path),
+            tab => {
+                due = self.management.must_load(tab, again);
+                let Some(request) = RepositoryManagement::request(tab, path) else { return };
+                request
+            }
         };
         if let Some(list) = self.list_mut().filter(|list| due || !list.was_requested()) {
             list.request(request, env);
@@ -149,9 +146,17 @@ impl Detail {
         }
     }
 
-    /// Requests files, commits and tags again when they are shown next.
+    /// Requests the lists that are not polled again when they are shown next.
     pub(super) fn refresh(&mut self) {
         self.content.refresh();
+        self.management.refresh();
+    }
+
+    /// Requests the lists of `management` again after a change, if they are those of this repository.
+    pub(super) fn expire_management(&mut self, repo: &RepositoryPath, env: &mut Env) {
+        if self.of.as_ref() == Some(repo) {
+            self.management.expire(env);
+        }
     }
 
     /// Returns the texts to copy for the row under the cursor: key, label and text.
@@ -160,6 +165,7 @@ impl Detail {
             RepositoryTab::Branches => self.branches.list.current().map_or_else(Vec::new, |row| {
                 vec![('b', "branch", row.branch.name.clone()), ('c', "commit", row.branch.commit.id.clone())]
             }),
+            tab if self.management.list(tab).is_some() => self.management.copies(tab),
             tab => self.content.copies(tab),
         }
     }
@@ -177,6 +183,7 @@ impl Detail {
             list.empty();
         }
         self.content.forget(env);
+        self.management.forget(env);
     }
 
     /// Clears the lists after a change of branches or tags, if they are those of this repository.
@@ -186,25 +193,8 @@ impl Detail {
         }
     }
 
-    /// Sends one request at a time, so that moving through the repository list does not send one per row.
-    fn count(&mut self, repo: &RepositorySummary, path: RepositoryPath, again: bool, env: &mut Env) {
-        let good = self.counted.as_ref().is_some_and(|counted| {
-            let old = again && env.world.now >= counted.at + COUNTS_KEEP;
-            counted.of == path && counted.updated == repo.updated && !old
-        });
-        if !good && self.counting.is_none() {
-            self.counting = Some((path.clone(), repo.updated));
-            env.send(Request::RepositoryCounts(path));
-        }
-    }
-
-    /// Returns the counts of a repository.
-    pub(super) fn facts(&self, repo: &RepositorySummary) -> Option<&RepositoryCounts> {
-        let name = repo.full_name();
-        self.counted.as_ref().filter(|counted| counted.of.to_string() == name).map(|counted| &counted.facts)
-    }
-
-    pub(super) fn turn(&mut self, action: Action) {
+    pub(super) fn turn(&mut self, action: Action, env: &mut Env) {
+        self.management.stop_opening(env);
         self.tab = self.tab.step(if action == Action::NextPart { 1 } else { RepositoryTab::ALL.len() - 1 });
     }
 
@@ -234,6 +224,7 @@ impl Detail {
             RepositoryTab::Artifacts => {
                 env.commands.extend(self.artifacts.list.current().map(|one| Cmd::Artifacts(path, Some(one.id))));
             }
+            tab => self.management.open(tab, &path, env),
         }
     }
 
@@ -248,6 +239,7 @@ impl Detail {
     /// was something.
     pub(super) fn back(&mut self, env: &mut Env) -> bool {
         self.content.close(self.tab, env)
+            || self.management.stop_opening(env)
             || self.list_mut().is_some_and(|list| list.clear_one(env))
             || self.content.up(self.tab, env)
     }
@@ -280,15 +272,10 @@ impl Detail {
     /// Handles a response for one of the tabs. Returns whether the next request may be sent.
     pub(super) fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) -> bool {
         self.content.answered(request, result, env);
+        self.management.answered(request, result, env);
         let world = env.world;
         match (request, result) {
-            (Request::RepositoryCounts(path), result) => {
-                let before = self.counting.take_if(|(counting, _)| counting == path);
-                if let (Some((of, updated)), Ok(Answer::RepositoryCounts(facts))) = (before, result) {
-                    self.counted = Some(Counted { of, updated, at: world.now, facts: (**facts).clone() });
-                    return true;
-                }
-            }
+            (Request::RepositoryCounts(path), result) => return self.counts.answered(path, result, world.now),
             (Request::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(request) => {
                 let tip = |branch: &farrier_common::api::Branch| BranchRow {
                     is_default: branch.name == self.default_branch,
@@ -337,17 +324,21 @@ impl Detail {
         self.tab.counted(count)
     }
 
-    /// Returns whether the branch of an open confirmation no longer exists.
-    pub(super) fn lost_branch(&self, path: &RepositoryPath, name: &str) -> bool {
-        let known = self.of.as_ref() == Some(path) && self.branches.has_all();
-        known && !self.branches.list.rows().iter().any(|tip| tip.branch.name == name)
-    }
-
-    /// Returns whether the tag of an open confirmation no longer exists.
-    pub(super) fn lost_tag(&self, path: &RepositoryPath, name: &str) -> bool {
-        let tags = &self.content.tags;
-        let known = self.of.as_ref() == Some(path) && tags.has_all();
-        known && !tags.list.rows().iter().any(|tag| tag.id() == name)
+    /// Returns the name of the branch, tag or row of an open confirmation that no longer exists.
+    pub(super) fn lost(&self, request: &Request) -> Option<String> {
+        fn is_lost<T: Row<Id = String>>(feed: &Feed<T>, id: &str) -> bool {
+            feed.has_all() && !feed.list.rows().iter().any(|row| row.id() == id)
+        }
+        match request {
+            Request::DeleteBranch(path, name) if self.of.as_ref() == Some(path) => {
+                is_lost(&self.branches, name).then(|| name.clone())
+            }
+            Request::DeleteTag(path, name) if self.of.as_ref() == Some(path) => {
+                is_lost(&self.content.tags, name).then(|| name.clone())
+            }
+            Request::Manage(path, change) if self.of.as_ref() == Some(path) => self.management.lost(change),
+            _ => None,
+        }
     }
 
     /// Returns the branch, tag or commit under the cursor, or whose files are shown.
@@ -357,8 +348,13 @@ impl Detail {
             RepositoryTab::Commits => self.content.current_commit(self.tab),
             RepositoryTab::Branches => self.branches.list.current().map(|row| row.branch.name.as_str()),
             RepositoryTab::Tags => self.content.current_tag().map(|(name, _)| name),
-            RepositoryTab::Overview | RepositoryTab::Hooks | RepositoryTab::Artifacts => None,
+            _ => None,
         }
+    }
+
+    /// Identifies the rows of actions in a list of `management`.
+    pub(super) fn managed_row(&self) -> Option<String> {
+        self.management.current_id(self.tab)
     }
 
     /// Returns the commit under the cursor, or whose files are shown.

@@ -8,8 +8,10 @@ mod answers;
 mod artifact_rows;
 pub(super) mod branch_rows;
 pub(super) mod content;
+mod counts;
 mod detail;
 pub(super) mod form;
+pub(super) mod management;
 mod pane;
 pub(super) mod rows;
 mod tab;
@@ -20,7 +22,8 @@ use std::time::Duration;
 use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::{detail::Detail, pane as repo_pane, rows as repo_rows, tab::RepositoryTab};
+pub(crate) use self::tab::RepositoryTab;
+use self::{detail::Detail, pane as repo_pane, rows as repo_rows};
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
@@ -193,11 +196,7 @@ impl Screen for Repositories {
             (true, _) if self.is_reading() => {
                 return vec![Scope::RepositoryText, Scope::Repository, Scope::Moves, Scope::Everywhere];
             }
-            (true, RepositoryTab::Files) => Scope::Files,
-            (true, RepositoryTab::Commits) => Scope::Commits,
-            (true, RepositoryTab::Branches) => Scope::Branches,
-            (true, RepositoryTab::Tags) => Scope::Tags,
-            (true, RepositoryTab::Hooks | RepositoryTab::Artifacts) => Scope::RepositoryParts,
+            (true, tab) => tab.scope(),
         };
         vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
     }
@@ -246,7 +245,9 @@ impl Screen for Repositories {
             Action::Open if self.in_detail => self.detail.open(env),
             Action::Open if self.here().is_some() => self.in_detail = true,
             Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
-            Action::NextPart | Action::PreviousPart if self.in_detail || env.world.split() => self.detail.turn(action),
+            Action::NextPart | Action::PreviousPart if self.in_detail || env.world.split() => {
+                self.detail.turn(action, env);
+            }
             Action::NextPart | Action::PreviousPart => env.notify("Enter opens the repository; its parts are there"),
             Action::Back => {
                 if self.repos.stop(env) && !self.repos.has_all() {
@@ -276,6 +277,7 @@ impl Screen for Repositories {
                     env.push(Cmd::Hooks(path, None));
                 }
             }
+            action if self.manage(action, env) => {}
             action => return self.act_on_list(action, env),
         }
         self.look(false, env);
@@ -348,7 +350,8 @@ impl Screen for Repositories {
     fn selection(&self) -> Option<Selection> {
         let name = self.subject()?;
         if self.in_detail {
-            let rows = format!("{} {:?}", self.repos.list.current()?.id, self.detail.current_reference());
+            let (reference, row) = (self.detail.current_reference(), self.detail.managed_row());
+            let rows = format!("{} {reference:?} {row:?}", self.repos.list.current()?.id);
             return Some(Selection { object: Object::Repository, name, rows });
         }
         self.repos.list.selection(Object::Repository, name)
@@ -367,9 +370,7 @@ impl Screen for Repositories {
         match request {
             Request::DeleteRepository(path) => self.lost_repository(path),
             Request::Batch(batch) => batch.items.iter().find_map(|(_, request)| self.missing_target(request)),
-            Request::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
-            Request::DeleteTag(path, name) => self.detail.lost_tag(path, name).then(|| name.clone()),
-            _ => None,
+            request => self.detail.lost(request),
         }
     }
 

@@ -29,12 +29,13 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let about = if screen.detail.tab == RepositoryTab::Overview { "" } else { repo.description() };
     text(buf, rest, &format!("   id {}   {visibility}   {about}", repo.id), Role::Muted);
     let shown = RepositoryTab::ALL.iter().position(|tab| *tab == screen.detail.tab).unwrap_or(0);
-    let at = panes::tabs(RepositoryTab::ALL.map(RepositoryTab::word), shown, focused, row(1), buf);
     let many = screen.detail.many();
-    // A truncated text would look broken; the number alone is enough.
-    let number = many.rsplit_once(' ').map_or("", |(number, _)| number);
-    let shown = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
-    fit_left(buf, at, shown.unwrap_or_default(), Role::Muted);
+    // On narrow terminals, the names of the tabs are more useful than the number.
+    let count = if row(1).width < COUNT_FROM { "" } else { many.as_str() };
+    let used = if count.is_empty() { 0 } else { width(count) + 2 };
+    let left = Rect { width: row(1).width.saturating_sub(used), ..row(1) };
+    panes::tabs(RepositoryTab::ALL.map(RepositoryTab::word), shown, focused, left, buf);
+    fit_left(buf, row(1), count, Role::Muted);
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
     match screen.detail.tab {
@@ -70,6 +71,8 @@ fn content(repo: &RepositorySummary, detail: &Detail, focused: bool, world: &Wor
 
 /// Height from which the pane shows more than the import.
 const MIGRATING_FROM: u16 = 12;
+/// Width from which the number of rows is shown beside the tabs.
+const COUNT_FROM: u16 = 60;
 /// Height from which the clone URL is shown below the branches.
 const ADDRESS_FROM: u16 = 10;
 /// Width of the names of details, in cells.
@@ -78,7 +81,7 @@ const NAME: u16 = 10;
 fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area: Rect, buf: &mut Buffer) {
     let import = repo.migration().filter(|import| import.state != "done");
     let mut y = area.y;
-    for (name, value, key) in details(repo, screen.detail.facts(repo), world) {
+    for (name, value, key) in details(repo, screen.detail.counts.of(repo), world) {
         // A repository that is being imported has no content yet; its progress takes all lines.
         if import.is_some() && (area.height < MIGRATING_FROM || !matches!(name, "https" | "source" | "state")) {
             continue;
@@ -106,7 +109,7 @@ fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area
     } else if repo.is_empty() {
         first_push(repo, rest, buf);
     } else {
-        newest_branches(screen.detail.facts(repo), world, rest, buf);
+        newest_branches(screen.detail.counts.of(repo), world, rest, buf);
     }
 }
 

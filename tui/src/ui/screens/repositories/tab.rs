@@ -1,6 +1,6 @@
-//! The tabs of a repository: their order, their names, and the texts for empty lists.
+//! The tabs of a repository: their order, their names and keys, and the texts for empty lists.
 
-use crate::ui::words;
+use crate::ui::{keymap::Scope, words};
 
 /// A tab of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,13 +10,30 @@ pub(crate) enum RepositoryTab {
     Commits,
     Branches,
     Tags,
+    Releases,
+    Rules,
+    Collaborators,
+    DeployKeys,
+    Mirrors,
     Hooks,
     Artifacts,
 }
 
 impl RepositoryTab {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Overview, Self::Files, Self::Commits, Self::Branches, Self::Tags, Self::Hooks, Self::Artifacts];
+    pub(super) const ALL: [Self; 12] = [
+        Self::Overview,
+        Self::Files,
+        Self::Commits,
+        Self::Branches,
+        Self::Tags,
+        Self::Releases,
+        Self::Rules,
+        Self::Collaborators,
+        Self::DeployKeys,
+        Self::Mirrors,
+        Self::Hooks,
+        Self::Artifacts,
+    ];
 
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -25,6 +42,11 @@ impl RepositoryTab {
             Self::Commits => "Commits",
             Self::Branches => "Branches",
             Self::Tags => "Tags",
+            Self::Releases => "Releases",
+            Self::Rules => "Rules",
+            Self::Collaborators => "Collaborators",
+            Self::DeployKeys => "Deploy keys",
+            Self::Mirrors => "Mirrors",
             Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
         }
@@ -38,6 +60,11 @@ impl RepositoryTab {
             Self::Commits => "commits",
             Self::Branches => "branches",
             Self::Tags => "tags",
+            Self::Releases => "releases",
+            Self::Rules => "rules",
+            Self::Collaborators => "collaborators",
+            Self::DeployKeys => "deploy keys",
+            Self::Mirrors => "mirrors",
             Self::Hooks => "hooks",
             Self::Artifacts => "artifacts",
         }
@@ -51,6 +78,11 @@ impl RepositoryTab {
             Self::Commits => "commit",
             Self::Branches => "branch",
             Self::Tags => "tag",
+            Self::Releases => "release",
+            Self::Rules => "rule",
+            Self::Collaborators => "collaborator",
+            Self::DeployKeys => "deploy key",
+            Self::Mirrors => "mirror",
             Self::Hooks => "hook",
             Self::Artifacts => "artifact",
         };
@@ -65,9 +97,36 @@ impl RepositoryTab {
             Self::Commits => &["No commits: nothing was pushed yet.", "", "y h   copies the address to push to"],
             Self::Branches => &["No branches: nothing was pushed yet.", "", "y h   copies the address to push to"],
             Self::Tags => &["No tags."],
+            Self::Releases => &["No releases.", "", "farrier release create   creates one"],
+            Self::Rules => &["No rules: all branches accept pushes.", "", "n   shows how to add one"],
+            Self::Collaborators => &["No collaborators.", "", "n   adds one"],
+            Self::DeployKeys => &["No deploy keys.", "", "n   adds one"],
+            Self::Mirrors => &["No mirrors.", "", "farrier mirror add   adds one"],
             Self::Hooks => &["This repository has no hooks.", "", "w   shows its hooks; n creates one there"],
             Self::Artifacts => &["No run of this repository has artifacts.", "", "o   shows its runs"],
         }
+    }
+
+    /// Returns the scope of the keys in the list.
+    pub(super) fn scope(self) -> Scope {
+        match self {
+            Self::Overview => Scope::Repository,
+            Self::Files => Scope::Files,
+            Self::Commits => Scope::Commits,
+            Self::Branches => Scope::Branches,
+            Self::Tags => Scope::Tags,
+            Self::Releases => Scope::Releases,
+            Self::Rules => Scope::Rules,
+            Self::Collaborators => Scope::Collaborators,
+            Self::DeployKeys => Scope::DeployKeys,
+            Self::Mirrors => Scope::Mirrors,
+            Self::Hooks | Self::Artifacts => Scope::RepositoryParts,
+        }
+    }
+
+    /// Returns the access that changes of the rows require.
+    pub(super) fn required_access(self) -> &'static str {
+        if self == Self::Releases { "write" } else { "admin" }
     }
 
     /// Returns the tab that is `by` tabs to the right; the first one follows the last.

@@ -33,7 +33,7 @@ pub(crate) fn delete_question(login: &str, skipped: Option<String>, world: &Worl
 }
 
 /// Returns whether a login is that of the caller.
-fn is_own(login: &str, world: &World) -> bool {
+pub(super) fn is_own(login: &str, world: &World) -> bool {
     world.status.as_ref().is_some_and(|status| status.identity == login)
 }
 
@@ -46,8 +46,14 @@ impl Users {
     /// Carries out an action that changes something or shows another screen. Returns whether the action was handled.
     pub(super) fn change(&self, action: Action, env: &mut Env) -> bool {
         let login = self.selected_user().map(|user| user.login.clone());
+        // The keys of another user can be shown until those of this one are requested.
+        if let Some(login) = login.as_ref().filter(|login| self.in_keys() && self.part_of.as_ref() == Some(*login))
+            && self.change_keys(login, action, env)
+        {
+            return true;
+        }
         match (action, login) {
-            (Action::Open, _) if self.in_tokens => self.show_token(env),
+            (Action::Open, _) if self.in_tokens() => self.show_token(env),
             (Action::New, _) => env.open(Layer::Form(Box::new(form::create_user()))),
             (Action::NewToken, Some(login)) => env.open(Layer::Form(Box::new(form::create_token(&login)))),
             (Action::Revoke, Some(login)) => self.revoke(&login, env),
@@ -162,7 +168,7 @@ impl Users {
     }
 
     fn copy(&self, env: &mut Env) {
-        let texts = if self.in_tokens {
+        let texts = if self.in_tokens() {
             let targets = self.tokens.list.targets();
             let names = targets.iter().map(|token| token.name.clone()).collect::<Vec<_>>().join("\n");
             let ids = targets.iter().map(|token| token.id.to_string()).collect::<Vec<_>>().join("\n");
@@ -182,17 +188,20 @@ impl Users {
 
     /// Returns why an action is not available now.
     pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
+        if self.in_keys() && matches!(action, Action::Open | Action::Copy | Action::DeleteEntry) {
+            return self.keys_unavailable(action);
+        }
         let no_user = || Some(self.rows.list.hidden_note().unwrap_or_else(|| "no user selected".to_owned()));
         let no_token = || Some(self.tokens.list.hidden_note().unwrap_or_else(|| "no token selected".to_owned()));
         match action {
             Action::Open | Action::NewToken | Action::AuditTrail | Action::Revoke if self.selected_user().is_none() => {
                 Some("no user selected".to_owned())
             }
-            Action::Open if self.in_tokens && self.tokens.list.current().is_none() => {
+            Action::Open if self.in_tokens() && self.tokens.list.current().is_none() => {
                 Some("no token selected".to_owned())
             }
             Action::Revoke if self.tokens.list.targets().is_empty() => no_token(),
-            Action::Copy if self.in_tokens => self.tokens.list.targets().is_empty().then(no_token).flatten(),
+            Action::Copy if self.in_tokens() => self.tokens.list.targets().is_empty().then(no_token).flatten(),
             Action::Toggle | Action::TurnOn | Action::TurnOff | Action::Delete | Action::Copy => {
                 self.rows.list.targets().is_empty().then(no_user).flatten()
             }

@@ -1,13 +1,13 @@
-//! Handles responses about users and tokens.
+//! Handles responses about users, tokens and keys.
 
 use farrier_common::api::{AccessToken, EditUser};
 
-use super::{Users, actions::switched};
+use super::{KeyRow, Users, actions::switched};
 use crate::ui::{
     bulk,
     layer::{Layer, TextView},
     list::ListView as _,
-    net::{Answer, Batch, Problem, Request},
+    net::{Answer, Batch, Page, Problem, Request},
     screens::Screen as _,
     world::{Cmd, Env},
 };
@@ -32,8 +32,16 @@ impl Users {
                 if let Some(gone) = self.rows.take(page.clone(), env.world) {
                     env.notify(format!("User {} was removed", gone.login));
                 }
-                self.request_tokens(false, env);
+                self.request_part(false, env);
             }
+            (Request::AccountKeys(..), Ok(Answer::AccountKeys(ssh, gpg))) if self.keys.awaits(request) => {
+                let ssh = ssh.iter().map(|key| KeyRow::Ssh(Box::new(key.clone())));
+                let gpg = gpg.iter().map(|key| KeyRow::Gpg(Box::new(key.clone())));
+                let items: Vec<KeyRow> = ssh.chain(gpg).collect();
+                let total = i64::try_from(items.len()).ok();
+                self.keys.take(Page { items, total, last: true }, env.world);
+            }
+            (Request::AccountKeys(..), Err(problem)) if self.keys.awaits(request) => self.keys.fail(problem.clone()),
             (Request::Tokens(_), Ok(Answer::Tokens(page))) if self.tokens.awaits(request) => {
                 self.tokens.take(page.clone(), env.world);
             }
@@ -63,12 +71,14 @@ impl Users {
                 self.tokens.list.select(token.id);
                 show_once(login, token, env);
             }
+            (Request::AccountKeys(login, change), _) if request.changes() => env.notify(change.done(login)),
             (Request::DeleteToken { name, .. }, _) => env.notify(format!("Token {name} revoked")),
             (Request::Batch(batch), Answer::Batch(each)) => self.report(batch, each, env),
             _ => return,
         }
         self.rows.stop(env);
         self.tokens.stop(env);
+        self.keys.stop(env);
         self.refresh(env);
     }
 

@@ -1,4 +1,4 @@
-//! The forms for a new user and a new token, and the requests that they send.
+//! The forms for a new user, a new token and a new SSH key, and the requests that they send.
 
 use farrier_common::api::{CreateToken, CreateUser};
 use jiff::ToSpan as _;
@@ -7,8 +7,8 @@ use crate::{
     clock,
     ui::{
         form::{Field, Form},
-        net::Request,
-        screens::FormKind,
+        net::{KeyRequest, Request},
+        screens::{FormKind, repositories::management::form as key_form},
     },
 };
 
@@ -69,4 +69,16 @@ pub(crate) fn token_request(login: &str, form: &Form) -> Request {
     let expires_at = expires_at.map(|at| at.to_string());
     let request = CreateToken { name, scopes, expires_at, ..CreateToken::default() };
     Request::CreateToken(login.to_owned(), Box::new(request))
+}
+
+/// Returns the form for a new SSH key of a user. `is_own`: whether the user is the caller.
+pub(super) fn add_key(login: &str, is_own: bool) -> Form {
+    let kind = FormKind::AddKey(login.to_owned(), is_own);
+    Form::new(format!("New SSH key of {login}"), "Add", kind, key_form::key_fields())
+}
+
+/// Returns the request of the form for a new SSH key.
+pub(crate) fn key_request(login: &str, is_own: bool, form: &Form) -> Request {
+    let key = Box::new(key_form::key_of(form));
+    Request::AccountKeys(login.to_owned(), KeyRequest::AddSsh { is_own, key })
 }

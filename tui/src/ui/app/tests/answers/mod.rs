@@ -7,6 +7,7 @@ mod content;
 mod deleted;
 mod hooks;
 mod logs;
+mod management;
 mod runs;
 mod users;
 
@@ -16,7 +17,7 @@ use farrier_common::api::{
 };
 
 pub(super) use self::{
-    artifacts::*, audit::*, caches::*, content::*, deleted::*, hooks::*, logs::*, runs::*, users::*,
+    artifacts::*, audit::*, caches::*, content::*, deleted::*, hooks::*, logs::*, management::*, runs::*, users::*,
 };
 use super::prelude::*;
 use crate::ui::{

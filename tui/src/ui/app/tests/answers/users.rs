@@ -1,6 +1,6 @@
-//! Accounts and access tokens.
+//! Accounts, access tokens and keys.
 
-use farrier_common::api::{AccessToken, User};
+use farrier_common::api::{AccessToken, GpgKey, GpgKeyEmail, PublicKey, User};
 
 use super::super::prelude::*;
 use crate::ui::net::Page;
@@ -56,4 +56,29 @@ pub(in super::super) fn tokens() -> Answer {
 pub(in super::super) fn new_token() -> Answer {
     let sha1 = "frr_4WmTq9yZk0LxVb7RnC2sEaHd8JfUg5PoIi31".into();
     Answer::Token(Box::new(AccessToken { sha1, ..token(4, "laptop", Some("2026-12-21T12:00:00Z")) }))
+}
+
+/// Two SSH keys, of which the second was never used, and an OpenPGP key.
+pub(in super::super) fn account_keys() -> Answer {
+    let ssh = |id: i64, title: &str, last_used_at: &str| PublicKey {
+        id,
+        title: title.into(),
+        key: format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{id} {title}"),
+        fingerprint: format!("SHA256:{id}bXk5zQWc0b2VnZ2Zk"),
+        created_at: "2026-10-02T03:04:05Z".into(),
+        last_used_at: last_used_at.into(),
+        ..PublicKey::default()
+    };
+    let gpg = GpgKey {
+        id: 3,
+        key_id: "5D1E0B9A7C3F2E64".into(),
+        emails: vec![GpgKeyEmail { email: "mia@example.org".into(), verified: true }],
+        can_sign: true,
+        verified: true,
+        created_at: "2026-09-02T03:04:05Z".into(),
+        expires_at: "1970-01-01T00:00:00Z".into(),
+        ..GpgKey::default()
+    };
+    let all = vec![ssh(7, "laptop", "2026-11-21T10:00:00Z"), ssh(8, "spare", "2026-10-02T03:04:05Z")];
+    Answer::AccountKeys(all, vec![gpg])
 }

@@ -2,13 +2,17 @@
 //!
 //! A scene consists of keys and of responses of the daemon. It never sets the state of the program directly.
 
+mod keys;
 mod layers;
+mod management;
 mod screens;
 mod states;
 
 pub(super) use self::screens::REPOSITORIES;
 use self::{
+    keys::KEYS,
     layers::LAYERS,
+    management::MANAGEMENT,
     screens::{ARTIFACTS, AUDIT, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, LOGS, USERS},
     states::STATES,
 };
@@ -46,9 +50,9 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
-    [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, LAYERS, STATES]
-        .into_iter()
-        .flatten()
+    let repositories = [REPOSITORIES, MANAGEMENT, DELETED];
+    let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, LAYERS, STATES];
+    repositories.into_iter().chain(others).flatten()
 }
 
 /// Answers the requests for the counts of repositories. A pane and a question have requests of their own, and a pane
