@@ -178,3 +178,77 @@ pub struct RecoveredDeliveries {
     /// Number of deliveries.
     pub count: i64,
 }
+
+/// Deliveries in groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct DeliveryGroups {
+    /// What the deliveries of a group have in common.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(hook|reason|host)$"))]
+    pub by: String,
+    /// The groups, those with the most failed deliveries first. At most 200.
+    pub groups: Vec<DeliveryGroup>,
+    /// Number of groups, including those that are left out.
+    pub total_count: i64,
+    /// Number of deliveries that were examined, the newest first. At most 20,000.
+    pub examined: i64,
+    /// Whether older deliveries were not examined.
+    pub truncated: bool,
+}
+
+/// A group of deliveries.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct DeliveryGroup {
+    /// The id of the hook, the reason, or the host; empty for the hosts of deleted hooks. A reason is a value of the
+    /// filter `reason`.
+    pub key: String,
+    /// Host of the hook's URL; absent for groups of reasons and for deleted hooks.
+    pub host: Option<String>,
+    /// Number of deliveries.
+    pub count: i64,
+    /// Number of failed deliveries.
+    pub failed: i64,
+    /// Number of pending deliveries.
+    pub pending: i64,
+    /// When the first delivery was created.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub first_at: String,
+    /// When the last delivery was created.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub last_at: String,
+    /// UUID of the newest failed delivery, or of the newest delivery if none has failed.
+    pub example: String,
+    /// Ids of the hooks. At most 20.
+    pub hooks: Vec<i64>,
+    /// Number of hooks.
+    pub hook_count: i64,
+}
+
+/// Results and durations of deliveries over time, step by step, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct DeliveryResults {
+    /// Length of a step, seconds.
+    pub step_secs: i64,
+    /// Start of the first step.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub start_at: String,
+    /// Number of deliveries that were created in the step and attempted.
+    pub attempted: Vec<i64>,
+    /// Number of these deliveries whose last attempt failed.
+    pub failed: Vec<i64>,
+    /// Median duration of their last attempts, milliseconds; 0 if there are none.
+    pub p50_millis: Vec<i64>,
+    /// 95th percentile of these durations, milliseconds.
+    pub p95_millis: Vec<i64>,
+    /// The longest of these durations, milliseconds.
+    pub max_millis: Vec<i64>,
+    /// Number of deliveries that were examined, the newest first. At most 20,000.
+    pub examined: i64,
+    /// Whether older deliveries were not examined, so that the first steps are incomplete.
+    pub truncated: bool,
+}

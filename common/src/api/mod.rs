@@ -63,8 +63,8 @@ pub use self::{
     contents::{Contents, ContentsLinks},
     deleted::{RestorableArtifact, RestorableRepository, RestoreRepository, SetAside, SetAsideItem},
     delivery::{
-        Delivery, DeliveryAttempt, DeliveryDetail, DeliveryRequest, DeliveryResponse, RecoverDeliveries,
-        RecoveredDeliveries,
+        Delivery, DeliveryAttempt, DeliveryDetail, DeliveryGroup, DeliveryGroups, DeliveryRequest, DeliveryResponse,
+        DeliveryResults, RecoverDeliveries, RecoveredDeliveries,
     },
     error::ErrorBody,
     event::{Event, Events},

@@ -1,7 +1,7 @@
 //! Requests for deliveries of hooks.
 
 use super::{Client, ClientError, Pages, answer, path::segment};
-use crate::api::{Delivery, DeliveryDetail, RecoverDeliveries, RecoveredDeliveries};
+use crate::api::{Delivery, DeliveryDetail, DeliveryGroups, DeliveryResults, RecoverDeliveries, RecoveredDeliveries};
 
 const DELIVERIES: &str = "/api/farrier/v1/deliveries";
 
@@ -12,6 +12,8 @@ pub struct DeliveryFilter {
     pub status: String,
     /// Name of the event.
     pub event: String,
+    /// Reason, as groups of deliveries have it.
+    pub reason: String,
     /// Id of the hook.
     pub hook: Option<u64>,
     /// Id of the repository.
@@ -20,27 +22,66 @@ pub struct DeliveryFilter {
     pub since: String,
 }
 
+impl DeliveryFilter {
+    /// Returns the query parameters.
+    fn query(&self) -> Vec<String> {
+        let hook = self.hook.map(|hook| hook.to_string()).unwrap_or_default();
+        let repository = self.repository.map(|id| id.to_string()).unwrap_or_default();
+        let pairs = [
+            ("status", &self.status),
+            ("event", &self.event),
+            ("reason", &self.reason),
+            ("hook", &hook),
+            ("repository_id", &repository),
+            ("since", &self.since),
+        ];
+        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| format!("{name}={}", segment(value))).collect()
+    }
+}
+
 impl Client {
     /// Lists the deliveries of all hooks, newest first. Only for administrators.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Pages<'_> {
-        let hook = filter.hook.map(|hook| hook.to_string()).unwrap_or_default();
-        let repository = filter.repository.map(|id| id.to_string()).unwrap_or_default();
-        let pairs = [
-            ("status", &filter.status),
-            ("event", &filter.event),
-            ("hook", &hook),
-            ("repository_id", &repository),
-            ("since", &filter.since),
-        ];
-        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
-        let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        let query = filter.query();
         let mark = if query.is_empty() { "" } else { "?" };
         Pages::new(self, format!("{DELIVERIES}{mark}{}", query.join("&")))
+    }
+
+    /// Groups the newest deliveries by `hook`, `reason` or `host`. Only for administrators.
+    pub async fn delivery_groups(&self, by: &str, filter: &DeliveryFilter) -> Result<DeliveryGroups, ClientError> {
+        let mut query = vec![format!("by={}", segment(by))];
+        query.extend(filter.query());
+        self.get(&format!("{DELIVERIES}/groups?{}", query.join("&"))).await
+    }
+
+    /// Returns the results of the deliveries of a hook or of all in the last `hour`, `day` or `week`. Only for
+    /// administrators.
+    pub async fn delivery_results(&self, hook: Option<u64>, span: &str) -> Result<DeliveryResults, ClientError> {
+        let hook = hook.map(|hook| format!("&hook={hook}")).unwrap_or_default();
+        self.get(&format!("{DELIVERIES}/results?span={}{hook}", segment(span))).await
     }
 
     /// Returns a delivery by its UUID or id. Only for administrators.
     pub async fn delivery(&self, delivery: &str) -> Result<DeliveryDetail, ClientError> {
         self.get(&format!("{DELIVERIES}/{}", segment(delivery))).await
+    }
+
+    /// Returns the newest delivery of a hook and an event before the delivery with the id `id`. `None` if there is none
+    /// among those that the daemon examines for one page. Only for administrators.
+    pub async fn previous_delivery(
+        &self,
+        hook: u64,
+        event: &str,
+        id: i64,
+    ) -> Result<Option<DeliveryDetail>, ClientError> {
+        let filter = DeliveryFilter { hook: Some(hook), event: event.to_owned(), ..DeliveryFilter::default() };
+        let target = format!("{DELIVERIES}?{}&cursor={id}&limit=1", filter.query().join("&"));
+        let found: Vec<Delivery> = self.get(&target).await?;
+        match found.first() {
+            Some(previous) => self.delivery(&previous.guid).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Requests another attempt of a delivery. Only for administrators.

@@ -7,6 +7,16 @@ use farrier_common::client::RepositoryPath;
 pub(crate) enum Delivery {
     /// List deliveries, newest first
     List(ListDeliveries),
+    /// Group deliveries by hook, by the reason of their result, or by host
+    ///
+    /// Groups the newest 20,000 deliveries. The groups with the most failed deliveries come first.
+    Groups {
+        /// What the deliveries of a group have in common
+        #[arg(long, value_name = "WHAT", default_value = "hook", value_parser = ["hook", "reason", "host"])]
+        by: String,
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
     /// Show a delivery and its attempts
     Show {
         /// UUID or ID of the delivery
@@ -66,6 +76,9 @@ pub(crate) struct FilterArgs {
     /// Only deliveries of this event
     #[arg(long, value_name = "EVENT", value_parser = super::values::HOOK_EVENTS)]
     pub(crate) event: Option<String>,
+    /// Only deliveries with this reason, as in groups: timeout, "http 500", …
+    #[arg(long, value_name = "REASON")]
+    pub(crate) reason: Option<String>,
     /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,

@@ -1,5 +1,6 @@
-//! `farrier delivery`: lists, shows and redelivers deliveries.
+//! `farrier delivery`: lists, groups, shows and redelivers deliveries.
 
+mod groups;
 mod redeliver;
 
 use std::fmt::Write as _;
@@ -30,6 +31,7 @@ struct Deliveries {
 pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> Result<u8, Failure> {
     match command {
         Delivery::List(args) => list_of(args, client, output).await?,
+        Delivery::Groups { by, filter } => groups::run(&by, filter, client, output).await?,
         Delivery::Show { delivery, request, response, body } => {
             let detail = client.delivery(&delivery).await.map_err(Failure::call("showing the delivery"))?;
             if body {
@@ -66,21 +68,27 @@ async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Resu
 
 /// Returns the newest matching deliveries, at most `limit`.
 async fn rows(filter: FilterArgs, limit: usize, client: &Client) -> Result<Listed<Row>, Failure> {
+    let query = query(filter, client).await?;
+    let listed = list::first(limit, client.deliveries(&query), |page: Vec<Row>| page, |row| row.id).await;
+    listed.map_err(Failure::call("listing deliveries"))
+}
+
+/// Converts the filter of a command.
+async fn query(filter: FilterArgs, client: &Client) -> Result<DeliveryFilter, Failure> {
     let since = filter.since.as_deref().map(|text| instant("--since", text, clock::now())).transpose()?;
     let failed = filter.failed.then(|| "failure".to_owned());
     let repository = match &filter.repo {
         Some(path) => Some(client.repository(path).await.map_err(Failure::call(format!("looking for {path}")))?.id),
         None => None,
     };
-    let query = DeliveryFilter {
+    Ok(DeliveryFilter {
         status: filter.status.or(failed).unwrap_or_default(),
         event: filter.event.unwrap_or_default(),
+        reason: filter.reason.unwrap_or_default(),
         hook: filter.hook,
         repository,
         since: since.unwrap_or_default(),
-    };
-    let listed = list::first(limit, client.deliveries(&query), |page: Vec<Row>| page, |row| row.id).await;
-    listed.map_err(Failure::call("listing deliveries"))
+    })
 }
 
 fn table(all: &[Row]) -> String {

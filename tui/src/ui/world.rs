@@ -200,6 +200,8 @@ pub(crate) enum Cmd {
     Deliveries(Option<u64>),
     /// Shows the deliveries of an event, or of all.
     DeliveriesOf(String),
+    /// Shows the deliveries of a hook, or with a reason.
+    DeliveriesOfGroup(Option<u64>, String),
     /// Registers the command that undoes the last change.
     Undo(Box<Cmd>),
     /// Shows one delivery of a hook.

@@ -135,3 +135,85 @@ fn a_recovery_says_how_many_deliveries_it_sends() {
     let output = daemon.farrier(&["delivery", "recover", &hook, "--yes"]).ok();
     assert_eq!(output.stdout, "Redelivering 1 delivery\n");
 }
+
+#[test]
+fn the_screen_groups_deliveries_and_opens_a_reason() {
+    let (daemon, hook) = daemon_with_failures(2);
+    let start = SessionOptions {
+        socket: daemon.socket(),
+        directory: daemon.work("."),
+        words: &["--screen", "deliveries"],
+        env: &[],
+        size: (120, 40),
+        script: None,
+    };
+    let mut session = start.session();
+    session.wait_for_cursor_row("FAILED");
+    session.type_keys("o");
+    session.wait_for_cursor_row(&format!("hook {hook}   127.0.0.1:9"));
+    session.wait_for("ok 0 % of 2, 2 failed");
+    session.type_keys("]");
+    session.wait_for_cursor_row("blocked");
+    session.type_keys("R");
+    session.wait_for("Redeliver 2 deliveries");
+    // A question ignores keys for a quarter of a second, so that it can be read.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    session.type_keys("\x1b");
+    session.wait("the question to close", |screen| !screen.contents().contains("Redeliver 2 deliveries"));
+    session.type_keys("\r");
+    session.wait_for("reason: blocked");
+    session.wait_for_cursor_row("FAILED");
+    session.leave();
+}
+
+#[test]
+fn the_screen_compares_deliveries_and_checks_a_signature() {
+    let daemon = Daemon::start();
+    let create = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "repository", "--generate-secret"];
+    let created = daemon.farrier(&[&create[..], &["--json"]].concat()).json();
+    let secret = created["secret"].as_str().unwrap().to_owned();
+    for name in ["admin/one", "admin/two"] {
+        daemon.farrier(&["repo", "create", name]).ok();
+    }
+    let start = SessionOptions {
+        socket: daemon.socket(),
+        directory: daemon.work("."),
+        words: &["--screen", "deliveries"],
+        env: &[],
+        size: (200, 60),
+        script: None,
+    };
+    let mut session = start.session();
+    session.wait_for_cursor_row("FAIL");
+    session.type_keys("\r]]]");
+    session.wait_for("[Changes]");
+    session.wait_for("~ repository.full_name: ");
+    session.type_keys("c");
+    session.wait_for("Check the signature of");
+    session.type_keys("wrong\x13");
+    session.wait_for("does not match");
+    session.type_keys(format!("\x15{secret}\x13"));
+    session.wait_for("The signature matches this secret");
+    assert!(!session.written().contains(&secret));
+    session.leave();
+}
+
+#[test]
+fn deliveries_are_grouped_and_selected_by_reason() {
+    let (daemon, hook) = daemon_with_failures(2);
+    let groups = |arguments: &[&str]| daemon.farrier(&[&["delivery", "groups"], arguments].concat());
+    let by_hook = groups(&["--json"]).json();
+    let group = &by_hook["groups"][0];
+    assert_eq!((&group["key"], &group["host"]), (&hook.as_str().into(), &"127.0.0.1:9".into()));
+    assert_eq!((&group["failed"], &by_hook["examined"]), (&2.into(), &2.into()));
+    assert_eq!(groups(&["--by", "reason", "-q"]).ok().stdout.trim(), "blocked");
+    let table = groups(&["--by", "host"]).ok().stdout;
+    assert!(table.contains("GROUP") && table.contains("127.0.0.1:9"), "{table}");
+    assert_eq!(groups(&["--hook", "999", "--json"]).json()["groups"], serde_json::json!([]));
+    assert_eq!(groups(&["--by", "color"]).code, 2);
+
+    let total = |reason: &str| daemon.farrier(&["delivery", "list", "--reason", reason, "--json"]).json();
+    assert_eq!((&total("blocked")["total_count"], &total("timeout")["total_count"]), (&2.into(), &0.into()));
+    let again = daemon.farrier(&["delivery", "redeliver", "--failed", "--reason", "blocked", "--yes", "--json"]).json();
+    assert_eq!(again["results"].as_array().map(Vec::len), Some(2), "{again}");
+}

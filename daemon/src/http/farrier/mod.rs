@@ -7,6 +7,7 @@ pub(super) mod caches;
 pub(super) mod checks;
 pub(super) mod ci;
 pub(super) mod deleted;
+pub(super) mod deliveries;
 pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;

@@ -19,6 +19,7 @@ macro_rules! queries {
 mod audit;
 mod browse;
 mod caches;
+mod deliveries;
 mod logs;
 mod repositories;
 mod ssh_keys;
@@ -30,6 +31,7 @@ pub(in crate::http) use self::{
         StatusListParams, TreeParams,
     },
     caches::{CacheKeyParams, CacheListParams, CachesOfAllParams},
+    deliveries::{DeliveryGroupParams, DeliveryListParams, DeliveryResultsParams},
     logs::LogListParams,
     repositories::{OwnRepositoriesParams, SearchRepositoriesParams, SearchTopicsParams},
     ssh_keys::{DeployKeyParams, FingerprintParams},
@@ -72,33 +74,6 @@ queries! {
         /// minutes.
         #[param(pattern = "^(minute|hour|day)$", default = "minute")]
         span: String,
-    }
-
-    /// Filters of deliveries. This list has cursors instead of page numbers, because totals are not always counted.
-    DeliveryListParams {
-        /// Only deliveries with this status.
-        #[param(pattern = "^(success|failure|pending|cancelled)$")]
-        status: String,
-        /// Only deliveries of this event.
-        event: String,
-        /// Only deliveries of the hook with this number. Used by lists of all hooks.
-        #[param(minimum = 1)]
-        hook: u64,
-        /// Only deliveries about the repository with this number.
-        #[param(minimum = 1)]
-        repository_id: u64,
-        /// Only deliveries created at this time or later.
-        #[param(format = DateTime)]
-        since: String,
-        /// Only deliveries created before this time.
-        #[param(format = DateTime)]
-        until: String,
-        /// Cursor of the page, from `Link`.
-        #[param(minimum = 1)]
-        cursor: u64,
-        /// Items per page; larger values are reduced to 50.
-        #[param(minimum = 1, maximum = 50, default = 30)]
-        limit: u64,
     }
 
     /// Content of a test delivery.

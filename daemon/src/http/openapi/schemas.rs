@@ -26,7 +26,8 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         ChangedFileResult ChangedFilesResult CheckedBranch CheckedBranchFilter CheckedMigration
         CollaboratorPermission CombinedStatus Commit CommitDetails CommitFile CommitMeta CommitStats
         CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact DeletedArtifacts Delivery
-        DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse DeployKey DiskStatus Email ErrorBody
+        DeliveryAttempt DeliveryDetail DeliveryGroup DeliveryGroups DeliveryRequest DeliveryResponse
+        DeliveryResults DeployKey DiskStatus Email ErrorBody
         Event Events FileCommit FoundArtifact FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject
         GitReference GitignoreTemplate GpgKey GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent
         HookEventHeaders HookType InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate

@@ -22,6 +22,8 @@ use crate::http::{
 routes! {
     farrier_api below "/api/farrier/v1" {
         get "/deliveries" => deliveries::history::list_all;
+        get "/deliveries/groups" => farrier::deliveries::groups;
+        get "/deliveries/results" => farrier::deliveries::results;
         get "/deliveries/{delivery}" => deliveries::history::get_any;
         post "/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver_any;
         get "/status" => farrier::status::get;

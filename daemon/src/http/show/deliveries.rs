@@ -11,12 +11,21 @@ use super::{number, time};
 use crate::{
     clock::Millis,
     http::AppState,
-    service::deliveries::{history::DeliveryWithAttempts, listed::ListedDelivery},
+    model::delivery_failure,
+    service::deliveries::{
+        groups::{DeliveryGroup, DeliveryGroups, GroupBy},
+        history::DeliveryWithAttempts,
+        listed::ListedDelivery,
+        results::{ResultSeries, StepResults},
+    },
     webhook::{
         names_of,
         request::{native_body, uuid_text},
     },
 };
+
+/// Maximum number of hooks of a group that are named.
+const HOOKS_MAX: usize = 20;
 
 /// Returns the UUID of the delivery, which receivers get as its id.
 pub(in crate::http) fn guid(row: &Delivery) -> String {
@@ -34,7 +43,7 @@ pub(in crate::http) fn delivery(state: &AppState, listed: &ListedDelivery) -> ap
         delivered_at: optional_time(row.delivered_ms),
         redelivery: row.last_trigger() == DeliveryTrigger::Manual,
         duration: seconds(row.duration_ms),
-        status: status(row),
+        status: delivery_failure::status(row).to_owned(),
         status_code: row.status_code,
         event: row.event.clone(),
         action: Some(row.action.clone()).filter(|action| !action.is_empty()),
@@ -124,20 +133,59 @@ fn headers_with_all_names(all: &[Header]) -> BTreeMap<String, String> {
     by_name
 }
 
+/// Converts groups of deliveries.
+pub(in crate::http) fn delivery_groups(by: GroupBy, all: &DeliveryGroups) -> api::DeliveryGroups {
+    let by = match by {
+        GroupBy::Hook => "hook",
+        GroupBy::Reason => "reason",
+        GroupBy::Host => "host",
+    };
+    api::DeliveryGroups {
+        by: by.to_owned(),
+        groups: all.groups.iter().map(delivery_group).collect(),
+        total_count: number(all.total as u64),
+        examined: number(all.examined),
+        truncated: all.truncated,
+    }
+}
+
+fn delivery_group(group: &DeliveryGroup) -> api::DeliveryGroup {
+    api::DeliveryGroup {
+        key: group.key.clone(),
+        host: group.host.clone(),
+        count: number(group.count),
+        failed: number(group.failed),
+        pending: number(group.pending),
+        first_at: time(group.first_ms),
+        last_at: time(group.last_ms),
+        example: guid(&group.example),
+        hooks: group.hooks.iter().take(HOOKS_MAX).map(|id| number(*id)).collect(),
+        hook_count: number(group.hooks.len() as u64),
+    }
+}
+
+/// Converts results over time.
+pub(in crate::http) fn delivery_results(all: &ResultSeries) -> api::DeliveryResults {
+    let each = |value: fn(&StepResults) -> u64| all.steps.iter().map(|step| number(value(step))).collect();
+    api::DeliveryResults {
+        step_secs: all.step_ms / 1_000,
+        start_at: time(all.start_ms),
+        attempted: each(|step| step.count),
+        failed: each(|step| step.failed),
+        p50_millis: each(|step| step.p50_ms.into()),
+        p95_millis: each(|step| step.p95_ms.into()),
+        max_millis: each(|step| step.max_ms.into()),
+        examined: number(all.examined),
+        truncated: all.truncated,
+    }
+}
+
 fn optional_time(ms: Millis) -> Option<String> {
     (ms != 0).then(|| time(ms))
 }
 
 fn seconds(ms: u32) -> f64 {
     f64::from(ms) / 1_000.0
-}
-
-fn status(row: &Delivery) -> String {
-    match row.error_class.as_str() {
-        "" if row.attempts == 0 => "pending".to_owned(),
-        "" => "OK".to_owned(),
-        class => class.to_owned(),
-    }
 }
 
 fn state_word(state: DeliveryState) -> &'static str {

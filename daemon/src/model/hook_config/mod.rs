@@ -5,7 +5,10 @@ mod target;
 
 use farrier_proto::store::HookScope;
 
-pub use self::check::{CheckedConfig, ConfigError, check};
+pub use self::{
+    check::{CheckedConfig, ConfigError, check},
+    target::host,
+};
 
 /// A type of hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

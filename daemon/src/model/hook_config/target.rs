@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use percent_encoding::percent_decode_str;
-use url::{Host, Url};
+use url::{Host, Position, Url};
 
 use super::{BOT_TOKEN, CHAT_ID, THREAD_ID, URL};
 
@@ -31,6 +31,13 @@ pub(super) fn why_unreachable(text: &str) -> Option<String> {
     let labels = name.strip_suffix('.').unwrap_or(name);
     let is_valid = labels.len() <= NAME_MAX_BYTES && labels.split('.').all(is_label);
     (!is_valid).then(|| format!("{name:?} cannot be the name of a host"))
+}
+
+/// Returns the host of an address, with its port if that is not the default of the scheme; `None` without a host.
+pub fn host(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let host = &url[Position::BeforeHost..Position::AfterPort];
+    (!host.is_empty()).then(|| host.to_owned())
 }
 
 fn is_label(label: &str) -> bool {
@@ -91,6 +98,19 @@ mod tests {
         assert_eq!((url.as_str(), authorization.as_deref()), ("https://h:8443/x?y=1", Some("Basic bWU6cEBzcw==")));
         assert_eq!(with("http://h"), ("http://h".to_owned(), None));
         assert_eq!(with("http://only@h/").0, "http://h/");
+    }
+
+    #[test]
+    fn the_host_of_an_address_has_no_credentials_and_no_default_port() {
+        for (url, expected) in [
+            ("https://me:secret@CI.example:8443/x?y=1", Some("ci.example:8443")),
+            ("https://ci.example:443/x", Some("ci.example")),
+            ("http://[::1]:9/", Some("[::1]:9")),
+            ("not a url", None),
+            ("mailto:a@b", None),
+        ] {
+            assert_eq!(host(url).as_deref(), expected, "{url}");
+        }
     }
 
     #[test]

@@ -3,16 +3,21 @@
 use farrier_proto::store::{Delivery, DeliveryState};
 
 use super::many;
-use crate::store::{
-    Read, StoreError,
-    engine::{Range, Scan},
-    keys, value,
+use crate::{
+    model::delivery_failure,
+    store::{
+        Read, StoreError,
+        engine::{Range, Scan},
+        keys, value,
+    },
 };
 
 /// Maximum number of rows that one page reads. A page that reaches it has a cursor and may have fewer items.
 const ROWS_READ_MAX: usize = 20_000;
 /// Number of rows read at a time if there is a filter.
 const BATCH: usize = 100;
+/// Number of rows that a walk reads at a time.
+const WALK_BATCH: usize = 500;
 /// How much the order of creation times may differ from the order of ids. Ids are assigned before the commit.
 const CREATED_SLACK_MS: i64 = 60_000;
 /// Maximum number of deliveries that are counted for a total.
@@ -25,6 +30,8 @@ pub struct DeliveryFilter {
     pub states: Vec<DeliveryState>,
     /// Only deliveries of events of this kind; empty for all.
     pub event: String,
+    /// Only deliveries with this reason, as [`delivery_failure::reason`] returns it; empty for all.
+    pub reason: String,
     /// Only deliveries about this repository.
     pub repository: Option<u64>,
     /// Only deliveries created at or after this time, milliseconds since the epoch.
@@ -52,6 +59,7 @@ impl DeliveryFilter {
     fn passes(&self, row: &Delivery) -> bool {
         (self.states.is_empty() || self.states.contains(&row.state()))
             && (self.event.is_empty() || self.event == row.event)
+            && (self.reason.is_empty() || self.reason == delivery_failure::reason(row))
             && self.repository.is_none_or(|id| id == row.repository_id)
             && self.since_ms.is_none_or(|since| row.created_ms >= since)
             && self.until_ms.is_none_or(|until| row.created_ms < until)
@@ -111,6 +119,54 @@ pub async fn page(read: &impl Read, query: &DeliverySelection) -> Result<(Vec<De
             // The range starts after the key of the last row, which is the key and a zero byte.
             let last = keys::trailing_newest(&range.low[..range.low.len() - 1]).unwrap_or_default();
             return Ok((page, last));
+        }
+    }
+}
+
+/// What a walk over deliveries read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Number of rows that were read.
+    pub examined: u64,
+    /// Whether older deliveries were not read because of the maximum.
+    pub truncated: bool,
+}
+
+/// Calls `each` for the deliveries of a selection, newest first. Reads at most `rows_max` rows and one more. The page of
+/// the selection (`before`, `skip` and `limit`) does not apply.
+pub async fn walk(
+    read: &impl Read,
+    query: &DeliverySelection,
+    rows_max: u64,
+    mut each: impl FnMut(&Delivery),
+) -> Result<Walked, StoreError> {
+    let query = &DeliverySelection { before: 0, ..query.clone() };
+    let mut range = range(query);
+    let mut walked = Walked::default();
+    loop {
+        let limit = WALK_BATCH.min(usize::try_from(rows_max - walked.examined).unwrap_or(WALK_BATCH));
+        if limit == 0 {
+            let next = batch(read, query, &range, 1).await?.into_iter().next();
+            walked.truncated = next.is_some_and(|(_, row)| row.is_none_or(|row| !query.filter.ends_at(&row)));
+            return Ok(walked);
+        }
+        let rows = batch(read, query, &range, limit).await?;
+        let is_last = rows.len() < limit;
+        if let Some((last, _)) = rows.last() {
+            range = range.after(&key_of(query, *last));
+        }
+        for (_, row) in rows {
+            walked.examined += 1;
+            let Some(row) = row else { continue };
+            if query.filter.ends_at(&row) {
+                return Ok(walked);
+            }
+            if query.filter.passes(&row) {
+                each(&row);
+            }
+        }
+        if is_last {
+            return Ok(walked);
         }
     }
 }

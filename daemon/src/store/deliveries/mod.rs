@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Reference};
 
 pub use self::{
-    list::{DeliveryFilter, DeliverySelection, failures, page, total},
+    list::{DeliveryFilter, DeliverySelection, Walked, failures, page, total, walk},
     payload::{EventPayload, has_payload, is_incomplete, payload, put_initial_payload, put_payload},
     prune::{history_bytes, oldest, prune, prune_oldest, surplus},
     record::{NextStep, Outcome, record},

@@ -223,6 +223,30 @@ async fn deleted_deliveries_leave_no_rows_and_pending_ones_are_kept() {
 }
 
 #[tokio::test]
+async fn a_walk_reads_the_newest_deliveries_up_to_its_maximum() {
+    let store = store().await;
+    enqueue_all(&store, 1..=12).await;
+    let failed: Vec<_> = (1..=6).map(|event| outcome(event, 1, "connect", NextStep::GiveUp)).collect();
+    recorded(&store, &failed).await;
+    let read = store.read().await.expect("a snapshot");
+    let only_failed = DeliveryFilter { states: vec![DeliveryState::Failed], ..DeliveryFilter::default() };
+    let refused = DeliveryFilter { reason: "connect".into(), ..DeliveryFilter::default() };
+    for (hook, filter, rows_max, expected, examined, truncated) in [
+        (None, DeliveryFilter::default(), 5, vec![12, 11, 10, 9, 8], 5, true),
+        (Some(HOOK), DeliveryFilter::default(), 12, (1..=12).rev().collect(), 12, false),
+        (None, refused, 8, vec![6, 5], 8, true),
+        (Some(HOOK), only_failed, 20, (1..=6).rev().collect(), 6, false),
+        (Some(99), DeliveryFilter::default(), 20, vec![], 0, false),
+        (None, DeliveryFilter::default(), 0, vec![], 0, true),
+    ] {
+        let query = DeliverySelection { hook, filter, ..DeliverySelection::default() };
+        let mut events = Vec::new();
+        let walked = walk(&read, &query, rows_max, |row| events.push(row.event_id)).await.expect("a walk");
+        assert_eq!((events, walked), (expected, Walked { examined, truncated }), "{query:?} {rows_max}");
+    }
+}
+
+#[tokio::test]
 async fn surplus_deliveries_behind_pending_ones_are_found() {
     let store = store().await;
     enqueue_all(&store, 1..=12).await;

@@ -4,6 +4,7 @@ mod blocked;
 mod clients;
 mod crash;
 mod fan_out;
+mod groups;
 mod history;
 mod hook_changes;
 mod invalid_responses;

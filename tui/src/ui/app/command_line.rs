@@ -333,11 +333,20 @@ impl App {
     fn delivery_line(&mut self, command: args::Delivery) -> Option<LineResult> {
         Some(match command {
             args::Delivery::List(list) => {
-                let args::FilterArgs { failed, status, hook, event, repo: None, since: None } = list.filter else {
+                let args::FilterArgs { failed, status, hook, event, reason: None, repo: None, since: None } =
+                    list.filter
+                else {
                     return None;
                 };
                 let state = if failed { "failure".to_owned() } else { status.unwrap_or_default() };
                 self.show_deliveries(|screen, env| screen.choose_all(hook, event.unwrap_or_default(), &state, env));
+                Ok(())
+            }
+            args::Delivery::Groups { by, filter } if filter == args::FilterArgs::default() => {
+                if !self.screens.delivery_groups.group_by(&by) {
+                    return None;
+                }
+                self.go(ScreenId::DeliveryGroups);
                 Ok(())
             }
             args::Delivery::Show { delivery, .. } => {

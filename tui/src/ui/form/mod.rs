@@ -18,7 +18,7 @@ use super::{
     layer::Step,
     net::{Problem, Ticket},
     screens::{FormAction, FormKind},
-    world::{Cmd, World},
+    world::{Cmd, Tone, World},
 };
 
 /// A form.
@@ -210,7 +210,7 @@ impl Form {
             return Step::Stay;
         }
         self.pressed = verb;
-        if let Some(why) = world.no_changes() {
+        if let Some(why) = world.no_changes().filter(|_| self.kind.changes()) {
             self.refusal = Some(why);
             return Step::Stay;
         }
@@ -237,6 +237,7 @@ impl Form {
             }
             Ok(FormAction::Check(request)) => Step::CheckField("", request),
             Ok(FormAction::Reconnect(target)) => Step::Then(vec![Cmd::Reconnect(target)]),
+            Ok(FormAction::Report(text)) => Step::Then(vec![Cmd::Notify(Tone::Plain, text)]),
             Err((name, why)) => {
                 self.show_error(name, why);
                 Step::Stay

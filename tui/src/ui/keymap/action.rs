@@ -18,6 +18,8 @@ pub(crate) enum Action {
     OtherPane,
     NextPart,
     PreviousPart,
+    /// Shows the chart of the next period.
+    NextSpan,
     FullPane,
     Filter,
     Sort,
@@ -85,6 +87,8 @@ pub(crate) enum Action {
     Undo,
     NextItem,
     PreviousItem,
+    /// Compares the signature of a delivery with a secret.
+    CheckSignature,
     /// Turns an inactive hook on, and an active one off.
     Toggle,
     TurnOn,

@@ -284,9 +284,27 @@ const SCREENS: &[Binding] = &[
         .changes(),
     bind(S::Deliveries, &[C('H')], A::ChooseHook, "Filter by hook", "hook"),
     bind(S::Deliveries, &[C('E')], A::ChooseEvent, "Filter by event", "event"),
+    bind(S::Deliveries, &[C('o')], A::Screen(ScreenId::DeliveryGroups), "Group by hook or reason", "groups")
+        .words("delivery groups")
+        .also("triage cause latency chart results"),
     bind(S::Deliveries, &[C('y')], A::Copy, "Copy ID, body or a curl command", "").of(O::Delivery),
     bind(S::Deliveries, &[C(']')], A::NextPart, "Next tab", ""),
     bind(S::Deliveries, &[C('[')], A::PreviousPart, "Previous tab", ""),
+    bind(
+        S::DeliveryGroups,
+        &[Key::Enter, C('l'), Key::Right],
+        A::Open,
+        "Show the deliveries of the group",
+        "deliveries",
+    ),
+    bind(S::DeliveryGroups, &[C('R')], A::Recover, "Redeliver the failed deliveries of the group", "redeliver")
+        .also("resend retry again replay")
+        .changes(),
+    bind(S::DeliveryGroups, &[C(']')], A::NextPart, "Group by hook or by reason", "hook/reason"),
+    bind(S::DeliveryGroups, &[C('[')], A::PreviousPart, "Group by hook or by reason", ""),
+    bind(S::DeliveryGroups, &[C('t')], A::NextSpan, "Chart of the last hour, day or week", "hour/day/week")
+        .also("period span graph latency"),
+    bind(S::DeliveryGroups, &[C('o')], A::Screen(ScreenId::Deliveries), "Show deliveries", "list"),
     bind(S::Inspector, &[C(']')], A::NextPart, "Next tab", "tab"),
     bind(S::Inspector, &[C('[')], A::PreviousPart, "Previous tab", ""),
     bind(S::Inspector, &[C('R')], A::Redeliver, "Redeliver", "redeliver")
@@ -301,6 +319,8 @@ const SCREENS: &[Binding] = &[
     bind(S::Inspector, &[C('w')], A::Wrap, "Wrap long lines", "wrap"),
     bind(S::Inspector, &[C('b')], A::Hex, "Show bodies as text or bytes", "bytes").also("hex"),
     bind(S::Inspector, &[C('o')], A::Pager, "Open the body in $PAGER", "pager").also("less"),
+    bind(S::Inspector, &[C('c')], A::CheckSignature, "Check the signature with a secret", "check signature")
+        .also("verify hmac sha256"),
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
     bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
     bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),

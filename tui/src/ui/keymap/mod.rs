@@ -67,6 +67,7 @@ pub(crate) enum Scope {
     Hooks,
     Deliveries,
     Inspector,
+    DeliveryGroups,
     DeletedRepositories,
     DeletedArtifacts,
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use farrier_common::api::{
     AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, Delivery,
-    DeliveryDetail, DeployKey, Event, FoundArtifact, FoundCacheEntry, FoundRun, GpgKey, Health, Hook, HookEvent,
-    LogRecords, MetricsSeries, PublicKey, PushMirror, Release, Repository, RestorableArtifact, RestorableRepository,
-    Status, Tag, TagProtection, User,
+    DeliveryDetail, DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundCacheEntry, FoundRun,
+    GpgKey, Health, Hook, HookEvent, LogRecords, MetricsSeries, PublicKey, PushMirror, Release, Repository,
+    RestorableArtifact, RestorableRepository, Status, Tag, TagProtection, User,
 };
 
 use farrier_common::client::Tagged;
@@ -82,7 +82,11 @@ pub(crate) enum Answer {
     },
     Deliveries(Page<Delivery>),
     LastDeliveries(Vec<Delivery>),
+    DeliveryGroups(Box<DeliveryGroups>),
+    DeliveryResults(Box<DeliveryResults>),
     Delivery(Box<DeliveryDetail>),
+    /// `None` if there is no earlier delivery.
+    PreviousDelivery(Option<Box<DeliveryDetail>>),
     /// Number of deliveries that were queued again.
     Recovered(i64),
     /// Number of deliveries that can be queued again.

@@ -16,12 +16,22 @@ const LAST: usize = 50;
 /// Handles a request about deliveries.
 pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
     Ok(match request {
-        Request::Deliveries { status, hook, event, since, rows } => {
-            let filter = DeliveryFilter { status: status.to_owned(), hook, event, since, ..DeliveryFilter::default() };
+        Request::Deliveries { status, hook, event, reason, since, rows } => {
+            let status = status.to_owned();
+            let filter = DeliveryFilter { status, hook, event, reason, since, ..DeliveryFilter::default() };
             list(client, &filter, rows).await?
+        }
+        Request::DeliveryGroups(by) => {
+            Answer::DeliveryGroups(Box::new(client.delivery_groups(by, &DeliveryFilter::default()).await?))
+        }
+        Request::DeliveryResults(hook, span) => {
+            Answer::DeliveryResults(Box::new(client.delivery_results(hook, span.name()).await?))
         }
         Request::LastDeliveries(hook) => last(client, hook).await?,
         Request::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
+        Request::PreviousDelivery(hook, event, id) => {
+            Answer::PreviousDelivery(client.previous_delivery(hook, &event, id).await?.map(Box::new))
+        }
         Request::Redeliver(ids) => redeliver(client, ids).await?,
         Request::Recover(id) => {
             Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count)

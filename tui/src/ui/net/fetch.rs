@@ -91,7 +91,10 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::Recoverable(_)
         | Request::Deliveries { .. }
         | Request::LastDeliveries(_)
+        | Request::DeliveryGroups(_)
+        | Request::DeliveryResults(..)
         | Request::Delivery(_)
+        | Request::PreviousDelivery(..)
         | Request::Redeliver(_)) => deliveries::answer(client, request).await.map_err(failed())?,
         request @ (Request::CheckName(_)
         | Request::CheckBranchFilter(_)

@@ -21,6 +21,7 @@ mod hooks;
 mod logs;
 mod management;
 mod request;
+mod request_text;
 mod runs;
 mod series;
 mod users;
@@ -52,7 +53,7 @@ pub(crate) use self::{
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     management::{Collaborator, ManagementRequest},
     request::Request,
-    series::SeriesSpan,
+    series::{ResultsSpan, SeriesSpan},
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

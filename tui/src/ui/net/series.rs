@@ -31,3 +31,31 @@ impl SeriesSpan {
         self.next().next()
     }
 }
+
+/// The period of the results of deliveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ResultsSpan {
+    Hour,
+    #[default]
+    Day,
+    Week,
+}
+
+impl ResultsSpan {
+    /// Returns its name, which is also that in requests.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+        }
+    }
+
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Hour => Self::Day,
+            Self::Day => Self::Week,
+            Self::Week => Self::Hour,
+        }
+    }
+}

@@ -1,10 +1,13 @@
 //! The kinds of forms: the request that each sends, and the checks while it is filled in.
 
+use std::sync::Arc;
+
 use farrier_common::client::{HookOwner, RepositoryPath, Token};
 
 use super::{
     artifacts::form as artifact_form,
     deleted::form as restore_form,
+    deliveries::signature::{self, SignedText},
     hooks::form as hook_form,
     repositories::{form as repo_form, management::form as management_form},
     users::form as user_form,
@@ -21,6 +24,8 @@ pub(crate) enum FormAction {
     /// Only checks whether the request would succeed.
     Check(Request),
     Reconnect(Reconnect),
+    /// Only shows this result.
+    Report(String),
 }
 
 /// Identifies a form and the object that it edits.
@@ -48,6 +53,8 @@ pub(crate) enum FormKind {
     AddKey(String, bool),
     /// Sets the access token for the next requests; sends no request itself.
     Token,
+    /// Compares the signature of a delivery with a secret; sends no request itself.
+    CheckSignature(Arc<SignedText>),
 }
 
 impl FormKind {
@@ -78,7 +85,13 @@ impl FormKind {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
                 return Ok(FormAction::Reconnect(Reconnect::WithToken(token)));
             }
+            Self::CheckSignature(signed) => return signature::check(signed, form),
         }))
+    }
+
+    /// Returns whether submitting the form may change something on the daemon, now or with later requests.
+    pub(crate) fn changes(&self) -> bool {
+        !matches!(self, Self::CheckSignature(_))
     }
 
     /// Updates other fields after a field was changed.

@@ -9,6 +9,7 @@ mod caches;
 mod dashboard;
 mod deleted;
 mod deliveries;
+mod delivery_groups;
 mod form_kind;
 mod hooks;
 mod logs;
@@ -55,6 +56,7 @@ pub(crate) enum ScreenId {
     Repositories,
     Hooks,
     Deliveries,
+    DeliveryGroups,
     Artifacts,
     Audit,
     Caches,
@@ -81,13 +83,14 @@ impl ScreenId {
         Self::Logs,
     ];
 
-    /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, and caches those
-    /// of artifacts.
+    /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, caches those of
+    /// artifacts, and groups of deliveries those of deliveries.
     pub(crate) const ALL: &[Self] = &[
         Self::Dashboard,
         Self::Repositories,
         Self::Hooks,
         Self::Deliveries,
+        Self::DeliveryGroups,
         Self::Artifacts,
         Self::Audit,
         Self::Caches,
@@ -104,7 +107,7 @@ impl ScreenId {
             Self::Dashboard => '1',
             Self::Repositories | Self::DeletedRepositories => '2',
             Self::Hooks => '3',
-            Self::Deliveries => '4',
+            Self::Deliveries | Self::DeliveryGroups => '4',
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => '5',
             Self::Audit => '6',
             Self::Users => '7',
@@ -120,7 +123,7 @@ impl ScreenId {
             Self::Dashboard => "Dash",
             Self::Repositories | Self::DeletedRepositories => "Repos",
             Self::Hooks => "Hooks",
-            Self::Deliveries => "Deliv",
+            Self::Deliveries | Self::DeliveryGroups => "Deliv",
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => "Artif",
             Self::Audit => "Audit",
             Self::Users => "Users",
@@ -136,6 +139,7 @@ impl ScreenId {
             Self::Dashboard => "Dashboard",
             Self::Repositories => "Repositories",
             Self::Deliveries => "Deliveries",
+            Self::DeliveryGroups => "Delivery groups",
             Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
             Self::Audit => "Audit",
@@ -193,6 +197,7 @@ impl ScreenId {
             | Scope::RepositoryParts => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
+            Scope::DeliveryGroups => Some(Self::DeliveryGroups),
             Scope::Artifacts => Some(Self::Artifacts),
             Scope::Audit => Some(Self::Audit),
             Scope::Caches => Some(Self::Caches),

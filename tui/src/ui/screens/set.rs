@@ -4,8 +4,8 @@ use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
     Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
-    deliveries::Deliveries, hooks::Hooks, logs::DaemonLog, repositories::Repositories, runs::Runs, tasks::Tasks,
-    users::Users,
+    deliveries::Deliveries, delivery_groups::DeliveryGroups, hooks::Hooks, logs::DaemonLog, repositories::Repositories,
+    runs::Runs, tasks::Tasks, users::Users,
 };
 use crate::{
     audit_text,
@@ -21,6 +21,7 @@ pub(crate) struct Screens {
     pub(crate) repositories: Repositories,
     pub(crate) hooks: Hooks,
     pub(crate) deliveries: Deliveries,
+    pub(crate) delivery_groups: DeliveryGroups,
     pub(crate) artifacts: Artifacts,
     pub(crate) audit: AuditLog,
     pub(crate) caches: Caches,
@@ -39,6 +40,7 @@ impl Screens {
             ScreenId::Repositories => &self.repositories,
             ScreenId::Hooks => &self.hooks,
             ScreenId::Deliveries => &self.deliveries,
+            ScreenId::DeliveryGroups => &self.delivery_groups,
             ScreenId::Artifacts => &self.artifacts,
             ScreenId::Audit => &self.audit,
             ScreenId::Caches => &self.caches,
@@ -57,6 +59,7 @@ impl Screens {
             ScreenId::Repositories => &mut self.repositories,
             ScreenId::Hooks => &mut self.hooks,
             ScreenId::Deliveries => &mut self.deliveries,
+            ScreenId::DeliveryGroups => &mut self.delivery_groups,
             ScreenId::Artifacts => &mut self.artifacts,
             ScreenId::Audit => &mut self.audit,
             ScreenId::Caches => &mut self.caches,

@@ -117,7 +117,8 @@ async fn list_of(
     Ok(response)
 }
 
-fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
+/// Reads the filters and the page of a list of deliveries.
+pub(in crate::http) fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
     use farrier_proto::store::DeliveryState::{Cancelled, Failed, Pending, Success};
     let page = PageQuery::of_deliveries(query);
     let words: [(&str, &[_]); 5] = [
@@ -132,6 +133,7 @@ fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
     let filter = DeliveryFilter {
         states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
         event: query::value(query, "event").unwrap_or_default(),
+        reason: query::value(query, "reason").unwrap_or_default(),
         repository: number("repository_id"),
         since_ms: time("since")?,
         until_ms: time("until")?,

@@ -15,6 +15,7 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
                     status: "",
                     hook: Some(12),
                     event: String::new(),
+                    reason: String::new(),
                     since: String::new(),
                     rows: 500,
                 }
@@ -43,7 +44,14 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
     screen.keys("q");
     assert_eq!(
         screen.take_requests().last(),
-        Some(&Request::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 })
+        Some(&Request::Deliveries {
+            status: "",
+            hook: None,
+            event: String::new(),
+            reason: String::new(),
+            since: String::new(),
+            rows: 500
+        })
     );
 }
 
@@ -75,13 +83,27 @@ fn choosing_an_event_requests_only_its_deliveries() {
     screen.keys("\n");
     assert_eq!(
         screen.take_requests(),
-        [Request::Deliveries { status: "", hook: None, event: "push".into(), since: String::new(), rows: 500 }]
+        [Request::Deliveries {
+            status: "",
+            hook: None,
+            event: "push".into(),
+            reason: String::new(),
+            since: String::new(),
+            rows: 500
+        }]
     );
     assert!(screen.text().contains("event: push"), "{}", screen.text());
     screen.keys("q");
     assert_eq!(
         screen.take_requests(),
-        [Request::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 }]
+        [Request::Deliveries {
+            status: "",
+            hook: None,
+            event: String::new(),
+            reason: String::new(),
+            since: String::new(),
+            rows: 500
+        }]
     );
 }
 
@@ -137,7 +159,7 @@ fn a_body_is_shown_in_the_pager_and_pager_errors_are_reported() {
 }
 
 fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usize) -> Request {
-    Request::Deliveries { status, hook, event: String::new(), since: since.into(), rows }
+    Request::Deliveries { status, hook, event: String::new(), reason: String::new(), since: since.into(), rows }
 }
 
 #[test]

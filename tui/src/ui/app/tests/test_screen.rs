@@ -330,6 +330,14 @@ pub(super) fn open_deliveries(screen: &mut TestScreen) {
     screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(deliveries()));
 }
 
+/// Opens the groups of deliveries by hook, and answers the request for the results of the first hook.
+pub(super) fn open_delivery_groups(screen: &mut TestScreen) {
+    open_deliveries(screen);
+    screen.keys("o");
+    screen.answer(|request| matches!(request, Request::DeliveryGroups(_)), Ok(groups_by_hook()));
+    screen.answer_last_of(|request| matches!(request, Request::DeliveryResults(..)), Ok(delivery_results()));
+}
+
 pub(super) fn open_delivery(screen: &mut TestScreen) {
     open_deliveries(screen);
     screen.keys("\n");

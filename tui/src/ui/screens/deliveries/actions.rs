@@ -1,9 +1,13 @@
 //! Actions on deliveries, with their confirmations, menus and notices.
 
-use farrier_common::{api::Hook, client::HookOwner};
+use farrier_common::{
+    api::{Delivery, Hook},
+    client::HookOwner,
+};
 
 use super::{
-    Deliveries, rows as delivery_rows,
+    Deliveries, rows as delivery_rows, short,
+    signature::{self, SignedText},
     text::{body, curl},
 };
 use crate::ui::screens::{Screen as _, hooks::rows as hook_rows};
@@ -27,20 +31,7 @@ impl Deliveries {
 
     /// Returns the confirmation before deliveries are sent again, whether they are listed or not.
     pub(crate) fn redeliver_question(&self, ids: Vec<String>, world: &World) -> Layer {
-        let rows = self.rows.list.rows();
-        let name = |id: &String| match rows.iter().find(|one| one.guid == *id) {
-            Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
-            None => id.clone(),
-        };
-        let bulk = BulkAction {
-            verb: "Redeliver",
-            noun: "delivery",
-            names: ids.iter().map(name).collect(),
-            effect: "They are sent again with the same IDs.",
-            skipped: self.rows.list.hidden_note().into_iter().collect(),
-            ..BulkAction::default()
-        };
-        Layer::Confirm(bulk.question(Request::Redeliver(ids), world))
+        redeliver_question(ids, self.rows.list.rows(), self.rows.list.hidden_note(), world)
     }
 
     /// Requests all hooks, to offer them in the menu when they are loaded.
@@ -91,6 +82,18 @@ impl Deliveries {
         env.open(Layer::Menu(Menu::copies(title, texts)));
     }
 
+    /// Asks for a secret to check the signature of the shown delivery.
+    pub(super) fn check_signature(&self, env: &mut Env) {
+        let Some(detail) = &self.inspector.detail else { return };
+        match SignedText::of(detail) {
+            Ok(signed) => {
+                let form = signature::form(short(&detail.delivery.guid), signed);
+                env.open(Layer::Form(Box::new(form)));
+            }
+            Err(why) => env.warn(why),
+        }
+    }
+
     pub(super) fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
         let failed: Vec<(String, String)> =
             each.iter().filter_map(|(id, error)| Some((id.clone(), error.clone()?))).collect();
@@ -99,4 +102,27 @@ impl Deliveries {
         self.rows.stop(env);
         self.refresh(env);
     }
+}
+
+/// Returns the confirmation before deliveries are sent again. `known` are deliveries whose hooks and events can be
+/// shown; `left_out` says which ones are left out.
+pub(in crate::ui::screens) fn redeliver_question(
+    ids: Vec<String>,
+    known: &[Delivery],
+    left_out: Option<String>,
+    world: &World,
+) -> Layer {
+    let name = |id: &String| match known.iter().find(|one| one.guid == *id) {
+        Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
+        None => id.clone(),
+    };
+    let bulk = BulkAction {
+        verb: "Redeliver",
+        noun: "delivery",
+        names: ids.iter().map(name).collect(),
+        effect: "They are sent again with the same IDs.",
+        skipped: left_out.into_iter().collect(),
+        ..BulkAction::default()
+    };
+    Layer::Confirm(bulk.question(Request::Redeliver(ids), world))
 }

@@ -25,6 +25,7 @@ impl Deliveries {
             status: if self.state == 0 { state.unwrap_or_default() } else { STATES[self.state].1 },
             hook: self.hook.or_else(|| u64::try_from(filter.must_be("hook").0?).ok()),
             event: event.map_or_else(|| self.event.clone(), str::to_owned),
+            reason: self.reason.clone(),
             since: self.since.clone(),
             rows: self.row_limit,
         }
@@ -53,6 +54,15 @@ impl Deliveries {
         }
     }
 
+    /// Requests the delivery before the shown one, if the inspector compares them.
+    pub(super) fn compare(&mut self, env: &mut Env) {
+        let Some(request) = self.inspector.wanted() else { return };
+        if self.pending_previous.as_ref() != Some(&request) {
+            self.pending_previous = Some(request.clone());
+            env.send(request);
+        }
+    }
+
     /// Handles a response.
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match (request, result) {
@@ -74,6 +84,7 @@ impl Deliveries {
                     Ok(Answer::Delivery(detail)) => {
                         let is_current = self.rows.list.current().is_some_and(|one| one.guid == *id);
                         self.inspector.show((**detail).clone());
+                        self.compare(env);
                         if !is_current {
                             self.look(false, env);
                         }
@@ -81,6 +92,15 @@ impl Deliveries {
                     Err(problem) => env.warn(problem.line()),
                     Ok(_) => {}
                 }
+            }
+            (Request::PreviousDelivery(.., id), result) if self.pending_previous.as_ref() == Some(request) => {
+                self.pending_previous = None;
+                let previous = match result {
+                    Ok(Answer::PreviousDelivery(previous)) => Ok(previous.as_deref()),
+                    Err(problem) => Err(problem.line()),
+                    Ok(_) => return,
+                };
+                self.inspector.compare(*id, previous, &env.world.clock);
             }
             (Request::Hooks(HookOwner::Any), result) if std::mem::take(&mut self.choosing) => {
                 let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };

@@ -3,7 +3,7 @@
 use farrier_common::api::{Delivery, DeliveryDetail};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{rows as delivery_rows, text::Body};
+use super::{changes, rows as delivery_rows, text::Body};
 use crate::ui::screens::{
     panes,
     text_scroll::{Lines, TextScroll},
@@ -12,6 +12,7 @@ use crate::{
     output::clean_line,
     ui::{
         keymap::Action,
+        net::Request,
         times::Clock,
         view::{Role, fit_left, rule, text, width, wrapped},
         words,
@@ -19,12 +20,16 @@ use crate::{
 };
 
 /// Names of the tabs.
-const PARTS: [&str; 4] = ["Summary", "Request", "Response", "Attempts"];
+const PARTS: [&str; 5] = ["Summary", "Request", "Response", "Changes", "Attempts"];
+/// Index of the tab that compares the delivery with the previous one.
+const CHANGES: usize = 3;
 
 /// A delivery in the inspector.
 #[derive(Debug, Default)]
 pub(crate) struct Inspector {
     pub(super) detail: Option<DeliveryDetail>,
+    /// The ID of a delivery, and the lines that compare it with the previous one.
+    compared: Option<(i64, Lines)>,
     part: usize,
     no_wrap: bool,
     as_hex: bool,
@@ -44,6 +49,25 @@ impl Inspector {
     /// Returns whether it shows the delivery with this GUID.
     pub(super) fn shows(&self, guid: &str) -> bool {
         self.detail.as_ref().is_some_and(|detail| detail.delivery.guid == guid)
+    }
+
+    /// Returns the request for the previous delivery, if the shown tab needs it.
+    pub(super) fn wanted(&self) -> Option<Request> {
+        let delivery = &self.detail.as_ref().filter(|_| self.part == CHANGES)?.delivery;
+        let is_known = self.compared.as_ref().is_some_and(|(id, _)| *id == delivery.id);
+        let (hook, event, id) = (u64::try_from(delivery.hook_id).ok()?, delivery.event.clone(), delivery.id);
+        (!is_known).then_some(Request::PreviousDelivery(hook, event, id))
+    }
+
+    /// Compares the delivery `id` with the previous one, if it is still shown.
+    pub(super) fn compare(&mut self, id: i64, previous: Result<Option<&DeliveryDetail>, &str>, clock: &Clock) {
+        if let Some(detail) = self.detail.as_ref().filter(|detail| detail.delivery.id == id) {
+            let lines = match previous {
+                Ok(previous) => changes::compared(detail, previous, clock),
+                Err(why) => vec![(Role::Error, why.to_owned())],
+            };
+            self.compared = Some((id, lines));
+        }
     }
 
     /// Describes when the daemon tries the delivery again.
@@ -121,6 +145,10 @@ impl Inspector {
             0 => super::text::summary(detail, clock),
             1 => super::text::request(detail, self.body()),
             2 => super::text::response(detail, self.body()),
+            CHANGES => match &self.compared {
+                Some((id, lines)) if *id == detail.delivery.id => lines.clone(),
+                _ => vec![(Role::Muted, "loading …".to_owned())],
+            },
             _ => super::text::tries(detail, clock),
         }
     }

@@ -1,9 +1,11 @@
 //! The deliveries screen: deliveries of all hooks, and an inspector for one of them.
 
-mod actions;
+pub(super) mod actions;
 mod answers;
+mod changes;
 mod inspector;
 pub(super) mod rows;
+pub(super) mod signature;
 pub(super) mod text;
 
 use std::{collections::BTreeSet, time::Duration};
@@ -11,7 +13,7 @@ use std::{collections::BTreeSet, time::Duration};
 use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::inspector::Inspector;
+use self::{inspector::Inspector, signature::SignedText};
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
@@ -40,6 +42,8 @@ pub(crate) struct Deliveries {
     hook: Option<u64>,
     /// Empty: all.
     event: String,
+    /// The reason of a group of deliveries. Empty: all.
+    reason: String,
     /// Hooks and events of the loaded deliveries, offered as filters.
     pub(super) hooks: BTreeSet<u64>,
     pub(super) events: BTreeSet<String>,
@@ -47,6 +51,8 @@ pub(crate) struct Deliveries {
     reading: bool,
     /// The delivery that is being requested.
     pending: Option<String>,
+    /// The request for the delivery before the shown one.
+    pending_previous: Option<Request>,
     /// The last request.
     last_request: Option<Request>,
     /// Maximum number of rows to load.
@@ -66,11 +72,13 @@ impl Default for Deliveries {
             state: 0,
             hook: None,
             event: String::new(),
+            reason: String::new(),
             hooks: BTreeSet::new(),
             events: BTreeSet::new(),
             inspector: Inspector::default(),
             reading: false,
             pending: None,
+            pending_previous: None,
             last_request: None,
             row_limit: DELIVERIES_STEP,
             since: String::new(),
@@ -95,6 +103,14 @@ impl Deliveries {
     /// Shows the deliveries of one hook, or of all.
     pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
         (self.hook, self.reading) = (hook, false);
+        self.reason.clear();
+        self.start_over(env);
+    }
+
+    /// Shows the deliveries of a group: of one hook, or with one reason.
+    pub(crate) fn choose_group(&mut self, hook: Option<u64>, reason: String, env: &mut Env) {
+        (self.state, self.hook, self.reason, self.reading) = (0, hook, reason, false);
+        self.event.clear();
         self.start_over(env);
     }
 
@@ -153,7 +169,8 @@ impl Deliveries {
         let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, area, buf);
         let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
         let event = if self.event.is_empty() { "any" } else { &self.event };
-        text(buf, left, &format!("   hook: {hook}   event: {event}"), Role::Muted);
+        let reason = if self.reason.is_empty() { String::new() } else { format!("   reason: {}", self.reason) };
+        text(buf, left, &format!("   hook: {hook}   event: {event}{reason}"), Role::Muted);
     }
 
     fn step(&mut self, action: Action, env: &mut Env) {
@@ -207,6 +224,7 @@ impl Screen for Deliveries {
             Action::ChooseHook => self.choose_hook(env),
             Action::ChooseEvent => self.offer_events(env),
             Action::Copy => self.copy(env),
+            Action::CheckSignature => self.check_signature(env),
             Action::NextItem | Action::PreviousItem => self.step(action, env),
             Action::Pager => {
                 if let Some(text) = self.inspector.paged(&env.world.clock) {
@@ -226,7 +244,7 @@ impl Screen for Deliveries {
                         self.start_over_kept(env);
                     }
                 } else {
-                    if self.hook.is_none() && self.state == 0 && self.event.is_empty() {
+                    if self.hook.is_none() && self.state == 0 && self.event.is_empty() && self.reason.is_empty() {
                         return false;
                     }
                     self.state = 0;
@@ -239,7 +257,11 @@ impl Screen for Deliveries {
                 self.state = (self.state + by) % STATES.len();
                 self.start_over(env);
             }
-            action if self.reading => return self.inspector.act(action, &env.world.clock),
+            action if self.reading => {
+                let acted = self.inspector.act(action, &env.world.clock);
+                self.compare(env);
+                return acted;
+            }
             action => {
                 let acted = self.rows.list.act(action);
                 self.look(false, env);
@@ -256,6 +278,10 @@ impl Screen for Deliveries {
             Action::Open | Action::Redeliver | Action::Copy if self.rows.list.targets().is_empty() => {
                 Some(self.rows.list.hidden_note().unwrap_or_else(|| "no delivery selected".to_owned()))
             }
+            Action::CheckSignature => match &self.inspector.detail {
+                Some(detail) => SignedText::of(detail).err().map(str::to_owned),
+                None => Some("no delivery is open".to_owned()),
+            },
             Action::Sort | Action::Reverse => Some("deliveries are always sorted by time".to_owned()),
             _ => None,
         }

@@ -5,6 +5,7 @@ mod audit;
 mod caches;
 mod content;
 mod deleted;
+mod delivery_groups;
 mod hooks;
 mod logs;
 mod management;
@@ -17,7 +18,8 @@ use farrier_common::api::{
 };
 
 pub(super) use self::{
-    artifacts::*, audit::*, caches::*, content::*, deleted::*, hooks::*, logs::*, management::*, runs::*, users::*,
+    artifacts::*, audit::*, caches::*, content::*, deleted::*, delivery_groups::*, hooks::*, logs::*, management::*,
+    runs::*, users::*,
 };
 use super::prelude::*;
 use crate::ui::{

@@ -293,9 +293,25 @@ pub(super) const DELIVERIES: &[Scene] = &[
         open_delivery(screen);
         screen.keys("[");
     }),
+    on("inspector-changes", |screen| {
+        open_delivery(screen);
+        screen.keys("]]]");
+        let Answer::Delivery(mut previous) = detail(delivery(12, "success", 200)) else { unreachable!() };
+        previous.request.payload = serde_json::json!({"ref": "refs/heads/dev", "commits": [{"id": "8be0d441"}]});
+        let is_previous = |request: &Request| matches!(request, Request::PreviousDelivery(..));
+        screen.answer(is_previous, Ok(Answer::PreviousDelivery(Some(previous))));
+    }),
     on("inspector-bytes", |screen| {
         open_delivery(screen);
         screen.keys("]b/ref\n");
+    }),
+    on("delivery-groups", open_delivery_groups),
+    on("delivery-groups-reason", |screen| {
+        open_delivery_groups(screen);
+        screen.keys("]");
+        screen.answer(|request| *request == Request::DeliveryGroups("reason"), Ok(groups_by_reason()));
+        screen.answer_last_of(|request| matches!(request, Request::DeliveryResults(None, _)), Ok(delivery_results()));
+        screen.keys("j");
     }),
 ];
 

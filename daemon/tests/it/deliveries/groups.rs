@@ -1,0 +1,114 @@
+//! Groups of deliveries, and their results over time.
+
+use super::*;
+use crate::support::{Receiver, Reply};
+
+const API: &str = "/api/farrier/v1/deliveries";
+
+/// Returns the answer of a route below [`API`], which must succeed.
+async fn read(farrier: &TestDaemon, path: &str) -> Value {
+    let answer = farrier.admin(Method::GET, &format!("{API}{path}"), Value::Null).await;
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    answer.json()
+}
+
+/// A daemon without retries, and its hooks: one whose receiver answers 200, 500 and 503, and one whose target is
+/// blocked. All deliveries have ended.
+async fn with_results() -> (TestDaemon, Receiver, i64, i64) {
+    let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_with([200, 500, 503].map(Reply::Status));
+    let answers = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    let blocked = hook(&farrier, "http://10.0.0.1:8443/hook?token=t0ps3cret", &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for n in 0..2 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    eventually("all deliveries have ended", async || {
+        let all = read(&farrier, "").await;
+        all.as_array().expect("a list").iter().filter(|row| row["state"] != "pending").count() == 6
+    })
+    .await;
+    (farrier, receiver, answers, blocked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deliveries_are_grouped_by_hook_reason_and_host() {
+    let (farrier, receiver, answers, blocked) = with_results().await;
+    let by_hook = read(&farrier, "/groups").await;
+    let keys = |groups: &Value| {
+        let groups = groups["groups"].as_array().expect("a list").iter();
+        groups.map(|group| group["key"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&by_hook), [blocked.to_string(), answers.to_string()], "the most failures come first: {by_hook}");
+    let group = &by_hook["groups"][1];
+    assert_eq!((&group["count"], &group["failed"], &group["pending"]), (&json!(3), &json!(2), &json!(0)));
+    let own_host = receiver.url.trim_start_matches("http://").trim_end_matches("/hook").to_owned();
+    assert_eq!((&group["host"], &group["hooks"]), (&json!(own_host), &json!([answers])));
+    let newest_failed = &sent(&farrier, answers, "?status=failure&limit=1").await[0];
+    assert_eq!((&group["example"], &group["last_at"]), (&newest_failed["guid"], &newest_failed["created_at"]));
+    assert_eq!((&by_hook["examined"], &by_hook["truncated"]), (&json!(6), &json!(false)));
+    assert!(!by_hook.to_string().contains("t0ps3cret"), "groups have no paths of hooks: {by_hook}");
+
+    let by_reason = read(&farrier, "/groups?by=reason").await;
+    let mut reasons = keys(&by_reason);
+    reasons.sort_unstable();
+    assert_eq!(reasons, ["OK", "blocked", "http 500", "http 503"]);
+    assert_eq!(by_reason["total_count"], 4);
+    // Each reason is a filter of lists, which has the deliveries of its group.
+    for group in by_reason["groups"].as_array().expect("a list") {
+        let reason = group["key"].as_str().expect("text").replace(' ', "%20");
+        let listed = read(&farrier, &format!("?reason={reason}")).await;
+        assert_eq!(json!(listed.as_array().map(Vec::len)), group["count"], "{reason}");
+    }
+    assert_eq!(keys(&read(&farrier, &format!("/groups?by=reason&hook={blocked}")).await), ["blocked"]);
+    assert_eq!(keys(&read(&farrier, "/groups?by=reason&status=success").await), ["OK"]);
+    assert_eq!(keys(&read(&farrier, "/groups?until=2000-01-01T00:00:00Z").await), [""; 0]);
+
+    assert_eq!(keys(&read(&farrier, "/groups?by=host").await), ["10.0.0.1:8443", &own_host]);
+    assert_eq!(at_hook(&farrier, Method::DELETE, blocked, "", Value::Null).await.status, 204);
+    let by_host = read(&farrier, "/groups?by=host").await;
+    assert_eq!(keys(&by_host), ["", &own_host], "deliveries of deleted hooks have no host: {by_host}");
+    assert_eq!(by_host["groups"][0]["host"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_over_time_count_each_attempted_delivery_once() {
+    let (farrier, _receiver, answers, blocked) = with_results().await;
+    for (query, steps, step_secs, attempted, failed) in [
+        (String::new(), 96, 900, 6, 5),
+        ("?span=hour".to_owned(), 60, 60, 6, 5),
+        ("?span=week".to_owned(), 84, 7_200, 6, 5),
+        (format!("?span=week&hook={answers}"), 84, 7_200, 3, 2),
+        (format!("?hook={blocked}"), 96, 900, 3, 3),
+        ("?hook=999".to_owned(), 96, 900, 0, 0),
+    ] {
+        let results = read(&farrier, &format!("/results{query}")).await;
+        let sum = |name: &str| {
+            let values = results[name].as_array().expect("a list");
+            assert_eq!(values.len(), steps, "{query} {name}");
+            values.iter().map(|value| value.as_i64().expect("a number")).sum::<i64>()
+        };
+        assert_eq!((sum("attempted"), sum("failed")), (attempted, failed), "{query}: {results}");
+        assert_eq!((&results["step_secs"], &results["truncated"]), (&json!(step_secs), &json!(false)), "{query}");
+        assert!(sum("p50_millis") <= sum("p95_millis") && sum("p95_millis") <= sum("max_millis"), "{results}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_groupings_and_spans_are_refused() {
+    let farrier = farrier().await;
+    for (path, expected) in [
+        ("/groups?by=color", "is not one of hook, reason, host"),
+        ("/groups?status=odd", "is not one of success"),
+        ("/groups?since=soon", "is not a time"),
+        ("/results?span=year", "is not one of hour, day, week"),
+        ("/results?hook=x", "must be a number"),
+        ("/results?hook=-1", "must be a number"),
+    ] {
+        let answer = farrier.admin(Method::GET, &format!("{API}{path}"), Value::Null).await;
+        assert_eq!((answer.status, answer.text().contains(expected)), (422, true), "{path}: {answer:?}");
+    }
+    let none = read(&farrier, "/groups?by=reason").await;
+    assert_eq!((&none["groups"], &none["total_count"], &none["examined"]), (&json!([]), &json!(0), &json!(0)));
+}

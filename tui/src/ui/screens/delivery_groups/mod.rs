@@ -1,0 +1,278 @@
+//! Groups of deliveries by hook or by reason, with results over time.
+//!
+//! The screen shares the digit and the tab of the deliveries. The daemon computes the groups.
+
+mod chart;
+mod rows;
+
+use std::time::Duration;
+
+use farrier_common::api::{Delivery, DeliveryGroup, DeliveryResults};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Screen, ScreenId, deliveries::actions::redeliver_question, panes};
+use crate::ui::{
+    keymap::{Action, Scope},
+    list::{self, Feed, List, ListView, TableOptions},
+    net::{Answer, DELIVERIES_STEP, Page, Problem, Request, ResultsSpan},
+    view::{self, below, rule},
+    words,
+    world::{Cmd, Env, World},
+};
+
+/// Refresh interval while the screen is visible.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
+/// What the deliveries of a group have in common: the names of the tabs, and the values in requests.
+const GROUPINGS: [(&str, &str); 2] = [("by hook", "hook"), ("by reason", "reason")];
+/// Part of the width for the groups, in percent.
+const GROUPS_SHARE: u16 = 54;
+/// Rows of the pane below the list, without its rule.
+const PANE: u16 = 9;
+/// With fewer rows there is no pane below the list.
+const HEIGHT_MIN_WITH_PANE: u16 = 18;
+
+#[derive(Debug)]
+pub(crate) struct DeliveryGroups {
+    pub(super) rows: Feed<DeliveryGroup>,
+    /// Index in [`GROUPINGS`].
+    by: usize,
+    /// Number of deliveries that the daemon examined, and whether there are older ones.
+    examined: (i64, bool),
+    span: ResultsSpan,
+    /// The request of the shown results, and the response.
+    results: Option<(Request, Result<DeliveryResults, String>)>,
+    /// The request for results that was sent.
+    pending: Option<Request>,
+    /// The request for the failed deliveries of the group that is redelivered.
+    redelivering: Option<Request>,
+}
+
+impl Default for DeliveryGroups {
+    fn default() -> Self {
+        Self {
+            rows: Feed::new(List::default()),
+            by: 0,
+            examined: (0, false),
+            span: ResultsSpan::default(),
+            results: None,
+            pending: None,
+            redelivering: None,
+        }
+    }
+}
+
+impl DeliveryGroups {
+    /// Groups deliveries by `by` when the screen is entered. Returns whether the screen has this grouping.
+    pub(crate) fn group_by(&mut self, by: &str) -> bool {
+        let Some(at) = GROUPINGS.iter().position(|(_, word)| *word == by) else { return false };
+        if self.by != at {
+            self.by = at;
+            self.rows.empty();
+        }
+        true
+    }
+
+    /// Returns the hook whose results are shown; `None` for all hooks.
+    fn hook(&self) -> Option<u64> {
+        self.rows.list.current().and_then(rows::hook)
+    }
+
+    /// Requests the results of the hook under the cursor, one request at a time.
+    fn request_results(&mut self, again: bool, env: &mut Env) {
+        let request = Request::DeliveryResults(self.hook(), self.span);
+        let is_known = self.results.as_ref().is_some_and(|(known, _)| *known == request);
+        if self.pending.is_none() && (again || !is_known) && !env.is_cursor_moving() {
+            self.pending = Some(request.clone());
+            env.send(request);
+        }
+    }
+
+    /// Shows the deliveries of the group under the cursor.
+    fn open(&self, env: &mut Env) {
+        if let Some(group) = self.rows.list.current() {
+            let hook = rows::hook(group);
+            let reason = if hook.is_some() { String::new() } else { group.key.clone() };
+            env.push(Cmd::DeliveriesOfGroup(hook, reason));
+        }
+    }
+
+    /// Requests the failed deliveries of the group under the cursor, to ask whether to redeliver them.
+    fn redeliver(&mut self, env: &mut Env) {
+        let Some(group) = self.rows.list.current() else { return };
+        let hook = rows::hook(group);
+        let reason = if hook.is_some() { String::new() } else { group.key.clone() };
+        let (event, since) = (String::new(), String::new());
+        let request = Request::Deliveries { status: "failure", hook, event, reason, since, rows: DELIVERIES_STEP };
+        if let Some(earlier) = self.redelivering.replace(request.clone()) {
+            env.push(Cmd::Cancel(earlier));
+        }
+        env.send(request);
+    }
+
+    /// Asks whether to redeliver the listed deliveries. The screen of deliveries reports the result.
+    fn ask(page: &Page<Delivery>, env: &mut Env) {
+        let rows = &page.items[..page.items.len().min(DELIVERIES_STEP)];
+        if rows.is_empty() {
+            return env.notify("no failed deliveries are left in this group");
+        }
+        let left_out = (rows.len() == DELIVERIES_STEP)
+            .then(|| format!("at most {DELIVERIES_STEP} at once, the newest first; repeat it for older ones"));
+        let ids = rows.iter().map(|one| one.guid.clone()).collect();
+        let question = redeliver_question(ids, rows, left_out, env.world);
+        env.push(Cmd::OpenFor(ScreenId::Deliveries, Box::new(question)));
+    }
+
+    fn take_results(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.pending = None;
+        let result = match result {
+            Ok(Answer::DeliveryResults(results)) => Ok((**results).clone()),
+            Err(problem) => Err(problem.line().to_owned()),
+            Ok(_) => return,
+        };
+        self.results = Some((request.clone(), result));
+        // The cursor may be on another group now.
+        self.request_results(false, env);
+    }
+
+    fn pane(&self, area: Rect, buf: &mut Buffer) {
+        let request = Request::DeliveryResults(self.hook(), self.span);
+        let results = self.results.as_ref().filter(|(known, _)| *known == request).map(|(_, results)| results);
+        let used = chart::draw(self.hook(), self.span, results, area, buf);
+        if let Some(group) = self.rows.list.current() {
+            view::lines(buf, below(area, used + 1), chart::about(group));
+        }
+    }
+}
+
+impl Screen for DeliveryGroups {
+    fn id(&self) -> ScreenId {
+        ScreenId::DeliveryGroups
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        vec![Scope::DeliveryGroups, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn list(&self) -> Option<&dyn ListView> {
+        Some(&self.rows)
+    }
+
+    fn list_mut(&mut self) -> Option<&mut dyn ListView> {
+        Some(&mut self.rows)
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.rows.request(Request::DeliveryGroups(GROUPINGS[self.by].1), env);
+        if self.rows.has_all() {
+            self.request_results(true, env);
+        }
+    }
+
+    fn cursor_moved(&mut self, env: &mut Env) {
+        if self.rows.has_all() {
+            self.request_results(false, env);
+        }
+    }
+
+    fn refresh_interval(&self) -> Option<Duration> {
+        Some(REFRESH_INTERVAL)
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.open(env),
+            Action::Recover => self.redeliver(env),
+            Action::NextPart | Action::PreviousPart => {
+                self.by = (self.by + 1) % GROUPINGS.len();
+                self.rows.stop(env);
+                self.rows.empty();
+                self.refresh(env);
+            }
+            Action::NextSpan => {
+                self.span = self.span.next();
+                if let Some(earlier) = self.pending.take() {
+                    env.push(Cmd::Cancel(earlier));
+                }
+                self.request_results(false, env);
+            }
+            Action::Back => {
+                if !self.rows.clear_one(env) {
+                    env.push(Cmd::Screen(ScreenId::Deliveries));
+                }
+            }
+            action => {
+                let acted = self.rows.act(action);
+                self.cursor_moved(env);
+                return acted;
+            }
+        }
+        true
+    }
+
+    fn unavailable(&self, action: Action) -> Option<String> {
+        if !matches!(action, Action::Open | Action::Recover) {
+            return None;
+        }
+        match self.rows.list.current() {
+            _ if self.rows.list.targets().len() > 1 => Some("for one group only; Esc removes the marks".to_owned()),
+            None => Some("no group selected".to_owned()),
+            Some(group) if action == Action::Recover && group.failed == 0 => {
+                Some("this group has no failed deliveries".to_owned())
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (request, result) {
+            (Request::DeliveryGroups(_), Ok(Answer::DeliveryGroups(all))) if self.rows.awaits(request) => {
+                self.examined = (all.examined, all.truncated);
+                let page = Page { items: all.groups.clone(), total: Some(all.total_count), last: true };
+                self.rows.take(page, env.world);
+                self.request_results(false, env);
+            }
+            (Request::DeliveryGroups(_), Err(problem)) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
+            (Request::DeliveryResults(..), result) if self.pending.as_ref() == Some(request) => {
+                self.take_results(request, result, env);
+            }
+            (Request::Deliveries { .. }, result) if self.redelivering.as_ref() == Some(request) => {
+                self.redelivering = None;
+                match result {
+                    Ok(Answer::Deliveries(page)) => Self::ask(page, env),
+                    Err(problem) => env.warn(problem.line()),
+                    Ok(_) => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn subject(&self) -> Option<String> {
+        self.rows.list.subject(rows::name, "groups")
+    }
+
+    fn status(&self, _: &World) -> String {
+        let (examined, is_truncated) = self.examined;
+        let older = if is_truncated { ", older ones are left out" } else { "" };
+        format!("groups  {}  {} deliveries{older}", self.rows.status_text(), words::count(examined))
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        panes::tabs(GROUPINGS.iter().map(|(name, _)| name), self.by, true, area, buf);
+        let area = below(area, 1);
+        let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook."];
+        let options = TableOptions { what: "groups of deliveries", empty, focused: true };
+        if world.split() {
+            let (left, right) = panes::side_by_side(area, GROUPS_SHARE, buf);
+            list::draw(&self.rows, options, world, left, buf);
+            self.pane(right, buf);
+        } else if area.height >= HEIGHT_MIN_WITH_PANE {
+            let top = Rect { height: area.height - PANE - 1, ..area };
+            list::draw(&self.rows, options, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
+            self.pane(below(area, top.height + 1), buf);
+        } else {
+            list::draw(&self.rows, options, world, area, buf);
+        }
+    }
+}
