@@ -3,6 +3,8 @@
 //! The daemon is selected by the flags, then the environment, then the configuration file. Without any of them,
 //! the usual sockets are tried in order; a socket that the user named is never replaced by another one. The
 //! order is decided without I/O, so that it can be tested.
+//!
+//! A context of the configuration file stands for the flags of its daemon.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -13,7 +15,7 @@ use farrier_common::client::{Client, Endpoint, Token, Trust, probe_socket};
 
 use crate::{
     args::Global,
-    config::{Config, Server},
+    config::{self, Config, Context, Server},
     exit::Failure,
 };
 
@@ -40,11 +42,65 @@ pub(crate) async fn connect(global: &Global) -> Result<Client, Failure> {
     let global = &configured(global, &Config::load(variable).server, is_named, variable);
     let token = match (&global.token_file, variable("FARRIER_TOKEN")) {
         (Some(path), _) => Some(read_token(path)?),
-        (None, Some(text)) => Some(token_of(&text)?),
-        (None, None) => None,
+        // The variable may belong to another daemon than the context.
+        (None, Some(text)) if global.context.is_none() => Some(token_of(&text)?),
+        (None, _) => None,
     };
     let client = client(choose(global, None, variable)?, token, global).await?;
     Ok(if global.read_only { client.read_only() } else { client })
+}
+
+/// Returns the context that `--context` or `FARRIER_CONTEXT` selects, if there is one.
+///
+/// # Errors
+///
+/// Returns a usage error if the context is unknown or has a mistake, or if variables name two daemons.
+pub(crate) fn selected_context(global: &Global) -> Result<Option<Context>, Failure> {
+    let Some(name) = context_name(global, variable)? else { return Ok(None) };
+    let text = config::text(variable).map_err(|source| Failure::io("reading the configuration file", source))?;
+    let (config, problems) = Config::parse(&text);
+    match config::named(&config.contexts, &name) {
+        Ok(context) => Ok(Some(context.clone())),
+        // A file with a syntax error has no contexts.
+        Err(unknown) => Err(Failure::Usage(match problems.iter().find(|problem| !problem.is_warning) {
+            Some(problem) if config.contexts.is_empty() => {
+                format!("{unknown}; config.toml line {}: {}", problem.line, problem.text)
+            }
+            _ => unknown,
+        })),
+    }
+}
+
+/// Returns the options with the address, the credentials and the limits of the selected context.
+pub(crate) fn in_selected_context(global: &Global) -> Result<Global, Failure> {
+    Ok(selected_context(global)?.map_or_else(|| global.clone(), |context| in_context(global, &context)))
+}
+
+/// Returns the options with the address, the credentials and the limits of a context. `--token-file`, `--ca` and
+/// `--read-only` take precedence over the context.
+pub(crate) fn in_context(global: &Global, context: &Context) -> Global {
+    let Server { socket, url, token_file, ca, read_only } = context.server.clone();
+    Global {
+        context: Some(context.name.clone()),
+        socket,
+        url,
+        token_file: global.token_file.clone().or(token_file),
+        ca: global.ca.clone().or(ca),
+        read_only: global.read_only || read_only,
+        ..global.clone()
+    }
+}
+
+/// Returns the name of the selected context. Flags take precedence over variables.
+fn context_name(global: &Global, variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<String>, Failure> {
+    if global.context.is_some() || global.socket.is_some() || global.url.is_some() {
+        return Ok(global.context.clone());
+    }
+    let Some(name) = variable("FARRIER_CONTEXT") else { return Ok(None) };
+    if let Some(other) = NAMED_BY.into_iter().find(|name| variable(name).is_some()) {
+        return Err(Failure::Usage(format!("FARRIER_CONTEXT and {other} both name a daemon; unset one of them")));
+    }
+    Ok(Some(name.to_string_lossy().into_owned()))
 }
 
 fn token_of(text: &OsStr) -> Result<Token, Failure> {
@@ -224,6 +280,46 @@ mod tests {
         {
             assert_eq!((other.url, other.token_file, other.read_only), (None, None, true));
         }
+    }
+
+    #[test]
+    fn a_context_sets_the_options_of_its_daemon_and_flags_override_it() {
+        let server = Server {
+            url: Some("https://prod".into()),
+            token_file: Some("/prod".into()),
+            ca: Some("/ca.pem".into()),
+            read_only: true,
+            ..Server::default()
+        };
+        let prod = Context { name: "prod".into(), server, ..Context::default() };
+        let plain = in_context(&Global::default(), &prod);
+        assert_eq!((plain.context.as_deref(), plain.url.as_deref()), (Some("prod"), Some("https://prod")));
+        assert_eq!((plain.token_file.as_deref(), plain.read_only), (Some(Path::new("/prod")), true));
+        // The file's own daemon adds no token to that of a context.
+        let default = Server { token_file: Some("/default".into()), ..Server::default() };
+        let bare = Context { server: Server { token_file: None, ..prod.server.clone() }, ..prod.clone() };
+        let bare = in_context(&Global::default(), &bare);
+        assert_eq!(configured(&bare, &default, false, environment(&[])).token_file, None);
+        let flags = Global { token_file: Some("/flag".into()), ca: Some("/flag.pem".into()), ..Global::default() };
+        let flagged = in_context(&flags, &prod);
+        assert_eq!(flagged.token_file.as_deref(), Some(Path::new("/flag")));
+        assert_eq!(flagged.ca.as_deref(), Some(Path::new("/flag.pem")));
+    }
+
+    #[test]
+    fn two_variables_that_name_a_daemon_are_refused_and_flags_override_both() {
+        let none = Global::default();
+        let named = |global: &Global, set| context_name(global, environment(set));
+        assert_eq!(named(&none, &[]).unwrap(), None);
+        assert_eq!(named(&none, &[("FARRIER_CONTEXT", "lab")]).unwrap().as_deref(), Some("lab"));
+        let both: &[_] = &[("FARRIER_CONTEXT", "lab"), ("FARRIER_SOCKET", "/s")];
+        let refused = named(&none, both).unwrap_err();
+        assert_eq!(refused.code(), crate::exit::USAGE);
+        assert!(refused.to_string().contains("FARRIER_CONTEXT and FARRIER_SOCKET both name a daemon"), "{refused}");
+        let url = Global { url: Some("http://h".into()), ..Global::default() };
+        assert_eq!(named(&url, both).unwrap(), None);
+        let flag = Global { context: Some("prod".into()), ..Global::default() };
+        assert_eq!(named(&flag, both).unwrap().as_deref(), Some("prod"));
     }
 
     #[tokio::test]

@@ -79,15 +79,19 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         // Without a terminal, the status is printed instead of the full screen.
         None => Command::Status { watch: false },
     };
+    // A mistake in a context must not prevent `config check`, which reports it.
+    let is_local = matches!(command, Command::Config(_) | Command::Completion { .. } | Command::Man { .. });
+    let global = if is_local { Ok(cli.global) } else { endpoint::in_selected_context(&cli.global) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let result = match runtime {
-        Ok(runtime) => {
-            let result = runtime.block_on(commands::run(command, &cli.global, &output));
+    let runtime = runtime.map_err(|source| Failure::io("starting", source));
+    let result = match global.and_then(|global| Ok((global, runtime?))) {
+        Ok((global, runtime)) => {
+            let result = runtime.block_on(commands::run(command, &global, &output));
             // A blocked read of a file or of standard input must not delay the end of the program.
             runtime.shutdown_background();
             result
         }
-        Err(source) => Err(Failure::io("starting", source)),
+        Err(failure) => Err(failure),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -106,7 +106,7 @@ mod tests {
         let keys = read("man/farrier-keys.7");
         assert!(keys.contains(".SH DELIVERIES") && keys.contains("\\&R\nRedeliver [redeliver]"), "{keys}");
         assert!(
-            keys.contains("\\&:connect PATH|URL\nConnect to another daemon") && keys.contains("\\&:redetect\n"),
+            keys.contains("\\&:connect NAME|PATH|URL\nConnect to another daemon") && keys.contains("\\&:redetect\n"),
             "{keys}"
         );
         for path in ["bash-completion/farrier", "zsh-completion/_farrier", "fish-completion/farrier.fish"] {

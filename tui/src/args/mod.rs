@@ -54,7 +54,8 @@ const ENVIRONMENT: &str = "\
 Environment:
   FARRIER_URL       Address of the daemon, as --url
   FARRIER_SOCKET    Unix socket of the daemon, as --socket
-  FARRIER_TOKEN     Access token; --token-file takes precedence
+  FARRIER_CONTEXT   Daemon of the configuration file, as --context
+  FARRIER_TOKEN     Access token; --token-file takes precedence; not sent to contexts
   FARRIER_CA        PEM file of certificate authorities, as --ca
   FARRIER_RUN_ID    Workflow run for `run show`, `run cancel`, `ci begin` and `ci exec`
   FARRIER_JOB_ID    Job for `ci end`
@@ -132,6 +133,14 @@ pub(crate) struct Global {
         help = "Address of the daemon, such as https://forge.example [env: FARRIER_URL]"
     )]
     pub(crate) url: Option<String>,
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        conflicts_with_all = ["socket", "url"],
+        help = "Daemon and credentials of [contexts.NAME] in the configuration file [env: FARRIER_CONTEXT]"
+    )]
+    pub(crate) context: Option<String>,
     #[arg(
         long,
         global = true,

@@ -17,6 +17,8 @@ const UNDERSTOOD: &[&str] = &[
     "farrier --ascii --color false --read-only --socket /s",
     "farrier status --json",
     "farrier --socket /s status",
+    "farrier --context prod status",
+    "farrier repo list --context prod",
     "farrier status --url http://h --token-file f",
     "farrier user create a --email a@b.c --admin --password-stdin",
     "farrier backup /srv/backups --keep 3 --json",

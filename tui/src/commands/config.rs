@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     args::{ConfigCommand, DisplayArgs},
-    config::{self, Config, ConfigProblem},
+    config::{self, Config, ConfigProblem, Server},
     endpoint::variable,
     exit::{self, Failure},
     output::{Output, fields},
@@ -85,6 +85,14 @@ fn config_text(config: &Config) -> String {
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value))
     .collect::<Vec<_>>();
+    for context in &config.contexts {
+        let Server { token_file, ca, .. } = &context.server;
+        let files = [("token_file", path(token_file)), ("ca", path(ca))];
+        lines.push((format!("contexts.{}", context.name), context.describe()));
+        lines.extend(
+            files.into_iter().filter_map(|(key, file)| Some((format!("contexts.{}.{key}", context.name), file?))),
+        );
+    }
     lines.extend(config.columns.iter().map(|(list, names)| (format!("columns.{list}.show"), names.join(" "))));
     let keys = config.keys.iter().map(|one| (format!("keys.{}.{}", one.scope, one.action), one.keys.join(" ")));
     lines.extend(keys);

@@ -3,16 +3,20 @@
 //! All keys are optional. Problems are reported with their line and the valid values, and do not stop the
 //! program: valid settings apply, all others keep their defaults.
 
+mod context;
 mod read;
 
 use std::{ffi::OsString, fs, io, path::PathBuf};
 
+pub(crate) use self::context::{Context, named};
 use self::read::Reader;
 
 /// The settings of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) server: Server,
+    /// The named daemons.
+    pub(crate) contexts: Vec<Context>,
     pub(crate) ui: Ui,
     /// Columns by the name of their list.
     pub(crate) columns: Vec<(String, Vec<String>)>,

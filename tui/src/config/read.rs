@@ -1,11 +1,12 @@
 //! Parses the configuration and reports each problem with its line.
 
+use farrier_common::client::Endpoint;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use super::{Config, ConfigProblem, KeySetting, ThemeSetting};
+use super::{Config, ConfigProblem, Context, KeySetting, Server, ThemeSetting, context};
 
 type Entry<'a, 'i> = (&'a str, usize, &'a Spanned<DeValue<'i>>);
 
@@ -60,26 +61,73 @@ impl<'t> Reader<'t> {
         for (name, line, value) in self.of_table(table) {
             match name {
                 "server" => self.server(value, config),
+                "contexts" => self.contexts(value, config),
                 "ui" => self.ui(value, config),
                 "columns" => self.columns(value, config),
                 "keys" => self.keys(value, config),
                 "theme" => self.themes(value, config),
-                other => self.unknown(line, other, &["server", "ui", "columns", "keys", "theme"]),
+                other => self.unknown(line, other, &["server", "contexts", "ui", "columns", "keys", "theme"]),
             }
         }
     }
 
     fn server(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
-        let server = &mut config.server;
-        for (key, line, value) in self.entries("server", value) {
-            match key {
-                "socket" => server.socket = self.text(line, key, value, &[]).map(Into::into),
-                "url" => server.url = self.text(line, key, value, &[]),
-                "token_file" => server.token_file = self.text(line, key, value, &[]).map(Into::into),
-                "ca" => server.ca = self.text(line, key, value, &[]).map(Into::into),
-                "read_only" => server.read_only = self.switch(line, key, value),
-                other => self.unknown(line, other, &["socket", "url", "token_file", "ca", "read_only"]),
+        for entry in self.entries("server", value) {
+            if !self.daemon_setting(entry, &mut config.server) {
+                self.unknown(entry.1, entry.0, SERVER);
             }
+        }
+    }
+
+    /// Reads a setting of a daemon. Returns whether its key is known.
+    fn daemon_setting(&mut self, (key, line, value): Entry, server: &mut Server) -> bool {
+        match key {
+            "socket" => server.socket = self.text(line, key, value, &[]).map(Into::into),
+            "url" => server.url = self.text(line, key, value, &[]),
+            "token_file" => server.token_file = self.text(line, key, value, &[]).map(Into::into),
+            "ca" => server.ca = self.text(line, key, value, &[]).map(Into::into),
+            "read_only" => server.read_only = self.switch(line, key, value),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Reads the contexts. Unknown keys are errors, because a misspelled `read_only` must not permit changes.
+    fn contexts(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
+        for (name, line, value) in self.entries("contexts", value) {
+            let before = self.problems.len();
+            let mut context = Context { name: name.to_owned(), ..Context::default() };
+            if !context::is_name(name) {
+                self.error(
+                    line,
+                    format!("{name:?} is not a name of a context: at most 32 letters, digits, '.', '_' and '-'"),
+                );
+            }
+            for entry in self.entries(&format!("contexts.{name}"), value) {
+                let (key, line, value) = entry;
+                if key == "production" {
+                    context.production = self.switch(line, key, value);
+                } else if !self.daemon_setting(entry, &mut context.server) {
+                    self.error(line, format!("'{key}' is unknown; known keys: {}, production", SERVER.join(", ")));
+                }
+            }
+            if self.problems.len() == before {
+                self.check_address(line, &context);
+            }
+            context.mistake = self.problems.get(before).cloned();
+            config.contexts.push(context);
+        }
+    }
+
+    fn check_address(&mut self, line: usize, context: &Context) {
+        match (&context.server.socket, &context.server.url) {
+            (Some(_), None) => {}
+            (None, Some(url)) => {
+                if let Err(error) = Endpoint::parse_url(url) {
+                    self.error(line, format!("contexts.{}: url {error}", context.name));
+                }
+            }
+            _ => self.error(line, format!("contexts.{} must have either socket or url", context.name)),
         }
     }
 
@@ -180,6 +228,7 @@ impl<'t> Reader<'t> {
     }
 }
 
+const SERVER: &[&str] = &["socket", "url", "token_file", "ca", "read_only"];
 const SCREENS: &[&str] =
     &["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks"];
 const LISTS: &[&str] = &[

@@ -39,7 +39,7 @@ pub(crate) use self::{caps::ColorMode, screens::ScreenId, settings::Settings};
 use crate::{
     args::{DisplayArgs, Global},
     config::{self, Config},
-    endpoint::variable,
+    endpoint::{self, variable},
     exit::Failure,
 };
 
@@ -53,7 +53,8 @@ pub(crate) fn open(global: &Global, looks: &DisplayArgs) -> Result<ExitCode, Fai
     let (config, mut problems) = Config::parse(&config::text(variable).unwrap_or_default());
     let (settings, more) = Settings::of(looks, &config, variable);
     problems.extend(more);
-    let settings = Settings { read_only: settings.read_only || global.read_only, ..settings };
+    let context = endpoint::selected_context(global)?;
+    let settings = Settings { read_only: settings.read_only || global.read_only, context, ..settings };
     run::run(global, settings, &problems).map_err(|source| {
         // Writing a frame to a closed terminal fails. This may happen before the hang-up thread ends the program.
         if term::is_closed() {

@@ -24,7 +24,12 @@ use super::{
     starter::Starter,
     term, view,
 };
-use crate::{args::Global, clock, config::ConfigProblem, endpoint::variable};
+use crate::{
+    args::Global,
+    clock,
+    config::{ConfigProblem, Context},
+    endpoint::variable,
+};
 
 /// How long an escape byte waits for the rest of a key sequence: locally and over a network.
 const ESCAPE_TIMEOUT: Duration = Duration::from_millis(40);
@@ -39,7 +44,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
     let (mut input_pause, pause_point) = term::pausable_input()?;
     let options = TerminalOptions::of(&settings);
     options.query_terminal()?;
-    let orders = threads(global, &sender, pause_point)?;
+    let orders = threads(global, settings.context.as_ref(), &sender, pause_point)?;
     let mut terminal = Terminal::new(term::AnsiBackend::new(term::stream()?, term::size))?;
     terminal.backend_mut().sync(settings.sync == Sync::On);
     let mut frame_rate = FrameRate::new(settings.slow);
@@ -219,16 +224,17 @@ fn repaint(terminal: &mut Screen) -> io::Result<()> {
 /// Starts the threads beside the loop. They end with the process, which does not wait for them.
 fn threads(
     global: &Global,
+    context: Option<&Context>,
     sender: &Sender<Msg>,
     pause_point: term::PausePoint,
 ) -> io::Result<UnboundedSender<net::NetworkCommand>> {
     let (orders, received) = tokio::sync::mpsc::unbounded_channel();
-    let (global, messages) = (global.clone(), sender.clone());
+    let (global, context, messages) = (global.clone(), context.cloned(), sender.clone());
     spawn("network", move || {
         let send = move |event| {
             let msg = match event {
                 net::NetworkEvent::Answer(ticket, result) => Msg::Answer(ticket, result),
-                net::NetworkEvent::Endpoint(address, token) => Msg::Endpoint(address, token),
+                net::NetworkEvent::Endpoint(number, address, token) => Msg::Endpoint(number, address, token),
                 net::NetworkEvent::ExposedToken(address) => Msg::ExposedToken(address),
                 net::NetworkEvent::Signal(number) => Msg::Signal(number),
                 net::NetworkEvent::Continued => Msg::Continued,
@@ -236,7 +242,7 @@ fn threads(
             };
             messages.send(msg).is_ok()
         };
-        let _ = net::serve(&global, received, send);
+        let _ = net::serve(&global, context.as_ref(), received, send);
     })?;
     let escape_timeout = escape_timeout(variable);
     let messages = sender.clone();

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     args::DisplayArgs,
-    config::{Config, ConfigProblem, ThemeSetting},
+    config::{Config, ConfigProblem, Context, ThemeSetting},
 };
 
 /// Settings of the full screen.
@@ -27,6 +27,10 @@ pub(crate) struct Settings {
     pub(crate) bulk_over: usize,
     pub(crate) times: Times,
     pub(crate) read_only: bool,
+    /// The context that was selected at the start.
+    pub(crate) context: Option<Context>,
+    /// The contexts of the file.
+    pub(crate) contexts: Vec<Context>,
     pub(crate) title: bool,
     pub(crate) bell: bool,
     pub(crate) sync: Sync,
@@ -103,6 +107,8 @@ impl Settings {
             bulk_over: config.ui.confirm_bulk_over.unwrap_or(1),
             times: config.ui.time.as_deref().and_then(Times::named).unwrap_or_default(),
             read_only: config.server.read_only,
+            context: None,
+            contexts: config.contexts.clone(),
             title: config.ui.title,
             bell: config.ui.bell.as_deref() == Some("problems"),
             sync: match config.ui.sync.as_deref() {

@@ -105,7 +105,10 @@ impl Theme {
 
     /// Applies the theme to a cell that was drawn in the terminal's own colors.
     pub(crate) fn apply(&self, cell: &mut Cell, colors: Colors) {
-        let Some(role) = role(cell) else { return };
+        let Some(role) = role(cell) else {
+            cell.set_fg(reduced(cell.fg, colors));
+            return;
+        };
         let Paint { color, more } = self.0[role];
         // Replaces the attributes of the role; those added by a pane, such as an underline, stay.
         let own = Modifier::DIM | BOLD | Modifier::REVERSED;
@@ -219,6 +222,16 @@ mod tests {
             let mut cell = Cell::default();
             cell.set_style(style);
             assert_eq!(painted(Theme::default(), style, Colors::Palette), cell, "{style:?}");
+        }
+    }
+
+    #[test]
+    fn the_color_of_production_is_the_same_in_every_theme_and_left_out_without_colors() {
+        let style = Style::new().magenta().bold();
+        for name in NAMES {
+            let theme = Theme::named(name).unwrap();
+            assert_eq!(painted(theme, style, Colors::True).fg, Color::Magenta, "{name}");
+            assert_eq!(painted(theme, style, Colors::Never).fg, Color::Reset, "{name}");
         }
     }
 

@@ -19,6 +19,7 @@ use super::{
     times::Clock,
     transfers::Transfers,
 };
+use crate::config::Context;
 
 /// If no response arrives for this long, the screen shows it.
 const SILENT_AFTER: Duration = Duration::from_secs(3);
@@ -67,6 +68,8 @@ pub(crate) struct World {
     pub(crate) starter: Option<Starter>,
     /// The last status of the daemon.
     pub(crate) status: Option<Status>,
+    /// The context of the daemon, unless it was selected by its address.
+    pub(crate) context: Option<Context>,
     pub(crate) read_only: bool,
     pub(crate) keymap: Keymap,
     /// Columns by list name.
@@ -130,6 +133,11 @@ impl World {
         Some(format!("daemon {version} has API level {level}, this farrier {API_LEVEL}"))
     }
 
+    /// Returns whether the daemon is marked as a production system.
+    pub(crate) fn is_production(&self) -> bool {
+        self.context.as_ref().is_some_and(|context| context.production)
+    }
+
     /// Returns whether changes are disabled, independent of the connection.
     pub(crate) fn changes_are_disabled(&self) -> bool {
         self.read_only || self.other_level().is_some()
@@ -147,7 +155,11 @@ impl World {
     /// Returns why changes are not possible now.
     pub(crate) fn no_changes(&self) -> Option<String> {
         if self.read_only {
-            return Some("off: --read-only was given".to_owned());
+            let context = self.context.as_ref().filter(|context| context.server.read_only);
+            return Some(context.map_or_else(
+                || "off: --read-only was given".to_owned(),
+                |context| format!("off: the context {} is read-only", context.name),
+            ));
         }
         if let Some(level) = self.other_level() {
             return Some(format!("off: {level}"));

@@ -8,6 +8,7 @@ mod basics;
 mod caches;
 mod ci;
 mod command_line;
+mod contexts;
 mod deliveries;
 mod documents;
 mod fake;

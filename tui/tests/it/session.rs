@@ -19,6 +19,8 @@ pub(crate) struct Daemon {
     hosts: &'static str,
     /// Free disk space below which the daemon is unhealthy.
     reserve_bytes: u64,
+    /// Whether failed deliveries are tried again.
+    retries: bool,
 }
 
 impl Daemon {
@@ -32,10 +34,19 @@ impl Daemon {
         Self::with(hosts, 0)
     }
 
+    /// Starts a daemon whose hooks may reach this machine. A delivery fails with its first failed attempt.
+    pub(crate) fn without_retries() -> Self {
+        let mut daemon = Self::with_allowed_hosts("loopback");
+        daemon.stop();
+        daemon.retries = false;
+        daemon.start_again();
+        daemon
+    }
+
     fn with(hosts: &'static str, reserve_bytes: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
-        let mut daemon = Self { dir, running: None, hosts, reserve_bytes };
+        let mut daemon = Self { dir, running: None, hosts, reserve_bytes, retries: true };
         daemon.start_again();
         daemon
     }
@@ -47,6 +58,9 @@ impl Daemon {
         config.socket.path = self.socket();
         config.artifacts.reserve_bytes = self.reserve_bytes;
         config.webhook.allowed_hosts = self.hosts.into();
+        if !self.retries {
+            config.webhook.retry_schedule_secs.clear();
+        }
         config.migration.allowed_hosts = self.hosts.into();
         // The tests run at the same time and cannot all have the default port of SSH.
         config.ssh.listen = Vec::new();

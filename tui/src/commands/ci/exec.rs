@@ -77,7 +77,8 @@ fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(Strin
         Endpoint::Http(url) => (Some(OsString::from(url.as_str())), None),
     };
     let ca = endpoint::authorities(global).as_deref().and_then(absolute);
-    for (name, value) in [("FARRIER_URL", url), ("FARRIER_SOCKET", socket), ("FARRIER_CA", ca)] {
+    let variables = [("FARRIER_URL", url), ("FARRIER_SOCKET", socket), ("FARRIER_CA", ca), ("FARRIER_CONTEXT", None)];
+    for (name, value) in variables {
         all.push((name.to_owned(), value.unwrap_or_default()));
     }
     all.extend(bundle_setting(|name| std::env::var(name).ok()));

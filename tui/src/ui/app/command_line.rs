@@ -20,7 +20,7 @@ use crate::{
     ui::{
         keymap::Object,
         layer::Layer,
-        net::{Existing, NewHook, Reconnect, Request},
+        net::{Existing, NewHook, Request},
         redacted::Redacted,
         screens::{RepositoryTab, ScreenId, Screens, generated_secret},
         world::World,
@@ -48,7 +48,7 @@ impl App {
         match plain.as_slice() {
             ["time", style] => self.set_time_style(style),
             ["theme", name] => self.set_theme(name),
-            ["connect", address] => self.reconnect(Reconnect::To((*address).to_owned())),
+            ["connect", target] => self.connect(target)?,
             ["artifact" | "run", id] if id.parse::<i64>().is_ok() => {
                 let id = id.parse().unwrap_or_default();
                 if plain[0] == "run" {
@@ -70,9 +70,9 @@ impl App {
         let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
         let only_shell = || Err(format!("runs only in the shell: farrier {}", words.join(" ")));
-        let args::Global { socket, url, ca, token_file, .. } = &cli.global;
-        if url.is_some() || [socket, ca, token_file].into_iter().any(Option::is_some) {
-            return Err("the connection cannot be changed per command; use `connect PATH|URL`".to_owned());
+        let args::Global { socket, url, context, ca, token_file, .. } = &cli.global;
+        if url.is_some() || context.is_some() || [socket, ca, token_file].into_iter().any(Option::is_some) {
+            return Err("the connection cannot be changed per command; use `connect NAME|PATH|URL`".to_owned());
         }
         match cli.command {
             Some(Command::Status { .. }) => self.go(ScreenId::Dashboard),

@@ -25,8 +25,8 @@ pub(crate) enum Msg {
     Warning(String),
     Resized(Size),
     Answer(Ticket, Result<Answer, Problem>),
-    /// The address of the daemon and a description of the token.
-    Endpoint(String, Option<String>),
+    /// The number of reconnections before this connection, the address of the daemon, and a description of the token.
+    Endpoint(u64, String, Option<String>),
     /// The token is sent unencrypted to this address on another host.
     ExposedToken(String),
     /// A signal that ends the program.

@@ -39,6 +39,7 @@ use super::{
     transfers::Transfers,
     world::{Cmd, Link, Tone, World},
 };
+use crate::config::Context;
 
 /// How long a notice is shown.
 const NOTICE: Duration = Duration::from_secs(4);
@@ -88,6 +89,12 @@ pub(crate) struct App {
     undo: Option<(Duration, RequestOwner, Cmd)>,
     /// The first screen, if it is configured or remembered.
     start: Option<ScreenId>,
+    /// The contexts of the configuration file.
+    contexts: Vec<Context>,
+    /// Whether changes are refused on every daemon.
+    read_only: bool,
+    /// Number of changes of the daemon or of the credentials.
+    reconnections: u64,
     themes: Vec<(String, Theme)>,
     /// The theme that applies again when the command line no longer names another one.
     theme_before: Option<Theme>,
@@ -108,7 +115,8 @@ impl App {
                 token: None,
                 starter: None,
                 status: None,
-                read_only: settings.read_only,
+                read_only: settings.read_only || settings.context.as_ref().is_some_and(|one| one.server.read_only),
+                context: settings.context,
                 keymap: settings.keymap,
                 columns: settings.columns,
                 bulk_over: settings.bulk_over,
@@ -145,6 +153,9 @@ impl App {
             afterwards: Vec::new(),
             undo: None,
             start: settings.start,
+            contexts: settings.contexts,
+            read_only: settings.read_only,
+            reconnections: 0,
             themes: settings.themes,
             theme_before: None,
             typing: typing::Typing::default(),
@@ -186,7 +197,9 @@ impl App {
                 self.suggest();
                 self.typing.by_answer = false;
             }
-            Msg::Endpoint(address, token) => (self.world.address, self.world.token) = (address, token),
+            // The network thread may have connected to the previous daemon before it received the change.
+            Msg::Endpoint(number, ..) if number != self.reconnections => {}
+            Msg::Endpoint(_, address, token) => (self.world.address, self.world.token) = (address, token),
             Msg::ExposedToken(address) => self.warn_of_exposed_token(address),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
@@ -201,8 +214,11 @@ impl App {
         std::mem::take(&mut self.effects)
     }
 
-    /// Returns the host name of the server, or `farrier` while it is unknown.
+    /// Returns the name of the context, else the host name of the server, or `farrier` while it is unknown.
     pub(crate) fn server(&self) -> &str {
+        if let Some(context) = &self.world.context {
+            return &context.name;
+        }
         let address = self.world.status.as_ref().map_or("", |status| status.root_url.as_str());
         let host = address.split("://").last().unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
         if host.is_empty() { "farrier" } else { host }

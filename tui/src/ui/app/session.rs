@@ -1,12 +1,18 @@
 //! Connects to another daemon, changes credentials and starts a daemon.
 
 use super::{App, Effect, RequestOwner};
+use crate::config;
 use crate::ui::{
     form::{Field, Form},
-    layer::{Confirm, Layer},
+    key::Key,
+    layer::{
+        Confirm, Layer, Menu, Offer,
+        menu::{Item, Pick},
+    },
     net::{Reconnect, Request},
     screens::{FormKind, Screens},
-    world::Link,
+    transfers::Transfers,
+    world::{Cmd, Link, Tone},
 };
 
 impl App {
@@ -32,15 +38,84 @@ impl App {
         self.open_own(Layer::Form(Box::new(form)));
     }
 
-    /// Connects to another daemon or with other credentials. Drops everything that was loaded before.
+    /// Connects to the context, socket or URL of `:connect`. A word with a `/` is a path or a URL, because a name of a
+    /// context has none. Asks first if downloads or changes would be stopped.
+    pub(super) fn connect(&mut self, word: &str) -> Result<(), String> {
+        let target = if word.contains('/') {
+            Reconnect::To(word.to_owned())
+        } else {
+            Reconnect::Context(Box::new(config::named(&self.contexts, word)?.clone()))
+        };
+        let Some(what) = self.unfinished() else {
+            self.reconnect(target);
+            return Ok(());
+        };
+        let item = |key: char, title: String, cmd: Cmd| Item {
+            key: Some(Key::Char(key)),
+            title,
+            off: None,
+            pick: Pick::Do(cmd),
+        };
+        let stay = Cmd::Notify(Tone::Plain, format!("Still connected to {}", self.server()));
+        let items = vec![
+            item('w', "Wait: stay connected".to_owned(), stay),
+            item('s', format!("Stop and connect to {word}: partial artifacts are kept"), Cmd::Reconnect(target)),
+        ];
+        self.open_own(Layer::Menu(Menu::new(what, items)));
+        Ok(())
+    }
+
+    /// Describes the downloads and changes that have not ended.
+    fn unfinished(&self) -> Option<String> {
+        let changes = self.pending.values().filter(|one| one.request.changes() && !one.request.is_load()).count();
+        let changes = match changes {
+            0 => None,
+            1 => Some("1 change has no response yet".to_owned()),
+            many => Some(format!("{many} changes have no response yet")),
+        };
+        let both: Vec<String> = self.world.transfers.losses().into_iter().chain(changes).collect();
+        (!both.is_empty()).then(|| both.join("; "))
+    }
+
+    /// Returns the contexts whose name or address contains `typed`.
+    pub(super) fn context_offers(&self, typed: &str) -> Vec<Offer> {
+        let offers = self.contexts.iter().map(|one| Offer { value: one.name.clone(), about: one.describe() });
+        let mut found: Vec<Offer> =
+            offers.filter(|one| one.value.contains(typed) || one.about.contains(typed)).collect();
+        found.sort_by_key(|one| !one.value.starts_with(typed));
+        found
+    }
+
+    /// Connects to another daemon or with other credentials. Drops everything that was loaded before, stops downloads and
+    /// forgets what could be undone.
     pub(super) fn reconnect(&mut self, target: Reconnect) {
         let pending: Vec<_> = self.pending.drain().map(|(ticket, _)| ticket).collect();
         self.effects.extend(pending.into_iter().map(Effect::Cancel));
-        self.effects.push(Effect::Reconnect(target));
+        self.reconnections += 1;
         self.layers.clear();
+        self.afterwards.clear();
+        self.undo = None;
+        (self.quits_later, self.was_silent, self.refused) = (false, false, 0);
+        self.world.transfers = Transfers::default();
         (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
+        if target.selects_daemon() {
+            self.forget_daemon(&target);
+        }
+        self.effects.push(Effect::Reconnect(target));
         self.screens = Screens::default();
         self.send(RequestOwner::App, Request::Status);
         self.go(self.current);
+    }
+
+    /// Drops the name, the limits and the messages of the previous daemon.
+    fn forget_daemon(&mut self, target: &Reconnect) {
+        self.world.context = match target {
+            Reconnect::Context(context) => Some((**context).clone()),
+            _ => None,
+        };
+        self.world.read_only = self.read_only || self.world.context.as_ref().is_some_and(|one| one.server.read_only);
+        self.world.address = "the daemon".to_owned();
+        self.messages.clear();
+        self.notice = None;
     }
 }

@@ -6,6 +6,7 @@ mod artifacts;
 mod budgets;
 mod caches;
 mod content;
+mod contexts;
 mod dashboard;
 mod deleted;
 mod deliveries;

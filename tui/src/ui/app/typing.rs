@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::{App, RequestOwner};
 use crate::ui::{
     key::Key,
+    keymap::Object,
     layer::{Layer, OpenLayer, Palette},
     screens::ScreenId,
     world::Tone,
@@ -94,6 +95,7 @@ impl App {
         self.preview_theme();
         let Some(Layer::Palette(palette)) = self.top_layer() else { return };
         let offers = match palette.argument() {
+            Some((Object::Context, typed)) => self.context_offers(typed),
             Some((object, typed)) => {
                 let typed = typed.to_owned();
                 if !self.screens.is_known(object) {

@@ -139,6 +139,8 @@ pub(crate) enum Object {
     Key,
     DeletedRepository,
     DeletedArtifact,
+    /// A context of the configuration file.
+    Context,
 }
 
 impl Object {
@@ -158,7 +160,7 @@ impl Object {
             | Self::DeletedArtifact => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
-            Self::User => "NAME",
+            Self::User | Self::Context => "NAME",
         }
     }
 
@@ -178,6 +180,7 @@ impl Object {
             Self::Key => "key",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
+            Self::Context => "context",
         }
     }
 }

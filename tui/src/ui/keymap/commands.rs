@@ -52,7 +52,7 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("task show", "ID", "Show a background task").also("open go").of(O::Task),
     typed("artifact", "ID", "Show an artifact").also("open go").of(O::Artifact),
     typed("run", "ID", "Show a run and its artifacts").also("open go").of(O::Run),
-    typed("connect", "PATH|URL", "Connect to another daemon").also("server socket"),
+    typed("connect", "NAME|PATH|URL", "Connect to another daemon").also("context server socket").of(O::Context),
     typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
     typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color"),
 ];

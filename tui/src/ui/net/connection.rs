@@ -1,10 +1,11 @@
 //! The connection to the daemon: opened by the first request, and again after it is lost.
 //!
-//! Owns the address and the credentials, which may change while the program runs, and the start of a daemon.
+//! Owns the address, the context and the credentials, which may change while the program runs, and the start of a
+//! daemon.
 
 use std::{
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -12,7 +13,7 @@ use farrier_common::client::{Client, Token};
 use tokio::sync::OnceCell;
 
 use super::{Answer, NetworkEvent, Problem, Reconnect, Request, Ticket, fetch};
-use crate::{args::Global, endpoint, exit::Failure, ui::starter::Starter};
+use crate::{args::Global, config::Context, endpoint, exit::Failure, ui::starter::Starter};
 
 /// How long a started daemon may take until it responds, and how often it is tried.
 const STARTED_WITHIN: Duration = Duration::from_secs(20);
@@ -34,6 +35,8 @@ struct Route {
     token: TokenSource,
     /// All requests of one route share one connection attempt. Another route has another cell.
     client: Arc<OnceCell<Client>>,
+    /// Number of reconnections before this route.
+    reconnections: u64,
 }
 
 /// The current route of requests.
@@ -41,42 +44,62 @@ struct Route {
 /// The lock is never held across an `await`: changing the route must not wait for a request that connects,
 /// because the task that changes the route also polls all requests.
 #[derive(Debug)]
-pub(super) struct Connection(Mutex<Route>);
+pub(super) struct Connection {
+    /// The options of the program, without the context that was selected at the start.
+    flags: Global,
+    route: Mutex<Route>,
+}
 
 impl Connection {
-    pub(super) fn new(global: &Global) -> Self {
-        Self(Mutex::new(Route { global: global.clone(), token: TokenSource::Usual, client: Arc::default() }))
+    /// Creates the connection to the daemon of the options, or of the selected context.
+    pub(super) fn new(flags: &Global, context: Option<&Context>) -> Self {
+        let global = context.map_or_else(|| flags.clone(), |context| endpoint::in_context(flags, context));
+        let route = Route { global, token: TokenSource::Usual, client: Arc::default(), reconnections: 0 };
+        Self { flags: Global { context: None, ..flags.clone() }, route: Mutex::new(route) }
     }
 
-    /// Uses another daemon or other credentials from now on.
+    fn lock(&self) -> MutexGuard<'_, Route> {
+        self.route.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uses another daemon or other credentials from now on. A typed token and the token of a context are only used for
+    /// their daemon.
     pub(super) fn reconnect(&self, target: Reconnect) {
-        let mut route = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut route = self.lock();
         match target {
-            Reconnect::To(address) if address.contains("://") => {
-                (route.global.url, route.global.socket) = (Some(address), None);
+            Reconnect::To(address) => {
+                let (url, socket) =
+                    if address.contains("://") { (Some(address), None) } else { (None, Some(address.into())) };
+                route.global = Global { url, socket, ..self.flags.clone() };
+                route.token = TokenSource::Usual;
             }
-            Reconnect::To(address) => (route.global.url, route.global.socket) = (None, Some(address.into())),
+            Reconnect::Context(context) => {
+                let flags = Global { token_file: None, ..self.flags.clone() };
+                route.global = endpoint::in_context(&flags, &context);
+                route.token = TokenSource::Usual;
+            }
             Reconnect::WithToken(token) => route.token = TokenSource::Typed(token),
             Reconnect::WithoutToken => route.token = TokenSource::Nothing,
         }
         route.client = Arc::default();
+        route.reconnections += 1;
     }
 
     /// Drops the client and with it its idle connections, so that no timer wakes this thread.
     pub(super) fn rest(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).client = Arc::default();
+        self.lock().client = Arc::default();
     }
 
     /// Drops the client of `route`, unless the route has changed.
     fn forget(&self, route: &Route) {
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.lock();
         if Arc::ptr_eq(&current.client, &route.client) {
             current.client = Arc::default();
         }
     }
 
     fn route(&self) -> Route {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().clone()
     }
 
     /// Sends a request. Pages and progress go to `send` before the final response is returned.
@@ -145,7 +168,7 @@ impl Route {
                 }
                 TokenSource::Nothing => (usual.with_token(None), None),
             };
-            send(NetworkEvent::Endpoint(client.endpoint().to_string(), token));
+            send(NetworkEvent::Endpoint(self.reconnections, client.endpoint().to_string(), token));
             if client.exposes_token() {
                 send(NetworkEvent::ExposedToken(client.endpoint().to_string()));
             }
@@ -178,7 +201,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_attempt_that_hangs_does_not_block_another_route() {
-        let connection = Connection::new(&Global::default());
+        let connection = Connection::new(&Global::default(), None);
         let send = |_| true;
         let first = connection.route();
         let mut hanging = std::pin::pin!(first.client(&send, std::future::pending()));
@@ -191,11 +214,34 @@ mod tests {
         assert!(connected.is_some_and(|result| result.is_ok()));
     }
 
+    #[test]
+    fn another_daemon_gets_no_token_and_no_limit_of_the_previous_context() {
+        let of = |text: &str| crate::config::Config::parse(text).0.contexts.remove(0);
+        let prod = of("[contexts.prod]\nurl = \"https://prod\"\ntoken_file = \"/prod\"\nread_only = true\n");
+        let lab = of("[contexts.lab]\nsocket = \"/lab.sock\"\n");
+        let flags = Global { token_file: Some("/flag".into()), context: Some("prod".into()), ..Global::default() };
+        let connection = Connection::new(&flags, Some(&prod));
+        let route = connection.route();
+        assert_eq!((route.global.token_file, route.global.read_only), (Some("/flag".into()), true));
+        connection.reconnect(Reconnect::WithToken(Token::new("typed").unwrap()));
+        connection.reconnect(Reconnect::Context(Box::new(lab)));
+        let Route { global, token, reconnections, .. } = connection.route();
+        assert_eq!((global.context.as_deref(), global.url, global.token_file), (Some("lab"), None, None));
+        assert!(!global.read_only && matches!(token, TokenSource::Usual) && reconnections == 2);
+        connection.reconnect(Reconnect::Context(Box::new(prod)));
+        let global = connection.route().global;
+        assert_eq!((global.socket, global.token_file, global.read_only), (None, Some("/prod".into()), true));
+        connection.reconnect(Reconnect::To("https://other".into()));
+        let global = connection.route().global;
+        assert_eq!((global.context, global.url.as_deref()), (None, Some("https://other")));
+        assert!(global.token_file == Some("/flag".into()) && !global.read_only);
+    }
+
     #[tokio::test]
     async fn a_token_that_is_sent_unencrypted_to_another_host_is_reported() {
         let token = Token::new(&"f".repeat(40)).unwrap();
         for (url, is_reported) in [("http://forge.example.net:3000", true), ("http://127.0.0.1:3000", false)] {
-            let connection = Connection::new(&Global::default());
+            let connection = Connection::new(&Global::default(), None);
             let client = Client::new(Endpoint::parse_url(url).unwrap(), Some(token.clone())).unwrap();
             let events = std::cell::RefCell::new(Vec::new());
             let send = |one: NetworkEvent| {
@@ -211,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn requests_of_one_route_share_one_connection_attempt() {
-        let connection = Connection::new(&Global::default());
+        let connection = Connection::new(&Global::default(), None);
         let send = |_| true;
         connection.route().client(&send, std::future::ready(Ok(client()))).await.unwrap();
         let again = connection.route();

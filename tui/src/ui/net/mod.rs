@@ -55,7 +55,7 @@ pub(crate) use self::{
     request::Request,
     series::{ResultsSpan, SeriesSpan},
 };
-use crate::{args::Global, child::Signals, exit::Failure};
+use crate::{args::Global, child::Signals, config::Context, exit::Failure};
 
 /// The ID of a request; later requests have higher numbers.
 pub(crate) type Ticket = u64;
@@ -76,6 +76,8 @@ pub(crate) enum NetworkCommand {
 pub(crate) enum Reconnect {
     /// The path of a socket, or a URL.
     To(String),
+    /// The daemon and the credentials of a context.
+    Context(Box<Context>),
     /// Use this token.
     WithToken(Token),
     /// Use no token: the daemon identifies the caller by the socket.
@@ -87,8 +89,8 @@ pub(crate) enum Reconnect {
 pub(crate) enum NetworkEvent {
     /// A response, or one page of it.
     Answer(Ticket, Result<Answer, Problem>),
-    /// The address of the daemon and a description of the token.
-    Endpoint(String, Option<String>),
+    /// The number of reconnections before this connection, the address of the daemon, and a description of the token.
+    Endpoint(u64, String, Option<String>),
     /// The token is sent unencrypted to this address on another host.
     ExposedToken(String),
     /// A signal, by its number.
@@ -126,6 +128,13 @@ pub(crate) struct Problem {
     pub(crate) text: String,
     /// The request ID in the daemon's log.
     pub(crate) request: Option<String>,
+}
+
+impl Reconnect {
+    /// Returns whether it selects a daemon. Otherwise, only the credentials change.
+    pub(crate) fn selects_daemon(&self) -> bool {
+        matches!(self, Self::To(_) | Self::Context(_))
+    }
 }
 
 impl Problem {
@@ -196,23 +205,23 @@ const GRACE: Duration = Duration::from_millis(400);
 /// `send` returns false when the receiver is gone.
 pub(crate) fn serve(
     global: &Global,
+    context: Option<&Context>,
     orders: mpsc::UnboundedReceiver<NetworkCommand>,
     send: impl Fn(NetworkEvent) -> bool + Clone + 'static,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Signals are handled to the end, because restoring a blocked terminal may never return.
-    let requests = requests(global, orders, &send);
+    let requests = requests(Connection::new(global, context), orders, &send);
     let ((), handled) = runtime.block_on(async { tokio::join!(requests, signals(send.clone())) });
     runtime.shutdown_background();
     handled
 }
 
 async fn requests(
-    global: &Global,
+    connection: Connection,
     mut orders: mpsc::UnboundedReceiver<NetworkCommand>,
     send: &(impl Fn(NetworkEvent) -> bool + Clone + 'static),
 ) {
-    let connection = Connection::new(global);
     let mut running = FuturesUnordered::new();
     let mut handles: HashMap<Ticket, AbortHandle> = HashMap::new();
     loop {

@@ -153,9 +153,10 @@ impl ScreenId {
         }
     }
 
-    /// Returns the screen that lists the objects of a kind.
+    /// Returns the screen that lists the objects of a kind. No screen lists contexts; the dashboard is about the daemon.
     pub(crate) fn listing(object: Object) -> Self {
         match object {
+            Object::Context => Self::Dashboard,
             Object::Repository | Object::Branch => Self::Repositories,
             Object::Hook => Self::Hooks,
             Object::Delivery => Self::Deliveries,

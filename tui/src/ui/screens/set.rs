@@ -92,6 +92,8 @@ impl Screens {
         match object {
             // The visible list of the screen can be that of branches.
             Object::Repository | Object::Branch => self.repositories.repos.was_requested(),
+            // The configuration file lists them.
+            Object::Context => true,
             _ => self.get(ScreenId::listing(object)).list().is_some_and(ListView::was_requested),
         }
     }
@@ -153,7 +155,7 @@ impl Screens {
             Object::Token => Box::new(
                 self.users.tokens.list.rows().iter().map(move |one| offer(one.id.to_string(), one.name.clone())),
             ),
-            Object::Branch | Object::Key => Box::new(std::iter::empty()),
+            Object::Branch | Object::Key | Object::Context => Box::new(std::iter::empty()),
         };
         let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);
         let mut found: Vec<Offer> = all.filter(has).take(OFFERS_MAX).collect();

@@ -46,6 +46,10 @@ pub(crate) const NARROW: u16 = 50;
 const SERVER_MIN: u16 = 4;
 /// Cells of the server's name that the names of tabs leave free.
 const SERVER_SHORT: u16 = 5;
+/// Cells that the names of tabs leave free for the name of a context and its mark.
+const CONTEXT_MAX: u16 = 24;
+/// The mark of a production system.
+const PRODUCTION: &str = "PROD ";
 
 /// Whether the terminal is large enough for more than a note.
 pub(crate) fn fits(size: Size) -> bool {
@@ -121,11 +125,18 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
     let labels = labels(app, area.width);
     // All tabs and the state are visible; the name of the server gets the rest.
     let used = cells(&labels) + width(&state) + 2;
-    let name = match area.width.saturating_sub(used) {
+    let mark = if app.world.is_production() { width(PRODUCTION) } else { 0 };
+    let name = match area.width.saturating_sub(used + mark) {
         ..SERVER_MIN => state,
         room => format!("{} {state}", fit(app.server(), room)),
     };
-    let room = fit_left(buf, area, &name, role);
+    let mut room = fit_left(buf, area, &name, role);
+    if app.world.is_production() {
+        // The mark is beside the name, so that a long name does not hide it.
+        let beside = Rect { width: area.width - room, ..area };
+        let mark = PRODUCTION.get(..usize::from(beside.width.saturating_sub(cells(&labels) + 1))).unwrap_or(PRODUCTION);
+        room += fit_left(buf, beside, mark, Role::Production);
+    }
     let left = Rect { width: area.width.saturating_sub(room + 1), ..area };
     let current = ScreenId::TABS.iter().position(|id| id.digit() == app.current.digit());
     tab_row(buf, left, labels, current, 0);
@@ -158,7 +169,13 @@ fn labels(app: &App, room: u16) -> Vec<String> {
         TabLabels::Digits => format!(" {}", id.digit()),
     };
     let of = |form| ScreenId::TABS.iter().map(|id| label(id, form)).collect::<Vec<_>>();
-    let besides = width(&link_state(&app.world).0) + SERVER_SHORT + 2;
+    let server = match &app.world.context {
+        Some(_) => {
+            (width(app.server()) + if app.world.is_production() { width(PRODUCTION) } else { 0 }).min(CONTEXT_MAX)
+        }
+        None => SERVER_SHORT,
+    };
+    let besides = width(&link_state(&app.world).0) + server + 2;
     let named = [TabLabels::Spaced, TabLabels::Named, TabLabels::Joined];
     let fitting = named.map(of).into_iter().find(|all| cells(all) + besides <= room);
     fitting.unwrap_or_else(|| of(TabLabels::Digits))

@@ -24,6 +24,8 @@ pub(crate) enum Role {
     Ok,
     Warn,
     Error,
+    /// The mark of a production system. Themes do not change its color.
+    Production,
     Title,
     Key,
     Selected,
@@ -41,6 +43,7 @@ impl Role {
             Self::Ok => plain.fg(Color::Green),
             Self::Warn => plain.fg(Color::Yellow),
             Self::Error => plain.fg(Color::Red).add_modifier(Modifier::BOLD),
+            Self::Production => plain.fg(Color::Magenta).add_modifier(Modifier::BOLD),
             Self::Title | Self::Key => plain.add_modifier(Modifier::BOLD),
             Self::Selected => plain.add_modifier(Modifier::REVERSED | Modifier::BOLD),
             Self::Resting => plain.add_modifier(Modifier::UNDERLINED),

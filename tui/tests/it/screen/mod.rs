@@ -9,10 +9,12 @@ mod input;
 mod job;
 mod lifecycle;
 mod management;
+mod operator_tasks;
 mod pager;
 mod rendering;
 mod sections;
 mod terminal;
+mod tmux;
 mod unresponsive;
 
 use std::{

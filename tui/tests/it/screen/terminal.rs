@@ -1,11 +1,8 @@
 //! Terminal capabilities: detected in time, late, or never, and in tmux.
 
-use std::{
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
-use super::{Session, SessionOptions, wait_until};
+use super::{Session, SessionOptions, tmux::Tmux, wait_until};
 use crate::program::Sandbox;
 
 const QUERY: &[u8] = b"\x1b[?2026$p";
@@ -105,35 +102,14 @@ fn a_configured_setting_sends_no_query_and_detection_can_be_repeated() {
     session.leave();
 }
 
-/// A tmux with its own server.
-struct Tmux(std::path::PathBuf);
-
-impl Tmux {
-    fn run(&self, words: &[&str]) -> Option<String> {
-        #[expect(clippy::disallowed_methods, reason = "the terminal that the test is about")]
-        let mut tmux = Command::new("tmux");
-        tmux.arg("-S").arg(&self.0).args(["-f", "/dev/null"]).args(words).env_remove("TMUX").stdin(Stdio::null());
-        let output = tmux.output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        self.run(&["kill-server"]);
-    }
-}
-
 #[test]
 fn copied_text_is_put_into_the_tmux_buffer() {
     let sandbox = Sandbox::new();
-    let tmux = Tmux(sandbox.dir.path().join("tmux.sock"));
+    let tmux = Tmux::new(sandbox.dir.path().join("tmux.sock"));
     if tmux.run(&["new-session", "-d", "sleep 600"]).is_none() {
-        assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "there is no tmux");
-        println!("skipped: there is no tmux");
-        return;
+        return Tmux::report_missing();
     }
-    let tmux_variable = format!("{},1,0", tmux.0.display());
+    let tmux_variable = format!("{},1,0", tmux.socket.display());
     let mut session = SessionOptions { env: &[("TMUX", &tmux_variable)], ..sandbox.session_options() }.session();
     session.wait_for_cursor_row("octo/tool");
     session.type_keys("yn");

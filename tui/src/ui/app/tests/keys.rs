@@ -84,7 +84,7 @@ fn a_command_with_an_argument_is_completed_run_and_kept_in_the_history() {
     screen.keys(":");
     screen.take_requests();
     screen.keys("conn");
-    assert!(screen.text().contains("> connect PATH|URL       Connect to another daemon"), "{}", screen.text());
+    assert!(screen.text().contains("> connect NAME|PATH|URL  Connect to another daemon"), "{}", screen.text());
     screen.press(Key::Tab);
     screen.keys("/run/other.sock");
     screen.effects.clear();

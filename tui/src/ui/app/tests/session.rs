@@ -22,6 +22,7 @@ pub(super) fn alone(terminal: TestTerminal) -> TestScreen {
 pub(super) fn unknown(terminal: TestTerminal) -> TestScreen {
     let mut screen = terminal.start();
     screen.send(Msg::Endpoint(
+        0,
         "http://forge01.lan:3000".into(),
         Some("from /home/ops/token  (ends with ...9f2c)".into()),
     ));
@@ -90,7 +91,7 @@ fn connecting_to_another_daemon_clears_the_rows_of_the_previous_one() {
     assert!(!screen.text().contains("infra/gateway"), "{}", screen.text());
     assert_eq!(screen.take_requests(), [Request::Status, Request::Repositories]);
     screen.keys(":conn");
-    assert!(screen.text().contains("connect PATH|URL"), "{}", screen.text());
+    assert!(screen.text().contains("connect NAME|PATH|URL"), "{}", screen.text());
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn retry_delays_grow_to_ten_seconds_and_refused_changes_are_counted() {
 #[test]
 fn a_long_socket_path_does_not_hide_the_duration_of_the_outage() {
     let mut screen = TestScreen::loaded(80, 24);
-    screen.send(Msg::Endpoint(format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
+    screen.send(Msg::Endpoint(0, format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
     screen.advance(Duration::from_secs(6));
     screen.answer(|request| *request == Request::Repositories, Err(unreachable()));
     let text = screen.text();

@@ -4,6 +4,7 @@
 
 mod keys;
 mod layers;
+mod logs;
 mod management;
 mod screens;
 mod states;
@@ -12,8 +13,9 @@ pub(super) use self::screens::REPOSITORIES;
 use self::{
     keys::KEYS,
     layers::LAYERS,
+    logs::{AUDIT, LOGS},
     management::MANAGEMENT,
-    screens::{ARTIFACTS, AUDIT, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, LOGS, USERS},
+    screens::{ARTIFACTS, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, USERS},
     states::STATES,
 };
 use super::prelude::*;
