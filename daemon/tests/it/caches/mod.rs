@@ -9,6 +9,7 @@ mod other_clients;
 mod program;
 mod rest;
 mod rpc;
+mod runners;
 mod v1;
 
 use http::Method;

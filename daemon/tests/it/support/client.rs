@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Set in continuous integration: a missing client then fails the test; otherwise the test is skipped.
-const REQUIRED: &str = "FARRIER_REQUIRE_CLIENTS";
+pub(super) const REQUIRED: &str = "FARRIER_REQUIRE_CLIENTS";
 
 /// A version of the official client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +212,8 @@ async fn install_jgit() -> Result<String, String> {
     Ok(format!("{}/*", directory.display()))
 }
 
-async fn run_step(command: Command, failed: &str) -> Result<(), String> {
+/// Runs a command that installs or builds a client.
+pub(super) async fn run_step(command: Command, failed: &str) -> Result<(), String> {
     match output_within(LONG, command).await {
         Some(done) if done.status.success() => Ok(()),
         Some(done) => Err(format!("{failed}: {}", String::from_utf8_lossy(&done.stderr))),

@@ -20,6 +20,7 @@ mod proxy;
 mod random;
 mod raw;
 pub mod receiver;
+pub mod runner;
 mod source;
 mod ssh_key;
 mod waiting;
