@@ -1,6 +1,6 @@
 //! Arguments of `farrier delivery`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use farrier_common::client::RepositoryPath;
 
 #[derive(Debug, Subcommand)]
@@ -77,7 +77,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "EVENT", value_parser = super::values::HOOK_EVENTS)]
     pub(crate) event: Option<String>,
     /// Only deliveries with this reason, as in groups: timeout, "http 500", …
-    #[arg(long, value_name = "REASON")]
+    #[arg(long, value_name = "REASON", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: Option<String>,
     /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h
     #[arg(long, value_name = "TIME")]

@@ -227,6 +227,7 @@ fn invalid_arguments_are_usage_errors() {
         "farrier delivery redeliver",
         "farrier delivery redeliver x --failed",
         "farrier delivery redeliver --yes",
+        "farrier delivery redeliver --reason= --yes",
         "farrier delivery list --limit 0",
         "farrier delivery recover x",
         "farrier --socket /s --url http://h status",

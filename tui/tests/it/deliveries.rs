@@ -175,6 +175,16 @@ fn the_screen_compares_deliveries_and_checks_a_signature() {
     for name in ["admin/one", "admin/two"] {
         daemon.farrier(&["repo", "create", name]).ok();
     }
+    // A delivery has a signature only after its first attempt. The screen could show the state before it for seconds.
+    let is_attempted = || {
+        let list = daemon.farrier(&["delivery", "list", "--json"]).json();
+        list["deliveries"].as_array().unwrap().iter().filter(|one| one["attempts"].as_i64() > Some(0)).count() == 2
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !is_attempted() {
+        assert!(std::time::Instant::now() < deadline, "not every delivery was attempted");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     let start = SessionOptions {
         socket: daemon.socket(),
         directory: daemon.work("."),

@@ -29,7 +29,11 @@ pub(super) async fn run(by: &str, filter: FilterArgs, client: &Client, output: &
 fn note(all: &DeliveryGroups) -> Option<String> {
     let mut notes = Vec::new();
     if all.truncated {
-        notes.push(format!("Only the newest {} deliveries were examined; use --since or a filter.", all.examined));
+        // Of the filters, only the hook selects the rows that are examined; the others are applied to these rows.
+        notes.push(format!(
+            "Only the newest {} deliveries were examined; --hook examines those of a hook.",
+            all.examined
+        ));
     }
     let shown = i64::try_from(all.groups.len()).unwrap_or(i64::MAX);
     if all.total_count > shown {
@@ -67,7 +71,7 @@ mod tests {
         assert_eq!(note(&complete), None);
         let partial = DeliveryGroups { examined: 20_000, total_count: 3, truncated: true, ..complete };
         let expected =
-            "Only the newest 20000 deliveries were examined; use --since or a filter. Showing 0 of 3 groups.";
+            "Only the newest 20000 deliveries were examined; --hook examines those of a hook. Showing 0 of 3 groups.";
         assert_eq!(note(&partial).as_deref(), Some(expected));
     }
 }

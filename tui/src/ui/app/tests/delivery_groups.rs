@@ -97,7 +97,10 @@ fn the_failed_deliveries_of_a_group_are_redelivered_after_confirmation() {
     let ids: Vec<String> = failed.iter().map(|one| one.guid.clone()).collect();
     let page = Page { items: failed, total: None, last: true };
     screen.answer_last_of(|request| *request == of_group("failure", None, "http 503"), Ok(Answer::Deliveries(page)));
-    assert!(screen.text().contains("Redeliver 2 deliveries") && screen.text().contains("hook 12"), "{}", screen.text());
+    let text = screen.text();
+    for part in ["Redeliver 2 deliveries", "hook 12", "group: http 503"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     screen.advance(Duration::from_millis(300));
     screen.take_requests();
     screen.keys("y");
@@ -128,7 +131,7 @@ fn a_group_without_failures_is_not_redelivered() {
     screen.keys("GR");
     assert!(screen.text().contains("this group has no failed deliveries"), "{}", screen.text());
     screen.keys("g  R");
-    assert!(screen.text().contains("for one group only"), "{}", screen.text());
+    assert!(screen.text().contains("needs one row, but 2 are marked"), "{}", screen.text());
     let is_list = |request: &Request| matches!(request, Request::Deliveries { .. });
     assert!(!screen.take_requests().iter().any(is_list));
     // The list may be out of date.
@@ -136,8 +139,30 @@ fn a_group_without_failures_is_not_redelivered() {
     screen.keys("gR");
     let none = Page { items: Vec::new(), total: None, last: true };
     screen.answer_last_of(|request| *request == of_group("failure", Some(12), ""), Ok(Answer::Deliveries(none)));
-    assert!(screen.text().contains("no failed deliveries are left in this group"), "{}", screen.text());
+    assert!(screen.text().contains("the group hook 12 has no failed deliveries any more"), "{}", screen.text());
     assert!(screen.app.layers.is_empty());
+}
+
+#[test]
+fn a_marked_group_is_redelivered_instead_of_the_one_under_the_cursor() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_delivery_groups(&mut screen);
+    screen.take_requests();
+    screen.keys("g G");
+    screen.take_requests();
+    screen.keys("R");
+    assert!(screen.take_requests().contains(&of_group("failure", Some(12), "")));
+}
+
+#[test]
+fn the_deliveries_of_a_deleted_hook_are_not_redelivered() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_delivery_groups(&mut screen);
+    screen.keys("gj");
+    screen.take_requests();
+    screen.keys("R");
+    assert!(screen.text().contains("the hook was deleted"), "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::Deliveries { .. })));
 }
 
 #[test]

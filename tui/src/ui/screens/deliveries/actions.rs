@@ -31,7 +31,8 @@ impl Deliveries {
 
     /// Returns the confirmation before deliveries are sent again, whether they are listed or not.
     pub(crate) fn redeliver_question(&self, ids: Vec<String>, world: &World) -> Layer {
-        redeliver_question(ids, self.rows.list.rows(), self.rows.list.hidden_note(), world)
+        let notes = self.rows.list.hidden_note().into_iter().collect();
+        redeliver_question(ids, self.rows.list.rows(), notes, world)
     }
 
     /// Requests all hooks, to offer them in the menu when they are loaded.
@@ -82,16 +83,21 @@ impl Deliveries {
         env.open(Layer::Menu(Menu::copies(title, texts)));
     }
 
-    /// Asks for a secret to check the signature of the shown delivery.
+    /// Asks for a secret to check the signature of the delivery under the cursor.
     pub(super) fn check_signature(&self, env: &mut Env) {
-        let Some(detail) = &self.inspector.detail else { return };
-        match SignedText::of(detail) {
-            Ok(signed) => {
-                let form = signature::form(short(&detail.delivery.guid), signed);
-                env.open(Layer::Form(Box::new(form)));
-            }
+        match self.signed() {
+            Ok((delivery, signed)) => env.open(Layer::Form(Box::new(signature::form(short(delivery), signed)))),
             Err(why) => env.warn(why),
         }
+    }
+
+    /// Returns the GUID of the delivery under the cursor and what its last request signed, or why there is nothing to
+    /// check.
+    pub(super) fn signed(&self) -> Result<(&str, SignedText), &'static str> {
+        let current = self.rows.list.current().ok_or("no delivery is open")?;
+        // While the cursor moves, the inspector still has the delivery of an earlier row.
+        let detail = self.inspector.detail.as_ref().filter(|detail| detail.delivery.guid == current.guid);
+        Ok((current.guid.as_str(), SignedText::of(detail.ok_or("the delivery is not loaded yet")?)?))
     }
 
     pub(super) fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
@@ -105,11 +111,11 @@ impl Deliveries {
 }
 
 /// Returns the confirmation before deliveries are sent again. `known` are deliveries whose hooks and events can be
-/// shown; `left_out` says which ones are left out.
+/// shown; `notes` are lines about the selection, such as which deliveries are left out.
 pub(in crate::ui::screens) fn redeliver_question(
     ids: Vec<String>,
     known: &[Delivery],
-    left_out: Option<String>,
+    notes: Vec<String>,
     world: &World,
 ) -> Layer {
     let name = |id: &String| match known.iter().find(|one| one.guid == *id) {
@@ -121,7 +127,7 @@ pub(in crate::ui::screens) fn redeliver_question(
         noun: "delivery",
         names: ids.iter().map(name).collect(),
         effect: "They are sent again with the same IDs.",
-        skipped: left_out.into_iter().collect(),
+        skipped: notes,
         ..BulkAction::default()
     };
     Layer::Confirm(bulk.question(Request::Redeliver(ids), world))

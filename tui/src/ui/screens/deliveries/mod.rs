@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, time::Duration};
 use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::{inspector::Inspector, signature::SignedText};
+use self::inspector::Inspector;
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
@@ -278,10 +278,7 @@ impl Screen for Deliveries {
             Action::Open | Action::Redeliver | Action::Copy if self.rows.list.targets().is_empty() => {
                 Some(self.rows.list.hidden_note().unwrap_or_else(|| "no delivery selected".to_owned()))
             }
-            Action::CheckSignature => match &self.inspector.detail {
-                Some(detail) => SignedText::of(detail).err().map(str::to_owned),
-                None => Some("no delivery is open".to_owned()),
-            },
+            Action::CheckSignature => self.signed().err().map(str::to_owned),
             Action::Sort | Action::Reverse => Some("deliveries are always sorted by time".to_owned()),
             _ => None,
         }

@@ -27,7 +27,9 @@ impl SignedText {
         let Some((_, value)) = header else { return Err("the last request has no signature") };
         let signature = value.strip_prefix(PREFIX).and_then(|digits| hex::decode(digits).ok());
         let signature = signature.ok_or("the signature of the last request is not valid")?;
-        let Some(body) = detail.request.body_bytes() else { return Err("the body is not stored any more") };
+        let Some(body) = detail.request.body_bytes() else {
+            return Err("the body was removed, or is too large to check");
+        };
         let is_form = |(name, value): (&String, &String)| {
             name.eq_ignore_ascii_case("content-type") && value.starts_with("application/x-www-form-urlencoded")
         };
@@ -100,7 +102,7 @@ mod tests {
         }
         let mut expired = sent("application/json", JSON, SIGNATURE);
         expired.request.body = None;
-        assert_eq!(why(&expired), "the body is not stored any more");
+        assert_eq!(why(&expired), "the body was removed, or is too large to check");
         let other = sent("application/x-www-form-urlencoded", "a=b", SIGNATURE);
         assert_eq!(why(&other), "the form has no payload");
     }

@@ -96,9 +96,10 @@ impl DeliveryGroups {
         }
     }
 
-    /// Requests the failed deliveries of the group under the cursor, to ask whether to redeliver them.
+    /// Requests the failed deliveries of the marked group, or of the one under the cursor, to ask whether to redeliver
+    /// them.
     fn redeliver(&mut self, env: &mut Env) {
-        let Some(group) = self.rows.list.current() else { return };
+        let Ok(Some(group)) = self.rows.list.target() else { return };
         let hook = rows::hook(group);
         let reason = if hook.is_some() { String::new() } else { group.key.clone() };
         let (event, since) = (String::new(), String::new());
@@ -109,16 +110,19 @@ impl DeliveryGroups {
         env.send(request);
     }
 
-    /// Asks whether to redeliver the listed deliveries. The screen of deliveries reports the result.
-    fn ask(page: &Page<Delivery>, env: &mut Env) {
+    /// Asks whether to redeliver the listed deliveries of `group`. The question names the group, because the cursor may
+    /// be on another one by now. The screen of deliveries reports the result.
+    fn ask(group: &str, page: &Page<Delivery>, env: &mut Env) {
         let rows = &page.items[..page.items.len().min(DELIVERIES_STEP)];
         if rows.is_empty() {
-            return env.notify("no failed deliveries are left in this group");
+            return env.notify(format!("the group {group} has no failed deliveries any more"));
         }
-        let left_out = (rows.len() == DELIVERIES_STEP)
-            .then(|| format!("at most {DELIVERIES_STEP} at once, the newest first; repeat it for older ones"));
+        let mut notes = vec![format!("group: {group}")];
+        if rows.len() == DELIVERIES_STEP {
+            notes.push(format!("at most {DELIVERIES_STEP} at once, the newest first; repeat it for older ones"));
+        }
         let ids = rows.iter().map(|one| one.guid.clone()).collect();
-        let question = redeliver_question(ids, rows, left_out, env.world);
+        let question = redeliver_question(ids, rows, notes, env.world);
         env.push(Cmd::OpenFor(ScreenId::Deliveries, Box::new(question)));
     }
 
@@ -213,13 +217,14 @@ impl Screen for DeliveryGroups {
         if !matches!(action, Action::Open | Action::Recover) {
             return None;
         }
-        match self.rows.list.current() {
-            _ if self.rows.list.targets().len() > 1 => Some("for one group only; Esc removes the marks".to_owned()),
-            None => Some("no group selected".to_owned()),
-            Some(group) if action == Action::Recover && group.failed == 0 => {
-                Some("this group has no failed deliveries".to_owned())
-            }
-            Some(_) => None,
+        let group = if action == Action::Open { Ok(self.rows.list.current()) } else { self.rows.list.target() };
+        match group {
+            Err(why) => Some(why),
+            Ok(None) => Some("no group selected".to_owned()),
+            Ok(Some(_)) if action == Action::Open => None,
+            Ok(Some(group)) if group.failed == 0 => Some("this group has no failed deliveries".to_owned()),
+            Ok(Some(group)) if rows::is_of_deleted_hook(group) => Some("the hook was deleted".to_owned()),
+            Ok(Some(_)) => None,
         }
     }
 
@@ -235,10 +240,11 @@ impl Screen for DeliveryGroups {
             (Request::DeliveryResults(..), result) if self.pending.as_ref() == Some(request) => {
                 self.take_results(request, result, env);
             }
-            (Request::Deliveries { .. }, result) if self.redelivering.as_ref() == Some(request) => {
+            (Request::Deliveries { hook, reason, .. }, result) if self.redelivering.as_ref() == Some(request) => {
                 self.redelivering = None;
+                let group = hook.map_or_else(|| reason.clone(), |id| format!("hook {id}"));
                 match result {
-                    Ok(Answer::Deliveries(page)) => Self::ask(page, env),
+                    Ok(Answer::Deliveries(page)) => Self::ask(&group, page, env),
                     Err(problem) => env.warn(problem.line()),
                     Ok(_) => {}
                 }

@@ -15,6 +15,11 @@ pub(super) fn hook(group: &DeliveryGroup) -> Option<u64> {
     group.key.parse().ok()
 }
 
+/// Returns whether it is the group of a hook that was deleted. Its deliveries cannot be sent again.
+pub(super) fn is_of_deleted_hook(group: &DeliveryGroup) -> bool {
+    hook(group).is_some() && group.host.is_none()
+}
+
 /// Returns the hook with the host of its URL, or the reason.
 pub(super) fn name(group: &DeliveryGroup) -> String {
     match (hook(group), &group.host) {
