@@ -83,7 +83,10 @@ pub(crate) struct KeyFile {
     pub(crate) title: Option<String>,
 }
 
-/// Returns whether a text is a private key, which must not leave this machine.
+/// Returns whether a text is a private key, which must not leave this machine. It can be incomplete, and its lines can
+/// be joined.
 pub(crate) fn is_private_key(text: &str) -> bool {
-    text.contains("PRIVATE KEY-----") || text.starts_with("PuTTY-User-Key-File")
+    // The ends of PEM, OpenPGP and SSH2 headers, and the Base64 of `openssh-key-v1`.
+    let parts = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PRIVATE KEY ----", "b3BlbnNzaC1rZXktdjE"];
+    parts.iter().any(|part| text.contains(part)) || text.trim_start().starts_with("PuTTY-User-Key-File")
 }

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::output::clean_line;
+
 /// Formats a duration in at most five cells: `now`, `4m`, `19h`, `88d`, `3y`.
 pub(crate) fn span(seconds: i64) -> String {
     match seconds.max(0) {
@@ -72,6 +74,14 @@ pub(crate) fn percent(part: i64, total: i64) -> i64 {
     if total > 0 { part.max(0).saturating_mul(100) / total } else { 0 }
 }
 
+/// Formats names and values, one pair per line, without empty values. Line breaks in a value become spaces, so that a
+/// value of another user cannot imitate a line.
+pub(crate) fn fields(pairs: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
+    let lines = pairs.map(|(name, value)| format!("{name:<12}  {}", clean_line(&value.replace('\n', " "))));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +99,12 @@ mod tests {
         let shifted = "ȺȺ\u{212a}";
         assert_eq!(shifted.to_lowercase().len(), shifted.len());
         assert_eq!(lowercase_in_place(shifted), None);
+    }
+
+    #[test]
+    fn a_value_with_line_breaks_is_one_line() {
+        let pairs = [("state", String::new()), ("error", "refused\nstate         ok\x1b[A".to_owned())];
+        assert_eq!(fields(pairs), "error         refused state         ok\u{fffd}[A");
     }
 
     #[test]

@@ -99,16 +99,16 @@ impl Form {
         let role = if here { Role::Key } else { Role::Text };
         let room = area.width.saturating_sub(2);
         match &field.kind {
-            FieldValue::Text(typed) | FieldValue::Secret(typed, true) => {
-                let (shown, cursor) = typed.window(room.saturating_sub(1));
-                bracketed(buf, area, &shown, role);
-                here.then_some(Position { x: area.x + 1 + cursor, y: area.y })
-            }
-            FieldValue::Secret(typed, false) => {
+            FieldValue::Text(typed) | FieldValue::Secret(typed, _) if field.is_masked() => {
                 let stars = if typed.text().is_empty() { "" } else { "********" };
                 bracketed(buf, area, stars, role);
                 let end = u16::try_from(stars.len()).unwrap_or(0);
                 here.then_some(Position { x: area.x + 1 + end, y: area.y })
+            }
+            FieldValue::Text(typed) | FieldValue::Secret(typed, _) => {
+                let (shown, cursor) = typed.window(room.saturating_sub(1));
+                bracketed(buf, area, &shown, role);
+                here.then_some(Position { x: area.x + 1 + cursor, y: area.y })
             }
             FieldValue::MultiSelect(many) => {
                 text(buf, area, &many.summary(), role);

@@ -1,7 +1,10 @@
 //! Fields of a form.
 
 use super::multi_select::MultiSelect;
-use crate::ui::{key::Key, line::Line};
+use crate::{
+    args,
+    ui::{key::Key, line::Line},
+};
 
 /// The key that puts the next suggested value into the field.
 const NEXT: char = 'n';
@@ -119,6 +122,15 @@ impl Field {
             FieldValue::Secret(line, _) => line.text(),
             FieldValue::Toggle(_) | FieldValue::MultiSelect(_) => "",
             FieldValue::Choice(words, at) => words.get(*at).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Returns whether the text must not be drawn: a hidden secret, or a private key that was pasted by mistake.
+    pub(super) fn is_masked(&self) -> bool {
+        match &self.kind {
+            FieldValue::Secret(_, shown) => !shown,
+            FieldValue::Text(line) => args::is_private_key(line.text()),
+            FieldValue::Toggle(_) | FieldValue::Choice(..) | FieldValue::MultiSelect(_) => false,
         }
     }
 

@@ -49,6 +49,8 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     const COLUMNS: &'static [Column<Self>];
     /// Columns that filters can name.
     const FILTERS: &'static [FilterColumn];
+    /// Whether a filter also searches on the daemon if not all rows are loaded.
+    const IS_SEARCHED: bool = false;
 
     fn id(&self) -> Self::Id;
     fn is_problem(&self) -> bool;

@@ -26,7 +26,11 @@ pub(crate) enum ManagementRequest {
     RemoveCollaborator(String),
     /// Rules for branches and for tags.
     Rules,
-    DeleteBranchRule(String),
+    /// The API deletes rules for branches by name. `id` is only for comparing the rule with the list.
+    DeleteBranchRule {
+        id: i64,
+        name: String,
+    },
     DeleteTagRule {
         id: i64,
         pattern: String,
@@ -80,7 +84,7 @@ impl ManagementRequest {
             Self::SetCollaborator { user, permission } => format!("giving {user} {permission} access to {repo}"),
             Self::RemoveCollaborator(user) => format!("removing {user} from {repo}"),
             Self::Rules => format!("listing rules of {repo}"),
-            Self::DeleteBranchRule(rule) => format!("deleting the branch rule {rule} of {repo}"),
+            Self::DeleteBranchRule { name, .. } => format!("deleting the branch rule {name} of {repo}"),
             Self::DeleteTagRule { pattern, .. } => format!("deleting the tag rule {pattern} of {repo}"),
             Self::DeployKeys => format!("listing deploy keys of {repo}"),
             Self::AddDeployKey(key) => format!("adding deploy key {} to {repo}", key.title),
@@ -100,7 +104,7 @@ impl ManagementRequest {
         match self {
             Self::SetCollaborator { user, permission } => format!("{user} has {permission} access to {repo}"),
             Self::RemoveCollaborator(user) => format!("{user} removed from {repo}"),
-            Self::DeleteBranchRule(rule) => format!("Branch rule {rule} of {repo} deleted"),
+            Self::DeleteBranchRule { name, .. } => format!("Branch rule {name} of {repo} deleted"),
             Self::DeleteTagRule { pattern, .. } => format!("Tag rule {pattern} of {repo} deleted"),
             Self::AddDeployKey(key) => format!("Deploy key {} added to {repo}", key.title),
             Self::DeleteDeployKey { title, .. } => format!("Deploy key {title} of {repo} deleted"),
@@ -134,7 +138,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
             let branches = client.branch_protections(repo).await?;
             Answer::Rules(branches, client.tag_protections(repo).await?)
         }
-        R::DeleteBranchRule(name) => done(client.delete_branch_protection(repo, &name).await?),
+        R::DeleteBranchRule { name, .. } => done(client.delete_branch_protection(repo, &name).await?),
         R::DeleteTagRule { id, .. } => done(client.delete_tag_protection(repo, id).await?),
         R::DeployKeys => {
             let open = |list: Vec<DeployKey>| list;

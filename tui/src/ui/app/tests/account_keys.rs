@@ -1,7 +1,7 @@
 //! SSH keys and OpenPGP keys of users.
 
 use super::prelude::*;
-use crate::ui::net::KeyRequest;
+use crate::ui::net::{KeyRequest, ProblemKind};
 
 const PUBLIC_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB ann@laptop";
 
@@ -56,6 +56,19 @@ fn the_ssh_key_of_another_user_is_deleted_by_the_route_for_administrators() {
     assert!(screen.take_requests().contains(&Request::AccountKeys("mia".into(), delete)), "{}", screen.text());
     screen.answer_last_of(Request::changes, Ok(Answer::Done));
     assert!(screen.text().contains("SSH key laptop of mia deleted"), "{}", screen.text());
+}
+
+#[test]
+fn a_key_that_is_already_gone_is_removed_from_the_list() {
+    let mut screen = own_keys();
+    screen.keys("D");
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
+    screen.take_requests();
+    let gone = Problem::new(ProblemKind::NotFound, "deleting SSH key laptop of admin: not found (404)");
+    screen.answer_last_of(Request::changes, Err(gone));
+    assert!(screen.text().contains("not found (404)"), "{}", screen.text());
+    assert!(screen.take_requests().iter().any(is_key_list), "{}", screen.text());
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn the_form_of_a_permission_begins_with_the_current_one() {
 fn rows_are_deleted_only_after_a_confirmation() {
     let cases = [
         (Manage::Collaborators, collaborators(), "", Manage::RemoveCollaborator("mia".into())),
-        (Manage::Rules, rules(), "", Manage::DeleteBranchRule("main".into())),
+        (Manage::Rules, rules(), "", Manage::DeleteBranchRule { id: 1, name: "main".into() }),
         (Manage::Rules, rules(), "G", Manage::DeleteTagRule { id: 1, pattern: "v*".into() }),
         (Manage::DeployKeys, deploy_keys(), "", Manage::DeleteDeployKey { id: 4, title: "ci".into() }),
         (Manage::Releases, releases(), "G", Manage::DeleteRelease { id: 1, tag: "v1.0".into() }),
@@ -105,6 +105,57 @@ fn a_question_about_a_row_that_was_removed_closes() {
 }
 
 #[test]
+fn a_question_about_a_rule_closes_when_another_rule_has_its_name() {
+    let mut screen = opened(&Manage::Rules, rules());
+    screen.keys("D");
+    screen.advance(Duration::from_secs(6));
+    let Answer::Rules(mut branches, tags) = rules() else { unreachable!() };
+    branches[0].id = 9;
+    screen.answer(|request| is_managed(request, &Manage::Rules), Ok(Answer::Rules(branches, tags)));
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
+    assert!(screen.text().contains("the rule was removed meanwhile"), "{}", screen.text());
+}
+
+#[test]
+fn a_question_closes_when_another_repository_has_the_name_of_the_opened_one() {
+    let renamed = vec![repository(1, "infra/proxy"), repository(2, "data/lake"), repository(7, "infra/gateway")];
+    let replaced = vec![repository(2, "data/lake"), repository(7, "infra/gateway")];
+    for items in [renamed, replaced] {
+        let mut screen = opened(&Manage::Rules, rules());
+        screen.keys("D");
+        screen.advance(Duration::from_secs(6));
+        screen.answer(|request| *request == Request::Repositories, Ok(listed(None, items)));
+        assert!(screen.app.layers.is_empty(), "{}", screen.text());
+        assert!(screen.text().contains("infra/gateway was removed meanwhile"), "{}", screen.text());
+        assert!(!screen.take_requests().iter().any(Request::changes));
+    }
+}
+
+#[test]
+fn rows_of_a_repository_are_not_shown_for_a_new_one_with_its_name() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_managed(&mut screen, &Manage::Collaborators, Ok(collaborators()));
+    assert!(screen.text().contains("tomas"), "{}", screen.text());
+    screen.take_requests();
+    screen.advance(Duration::from_secs(6));
+    let items = vec![repository(2, "data/lake"), repository(7, "infra/gateway")];
+    screen.answer(|request| *request == Request::Repositories, Ok(listed(None, items)));
+    screen.keys("gj\n");
+    screen.rest_cursor();
+    assert!(!screen.text().contains("tomas"), "{}", screen.text());
+    assert!(screen.take_requests().contains(&of_gateway(Manage::Collaborators)), "{}", screen.text());
+}
+
+#[test]
+fn an_incomplete_list_shows_the_number_of_all_rows() {
+    let Answer::Collaborators(page) = collaborators() else { unreachable!() };
+    let screen = opened(&Manage::Collaborators, Answer::Collaborators(Page { total: Some(1_203), ..page }));
+    let text = screen.text();
+    assert!(text.contains("1 203 collaborators") && text.contains("1/3 of 1 203"), "{text}");
+    assert!(!text.contains("searches on the daemon"), "the daemon cannot search here: {text}");
+}
+
+#[test]
 fn several_marked_rows_are_not_deleted_at_once() {
     let mut screen = opened(&Manage::DeployKeys, deploy_keys());
     screen.keys("  D");
@@ -116,6 +167,7 @@ fn a_private_key_is_not_sent_and_a_public_key_is() {
     let mut screen = opened(&Manage::DeployKeys, deploy_keys());
     screen.keys("nci\t");
     screen.send(Msg::Paste("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n".into()));
+    assert!(!screen.text().contains("BEGIN OPENSSH") && !screen.text().contains("b3Bl"), "{}", screen.text());
     screen.press(Key::Ctrl('s'));
     assert!(screen.text().contains("this is a private key"), "{}", screen.text());
     assert!(!screen.take_requests().iter().any(Request::changes));
@@ -125,6 +177,24 @@ fn a_private_key_is_not_sent_and_a_public_key_is() {
     let requests = screen.take_requests();
     let Some(Request::Manage(_, Manage::AddDeployKey(key))) = requests.last() else { panic!("{requests:?}") };
     assert_eq!((key.title.as_str(), key.key.as_str(), key.read_only), ("ci", PUBLIC_KEY, true));
+}
+
+#[test]
+fn a_private_key_without_its_first_line_or_in_the_title_is_not_sent() {
+    let pkcs8 = "-----BEGIN PRIVATE KEY----- MC4CAQAwBQYDK2VwBCIEIA== -----END PRIVATE KEY-----";
+    for (title, key) in
+        [("ci", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU= AAAA"), ("ci", "MIIEpAIBAAKCAQEA7b2x AAAA"), (pkcs8, PUBLIC_KEY)]
+    {
+        let mut screen = opened(&Manage::DeployKeys, deploy_keys());
+        screen.keys("n");
+        screen.send(Msg::Paste(title.into()));
+        assert!(!screen.text().contains("BEGIN PRIVATE"), "{}", screen.text());
+        screen.press(Key::Tab);
+        screen.send(Msg::Paste(key.into()));
+        screen.press(Key::Ctrl('s'));
+        assert!(screen.text().contains("private key") || screen.text().contains("not a public key"));
+        assert!(!screen.take_requests().iter().any(Request::changes), "{}", screen.text());
+    }
 }
 
 #[test]

@@ -221,7 +221,8 @@ impl Repositories {
     /// Returns the permission that an action requires and the caller does not have.
     fn not_permitted(&self, action: Action) -> Option<String> {
         let needs = match action {
-            Action::NewBranch | Action::DeleteBranch | Action::DeleteTag => "write",
+            // The push mirrors are shown only to administrators.
+            Action::NewBranch | Action::DeleteBranch | Action::DeleteTag | Action::SyncMirrors => "write",
             Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks => "admin",
             Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry => self.detail.tab.required_access(),
             _ => return None,

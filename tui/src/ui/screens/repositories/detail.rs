@@ -32,8 +32,9 @@ use crate::ui::{
 #[derive(Debug)]
 pub(crate) struct Detail {
     pub(super) tab: RepositoryTab,
-    /// The repository of the lists, and its default branch.
-    of: Option<RepositoryPath>,
+    /// The repository of the lists, its ID and its default branch.
+    pub(super) of: Option<RepositoryPath>,
+    id: i64,
     default_branch: String,
     pub(super) content: RepositoryContent,
     pub(in crate::ui::screens) branches: Feed<BranchRow>,
@@ -48,6 +49,7 @@ impl Default for Detail {
         Self {
             tab: RepositoryTab::Overview,
             of: None,
+            id: 0,
             default_branch: String::new(),
             content: RepositoryContent::default(),
             branches: Feed::new(List::sorted(0)),
@@ -100,9 +102,10 @@ impl Detail {
 
     /// Requests the data of the shown tab; `again` also reloads data that is loaded.
     pub(super) fn look(&mut self, repo: &RepositorySummary, path: RepositoryPath, again: bool, env: &mut Env) {
-        if self.of.as_ref() != Some(&path) {
+        // A new repository can have the name of a deleted or renamed one.
+        if self.of.as_ref() != Some(&path) || self.id != repo.id {
             self.forget(env);
-            self.of = Some(path.clone());
+            (self.of, self.id) = (Some(path.clone()), repo.id);
         }
         repo.default_branch().clone_into(&mut self.default_branch);
         self.content.note_update(repo.updated);
@@ -318,27 +321,11 @@ impl Detail {
         let Some(count) = loaded.map(|list| i64::try_from(list.loaded_count()).unwrap_or(i64::MAX)) else {
             return String::new();
         };
-        // Only the newest commits are loaded.
-        let total = self.content.commits.total.filter(|_| self.tab == RepositoryTab::Commits);
+        // Only the newest commits and the first collaborators are loaded.
+        let is_limited = matches!(self.tab, RepositoryTab::Commits | RepositoryTab::Collaborators);
+        let total = self.list().and_then(ListView::total).filter(|_| is_limited);
         let count = total.unwrap_or(count);
         self.tab.counted(count)
-    }
-
-    /// Returns the name of the branch, tag or row of an open confirmation that no longer exists.
-    pub(super) fn lost(&self, request: &Request) -> Option<String> {
-        fn is_lost<T: Row<Id = String>>(feed: &Feed<T>, id: &str) -> bool {
-            feed.has_all() && !feed.list.rows().iter().any(|row| row.id() == id)
-        }
-        match request {
-            Request::DeleteBranch(path, name) if self.of.as_ref() == Some(path) => {
-                is_lost(&self.branches, name).then(|| name.clone())
-            }
-            Request::DeleteTag(path, name) if self.of.as_ref() == Some(path) => {
-                is_lost(&self.content.tags, name).then(|| name.clone())
-            }
-            Request::Manage(path, change) if self.of.as_ref() == Some(path) => self.management.lost(change),
-            _ => None,
-        }
     }
 
     /// Returns the branch, tag or commit under the cursor, or whose files are shown.
@@ -367,7 +354,7 @@ impl Detail {
 
     /// Returns whether the loaded rows belong to this repository.
     pub(super) fn is_of(&self, repo: &RepositorySummary) -> bool {
-        self.of.as_ref().is_some_and(|of| of.to_string() == repo.full_name())
+        self.id == repo.id && self.of.as_ref().is_some_and(|of| of.to_string() == repo.full_name())
     }
 
     /// Returns what the list of files or commits shows, and the commit of the files.

@@ -13,6 +13,7 @@ mod detail;
 pub(super) mod form;
 pub(super) mod management;
 mod pane;
+mod questions;
 pub(super) mod rows;
 mod tab;
 pub(super) mod task_lines;
@@ -169,13 +170,6 @@ impl Repositories {
 
     pub(super) fn is_migrating(&self) -> bool {
         self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating")
-    }
-
-    /// Returns the name of a repository that was listed and no longer exists.
-    fn lost_repository(&self, path: &RepositoryPath) -> Option<String> {
-        let name = path.to_string();
-        let is_gone = self.repos.has_all() && !self.repos.list.rows().iter().any(|repo| repo.full_name() == name);
-        is_gone.then_some(name)
     }
 
     /// Returns the progress of a running import.
@@ -367,11 +361,7 @@ impl Screen for Repositories {
     }
 
     fn missing_target(&self, request: &Request) -> Option<String> {
-        match request {
-            Request::DeleteRepository(path) => self.lost_repository(path),
-            Request::Batch(batch) => batch.items.iter().find_map(|(_, request)| self.missing_target(request)),
-            request => self.detail.lost(request),
-        }
+        self.lost_target(request)
     }
 
     fn status(&self, world: &World) -> String {

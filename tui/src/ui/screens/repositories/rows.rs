@@ -153,6 +153,7 @@ impl Row for RepositorySummary {
 
     const LIST: &'static str = "repositories";
     const COLUMNS: &'static [Column<Self>] = &REPOSITORY;
+    const IS_SEARCHED: bool = true;
     const FILTERS: &'static [FilterColumn] = &[
         FilterColumn::text("state"),
         FilterColumn::text("branch"),

@@ -46,8 +46,11 @@ impl Users {
     /// Carries out an action that changes something or shows another screen. Returns whether the action was handled.
     pub(super) fn change(&self, action: Action, env: &mut Env) -> bool {
         let login = self.selected_user().map(|user| user.login.clone());
-        // The keys of another user can be shown until those of this one are requested.
-        if let Some(login) = login.as_ref().filter(|login| self.in_keys() && self.part_of.as_ref() == Some(*login))
+        // The rows can be those of a removed user until those of this one are requested.
+        if self.in_part && self.part_of != login {
+            return false;
+        }
+        if let Some(login) = login.as_ref().filter(|_| self.in_keys())
             && self.change_keys(login, action, env)
         {
             return true;

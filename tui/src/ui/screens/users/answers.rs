@@ -42,6 +42,10 @@ impl Users {
                 self.keys.take(Page { items, total, last: true }, env.world);
             }
             (Request::AccountKeys(..), Err(problem)) if self.keys.awaits(request) => self.keys.fail(problem.clone()),
+            // Another client may have deleted the key. The application reports the error.
+            (Request::AccountKeys(..), Err(problem)) if request.changes() && !problem.is_unreachable() => {
+                self.refresh(env);
+            }
             (Request::Tokens(_), Ok(Answer::Tokens(page))) if self.tokens.awaits(request) => {
                 self.tokens.take(page.clone(), env.world);
             }

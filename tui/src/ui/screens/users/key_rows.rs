@@ -92,8 +92,7 @@ impl KeyRow {
                 ]
             }
         };
-        let lines = lines.into_iter().filter(|(_, value)| !value.is_empty());
-        lines.map(|(name, value)| format!("{name:<12}  {value}")).collect::<Vec<_>>().join("\n")
+        words::fields(lines)
     }
 }
 

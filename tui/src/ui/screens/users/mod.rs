@@ -180,9 +180,7 @@ impl Screen for Users {
     }
 
     fn cursor_moved(&mut self, env: &mut Env) {
-        if !self.in_part {
-            self.request_part(false, env);
-        }
+        self.request_part(false, env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {

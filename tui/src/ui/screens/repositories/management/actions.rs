@@ -160,7 +160,7 @@ impl RepositoryManagement {
             ManagementRequest::RemoveCollaborator(user) => {
                 (is_lost(&self.collaborators, |one| one.login == *user), user)
             }
-            ManagementRequest::DeleteBranchRule(_) | ManagementRequest::DeleteTagRule { .. } => {
+            ManagementRequest::DeleteBranchRule { .. } | ManagementRequest::DeleteTagRule { .. } => {
                 let lost = is_lost(&self.rules, |rule| rule.deletion() == *request);
                 return lost.then(|| "the rule".to_owned());
             }

@@ -25,7 +25,7 @@ pub(super) fn details(key: &DeployKey, clock: &Clock) -> String {
         ("added", clock.stamp(&key.created_at)),
         ("key", key.key.clone()),
     ];
-    lines.map(|(name, value)| format!("{name:<12}  {value}")).join("\n")
+    words::fields(lines)
 }
 
 static COLUMNS: [Column<DeployKey>; 5] = [

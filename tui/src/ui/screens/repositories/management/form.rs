@@ -13,10 +13,16 @@ use crate::{
 
 /// The choices of the permission of a collaborator.
 const PERMISSIONS: [&str; 3] = ["read", "write", "admin"];
+/// How the names of the algorithms of SSH keys begin.
+const ALGORITHMS: [&str; 4] = ["ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-"];
 /// Longest title of a key, in characters.
 const TITLE_MAX: usize = 255;
 
+/// Returns the error in the title of a key. A private key pasted into the wrong field must not be sent either.
 fn title(text: &str) -> Option<String> {
+    if args::is_private_key(text) {
+        return Some("this is a private key; clear the field".to_owned());
+    }
     let length = text.chars().count();
     (length > TITLE_MAX).then(|| format!("{length} characters; at most {TITLE_MAX}"))
 }
@@ -26,8 +32,11 @@ fn key(text: &str) -> Option<String> {
     if args::is_private_key(text) {
         return Some("this is a private key; paste the content of the file that ends with .pub".to_owned());
     }
+    // A word before the algorithm can be a part of a private key without its first line.
+    let has_algorithm = ALGORITHMS.iter().any(|algorithm| text.starts_with(algorithm));
     let has_parts = text.split_whitespace().nth(1).is_some();
-    (!has_parts).then(|| "not a public key; expected a line such as: ssh-ed25519 AAAA… comment".to_owned())
+    (!has_algorithm || !has_parts)
+        .then(|| "not a public key; expected a line such as: ssh-ed25519 AAAA… comment".to_owned())
 }
 
 /// Returns the fields for the title and the text of a public key.

@@ -67,8 +67,7 @@ impl MirrorRow {
             ("next run", next.unwrap_or_default()),
             ("interval", self.interval.clone()),
         ];
-        let lines = lines.into_iter().filter(|(_, value)| !value.is_empty());
-        lines.map(|(name, value)| format!("{name:<12}  {value}")).collect::<Vec<_>>().join("\n")
+        words::fields(lines)
     }
 }
 

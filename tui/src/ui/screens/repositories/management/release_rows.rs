@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::{Attachment, Release};
 
 use crate::{
-    output::human_bytes,
+    output::{clean_line, human_bytes},
     ui::{
         bulk,
         list::{CellText, Column, FilterColumn, Haystack, Row},
@@ -42,11 +42,10 @@ pub(super) fn details(release: &Release, clock: &Clock) -> String {
         ("published", clock.stamp(&release.published_at)),
         ("files", files),
     ];
-    let lines = lines.iter().filter(|(_, value)| !value.is_empty());
-    let mut text: Vec<String> = lines.map(|(name, value)| format!("{name:<12}  {value}")).collect();
+    let mut text = vec![words::fields(lines)];
     let file = |one: &Attachment| {
         let count = bulk::counted(usize::try_from(one.download_count).unwrap_or(0), "download");
-        format!("  {}   {}   {count}", one.name, human_bytes(one.size))
+        format!("  {}   {}   {count}", clean_line(&one.name), human_bytes(one.size))
     };
     text.extend(release.assets.iter().map(file));
     if !release.body.trim().is_empty() {

@@ -11,6 +11,7 @@ use crate::{
         net::ManagementRequest,
         times::Clock,
         view::Role,
+        words,
     },
 };
 
@@ -47,7 +48,7 @@ impl RuleRow {
     /// Returns the request that deletes the rule.
     pub(super) fn deletion(&self) -> ManagementRequest {
         match self {
-            Self::Branch(rule) => ManagementRequest::DeleteBranchRule(rule.rule_name.clone()),
+            Self::Branch(rule) => ManagementRequest::DeleteBranchRule { id: rule.id, name: rule.rule_name.clone() },
             Self::Tag(rule) => ManagementRequest::DeleteTagRule { id: rule.id, pattern: rule.name_pattern.clone() },
         }
     }
@@ -96,8 +97,7 @@ impl RuleRow {
             ],
             Self::Tag(rule) => vec![("tags", rule.name_pattern.clone()), ("change", self.pushers())],
         };
-        let lines = own.into_iter().chain(times).filter(|(_, value)| !value.is_empty());
-        lines.map(|(name, value)| format!("{name:<12}  {value}")).collect::<Vec<_>>().join("\n")
+        words::fields(own.into_iter().chain(times))
     }
 }
 
