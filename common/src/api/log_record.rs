@@ -15,8 +15,8 @@ pub struct LogRecords {
     pub more: bool,
     /// Number of records after `after` that the daemon has removed from its memory, whether or not they match.
     pub dropped: i64,
-    /// Whether the daemon was restarted since the record `after`. The records begin with the oldest one of the new
-    /// process.
+    /// Whether the daemon was restarted since the record `after`. If so, the records begin with the oldest one of the
+    /// new process that is in memory.
     pub restarted: bool,
 }
 

@@ -21,8 +21,7 @@ use crate::{serve::Peer, telemetry::UNRECORDED_TARGET};
 /// The tracing target of access log lines.
 pub(super) const TARGET: &str = "farrierd::access";
 
-/// The route of the log records. Requests for it are logged, but not recorded: a client that follows the log would
-/// otherwise get a new record for each of its requests.
+/// The route of the log records. Successful requests for it have the target [`UNRECORDED_TARGET`].
 const LOG_RECORDS: &str = "/api/farrier/v1/logs";
 
 /// Logged as the status when the client disconnects before the response, as nginx does.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::clock::Clock;
 
-/// Longest message, in bytes. The rest of a longer one is left out.
+/// Longest message, in bytes. Longer ones are cut.
 const MESSAGE_MAX: usize = 4_096;
 /// Longest value of a field, in bytes.
 const VALUE_MAX: usize = 2_048;
@@ -27,7 +27,7 @@ const VALUES_MAX: usize = 8_192;
 /// Maximum number of causes of an error that are recorded.
 const CAUSES_MAX: usize = 16;
 
-/// Adds each event to the records. Logs nothing itself and waits for nothing.
+/// Adds each event to the records. It must not log: it would receive its own events.
 pub(super) struct RecordLayer {
     records: Arc<LogRecords>,
     clock: Clock,

@@ -1,6 +1,6 @@
 //! The newest log records, in memory. `GET /api/farrier/v1/logs` reads them.
 //!
-//! The records are part of the process, like the subscriber of `tracing` that writes them.
+//! A process has one list of records, because it has one subscriber of `tracing`, which adds them.
 
 use std::{
     collections::VecDeque,
@@ -14,9 +14,12 @@ use crate::clock::Millis;
 /// Sequence numbers per millisecond: the first number of a process is the time of its start. So numbers grow across
 /// restarts, as long as the clock of the machine is not set back.
 const NUMBERS_PER_MS: u64 = 1_000;
-/// Estimated size of a record and of a field without their texts, in bytes.
+/// Estimated size of a record without its fields and texts, in bytes: the record, its references and its allocations.
 const RECORD_BYTES: usize = 160;
-const FIELD_BYTES: usize = 40;
+/// Size of a field without the text of its value.
+const FIELD_BYTES: usize = size_of::<(&'static str, String)>();
+/// Estimated memory that the allocator needs for the text of a value, in addition to the text.
+const ALLOCATION_BYTES: usize = 16;
 
 static OF_PROCESS: OnceLock<Arc<LogRecords>> = OnceLock::new();
 
@@ -56,10 +59,10 @@ impl LogLine {
         self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the approximate size in memory, in bytes.
+    /// Returns the approximate size in memory, in bytes. Unused capacity of the texts and of the list of fields counts.
     pub fn bytes(&self) -> usize {
-        let fields = self.fields.iter().map(|(_, value)| FIELD_BYTES + value.len()).sum::<usize>();
-        RECORD_BYTES + self.message.len() + fields
+        let values = self.fields.iter().map(|(_, value)| ALLOCATION_BYTES + value.capacity()).sum::<usize>();
+        RECORD_BYTES + self.message.capacity() + self.fields.capacity() * FIELD_BYTES + values
     }
 }
 
@@ -187,6 +190,19 @@ mod tests {
         assert_eq!(records.extent(), Extent { first: 1, next: 5, kept: 0 }, "a record above the limit is not kept");
         records.add(0, line("e"));
         assert_eq!(messages(&records.since(0, 10)), ["e"]);
+    }
+
+    #[test]
+    fn unused_capacity_counts_towards_the_limit() {
+        let records = LogRecords::new(100, 20_000, 0);
+        for _ in 0..100 {
+            let (mut message, mut fields) = (String::with_capacity(1_000), Vec::with_capacity(50));
+            message.push('a');
+            fields.push(("hook", "7".to_owned()));
+            records.add(0, LogLine { message, fields, ..LogLine::default() });
+        }
+        let kept = records.extent().kept;
+        assert!((1..=20_000 / (1_000 + 50 * FIELD_BYTES)).contains(&kept), "{kept}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The objects that a log record is about, from its fields. Clients show them, so a wrong object does no harm.
+//! The objects that the fields of a log record name. Clients only show them: a wrong object gives nobody access.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     telemetry::records::LogLine,
 };
 
-/// Most repositories whose paths are read for one response.
+/// Maximum number of repositories whose paths are read for one response.
 const PATHS_MAX: usize = 200;
 
 /// A kind of object.

@@ -132,6 +132,7 @@ pub(crate) enum Object {
     Task,
     Artifact,
     AuditEntry,
+    LogRecord,
     CacheEntry,
     User,
     Token,
@@ -156,6 +157,7 @@ impl Object {
             | Self::Task
             | Self::Artifact
             | Self::AuditEntry
+            | Self::LogRecord
             | Self::CacheEntry
             | Self::DeletedArtifact => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
@@ -174,6 +176,7 @@ impl Object {
             Self::Task => "task",
             Self::Artifact => "artifact",
             Self::AuditEntry => "audit entry",
+            Self::LogRecord => "log record",
             Self::CacheEntry => "cache entry",
             Self::User => "user",
             Self::Token => "token",

@@ -235,12 +235,12 @@ const SCREENS: &[Binding] = &[
         .of(O::Task)
         .changes(),
     bind(S::Tasks, &[C('y')], A::Copy, "Copy the task as JSON", "copy").of(O::Task),
-    bind(S::Logs, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete record", "open"),
+    bind(S::Logs, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete record", "open").of(O::LogRecord),
     bind(S::Logs, &[C('L'), C(']')], A::NextPart, "Next level: all, debug, info, warn, error", "level")
         .also("severity errors warnings"),
     bind(S::Logs, &[C('[')], A::PreviousPart, "Previous level", ""),
     bind(S::Logs, &[C('F')], A::Follow, "Follow the newest record, or stop", "follow").also("tail"),
-    bind(S::Logs, &[C('y')], A::Copy, "Copy the record as JSON", "copy"),
+    bind(S::Logs, &[C('y')], A::Copy, "Copy the record as JSON", "copy").of(O::LogRecord),
     bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
     bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),
     bind(S::Users, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the tokens and keys of the user", "tokens, keys")

@@ -164,6 +164,7 @@ impl ScreenId {
             Object::Run => Self::Runs,
             Object::Task => Self::Tasks,
             Object::AuditEntry => Self::Audit,
+            Object::LogRecord => Self::Logs,
             Object::CacheEntry => Self::Caches,
             Object::User | Object::Token | Object::Key => Self::Users,
             Object::DeletedRepository => Self::DeletedRepositories,

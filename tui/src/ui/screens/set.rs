@@ -155,7 +155,7 @@ impl Screens {
             Object::Token => Box::new(
                 self.users.tokens.list.rows().iter().map(move |one| offer(one.id.to_string(), one.name.clone())),
             ),
-            Object::Branch | Object::Key | Object::Context => Box::new(std::iter::empty()),
+            Object::Branch | Object::Key | Object::Context | Object::LogRecord => Box::new(std::iter::empty()),
         };
         let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);
         let mut found: Vec<Offer> = all.filter(has).take(OFFERS_MAX).collect();

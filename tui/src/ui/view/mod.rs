@@ -145,11 +145,11 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
 /// How much of the tabs that are not shown is in the header.
 #[derive(Clone, Copy, Debug)]
 enum TabLabels {
-    /// Digit and name, with blanks on both sides.
+    /// Digit and name, with spaces on both sides.
     Spaced,
     /// Digit and name.
     Named,
-    /// Digit and name without a blank between them.
+    /// Digit and name without a space between them.
     Joined,
     Digits,
 }

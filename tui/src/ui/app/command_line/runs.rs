@@ -35,12 +35,16 @@ impl App {
     /// Shows the log. Returns `None` if the screen lacks one of the filters.
     pub(super) fn show_logs(&mut self, args: args::Logs) -> Option<LineResult> {
         let args::Logs { level, grep, target: None, limit: None, .. } = args else { return None };
+        // A filter ignores case only in words without upper-case letters, and some characters have a meaning in it.
+        let text = grep.unwrap_or_default().to_lowercase();
+        let has_meaning = |c: char| c.is_whitespace() || matches!(c, ':' | '"');
+        if text.contains(has_meaning) || text.starts_with(['!', '^', '~']) || text.ends_with('$') {
+            return None;
+        }
         let level = LogLevel::of(&level.unwrap_or_default());
         self.with_screens(ScreenId::Logs, |screens, env| screens.logs.choose(level, env));
         self.go(ScreenId::Logs);
-        if let Some(text) = grep {
-            self.filter(&text);
-        }
+        self.filter(&text);
         Some(Ok(()))
     }
 

@@ -64,6 +64,16 @@ fn new_records_are_requested_after_the_last_one_and_added_above() {
 }
 
 #[test]
+fn marking_a_record_ends_following() {
+    let mut screen = open_logs(120, 40, logs());
+    screen.keys(" ");
+    screen.advance(Duration::from_secs(2));
+    screen.answer_last_of(is_logs, Ok(log_page(vec![log_record(5, "info", "the fifth")], 5)));
+    assert!(current(&screen).contains("a read is left to git"), "the next mark is below: {}", screen.text());
+    assert!(screen.text().contains("F follows"), "{}", screen.text());
+}
+
+#[test]
 fn a_level_is_chosen_on_the_daemon_and_begins_a_new_list() {
     let mut screen = open_logs(120, 40, logs());
     screen.keys("L");
@@ -78,6 +88,17 @@ fn a_level_is_chosen_on_the_daemon_and_begins_a_new_list() {
     screen.keys(":logs --level error --grep disk\n");
     assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("error", None)));
     assert_eq!(screen.app.screen().filter_text(), "disk");
+}
+
+#[test]
+fn a_command_replaces_the_filter() {
+    let mut screen = open_logs(120, 40, logs());
+    screen.keys(":logs --grep Disk\n");
+    assert_eq!(screen.app.screen().filter_text(), "disk", "case is ignored");
+    screen.keys(":logs --grep farrierd::http\n");
+    assert_eq!(screen.app.screen().filter_text(), "disk", "only the shell has this filter");
+    screen.keys("\x1b:logs --level warn\n");
+    assert_eq!(screen.app.screen().filter_text(), "");
 }
 
 #[test]

@@ -9,11 +9,11 @@ use std::time::Duration;
 use farrier_common::api::{LogRecord, LogRecords};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Related, Screen, ScreenId, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::{
     log_text,
     ui::{
-        keymap::{Action, Scope},
+        keymap::{Action, Object, Scope},
         layer::{Layer, TextView},
         list::{self, Feed, List, ListView, TableOptions},
         net::{Answer, Page, Problem, Request},
@@ -179,8 +179,8 @@ impl Screen for DaemonLog {
             }
             Action::Back => return self.rows.clear_one(env),
             action => {
-                // A user who reads an older record stays there.
-                if action.moves() {
+                // A user who reads or marks older records stays there. Marking moves the cursor to the next row.
+                if action.moves() || matches!(action, Action::Mark | Action::MarkRange) {
                     self.follows = action == Action::First;
                 }
                 return self.rows.act(action);
@@ -217,6 +217,10 @@ impl Screen for DaemonLog {
 
     fn related(&self) -> Vec<Related> {
         self.rows.list.current().map(Related::of_record).unwrap_or_default()
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        self.rows.list.selection(Object::LogRecord, self.subject()?)
     }
 
     fn status(&self, _: &World) -> String {
