@@ -3,7 +3,8 @@
 //! A bundle has all branches and tags of one moment. So the bundles of a repository are dropped as soon as a branch or
 //! tag is deleted, a tag is moved, or a forced push makes a commit unreachable, and when the repository is renamed,
 //! transferred, deleted, or changes its visibility. Pushes drop them at once; [`update()`] does it after other changes.
-//! Independent of both, [`current`] compares them with the row and the refs of the repository whenever a client asks.
+//! Independent of both, [`current`] compares them with the row and the refs of the repository whenever a client lists or
+//! downloads them.
 
 mod update;
 
@@ -14,9 +15,15 @@ use farrier_proto::store::Repository;
 pub use self::update::update;
 use super::Context;
 use crate::{
-    git::bundles::{BundleSet, RepositoryFacts},
-    shares::{Holder, RequestMemory},
+    git::{
+        GitError,
+        bundles::{BundleSet, RepositoryFacts},
+    },
+    shares::Holder,
 };
+
+/// The holder of the memory of lists of refs that the daemon reads for itself.
+const DAEMON: Holder = Holder::Socket(None);
 
 /// Counts a full clone of a repository by an authorized caller.
 pub fn count_clone(context: &Context, repository: &Repository) {
@@ -26,24 +33,38 @@ pub fn count_clone(context: &Context, repository: &Repository) {
     }
 }
 
+/// Returns whether the greeting offers the list of bundles. Every fetch asks this, so nothing is read from the disk: a
+/// client that then asks for the list may get an empty one, and clones as usual.
+pub fn are_offered(context: &Context, repository: &Repository) -> bool {
+    context.git.bundles().set(repository.id).is_some_and(|set| *set.facts() == facts(repository))
+}
+
 /// Returns the bundles of a repository if they have nothing that the repository does not have any more. Drops them
-/// otherwise. The caller must have been authorized to read the repository.
-pub async fn current(context: &Context, repository: &Repository) -> Option<Arc<BundleSet>> {
+/// otherwise. The caller must have been authorized to read the repository. The list of its refs counts to `holder`.
+pub async fn current(context: &Context, repository: &Repository, holder: Holder) -> Option<Arc<BundleSet>> {
     let set = context.git.bundles().set(repository.id)?;
     if *set.facts() == facts(repository) {
-        match context.git.bundles_are_current(&set, &list_memory(context, repository.id)).await {
-            Ok(true) => return Some(set),
-            Ok(false) => {}
+        match are_current(context, &set, holder).await {
+            Ok(Some(true)) => return Some(set),
+            Ok(Some(false)) => {}
+            // Without bundles, clients clone as usual. The bundles stay: the memory of requests may be in use, and
+            // callers must not be able to drop bundles by using it up.
+            Ok(None) => return None,
             Err(error) => {
-                // Without bundles, clients clone as usual.
                 let error = &error as &dyn StdError;
                 tracing::warn!(repository = repository.id, error, "the bundles of a repository were not compared");
                 return None;
             }
         }
     }
-    drop_all(context, repository.id).await;
+    context.git.drop_bundle_set(&set).await;
     None
+}
+
+/// Compares bundles with the refs of their repository.
+async fn are_current(context: &Context, set: &BundleSet, holder: Holder) -> Result<Option<bool>, GitError> {
+    let memory = Arc::new(context.serving.memory.request(holder));
+    context.git.bundles_are_current(set, &memory).await
 }
 
 /// A bundle that a client downloads.
@@ -56,9 +77,9 @@ pub struct OpenBundle {
 }
 
 /// Opens the bundle with `token`. `None`: the repository has no such bundle any more. The caller must have been
-/// authorized to read the repository.
-pub async fn open(context: &Context, repository: &Repository, token: &str) -> Option<OpenBundle> {
-    let set = current(context, repository).await?;
+/// authorized to read the repository. The list of its refs counts to `holder`.
+pub async fn open(context: &Context, repository: &Repository, holder: Holder, token: &str) -> Option<OpenBundle> {
+    let set = current(context, repository, holder).await?;
     let bundle = set.bundle(token)?;
     context.git.bundles().note_use(repository.id, context.now_ms());
     match bundle.open().await {
@@ -67,7 +88,7 @@ pub async fn open(context: &Context, repository: &Repository, token: &str) -> Op
         Err(error) => tracing::warn!(repository = repository.id, %error, "a bundle cannot be opened"),
     }
     // The other bundles are of no use without it.
-    drop_all(context, repository.id).await;
+    context.git.drop_bundle_set(&set).await;
     None
 }
 
@@ -75,20 +96,14 @@ pub async fn open(context: &Context, repository: &Repository, token: &str) -> Op
 pub(in crate::service) async fn compare(context: &Context, repository: u64) {
     let Some(set) = context.git.bundles().set(repository) else { return };
     // If they cannot be compared now, the next client that asks for them compares them.
-    if matches!(context.git.bundles_are_current(&set, &list_memory(context, repository)).await, Ok(false)) {
-        drop_all(context, repository).await;
+    if matches!(are_current(context, &set, DAEMON).await, Ok(Some(false))) {
+        context.git.drop_bundle_set(&set).await;
     }
 }
 
 /// Drops all bundles of a repository, because something in them must not be served any more.
 pub(in crate::service) async fn drop_all(context: &Context, repository: u64) {
     context.git.drop_bundles(repository).await;
-}
-
-/// Returns the memory to which the list of refs of a repository counts while it is compared. All comparisons of one
-/// repository have one share, whoever causes them.
-fn list_memory(context: &Context, repository: u64) -> Arc<RequestMemory> {
-    Arc::new(context.serving.memory.request(Holder::Jobs(repository)))
 }
 
 fn facts(row: &Repository) -> RepositoryFacts {

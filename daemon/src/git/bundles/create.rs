@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io,
     os::unix::fs::FileExt as _,
+    path::Path,
     sync::Arc,
 };
 
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use super::{Bundle, BundleSet, Bundles, UNFINISHED};
+use super::{Bundle, BundleSet, Bundles, SUFFIX, UNFINISHED};
 use crate::{
     git::{
         Git, GitError, GitProcess,
@@ -26,10 +27,11 @@ use crate::{
     tasks,
 };
 
-/// Limit of the list of branches and tags in a bundle, bytes.
-const TIPS_MAX_BYTES: usize = 64 << 20;
+/// Limit of the list of branches and tags in a bundle, bytes: about 60,000 of them. It stays in memory.
+pub(super) const TIPS_MAX_BYTES: usize = 4 << 20;
 
-/// A bundle that is being written. Dropping it removes the file.
+/// A bundle that is being written. Dropping it removes the file, which blocks the thread: see
+/// [`BundleWriter::discard`].
 #[derive(Debug)]
 pub struct BundleWriter {
     temporary: NamedTempFile,
@@ -61,23 +63,39 @@ impl BundleWriter {
         Ok(())
     }
 
+    /// Removes the file.
+    pub async fn discard(self) {
+        tasks::blocking(move || drop(self)).await;
+    }
+
     /// Checks the bundle with git, and gives the file its name: the start `kind`, and a random token. The caller has
     /// read all output of git, and git exited with status 0.
     pub async fn finish(self, git: &Git, repository: u64, kind: &str, creation_token: u64) -> Result<Bundle, GitError> {
+        let path = self.temporary.path().to_owned();
+        let tips = match checked_tips(git, repository, &path).await {
+            Ok(tips) => tips,
+            Err(error) => {
+                self.discard().await;
+                return Err(error);
+            }
+        };
         let Self { temporary, size, .. } = self;
-        let path = temporary.path().to_owned();
-        // Checks the header, and that the repository has the commits that the bundle needs.
-        git.call(repository, ["bundle", "verify", "--quiet"]).args([&path]).run().await?;
-        let listed = git.call(repository, ["bundle", "list-heads"]).args([&path]);
-        let listed = listed.output_max_bytes(TIPS_MAX_BYTES).run().await?;
-        let tips = tips_in(&String::from_utf8_lossy(&listed.stdout));
         let token = hex::encode(secret::random_bytes::<16>());
-        let path = path.with_file_name(format!("{kind}-{token}.bundle"));
+        let path = path.with_file_name(format!("{kind}-{token}{SUFFIX}"));
         let renamed = path.clone();
         let persist = move || temporary.persist(renamed).map(drop).map_err(io::Error::from);
         tasks::blocking(persist).await.map_err(GitError::io("renaming a bundle"))?;
         Ok(Bundle { token, size, creation_token, tips, path })
     }
+}
+
+/// Checks the header of a bundle, and that the repository has the commits that the bundle needs. Returns names and ids
+/// of the branches and tags in it.
+async fn checked_tips(git: &Git, repository: u64, path: &Path) -> Result<Vec<(String, String)>, GitError> {
+    git.call(repository, ["bundle", "verify", "--quiet"]).args([path]).run().await?;
+    let listed = git.call(repository, ["bundle", "list-heads"]).args([path]);
+    let listed = listed.output_max_bytes(TIPS_MAX_BYTES).run().await?;
+    Ok(tips_in(&String::from_utf8_lossy(&listed.stdout)))
 }
 
 /// Parses the lines `id name`.
@@ -113,8 +131,8 @@ impl Git {
         call.stream_own().await
     }
 
-    /// Returns whether the branches and tags have commits or tags that the bundles lack. `None`: the refs of the
-    /// repository cannot be compared, so it has no bundles. The list of refs counts to `memory`.
+    /// Returns whether the branches and tags have commits or tags that the bundles lack. The list of refs counts to
+    /// `memory`. `None`: the refs of the repository cannot be compared or are too many, so no bundle is written.
     pub async fn has_news(
         &self,
         repository: u64,
@@ -122,32 +140,37 @@ impl Git {
         memory: &Arc<RequestMemory>,
     ) -> Result<Option<bool>, GitError> {
         let list = self.ref_list(repository, memory).await?;
+        let list = list.filter(|list| visible(list).map(line_bytes).sum::<usize>() <= TIPS_MAX_BYTES);
         Ok(list.map(|list| visible(&list).any(|(_, id)| !known.contains(id))))
     }
 
     /// Returns whether every branch and tag in the bundles exists, every tag is the same, and every commit in them is
-    /// reachable from the branches and tags of the repository.
+    /// reachable from the branches and tags of the repository. `None`: the refs cannot be compared now.
     ///
     /// Reads the refs from the disk, so a push counts from the moment at which git has moved its refs. The list of refs
     /// counts to `memory`.
-    pub async fn bundles_are_current(&self, set: &BundleSet, memory: &Arc<RequestMemory>) -> Result<bool, GitError> {
+    pub async fn bundles_are_current(
+        &self,
+        set: &BundleSet,
+        memory: &Arc<RequestMemory>,
+    ) -> Result<Option<bool>, GitError> {
         let repository = set.facts().repository;
-        let Some(list) = self.ref_list(repository, memory).await? else { return Ok(false) };
+        let Some(list) = self.ref_list(repository, memory).await? else { return Ok(None) };
         let mut moved = BTreeSet::new();
         for (name, id) in set.bundles().iter().flat_map(|bundle| &bundle.tips) {
             match list.tips.get(name) {
                 Some(tip) if tip.id == *id => {}
                 Some(_) if name.starts_with(HEADS) => drop(moved.insert(id.as_str())),
-                _ => return Ok(false),
+                _ => return Ok(Some(false)),
             }
         }
         if moved.is_empty() {
-            return Ok(true);
+            return Ok(Some(true));
         }
         let digest = digest(&list);
         let mut verified = set.verified.lock().await;
         if *verified == Some(digest) {
-            return Ok(true);
+            return Ok(Some(true));
         }
         let mut input: String = moved.iter().map(|id| format!("{id}\n")).collect();
         visible(&list).for_each(|(_, id)| input.extend(["^", id, "\n"]));
@@ -161,7 +184,7 @@ impl Git {
         if is_current {
             *verified = Some(digest);
         }
-        Ok(is_current)
+        Ok(Some(is_current))
     }
 }
 
@@ -169,6 +192,11 @@ impl Git {
 fn visible(list: &RefList) -> impl Iterator<Item = (&str, &str)> {
     let refs = list.tips.iter().filter(|(name, _)| name.starts_with(HEADS) || name.starts_with(TAGS));
     refs.map(|(name, tip)| (name.as_str(), tip.id.as_str()))
+}
+
+/// Returns the length of the line `id name`.
+fn line_bytes((name, id): (&str, &str)) -> usize {
+    name.len() + id.len() + 2
 }
 
 fn digest(list: &RefList) -> Digest {

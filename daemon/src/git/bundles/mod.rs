@@ -3,12 +3,12 @@
 //! A repository has a base bundle, and increments that need the bundles before them. Clients of protocol version 2 that
 //! opted in download them as files, and then fetch only what is newer.
 //!
-//! Bundles are copies of what git reads from the repository. The list of them is in memory, and the directory is
-//! emptied when the daemon starts. So a file that an earlier daemon left, perhaps with commits that were deleted since,
-//! is never served. No file is synced, for the same reason.
+//! Bundles are copies of what git reads from the repository. The list of them is in memory, and the files of an earlier
+//! daemon are removed when the daemon starts. So a file that it left, perhaps with commits that were deleted since, is
+//! never served. No file is synced, for the same reason.
 //!
-//! Acknowledged data that this module could remove: none. It removes files below `<data>/bundles`, which contains
-//! nothing else.
+//! Acknowledged data that this module could remove: none. It removes only files `<data>/bundles/<number>/<name>` with
+//! the names that it gives to bundles.
 
 mod create;
 mod demand;
@@ -37,6 +37,12 @@ use crate::{clock::Millis, config, wake::Wake};
 const BUNDLES_DIR: &str = "bundles";
 /// Prefix of the names of files that are being written.
 const UNFINISHED: &str = "new-";
+/// Limit of the names and ids of the branches and tags in all bundles, bytes. They stay in memory.
+const ALL_TIPS_MAX_BYTES: usize = 32 << 20;
+/// Prefixes of the names of bundles.
+const KINDS: [&str; 2] = ["base-", "daily-"];
+/// The end of the names of bundles.
+const SUFFIX: &str = ".bundle";
 
 /// The bundles of all repositories.
 #[derive(Debug)]
@@ -111,13 +117,34 @@ impl Bundles {
     ///
     /// A file that cannot be removed is never served, so it must not prevent the daemon from starting.
     pub(super) fn clear(&self) {
-        match fs::remove_dir_all(&self.directory) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                let path = self.directory.display();
-                tracing::warn!(%path, %error, "the bundles of an earlier daemon were not removed");
-            }
-            _ => {}
+        if let Err(error) = self.remove_all() {
+            let path = self.directory.display();
+            tracing::warn!(%path, %error, "the bundles of an earlier daemon were not removed");
         }
+    }
+
+    /// Removes all bundles, and the directories that are empty then. Other files stay.
+    fn remove_all(&self) -> io::Result<()> {
+        let directories = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            directories => directories?,
+        };
+        for directory in directories {
+            let directory = directory?;
+            let is_of_repository = directory.file_name().to_str().is_some_and(|name| name.parse::<u64>().is_ok());
+            if !is_of_repository || !directory.file_type()?.is_dir() {
+                continue;
+            }
+            for file in fs::read_dir(directory.path())? {
+                let file = file?;
+                if file.file_name().to_str().is_some_and(is_name) {
+                    fs::remove_file(file.path())?;
+                }
+            }
+            let _ = fs::remove_dir(directory.path()); // it has other files
+        }
+        let _ = fs::remove_dir(&self.directory);
+        Ok(())
     }
 
     /// Returns whether a repository of `bytes` may have bundles.
@@ -234,15 +261,32 @@ impl Bundles {
         Ok(index.sets.insert(repository, (set, used)).map(|(set, _)| set))
     }
 
+    /// Drops bundles while the branches and tags of all bundles need too much memory, and returns them: those that were
+    /// not used for the longest time, but not those of `written`. Their files are still there.
+    pub fn limit_tips(&self, written: u64) -> Vec<Arc<BundleSet>> {
+        let mut index = self.index();
+        let mut dropped = Vec::new();
+        while index.sets.values().map(|(set, _)| set.tip_bytes()).sum::<usize>() > ALL_TIPS_MAX_BYTES {
+            let others = index.sets.iter().filter(|(repository, _)| **repository != written);
+            let least = others.min_by_key(|(_, (_, used))| *used).map(|(repository, _)| *repository);
+            let Some((set, _)) = least.and_then(|least| index.sets.remove(&least)) else { break };
+            dropped.push(set);
+        }
+        dropped
+    }
+
     /// Forgets the bundles of a repository and the clones that were counted. A bundle that is being written will not be
     /// published.
     fn forget(&self, repository: u64) -> Option<Arc<BundleSet>> {
+        self.index().forget(repository)
+    }
+
+    /// Like [`Bundles::forget`], but does nothing if the repository has other bundles than `set` by now, or none.
+    fn forget_set(&self, set: &Arc<BundleSet>) -> bool {
         let mut index = self.index();
-        if index.writing.is_some_and(|writing| writing.repository == repository) {
-            index.writing = None;
-        }
-        index.demand.forget(repository);
-        index.sets.remove(&repository).map(|(set, _)| set)
+        let repository = set.facts().repository;
+        let is_present = index.sets.get(&repository).is_some_and(|(present, _)| Arc::ptr_eq(present, set));
+        is_present && index.forget(repository).is_some()
     }
 
     fn index(&self) -> MutexGuard<'_, BundleIndex> {
@@ -250,7 +294,20 @@ impl Bundles {
     }
 }
 
+/// Returns whether a file has the name of a bundle, or of an unfinished one.
+fn is_name(name: &str) -> bool {
+    name.starts_with(UNFINISHED) || (KINDS.iter().any(|kind| name.starts_with(kind)) && name.ends_with(SUFFIX))
+}
+
 impl BundleIndex {
+    fn forget(&mut self, repository: u64) -> Option<Arc<BundleSet>> {
+        if self.writing.is_some_and(|writing| writing.repository == repository) {
+            self.writing = None;
+        }
+        self.demand.forget(repository);
+        self.sets.remove(&repository).map(|(set, _)| set)
+    }
+
     /// Returns the size of all bundles, bytes.
     fn bytes(&self) -> u64 {
         let kept: u64 = self.sets.values().map(|(set, _)| set.bytes()).sum();
@@ -268,6 +325,14 @@ impl Git {
     /// A client that is reading a bundle may finish.
     pub async fn drop_bundles(&self, repository: u64) {
         if let Some(set) = self.bundles().forget(repository) {
+            set.remove_files().await;
+        }
+    }
+
+    /// Drops `set`, which a caller found to be outdated. Newer bundles of the repository stay, and so do the clones that
+    /// were counted since another caller dropped it.
+    pub async fn drop_bundle_set(&self, set: &Arc<BundleSet>) {
+        if self.bundles().forget_set(set) {
             set.remove_files().await;
         }
     }

@@ -94,6 +94,12 @@ impl BundleSet {
         self.bundles.iter().map(|bundle| bundle.size).sum()
     }
 
+    /// Returns the size of the names and ids of all branches and tags in memory, bytes.
+    pub(super) fn tip_bytes(&self) -> usize {
+        let tips = self.bundles.iter().flat_map(|bundle| &bundle.tips);
+        tips.map(|(name, id)| name.len() + id.len()).sum()
+    }
+
     /// Removes the files. No other set has them.
     pub async fn remove_files(&self) {
         let paths: Vec<PathBuf> = self.bundles.iter().map(|bundle| bundle.path.clone()).collect();

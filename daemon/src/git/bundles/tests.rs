@@ -69,6 +69,22 @@ fn the_least_used_bundles_of_other_repositories_make_room() {
 }
 
 #[test]
+fn the_names_of_branches_have_limited_memory() {
+    let bundles = Bundles::new(Path::new("/nonexistent"), &config(100));
+    let tips = vec![("x".repeat(create::TIPS_MAX_BYTES), String::new())];
+    for repository in 1..=9 {
+        bundles.begin(repository, true);
+        let of_tips =
+            Bundle { token: "0a".into(), size: 1, creation_token: 1, tips: tips.clone(), path: PathBuf::new() };
+        let set = BundleSet::new(facts(repository), vec![Arc::new(of_tips)], 0);
+        bundles.publish(Arc::new(set), 10).expect("unchanged");
+        assert_eq!(bundles.limit_tips(repository).len(), usize::from(repository == 9));
+        bundles.note_use(1, 20);
+    }
+    assert_eq!(ids(&bundles), [1, 3, 4, 5, 6, 7, 8, 9], "repository 1 was used after the others");
+}
+
+#[test]
 fn a_bundle_of_a_repository_that_was_changed_meanwhile_is_not_published() {
     let bundles = Bundles::new(Path::new("/nonexistent"), &config(100));
     publish(&bundles, 1, 40, 0);
@@ -83,17 +99,43 @@ fn a_bundle_of_a_repository_that_was_changed_meanwhile_is_not_published() {
 }
 
 #[test]
+fn an_outdated_set_is_dropped_once_and_newer_bundles_and_clones_stay() {
+    let bundles = Bundles::new(Path::new("/nonexistent"), &config(100));
+    publish(&bundles, 1, 40, 0);
+    let outdated = bundles.set(1).expect("bundles");
+    assert!(bundles.forget_set(&outdated) && bundles.set(1).is_none());
+    bundles.count_clone(1, 0);
+    assert!(!bundles.forget_set(&outdated));
+    bundles.count_clone(1, 0);
+    assert_eq!(bundles.wanted(0), [1], "both clones were counted");
+    publish(&bundles, 1, 40, 0);
+    assert!(!bundles.forget_set(&outdated) && bundles.set(1).is_some());
+}
+
+#[test]
 fn bundles_of_an_earlier_daemon_are_removed_at_the_start() {
     let dir = tempfile::tempdir().expect("a directory");
-    let old = dir.path().join("bundles/7/base-0a.bundle");
-    fs::create_dir_all(old.parent().expect("a parent")).expect("a directory");
-    fs::write(&old, "x").expect("a file");
-    let other = dir.path().join("other");
-    fs::write(&other, "x").expect("a file");
-    for _ in 0..2 {
+    let create = |names: &[&str]| -> Vec<PathBuf> {
+        let paths: Vec<PathBuf> = names.iter().map(|name| dir.path().join(name)).collect();
+        for path in &paths {
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, "x").expect("a file");
+        }
+        paths
+    };
+    let open = || {
         Git::open(dir.path(), &config::GitConfig { bundle_min_bytes: 0, ..config(0) }).expect("directories");
-        assert!(!old.exists() && other.exists());
-    }
+    };
+    let old = ["bundles/7/base-0a.bundle", "bundles/7/daily-0b.bundle", "bundles/8/new-1", "bundles/9/base-0c.bundle"];
+    create(&old);
+    open();
+    assert!(!dir.path().join("bundles").exists(), "nothing else was there");
+    // Files of the administrator, in a directory with an obvious name.
+    let others = create(&["bundles/base-0a.bundle", "bundles/x/base-0a.bundle", "bundles/9/mine.bundle", "other"]);
+    std::os::unix::fs::symlink(dir.path().join("bundles/x"), dir.path().join("bundles/10")).expect("a link");
+    let old = create(&old);
+    open();
+    assert!(old.iter().all(|path| !path.exists()) && others.iter().all(|path| path.exists()));
 }
 
 /// Creates a commit with `parent` on the branch `name`. Returns its id.
@@ -123,15 +165,17 @@ async fn bundles_are_current_until_a_commit_in_them_is_unreachable() {
     let tips = tips.map(|(name, id)| (name.to_owned(), id.clone())).to_vec();
     let bundle = Bundle { token: "0a".into(), size: 1, creation_token: 1, tips, path: PathBuf::new() };
     let set = BundleSet::new(facts(7), vec![Arc::new(bundle)], 0);
-    let memory = Arc::new(MemoryBudget::new(64).request(Holder::Address(None)));
-    let is_current = async || git.bundles_are_current(&set, &memory).await.expect("comparable");
+    let memory = |mib| Arc::new(MemoryBudget::new(mib).request(Holder::Address(None)));
+    let compared = async |mib| git.bundles_are_current(&set, &memory(mib)).await.expect("readable");
+    let is_current = async || compared(1_024).await.expect("comparable");
+    let has_news = async || git.has_news(7, &set.ids(), &memory(1_024)).await.expect("readable");
     let (_, started) = git.processes();
     assert!(is_current().await);
     assert_eq!(git.processes().1, started, "equal refs need no process");
-    assert_eq!(git.has_news(7, &set.ids(), &memory).await.expect("comparable"), Some(false));
+    assert_eq!(has_news().await, Some(false));
 
     let second = commit(&git, "main", Some(&first)).await;
-    assert_eq!(git.has_news(7, &set.ids(), &memory).await.expect("comparable"), Some(true));
+    assert_eq!(has_news().await, Some(true));
     let (_, started) = git.processes();
     assert!(is_current().await && is_current().await);
     assert_eq!(git.processes().1, started + 1, "the result is remembered");
@@ -148,4 +192,7 @@ async fn bundles_are_current_until_a_commit_in_them_is_unreachable() {
     assert!(is_current().await, "another branch has the commit");
     git.run(7, ["update-ref", "-d", "refs/heads/side"], "").await.expect("deleted");
     assert!(!is_current().await, "a deleted branch");
+    let packed = format!("{first} refs/heads/{}\n", "x".repeat(200)).repeat(2_000);
+    fs::write(git.directory(7).join("packed-refs"), packed).expect("a file");
+    assert_eq!(compared(1).await, None, "the list does not fit into the memory of requests");
 }

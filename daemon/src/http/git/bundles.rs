@@ -17,6 +17,8 @@ use crate::{
         v1::browse::raw::requested_range,
     },
     service::{
+        access::Action,
+        access_watch::AccessWatch,
         bundles,
         transfers::{Allowed, GitService, shared_fetch},
     },
@@ -48,7 +50,10 @@ pub(in crate::http) async fn bundle(
 async fn send(state: &AppState, allowed: &Allowed, parts: &Parts, file: &str) -> Result<Response, GitFailure> {
     let missing = || GitFailure::new(StatusCode::NOT_FOUND, "Bundle not found");
     let token = file.strip_suffix(".bundle").ok_or_else(missing)?;
-    let found = bundles::open(state, &allowed.repository, token).await.ok_or_else(missing)?;
+    // From here on: the rights of the caller were just checked.
+    let read = Some((allowed.repository.id, Action::Read));
+    let access = AccessWatch::new(state, allowed.identity.clone(), read);
+    let found = bundles::open(state, &allowed.repository, allowed.holder, token).await.ok_or_else(missing)?;
     let (size, etag) = (found.size, format!("\"{token}\""));
     let mut headers = HeaderMap::new();
     uncached(&mut headers);
@@ -77,7 +82,7 @@ async fn send(state: &AppState, allowed: &Allowed, parts: &Parts, file: &str) ->
     let body = if parts.method == Method::HEAD {
         Body::empty()
     } else {
-        into_body(shared_fetch::send_bundle(state, allowed, found.file, range).await?, EMPTY).await?
+        into_body(shared_fetch::send_bundle(state, allowed, access, found.file, range).await?, EMPTY).await?
     };
     Ok((status, headers, body).into_response())
 }

@@ -31,7 +31,7 @@ use super::{AppState, error::ApiError};
 use crate::{
     git::{pkt, ref_list::RefList},
     service::{
-        bundles::current as current_bundles,
+        bundles::are_offered as are_bundles_offered,
         transfers::{
             Allowed, GitService, NoInput,
             fetch::stream,
@@ -121,7 +121,7 @@ async fn advertise(
     let content_type = format!("application/x-git-{}-advertisement", service.command());
     if service == GitService::Upload && protocol == "version=2" {
         let (id, sha256) = (repository.id, repository.sha256);
-        let capabilities = if current_bundles(state, repository).await.is_some() {
+        let capabilities = if are_bundles_offered(state, repository) {
             state.git.fetch_capabilities_with_bundles(id, sha256).await?
         } else {
             state.git.fetch_capabilities(id, sha256).await?

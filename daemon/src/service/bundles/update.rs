@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{current, drop_all, facts, list_memory};
+use super::{DAEMON, current, drop_all, facts};
 use crate::{
     clock::Millis,
     git::{
@@ -60,13 +60,14 @@ pub async fn update(context: &Context) -> Result<Option<Millis>, Error> {
     for (id, used_ms) in bundles.kept() {
         let row = repositories::get(&context.store.read().await?, id).await?;
         let row = row.filter(|row| !row.deleted && used_ms.saturating_add(UNUSED_MS) > context.now_ms());
-        match (row, bundles.set(id)) {
-            (Some(row), Some(set)) if *set.facts() == facts(&row) => {
+        let Some(set) = bundles.set(id) else { continue };
+        match row {
+            Some(row) if *set.facts() == facts(&row) => {
                 if set.next_update_ms() <= context.now_ms() {
                     due.push(row);
                 }
             }
-            _ => drop_all(context, id).await,
+            _ => context.git.drop_bundle_set(&set).await,
         }
     }
     for id in bundles.wanted(context.now_ms()) {
@@ -101,14 +102,21 @@ pub async fn update(context: &Context) -> Result<Option<Millis>, Error> {
 /// Writes the next bundle of a repository, if it has anything to write.
 async fn write_next(context: &Context, row: &Repository) -> Result<(), BundleError> {
     let next_ms = context.now_ms().saturating_add(DAY_MS);
-    let previous = current(context, row).await;
+    let previous = current(context, row, DAEMON).await;
     if previous.is_none() && !context.git.bundles().wanted(context.now_ms()).contains(&row.id) {
-        return Ok(()); // the bundles were dropped, and no clones demand others yet
+        // They cannot be compared now, or they were dropped, and no clones demand others yet.
+        if context.git.bundles().set(row.id).is_some() {
+            context.git.bundles().postpone(row.id, context.now_ms().saturating_add(PAUSE_MS));
+        }
+        return Ok(());
     }
     let is_full = previous.as_ref().is_some_and(|set| set.bundles().len() > INCREMENTS_MAX);
     let known = previous.as_ref().map(|set| set.ids()).unwrap_or_default();
-    if context.git.has_news(row.id, &known, &list_memory(context, row.id)).await? != Some(true) {
-        // Nothing changed, the repository is empty, or only git can read its refs.
+    let memory = Arc::new(context.serving.memory.request(DAEMON));
+    let has_news = context.git.has_news(row.id, &known, &memory).await?;
+    drop(memory);
+    if has_news != Some(true) {
+        // Nothing changed, the repository is empty, only git can read its refs, or they are too many.
         context.git.bundles().postpone(row.id, next_ms);
         return Ok(());
     }
@@ -135,14 +143,36 @@ async fn write_next(context: &Context, row: &Repository) -> Result<(), BundleErr
             return Err(refused.into());
         }
     }
+    for dropped in context.git.bundles().limit_tips(row.id) {
+        dropped.remove_files().await;
+    }
     // A push may have made a commit unreachable after git read the refs, and looked for bundles before this one.
-    current(context, row).await;
+    current(context, row, DAEMON).await;
     Ok(())
 }
 
 /// Writes a bundle of all branches and tags, without the objects in the bundles of `extended`.
 async fn write(context: &Context, row: &Repository, extended: Option<&Arc<BundleSet>>) -> Result<Bundle, BundleError> {
     let mut writer = context.git.bundles().create_file(row.id).await?;
+    if let Err(error) = fill(context, row, extended, &mut writer).await {
+        writer.discard().await;
+        return Err(error);
+    }
+    let kind = if extended.is_some() { "daily" } else { "base" };
+    // Larger than all before, also if the clock was set back or the base was replaced within a second.
+    let last = context.git.bundles().set(row.id).and_then(|set| Some(set.bundles().last()?.creation_token));
+    let seconds = u64::try_from(context.now_ms().div_euclid(1_000)).unwrap_or(0);
+    let creation_token = seconds.max(last.map_or(0, |last| last + 1));
+    Ok(writer.finish(&context.git, row.id, kind, creation_token).await?)
+}
+
+/// Runs git and stores its output.
+async fn fill(
+    context: &Context,
+    row: &Repository,
+    extended: Option<&Arc<BundleSet>>,
+    writer: &mut BundleWriter,
+) -> Result<(), BundleError> {
     let known: String = extended.into_iter().flat_map(|set| set.ids()).flat_map(|id| ["^", id, "\n"]).collect();
     let mut process = context.git.start_bundle(row.id).await?;
     let stdin = process.stdin();
@@ -154,18 +184,13 @@ async fn write(context: &Context, row: &Repository, extended: Option<&Arc<Bundle
         Ok::<_, BundleError>(())
     };
     // An error ends both, and git.
-    tokio::try_join!(feeding, store(context, &mut process, &mut writer))?;
+    tokio::try_join!(feeding, store(context, &mut process, writer))?;
     let ended = process.wait().await?;
     if ended.status != Some(0) {
         let failed = GitError::Failed { command: ended.command, status: ended.status, stderr: ended.stderr };
         return Err(failed.into());
     }
-    let kind = if extended.is_some() { "daily" } else { "base" };
-    // Larger than all before, also if the clock was set back or the base was replaced within a second.
-    let last = context.git.bundles().set(row.id).and_then(|set| Some(set.bundles().last()?.creation_token));
-    let seconds = u64::try_from(context.now_ms().div_euclid(1_000)).unwrap_or(0);
-    let creation_token = seconds.max(last.map_or(0, |last| last + 1));
-    Ok(writer.finish(&context.git, row.id, kind, creation_token).await?)
+    Ok(())
 }
 
 /// Stores the output of git.

@@ -79,17 +79,20 @@ fn count_bundle(state: &Context, bytes: u64) {
     state.git.bundles().count_served(bytes);
 }
 
-/// Sends the bytes `range` of the bundle `file`, with the share and the time limits of a stored answer.
+/// Sends the bytes `range` of the bundle `file`, with the share and the time limits of a stored answer. `access` watches
+/// the caller since its rights were checked.
 pub async fn send_bundle(
     state: &Context,
     allowed: &Allowed,
+    mut access: AccessWatch,
     file: File,
     range: Range<u64>,
 ) -> Result<OutputReceiver, TransferError> {
-    // From here on: the rights of the caller were just checked.
-    let identity = allowed.identity.clone();
-    let access = AccessWatch::new(state, identity, Some((allowed.repository.id, Action::Read)));
     let share = state.git.stream_share(allowed.holder).await?;
+    // The comparison of the bundles and the wait for a share may have taken minutes.
+    if !access.holds().await {
+        return Err(TransferError::Revoked);
+    }
     let sent = read(state, access, AnswerReader::of_file(file, range), Some(share), count_bundle).await?;
     sent.map(|answer| answer.output).ok_or(TransferError::Failed)
 }
