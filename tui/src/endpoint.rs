@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use farrier_common::client::{Client, Endpoint, Token, Trust, probe_socket};
+use farrier_common::client::{Client, ClientError, Endpoint, Token, Trust, probe_socket};
 
 use crate::{
     args::Global,
@@ -93,7 +93,12 @@ pub(crate) fn in_context(global: &Global, context: &Context) -> Global {
 
 /// Returns the name of the selected context. Flags take precedence over variables.
 fn context_name(global: &Global, variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<String>, Failure> {
-    if global.context.is_some() || global.socket.is_some() || global.url.is_some() {
+    let has_address = global.socket.is_some() || global.url.is_some();
+    if global.context.is_some() && has_address {
+        // The parser notices this only if both flags are on the same side of the command.
+        return Err(Failure::Usage("--context cannot be used with --socket or --url; remove one of them".to_owned()));
+    }
+    if global.context.is_some() || has_address {
         return Ok(global.context.clone());
     }
     let Some(name) = variable("FARRIER_CONTEXT") else { return Ok(None) };
@@ -138,7 +143,15 @@ fn trust(global: &Global) -> Result<Trust, Failure> {
     Trust::with_ca(&pem).map_err(|error| Failure::Usage(format!("--ca: {} {error}", path.display())))
 }
 
-/// Returns a client for the artifact service of the job in which this process runs.
+/// Returns an error if the options or the configuration file refuse changes. Commands that may use [`connect_job`] call
+/// this before changes.
+pub(crate) fn check_writable(global: &Global, doing: &str) -> Result<(), Failure> {
+    let is_read_only = global.read_only || Config::load(variable).server.read_only;
+    if is_read_only { Err(Failure::call(doing)(ClientError::ReadOnly)) } else { Ok(()) }
+}
+
+/// Returns a client for the artifact service of the job in which this process runs. It does not refuse changes, because
+/// this service also lists with POST.
 pub(crate) async fn connect_job(global: &Global, token: Token) -> Result<Client, Failure> {
     let results = variable("ACTIONS_RESULTS_URL").and_then(|url| url.into_string().ok());
     client(choose(global, results.as_deref(), variable)?, Some(token), global).await
@@ -320,6 +333,8 @@ mod tests {
         assert_eq!(named(&url, both).unwrap(), None);
         let flag = Global { context: Some("prod".into()), ..Global::default() };
         assert_eq!(named(&flag, both).unwrap().as_deref(), Some("prod"));
+        let two = Global { socket: Some("/s".into()), ..flag };
+        assert_eq!(named(&two, &[]).unwrap_err().code(), crate::exit::USAGE);
     }
 
     #[tokio::test]

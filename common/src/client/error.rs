@@ -90,7 +90,9 @@ pub enum ClientError {
         source: serde_json::Error,
     },
     /// The client is read-only.
-    #[error("the program is read-only: remove --read-only, or `read_only` from the configuration")]
+    #[error(
+        "the program is read-only: remove --read-only, or `read_only` from the configuration (`farrier config check`)"
+    )]
     ReadOnly,
     /// The request target or a header is invalid.
     #[error("the request target or a header is not valid")]

@@ -21,9 +21,9 @@ pub(crate) enum Ci {
     /// in its process group are stopped, too; processes in their own session keep running.
     ///
     /// The command finds the same daemon: `FARRIER_URL` or `FARRIER_SOCKET`, `FARRIER_CA`, `FARRIER_RUN_ID` and
-    /// `FARRIER_JOB_ID` are set for it, besides the variables of GitHub Actions. `FARRIER_TOKEN` is inherited; a
-    /// token from --token-file is not passed on, because the job has a token of its own. Git gets the setting
-    /// transfer.bundleURI, besides the settings in `GIT_CONFIG_COUNT`.
+    /// `FARRIER_JOB_ID` are set for it, besides the variables of GitHub Actions. `FARRIER_TOKEN` is inherited, unless
+    /// a context is selected; a token from --token-file is not passed on, because the job has a token of its own. Git
+    /// gets the setting transfer.bundleURI, besides the settings in `GIT_CONFIG_COUNT`.
     Exec(Exec),
 }
 

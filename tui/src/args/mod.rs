@@ -63,7 +63,7 @@ Environment:
   NO_COLOR          Disables colors when set
 
 `ci exec` sets FARRIER_URL or FARRIER_SOCKET, FARRIER_CA, FARRIER_RUN_ID and FARRIER_JOB_ID for its command.
-FARRIER_TOKEN is inherited; a token from --token-file is not passed on.
+FARRIER_TOKEN is inherited, unless a context is selected; a token from --token-file is not passed on.
 
 `farrier help COMMAND` explains a command. Exit codes are listed in the operations manual.";
 

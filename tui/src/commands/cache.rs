@@ -43,13 +43,12 @@ pub(super) async fn run(command: Cache, client: &Client, output: &Output) -> Res
         }
         Cache::Delete(args) => delete(args, client, output).await,
         Cache::Usage { repo, limit } => {
-            let all = match &repo {
-                Some(repo) => client.cache_usage(repo).await.map(|usage| list::Listed::from(vec![usage])),
-                None => {
-                    let open = |page: Vec<CacheUsage>| page;
-                    let id = |usage: &CacheUsage| usage.full_name.clone();
-                    list::first(limit.items(), client.cache_usage_of_all(), open, id).await
-                }
+            let all = if let Some(repo) = &repo {
+                client.cache_usage(repo).await.map(|usage| list::Listed::from(vec![usage]))
+            } else {
+                let open = |page: Vec<CacheUsage>| page;
+                let id = |usage: &CacheUsage| usage.full_name.clone();
+                list::first(limit.items(), client.cache_usage_of_all(), open, id).await
             };
             let all = all.map_err(Failure::call("reading the cache usage"))?;
             let document = |total_count, repositories| Usage { total_count, repositories };

@@ -34,7 +34,10 @@ pub(super) async fn run(args: Logs, client: &Client, output: &Output) -> Result<
     let doing = if args.follow { "following the log" } else { "listing log records" };
     let mut page = client.log_records(&filter, limit.into()).await.map_err(Failure::call(doing))?;
     show_all(&page, output)?;
-    while args.follow {
+    if !args.follow {
+        return Ok(());
+    }
+    loop {
         if !page.more {
             tokio::time::sleep(PAUSE).await;
         }
@@ -45,7 +48,6 @@ pub(super) async fn run(args: Logs, client: &Client, output: &Output) -> Result<
         }
         show_all(&page, output)?;
     }
-    Ok(())
 }
 
 /// Prints each record on one line, in every format.

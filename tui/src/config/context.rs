@@ -17,8 +17,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Returns the limits and the address, for lists. The limits come first, because a long address is truncated.
+    /// Returns the limits and the address, for lists. The limits come first, because a long address is truncated. Of a
+    /// context with a mistake, returns the line, because its limits are not known and its URL may contain a password.
     pub(crate) fn describe(&self) -> String {
+        if let Some(ConfigProblem { line, .. }) = &self.mistake {
+            return format!("cannot be used: config.toml line {line}");
+        }
         let Server { socket, url, read_only, .. } = &self.server;
         let socket = socket.as_ref().map(|path| path.display().to_string());
         let address = socket.or_else(|| url.clone()).unwrap_or_default();
@@ -100,6 +104,7 @@ mod tests {
             let refused = named(&config.contexts, "x").unwrap_err();
             assert!(refused.contains(&format!("line {line}: ")) && refused.contains(words), "{refused}");
             assert!(!refused.contains("secret"), "{refused}");
+            assert_eq!(config.contexts[0].describe(), format!("cannot be used: config.toml line {line}"));
             assert!(problems.iter().any(|one| one.line == line && !one.is_warning), "{problems:?}");
         }
         for name in ["\"a/b\"", "\"\"", "\"-x\"", "\"a b\"", "\"\\u001b[2J\""] {

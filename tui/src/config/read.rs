@@ -24,6 +24,8 @@ impl<'t> Reader<'t> {
             Err(error) => {
                 let line = error.span().map_or(1, |span| reader.line(span.start));
                 reader.problems.push(ConfigProblem::error(line, error.message().to_owned()));
+                // The file may contain `read_only`.
+                config.server.read_only = true;
             }
         }
         reader.problems.sort_by_key(|problem| problem.line);
@@ -86,7 +88,8 @@ impl<'t> Reader<'t> {
             "url" => server.url = self.text(line, key, value, &[]),
             "token_file" => server.token_file = self.text(line, key, value, &[]).map(Into::into),
             "ca" => server.ca = self.text(line, key, value, &[]).map(Into::into),
-            "read_only" => server.read_only = self.switch(line, key, value),
+            // An invalid value must not permit changes.
+            "read_only" => server.read_only = self.switch(line, key, value) || value.get_ref().as_bool().is_none(),
             _ => return false,
         }
         true
@@ -299,6 +302,16 @@ error = "#ff0000"
         assert!(problems[1].text.contains("known keys: theme, color, glyphs"), "{}", problems[1].text);
         assert!(config.ui.title && config.ui.color.is_none(), "the valid settings are kept");
         let (config, problems) = Reader::read("[ui]\ntheme = \n");
-        assert_eq!((config, problems[0].line), (Config::default(), 2));
+        let server = Server { read_only: true, ..Server::default() };
+        assert_eq!((config, problems[0].line), (Config { server, ..Config::default() }, 2));
+    }
+
+    #[test]
+    fn a_mistake_that_may_hide_read_only_permits_no_changes() {
+        for text in ["[server]\nread_only = \"yes\"\n", "[server]\nread_only = true\n[contexts.prod\n"] {
+            let (config, problems) = Reader::read(text);
+            assert!(config.server.read_only && !problems.is_empty(), "{text}");
+        }
+        assert!(!Reader::read("[ui]\nglyphs = 1\n").0.server.read_only);
     }
 }

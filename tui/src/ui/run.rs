@@ -235,7 +235,7 @@ fn threads(
             let msg = match event {
                 net::NetworkEvent::Answer(ticket, result) => Msg::Answer(ticket, result),
                 net::NetworkEvent::Endpoint(number, address, token) => Msg::Endpoint(number, address, token),
-                net::NetworkEvent::ExposedToken(address) => Msg::ExposedToken(address),
+                net::NetworkEvent::ExposedToken(number, address) => Msg::ExposedToken(number, address),
                 net::NetworkEvent::Signal(number) => Msg::Signal(number),
                 net::NetworkEvent::Continued => Msg::Continued,
                 net::NetworkEvent::Resized => Msg::Resized(term::size().unwrap_or_default()),

@@ -181,7 +181,7 @@ pub(crate) enum Cmd {
     /// Sends a request.
     Send(Request),
     /// Downloads a file, and sends the second request only after it was saved.
-    After(Request, Request),
+    After(Box<(Request, Request)>),
     /// Cancels a request.
     Cancel(Request),
     /// Shows a notice.

@@ -69,6 +69,20 @@ fn an_invalid_upload_starts_no_job() {
 }
 
 #[test]
+fn a_read_only_program_changes_no_artifact_inside_of_a_job_and_still_lists() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "a");
+    sandbox.fake.store("old", "text/plain", b"x");
+    let token = [("ACTIONS_RUNTIME_TOKEN", RUNTIME_TOKEN)];
+    for line in ["artifact upload a", "artifact delete old --yes"] {
+        let refused = sandbox.run_with(&format!("--read-only {line}"), token, "");
+        assert!(refused.code != 0 && refused.stderr.contains("the program is read-only"), "{refused:?}");
+    }
+    assert_eq!(sandbox.fake.state().artifacts.len(), 1);
+    assert_eq!(sandbox.run_with("--read-only artifact list -q", token, "").ok().stdout.lines().count(), 1);
+}
+
+#[test]
 fn lists_contain_all_pages_in_every_output_format() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.run("artifact list --repo o/r").ok().stdout, "");

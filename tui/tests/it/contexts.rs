@@ -18,8 +18,9 @@ impl TwoDaemons {
         daemons.lab.farrier(&["repo", "create", "admin/lab-only"]).ok();
         daemons.prod.farrier(&["repo", "create", "admin/prod-only"]).ok();
         let (lab, prod) = (daemons.lab.socket(), daemons.prod.socket());
+        let (lab, prod) = (lab.display(), prod.display());
         daemons.configure(&format!(
-            "[contexts.lab]\nsocket = {lab:?}\n[contexts.prod]\nsocket = {prod:?}\nread_only = true\nproduction = true\n\
+            "[contexts.lab]\nsocket = \"{lab}\"\n[contexts.prod]\nsocket = \"{prod}\"\nread_only = true\nproduction = true\n\
              [contexts.gone]\nsocket = \"/nonexistent/s\"\n[contexts.broken]\nsocket = \"/s\"\nread_only = \"no\"\n"
         ));
         daemons
@@ -59,6 +60,7 @@ fn a_context_selects_the_daemon_of_a_command() {
     assert_eq!(both.code, 2, "{both:?}");
     assert!(both.stderr.contains("FARRIER_CONTEXT and FARRIER_SOCKET both name a daemon"), "{both:?}");
     assert_eq!(daemons.run(&["--context", "lab", "--socket", socket, "repo", "list"], []).code, 2);
+    assert_eq!(daemons.run(&["--context", "prod", "repo", "list", "--socket", socket], []).code, 2);
 }
 
 #[test]
@@ -68,10 +70,10 @@ fn a_read_only_context_refuses_commands_that_change_something() {
     assert!(refused.code != 0 && refused.stderr.contains("the program is read-only"), "{refused:?}");
     assert_eq!(daemons.prod.farrier(&["repo", "show", "admin/new"]).code, 3, "the repository was not created");
     daemons.run(&["--context", "lab", "repo", "create", "admin/new"], []).ok();
-    // The command of a job uses the daemon of the job, not the context in the environment.
+    // The command of a job uses the daemon of the job, not the context or the token in the environment.
     let script = format!("{} repo list -q", crate::session::FARRIER);
     let exec = ["--context", "lab", "ci", "exec", "--repo", "admin/new", "--", "sh", "-c", &script];
-    let listed = daemons.run(&exec, [("FARRIER_CONTEXT", "prod")]).ok();
+    let listed = daemons.run(&exec, [("FARRIER_CONTEXT", "prod"), ("FARRIER_TOKEN", "frr_of_another")]).ok();
     assert!(listed.stdout.contains("admin/lab-only") && !listed.stdout.contains("prod-only"), "{listed:?}");
 }
 

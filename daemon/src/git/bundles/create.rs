@@ -172,7 +172,10 @@ impl Git {
         if *verified == Some(digest) {
             return Ok(Some(true));
         }
-        let mut input: String = moved.iter().map(|id| format!("{id}\n")).collect();
+        let mut input = String::new();
+        for id in moved {
+            input.extend([id, "\n"]);
+        }
         visible(&list).for_each(|(_, id)| input.extend(["^", id, "\n"]));
         let lost = self.run(repository, ["rev-list", "--max-count=1", "--stdin"], input).await;
         let is_current = match lost {

@@ -1,6 +1,9 @@
 //! Groups of deliveries by hook, by reason, or by the host of their hook.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use farrier_proto::store::{Delivery, DeliveryState};
 
@@ -116,7 +119,7 @@ pub async fn groups(read: &impl Read, selection: &DeliverySelection, by: GroupBy
     }
     let total = groups.len();
     let mut groups: Vec<DeliveryGroup> = groups.into_values().collect();
-    groups.sort_by(|a, b| (b.failed, b.count, b.last_ms).cmp(&(a.failed, a.count, a.last_ms)));
+    groups.sort_by_key(|group| Reverse((group.failed, group.count, group.last_ms)));
     groups.truncate(GROUPS_MAX);
     Ok(DeliveryGroups { groups, total, examined: walked.examined, truncated: walked.truncated })
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     args::{Delete, Global},
+    endpoint,
     exit::Failure,
     output::{Output, clean_line, human_bytes},
 };
@@ -30,6 +31,7 @@ struct Outcomes {
 }
 
 pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Result<u8, Failure> {
+    endpoint::check_writable(global, "deleting artifacts")?;
     let source = ArtifactSource::resolve(&args.scope, global).await?;
     let mut found = Vec::new();
     for word in args.artifacts {

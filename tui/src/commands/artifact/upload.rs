@@ -43,6 +43,7 @@ pub(super) async fn run(args: Upload, global: &Global, output: &Output) -> Resul
     // Problems with the files are reported before a job is started.
     let plan = plan::plan(&args.paths, args.name.as_deref(), args.raw, Path::is_dir)?;
     let current = current_job(&args)?;
+    endpoint::check_writable(global, "uploading")?;
     let file = source(&args, &plan, output).await?;
     let uploaded = match current {
         Some((scope, token)) => {

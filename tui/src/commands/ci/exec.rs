@@ -81,6 +81,10 @@ fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(Strin
     for (name, value) in variables {
         all.push((name.to_owned(), value.unwrap_or_default()));
     }
+    if global.context.is_some() {
+        // The variable may belong to another daemon, and the command uses the daemon of the context.
+        all.push(("FARRIER_TOKEN".to_owned(), OsString::new()));
+    }
     all.extend(bundle_setting(|name| std::env::var(name).ok()));
     all
 }

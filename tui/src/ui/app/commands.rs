@@ -17,7 +17,10 @@ impl App {
                 Cmd::Send(request) => {
                     self.send(sender, request);
                 }
-                Cmd::After(download, request) => self.send_after(download, sender, request),
+                Cmd::After(both) => {
+                    let (download, request) = *both;
+                    self.send_after(download, sender, request);
+                }
                 Cmd::Cancel(request) => self.cancel(sender, &request),
                 Cmd::WhenRested => self.awaits_cursor_rest = true,
                 Cmd::Notify(tone, text) => self.notify(tone, text),

@@ -27,8 +27,8 @@ pub(crate) enum Msg {
     Answer(Ticket, Result<Answer, Problem>),
     /// The number of reconnections before this connection, the address of the daemon, and a description of the token.
     Endpoint(u64, String, Option<String>),
-    /// The token is sent unencrypted to this address on another host.
-    ExposedToken(String),
+    /// The number of reconnections, and the address on another host to which the token is sent unencrypted.
+    ExposedToken(u64, String),
     /// A signal that ends the program.
     Signal(u8),
     /// The program was continued after a stop.

@@ -198,9 +198,9 @@ impl App {
                 self.typing.by_answer = false;
             }
             // The network thread may have connected to the previous daemon before it received the change.
-            Msg::Endpoint(number, ..) if number != self.reconnections => {}
+            Msg::Endpoint(number, ..) | Msg::ExposedToken(number, _) if number != self.reconnections => {}
             Msg::Endpoint(_, address, token) => (self.world.address, self.world.token) = (address, token),
-            Msg::ExposedToken(address) => self.warn_of_exposed_token(address),
+            Msg::ExposedToken(_, address) => self.warn_of_exposed_token(address),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
                 self.effects.push(Effect::Repaint);

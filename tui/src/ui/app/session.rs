@@ -102,12 +102,15 @@ impl App {
             self.forget_daemon(&target);
         }
         self.effects.push(Effect::Reconnect(target));
+        // Sort orders are preferences of the user, which are saved at the end.
+        let preferences = self.saved_state();
         self.screens = Screens::default();
+        self.recall(&preferences);
         self.send(RequestOwner::App, Request::Status);
         self.go(self.current);
     }
 
-    /// Drops the name, the limits and the messages of the previous daemon.
+    /// Drops the name, the limits, the messages and the typed commands of the previous daemon.
     fn forget_daemon(&mut self, target: &Reconnect) {
         self.world.context = match target {
             Reconnect::Context(context) => Some((**context).clone()),
@@ -116,6 +119,8 @@ impl App {
         self.world.read_only = self.read_only || self.world.context.as_ref().is_some_and(|one| one.server.read_only);
         self.world.address = "the daemon".to_owned();
         self.messages.clear();
+        // An ID in an earlier command belongs to another object on the next daemon.
+        self.commands.retain(|line| line.starts_with("connect "));
         self.notice = None;
     }
 }

@@ -238,7 +238,7 @@ impl Confirm {
         if self.ready() && self.off(world).is_none() {
             let first = self.copy.as_ref().filter(|copy| copy.chosen).map(|copy| copy.request.clone());
             Step::Then(vec![match first {
-                Some(first) => Cmd::After(first, self.request.clone()),
+                Some(first) => Cmd::After(Box::new((first, self.request.clone()))),
                 None => Cmd::Send(self.request.clone()),
             }])
         } else {

@@ -68,9 +68,9 @@ impl Connection {
         let mut route = self.lock();
         match target {
             Reconnect::To(address) => {
-                let (url, socket) =
-                    if address.contains("://") { (Some(address), None) } else { (None, Some(address.into())) };
-                route.global = Global { url, socket, ..self.flags.clone() };
+                let (socket, url) =
+                    if address.contains("://") { (None, Some(address)) } else { (Some(address.into()), None) };
+                route.global = Global { socket, url, ..self.flags.clone() };
                 route.token = TokenSource::Usual;
             }
             Reconnect::Context(context) => {
@@ -170,7 +170,7 @@ impl Route {
             };
             send(NetworkEvent::Endpoint(self.reconnections, client.endpoint().to_string(), token));
             if client.exposes_token() {
-                send(NetworkEvent::ExposedToken(client.endpoint().to_string()));
+                send(NetworkEvent::ExposedToken(self.reconnections, client.endpoint().to_string()));
             }
             Ok(client)
         };
@@ -245,9 +245,9 @@ mod tests {
             let client = Client::new(Endpoint::parse_url(url).unwrap(), Some(token.clone())).unwrap();
             let events = std::cell::RefCell::new(Vec::new());
             let send = |one: NetworkEvent| {
-                events
-                    .borrow_mut()
-                    .push(matches!(one, NetworkEvent::ExposedToken(address) if address.contains("forge.example.net")));
+                events.borrow_mut().push(
+                    matches!(one, NetworkEvent::ExposedToken(_, address) if address.contains("forge.example.net")),
+                );
                 true
             };
             connection.route().client(&send, std::future::ready(Ok(client))).await.unwrap();

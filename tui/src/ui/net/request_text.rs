@@ -5,6 +5,7 @@ use crate::{transfer::copy::Content, ui::bulk};
 
 impl Request {
     /// Describes the request, to follow "while" or "could not".
+    #[expect(clippy::too_many_lines, reason = "one line for each request")]
     pub(crate) fn doing(&self) -> String {
         match self {
             Self::Status => "loading the status".to_owned(),

@@ -106,8 +106,8 @@ fn a_configured_setting_sends_no_query_and_detection_can_be_repeated() {
 fn copied_text_is_put_into_the_tmux_buffer() {
     let sandbox = Sandbox::new();
     let tmux = Tmux::new(sandbox.dir.path().join("tmux.sock"));
-    if tmux.run(&["new-session", "-d", "sleep 600"]).is_none() {
-        return Tmux::report_missing();
+    if !tmux.start(&["new-session", "-d", "sleep", "600"]) {
+        return;
     }
     let tmux_variable = format!("{},1,0", tmux.socket.display());
     let mut session = SessionOptions { env: &[("TMUX", &tmux_variable)], ..sandbox.session_options() }.session();

@@ -1,8 +1,9 @@
 //! tmux with a private server and no configuration, and the full screen in one of its panes.
 
 use std::{
+    io,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -17,35 +18,45 @@ const DEAF: Duration = Duration::from_millis(300);
 /// A tmux server. Dropping it ends the server and the programs in its panes, also after a panic.
 pub(super) struct Tmux {
     pub(super) socket: PathBuf,
-    /// The variables of the server and its panes; `None` for those of this process.
-    variables: Option<Vec<(&'static str, PathBuf)>>,
+    /// The variables of the server and its panes, besides `PATH` and `LANG`.
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Tmux {
-    /// A server with the environment of this process.
     pub(super) fn new(socket: PathBuf) -> Self {
-        Self { socket, variables: None }
+        Self { socket, variables: Vec::new() }
     }
 
-    /// Runs a command of tmux. Returns its output, or `None` if it fails or is not installed.
-    pub(super) fn run(&self, words: &[&str]) -> Option<String> {
+    fn output(&self, words: &[&str]) -> io::Result<Output> {
         #[expect(clippy::disallowed_methods, reason = "the terminal that the test is about")]
         let mut tmux = Command::new("tmux");
-        tmux.args(["-u", "-S"]).arg(&self.socket).args(["-f", "/dev/null"]).args(words);
-        if let Some(variables) = &self.variables {
-            tmux.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8");
-            for (name, value) in variables {
-                tmux.env(name, value);
-            }
-        }
-        let output = tmux.env_remove("TMUX").stdin(Stdio::null()).output().ok()?;
+        tmux.args(["-u", "-S"]).arg(&self.socket).args(["-f", "/dev/null"]).args(words).stdin(Stdio::null());
+        tmux.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8");
+        tmux.envs(self.variables.iter().map(|(name, value)| (name, value))).output()
+    }
+
+    /// Runs a command of tmux. Returns its output, or `None` if it fails.
+    pub(super) fn run(&self, words: &[&str]) -> Option<String> {
+        let output = self.output(words).ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Skips a test without tmux, or fails it where all clients are required.
-    pub(super) fn report_missing() {
-        assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "there is no tmux");
-        println!("skipped: there is no tmux");
+    /// Starts the server with the command `words`. Returns false if tmux is not installed, so that the test is skipped.
+    /// Fails where all clients are required.
+    #[track_caller]
+    pub(super) fn start(&self, words: &[&str]) -> bool {
+        match self.output(words) {
+            Ok(output) => {
+                assert!(output.status.success(), "tmux: {}", String::from_utf8_lossy(&output.stderr));
+                true
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::NotFound, "tmux cannot be started: {error}");
+                assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "tmux is not installed");
+                println!("skipped: tmux is not installed");
+                false
+            }
+        }
     }
 }
 
@@ -66,12 +77,13 @@ impl Pane {
     pub(super) fn open(daemon: &Daemon) -> Option<Self> {
         let directory = daemon.work(".");
         let variables = vec![("HOME", directory.clone()), ("FARRIER_SOCKET", daemon.socket())];
-        let tmux = Tmux { socket: daemon.work("tmux.sock"), variables: Some(variables) };
+        let tmux = Tmux { socket: daemon.work("tmux.sock"), variables };
         let directory = directory.to_str().unwrap();
         let start = ["new-session", "-d", "-s", "farrier", "-x", "120", "-y", "40", "-c", directory, "env", FARRIER];
         let options = [";", "set", "-g", "status", "off", ";", "set", "-g", "escape-time", "0"];
-        if tmux.run(&[&start[..], &options].concat()).is_none() {
-            Tmux::report_missing();
+        // On a busy machine, the program may stop waiting for `tmux load-buffer` and send the sequence of the terminal.
+        let clipboard = [";", "set", "-s", "set-clipboard", "on"];
+        if !tmux.start(&[&start[..], &options, &clipboard].concat()) {
             return None;
         }
         let pane = Self { tmux, keys: 0 };

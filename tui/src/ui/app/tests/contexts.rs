@@ -62,6 +62,7 @@ fn connecting_to_a_context_drops_everything_of_the_previous_daemon() {
         screen.send(Msg::Answer(ticket, Ok(repositories(&NAMES))));
     }
     screen.send(Msg::Endpoint(0, "the socket /run/old.sock".into(), None));
+    screen.send(Msg::ExposedToken(0, "http://old.example".into()));
     let text = screen.text();
     assert!(!text.contains("infra/gateway") && text.contains("PROD prod"), "{text}");
     assert_eq!(screen.app.world.address, "the daemon");
@@ -83,6 +84,29 @@ fn a_change_of_the_previous_daemon_cannot_be_undone_on_the_next_one() {
     screen.keys("z");
     assert!(screen.text().contains("Nothing to undo"), "{}", screen.text());
     assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::EditHook(..))));
+}
+
+#[test]
+fn sort_orders_of_the_user_outlast_a_change_of_the_daemon() {
+    let mut screen = started(None, 80, 24);
+    open_hooks(&mut screen);
+    screen.keys("s");
+    screen.press(Key::Down);
+    screen.keys("\n");
+    let sorts = screen.app.saved_state().sorts;
+    assert!(sorts.contains_key("hooks"), "{sorts:?}");
+    screen.keys(":connect lab\n");
+    assert!(connected_to(&screen, "lab"), "{}", screen.text());
+    assert_eq!(screen.app.saved_state().sorts, sorts);
+}
+
+#[test]
+fn the_history_of_commands_keeps_no_ids_of_the_previous_daemon() {
+    let mut screen = started(None, 120, 40);
+    screen.keys(":connect lab\n:run 7\n");
+    assert_eq!(screen.app.commands, ["connect lab", "run 7"]);
+    screen.keys(":connect prod\n");
+    assert_eq!(screen.app.commands, ["connect lab", "connect prod"]);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_refused_collaborator_keeps_the_form_open() {
     screen.keys("nnobody");
     screen.press(Key::Ctrl('s'));
     let refused = refusal("the user does not exist (422)");
-    screen.answer_last_of(|request| request.changes(), Err(refused));
+    screen.answer_last_of(Request::changes, Err(refused));
     let text = screen.text();
     assert!(text.contains("the user does not exist") && text.contains("New collaborator"), "{text}");
 }
@@ -89,7 +89,7 @@ fn a_row_that_is_already_gone_is_removed_from_the_list() {
     screen.keys("D");
     confirmed(&mut screen);
     let gone = Problem::new(ProblemKind::NotFound, "deleting deploy key ci: not found (404)");
-    screen.answer_last_of(|request| request.changes(), Err(gone));
+    screen.answer_last_of(Request::changes, Err(gone));
     assert!(screen.text().contains("not found (404)"), "{}", screen.text());
     assert!(screen.take_requests().contains(&of_gateway(Manage::DeployKeys)), "{}", screen.text());
 }

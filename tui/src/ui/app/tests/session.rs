@@ -60,14 +60,14 @@ fn a_missing_daemon_is_started_after_confirmation() {
 #[test]
 fn sending_a_token_unencrypted_warns_once_for_each_address() {
     let mut screen = TestScreen::loaded(120, 40);
-    screen.send(Msg::ExposedToken("http://forge01.lan:3000".into()));
+    screen.send(Msg::ExposedToken(0, "http://forge01.lan:3000".into()));
     let warning = "warning: token sent unencrypted to http://forge01.lan:3000; use https";
     assert!(screen.text().contains(warning), "{}", screen.text());
     screen.keys("j");
     assert!(!screen.text().contains("unencrypted"), "{}", screen.text());
-    screen.send(Msg::ExposedToken("http://forge01.lan:3000".into()));
+    screen.send(Msg::ExposedToken(0, "http://forge01.lan:3000".into()));
     assert!(!screen.text().contains("unencrypted"), "a new connection does not repeat the warning: {}", screen.text());
-    screen.send(Msg::ExposedToken("http://forge02.lan:3000".into()));
+    screen.send(Msg::ExposedToken(0, "http://forge02.lan:3000".into()));
     assert!(screen.text().contains("http://forge02.lan:3000"), "{}", screen.text());
 }
 
