@@ -21,8 +21,8 @@ use tracing_subscriber::{
 use self::{record_layer::RecordLayer, records::LogRecords};
 use crate::{clock::Clock, config::LogConfig};
 
-/// Target of requests for log records. These events are written, but not kept in memory: otherwise a client that follows
-/// the log would cause a new record with each of its requests.
+/// Target of requests for log records. These events are written, but not kept in memory: otherwise a client that
+/// follows the log would cause a new record with each of its requests.
 pub const UNRECORDED_TARGET: &str = "farrierd::access::logs";
 
 /// Why logging could not be started.

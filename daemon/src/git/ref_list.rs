@@ -17,7 +17,10 @@ use super::{
     objects::open_regular,
     ref_name::{HEADS, TAGS, is_hidden, is_object_id, is_valid},
 };
-use crate::{shares::RequestMemory, tasks};
+use crate::{
+    shares::{Refused, RequestMemory},
+    tasks,
+};
 
 /// Files that show that the repository uses alternates or is shallow.
 const UNSUPPORTED: [&str; 2] = ["objects/info/alternates", "shallow"];
@@ -75,11 +78,24 @@ impl Git {
     /// Reads the refs of a repository and counts the list to `memory`, which the caller drops with the list. `None` if
     /// only git can read the refs, or if the list does not fit into the memory of requests: git writes it as a stream.
     pub async fn ref_list(&self, repository: u64, memory: &Arc<RequestMemory>) -> Result<Option<RefList>, GitError> {
-        let (directory, memory) = (self.directory(repository), memory.clone());
-        match tasks::blocking(move || read(&directory, &memory)).await {
-            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => Ok(None),
-            result => result.map_err(GitError::io("reading refs")),
+        match self.required_ref_list(repository, memory).await {
+            Err(GitError::Refused(_)) => Ok(None),
+            result => result,
         }
+    }
+
+    /// Like [`Git::ref_list`], but returns [`GitError::Refused`] if the list does not fit into the memory of requests.
+    pub(super) async fn required_ref_list(
+        &self,
+        repository: u64,
+        memory: &Arc<RequestMemory>,
+    ) -> Result<Option<RefList>, GitError> {
+        let (directory, memory) = (self.directory(repository), memory.clone());
+        let result = tasks::blocking(move || read(&directory, &memory)).await;
+        result.map_err(|error| match error.downcast::<Refused>() {
+            Ok(refused) => GitError::Refused(refused),
+            Err(error) => GitError::io("reading refs")(error),
+        })
     }
 }
 

@@ -108,11 +108,6 @@ impl Workspace {
         self.memory.as_ref().map_or(Ok(()), |memory| Ok(memory.grow(bytes)?))
     }
 
-    /// Returns the caller to whose shares the work for the change counts. `None`: the daemon itself.
-    pub fn caller(&self) -> Option<Holder> {
-        self.caller
-    }
-
     /// Returns the directory of the workspace.
     pub(super) fn directory(&self) -> &Path {
         &self.directory

@@ -3,8 +3,8 @@
 //! A bundle has all branches and tags of one moment. So the bundles of a repository are dropped as soon as a branch or
 //! tag is deleted, a tag is moved, or a forced push makes a commit unreachable, and when the repository is renamed,
 //! transferred, deleted, or changes its visibility. Pushes drop them at once; [`update()`] does it after other changes.
-//! Independent of both, [`current`] compares them with the row and the refs of the repository whenever a client lists or
-//! downloads them.
+//! Independent of both, [`current`] compares them with the row and the refs of the repository whenever a client lists
+//! or downloads them.
 
 mod update;
 

@@ -1,7 +1,8 @@
 //! The memory that requests hold, counted in shares of one budget.
 //!
-//! A request counts bytes before it stores them: its head, a list of refs or ref updates, a JSON body, the output of git
-//! that is read as a whole. They count until the response has been sent. Streams are not counted, because their buffers have a fixed size.
+//! A request counts bytes before it stores them: its head, a list of refs or ref updates, a JSON body, the output of
+//! git that is read as a whole. They count until the response has been sent. Streams are not counted, because their
+//! buffers have a fixed size.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -133,15 +134,11 @@ impl RequestMemory {
         let mut held = self.held();
         let total = held.bytes.saturating_add(bytes);
         let needed = total.saturating_sub(UNCOUNTED_BYTES).div_ceil(SHARE_BYTES);
-        let before = held.shares.len();
-        while held.shares.len() < needed {
-            match self.budget.shares.take(held.holder) {
-                Ok(share) => held.shares.push(share),
-                Err(refused) => {
-                    held.shares.truncate(before);
-                    return Err(refused);
-                }
-            }
+        let missing = needed.saturating_sub(held.shares.len());
+        if missing > 0 {
+            // All at once: two requests that each took a part would both be refused, although one of them fits.
+            let shares = self.budget.shares.take_all(held.holder, missing)?;
+            held.shares.extend(shares);
         }
         held.bytes = total;
         Ok(())
@@ -204,6 +201,21 @@ mod tests {
         second.grow(100 << 10).expect("counted to another holder");
         first_holder_has_room(&budget);
         assert_eq!(budget.usage().refused, 1);
+    }
+
+    #[test]
+    fn of_two_large_requests_at_the_same_time_one_is_accepted() {
+        let budget = MemoryBudget::new(100);
+        for _ in 0..100 {
+            let requests = [budget.request(ANYONE), budget.request(ANYONE)];
+            let accepted = std::thread::scope(|scope| {
+                let grow = |request: &RequestMemory| request.grow(30 << 20).is_ok();
+                let started = requests.each_ref().map(|request| scope.spawn(move || grow(request)));
+                started.map(|thread| thread.join().expect("no panic"))
+            });
+            assert_eq!(accepted.iter().filter(|accepted| **accepted).count(), 1, "{accepted:?}");
+        }
+        assert_eq!(budget.usage().used, 0);
     }
 
     /// Checks that [`ANYONE`] holds nothing.

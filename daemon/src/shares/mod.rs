@@ -137,6 +137,21 @@ impl Shares {
         admitted.map(|()| self.share(holder)).map_err(|reason| self.refuse(reason))
     }
 
+    /// Starts `number` items of work now, or refuses all of them. Other callers never find a part of them in use.
+    fn take_all(&self, holder: Holder, number: usize) -> Result<Vec<Share>, Refused> {
+        let mut state = self.state();
+        for taken in 0..number {
+            if let Err(reason) = state.admit(holder) {
+                let granted: Vec<Granted> = (0..taken).flat_map(|_| state.release(holder)).collect();
+                drop(state);
+                self.send(granted);
+                return Err(self.refuse(reason));
+            }
+        }
+        drop(state);
+        Ok((0..number).map(|_| self.share(holder)).collect())
+    }
+
     /// Starts an item of work when capacity is free. Refuses it after `limit`, or at once if too many are waiting.
     /// Dropping the future leaves the queue.
     pub async fn wait(&self, holder: Holder, limit: Duration) -> Result<Share, Refused> {

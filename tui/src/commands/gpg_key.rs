@@ -81,19 +81,13 @@ fn is_named(key: &GpgKey, which: &str) -> bool {
     key.id.to_string() == which || key.key_id.eq_ignore_ascii_case(digits)
 }
 
-/// Reads the texts for a request. Refuses a private key, so that it does not leave this machine.
+/// Reads the texts for a request.
 async fn request(args: AddGpgKey) -> Result<CreateGpgKey, Failure> {
     let AddGpgKey { file, signature } = args;
     if file == Path::new("-") && signature.as_deref() == Some(Path::new("-")) {
         return Err(Failure::Usage("the key and the signature cannot both be read from standard input".into()));
     }
-    let shown = file.display().to_string();
-    let text = move || key::read(&file, TEXT_MAX_BYTES, "the output of gpg --armor --export");
-    let armored_public_key = blocking::run(text).await?;
-    if armored_public_key.contains("PRIVATE KEY BLOCK-----") {
-        let problem = format!("{shown} is a private key; export the public key with gpg --armor --export");
-        return Err(Failure::Usage(problem));
-    }
+    let armored_public_key = text_in(file, "the output of gpg --armor --export").await?;
     let armored_signature = match signature {
         Some(file) => signature_in(file).await?,
         None => String::new(),
@@ -102,7 +96,17 @@ async fn request(args: AddGpgKey) -> Result<CreateGpgKey, Failure> {
 }
 
 async fn signature_in(file: PathBuf) -> Result<String, Failure> {
-    blocking::run(move || key::read(&file, TEXT_MAX_BYTES, "the output of gpg --armor --detach-sign")).await
+    text_in(file, "the output of gpg --armor --detach-sign").await
+}
+
+/// Reads a text from a file. Refuses a private key, so that it does not leave this machine. `what`: the expected text.
+async fn text_in(file: PathBuf, what: &'static str) -> Result<String, Failure> {
+    let shown = file.display().to_string();
+    let text = blocking::run(move || key::read(&file, TEXT_MAX_BYTES, what)).await?;
+    if text.contains("PRIVATE KEY BLOCK-----") {
+        return Err(Failure::Usage(format!("{shown} is a private key; give {what}")));
+    }
+    Ok(text)
 }
 
 fn addresses(key: &GpgKey) -> String {

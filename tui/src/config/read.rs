@@ -233,22 +233,29 @@ impl<'t> Reader<'t> {
 
 const SERVER: &[&str] = &["socket", "url", "token_file", "ca", "read_only"];
 const SCREENS: &[&str] =
-    &["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks"];
+    &["dashboard", "repositories", "hooks", "deliveries", "artifacts", "audit", "users", "runs", "tasks", "logs"];
 const LISTS: &[&str] = &[
     "repositories",
     "files",
     "commits",
     "branches",
     "tags",
+    "releases",
+    "rules",
+    "collaborators",
+    "deploy_keys",
+    "mirrors",
     "hooks",
     "deliveries",
     "runs",
     "workflow_runs",
     "tasks",
+    "logs",
     "audit",
     "caches",
     "users",
     "tokens",
+    "keys",
 ];
 const UI: &[&str] =
     &["theme", "color", "glyphs", "clipboard", "start", "bell", "time", "sync", "mouse", "title", "confirm_bulk_over"];

@@ -120,6 +120,8 @@ fn openpgp_keys_are_added_verified_listed_and_deleted() {
     let verified = key(&["verify", &id, proof(&daemon)]).ok().stdout;
     assert!(verified.contains(&key_id), "{verified}");
     assert_ne!(key(&["verify", &key_id, "ann.asc"]).code, 0, "a key is no signature");
+    let refused = key(&["verify", &id, "private.asc"]);
+    assert!(refused.code == 2 && refused.stderr.contains("is a private key"), "{refused:?}");
     assert_eq!(key(&["verify", "nothing", "proof.asc"]).code, 3);
 
     assert_eq!(key(&["delete", &key_id]).code, 2, "a deletion is confirmed");

@@ -329,8 +329,8 @@ impl Git {
         }
     }
 
-    /// Drops `set`, which a caller found to be outdated. Newer bundles of the repository stay, and so do the clones that
-    /// were counted since another caller dropped it.
+    /// Drops `set`, which a caller found to be outdated. Newer bundles of the repository stay, and so do the clones
+    /// that were counted since another caller dropped it.
     pub async fn drop_bundle_set(&self, set: &Arc<BundleSet>) {
         if self.bundles().forget_set(set) {
             set.remove_files().await;

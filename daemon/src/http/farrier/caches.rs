@@ -63,8 +63,8 @@ fn cursor(text: &str) -> Result<CachePosition, ApiError> {
     parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
 }
 
-/// Lists the number and the size of the cache entries of each repository that has some and that the caller may read, the
-/// largest first.
+/// Lists the number and the size of the cache entries of each repository that has some and that the caller may read,
+/// the largest first.
 #[utoipa::path(
     get, path = "",
     operation_id = "farrierListCacheUsage", tag = "farrier",

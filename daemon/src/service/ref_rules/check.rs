@@ -20,6 +20,7 @@ use crate::{
         },
     },
     service::{Context, Error},
+    shares::Holder,
     store::{Read, StoreError, ref_rules as rows, teams},
     tasks,
 };
@@ -235,8 +236,14 @@ impl Checked {
         }
     }
 
-    /// Decides about the rest of the updates. `objects` has the objects of the push. Returns all refused updates.
-    pub async fn with_objects(self, context: &Context, objects: &Workspace) -> Result<Vec<RefRefusal>, Error> {
+    /// Decides about the rest of the updates. `objects` has the objects of the push. `holder`: the caller, to whom
+    /// checks of signatures count. Returns all refused updates.
+    pub async fn with_objects(
+        self,
+        context: &Context,
+        holder: Holder,
+        objects: &Workspace,
+    ) -> Result<Vec<RefRefusal>, Error> {
         let mut refusals = self.refusals;
         let mut commits_left = signed::COMMITS_MAX;
         for pending in self.pending {
@@ -249,7 +256,7 @@ impl Checked {
             };
             if reason.is_none() && pending.check.signed {
                 let change = (pending.old.as_deref(), pending.new.as_str());
-                let problem = signed::refusal(context, objects, change, &mut commits_left).await?;
+                let problem = signed::refusal(context, holder, objects, change, &mut commits_left).await?;
                 reason = problem.map(|problem| pending.protected(&problem));
             }
             refusals.extend(reason.map(|reason| RefRefusal { name: pending.name, reason }));
@@ -292,7 +299,7 @@ pub async fn require(context: &Context, repository: u64, account: u64, commands:
         return refused(checked.refusals);
     }
     let workspace = context.git.reader(repository).workspace().await.map_err(Error::git("checking a change"))?;
-    let refusals = checked.with_objects(context, &workspace).await;
+    let refusals = checked.with_objects(context, Holder::Account(account), &workspace).await;
     workspace.remove().await;
     refused(refusals?)
 }
@@ -306,7 +313,7 @@ pub async fn require_in(
     workspace: &Workspace,
 ) -> Result<(), Error> {
     let checked = check(context, repository, RefChanger::Account(account), commands).await?;
-    refused(checked.with_objects(context, workspace).await?)
+    refused(checked.with_objects(context, Holder::Account(account), workspace).await?)
 }
 
 /// Returns the first refusal as an error. The API family answers 422 for tags and 403 for branches.

@@ -17,9 +17,10 @@ pub(super) const COMMITS_MAX: usize = 1_000;
 const SHOWN_ID_CHARS: usize = 12;
 
 /// Returns why `new` may not become the tip of a branch that requires signed commits; `None` if it may. `old`: the tip
-/// before, if the branch exists. `left`: how many commits may still be verified.
+/// before, if the branch exists. `left`: how many commits may still be verified. The verification counts to `holder`.
 pub(super) async fn refusal(
     context: &Context,
+    holder: Holder,
     objects: &Workspace,
     (old, new): (Option<&str>, &str),
     left: &mut usize,
@@ -37,8 +38,6 @@ pub(super) async fn refusal(
     };
     *left -= commits.len();
     let signed: Vec<_> = commits.iter().filter_map(SignedObject::of_commit).collect();
-    // Without a caller, the daemon repeats a check right before it moves a ref.
-    let holder = objects.caller().unwrap_or(Holder::Socket(None));
     let mut verdicts = HashMap::with_capacity(signed.len());
     for group in signed.chunks(signatures::GROUP) {
         verdicts.extend(signatures::verify(context, holder, group).await?);

@@ -79,8 +79,8 @@ fn count_bundle(state: &Context, bytes: u64) {
     state.git.bundles().count_served(bytes);
 }
 
-/// Sends the bytes `range` of the bundle `file`, with the share and the time limits of a stored answer. `access` watches
-/// the caller since its rights were checked.
+/// Sends the bytes `range` of the bundle `file`, with the share and the time limits of a stored answer. `access`
+/// watches the caller since its rights were checked.
 pub async fn send_bundle(
     state: &Context,
     allowed: &Allowed,

@@ -132,8 +132,8 @@ pub struct Walked {
     pub truncated: bool,
 }
 
-/// Calls `each` for the deliveries of a selection, newest first. Reads at most `rows_max` rows and one more. The page of
-/// the selection (`before`, `skip` and `limit`) does not apply.
+/// Calls `each` for the deliveries of a selection, newest first. Reads at most `rows_max` rows and one more. The page
+/// of the selection (`before`, `skip` and `limit`) does not apply.
 pub async fn walk(
     read: &impl Read,
     query: &DeliverySelection,

@@ -18,7 +18,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	runnerv1 "code.gitea.io/actions-proto-go/runner/v1"
@@ -55,13 +57,15 @@ func (o options) task() (*runnerv1.Task, error) {
 	}, nil
 }
 
-// Runs the runner's program with its configuration. All its files are below the directory.
+// Runs the runner's program with its configuration. All its files are below the directory. The runner is killed when
+// the time is over, and when this process is killed.
 func (o options) command(ctx context.Context, arguments ...string) error {
 	arguments = append([]string{"--config", filepath.Join(o.Directory, "config.yaml")}, arguments...)
 	runner := exec.CommandContext(ctx, o.Runner, arguments...)
 	runner.Dir = o.Directory
 	runner.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Directory}
 	runner.Stdout, runner.Stderr = os.Stderr, os.Stderr
+	runner.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := runner.Run(); err != nil {
 		return fmt.Errorf("%v: %w", arguments, err)
 	}
@@ -113,6 +117,8 @@ func run(ctx context.Context, o options) (map[string]any, error) {
 }
 
 func main() {
+	// For the runner, the end of the thread that starts it is the end of this process.
+	runtime.LockOSThread()
 	var o options
 	if err := json.Unmarshal([]byte(os.Args[1]), &o); err != nil {
 		panic(err)

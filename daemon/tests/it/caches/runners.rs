@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{
     TestDaemon,
     client::go,
-    runner::{act, client_step, runner},
+    runner::{LIMITED, act, client_step, runner},
 };
 
 const SECRET: &str = "secret of the runners";
@@ -68,7 +68,7 @@ async fn the_client_of_buildkit_in_a_second_runner_of_gitea_sees_what_the_first_
         let Some(runner) = runner(&farrier, name, cache_server(&farrier, SECRET)).await else { return };
         let job = farrier.begin_on("r", "main").await;
         let operations = json!([{ "call": "version" }, { "call": "saveMutable", "key": "index", "text": name }]);
-        let command = format!("'{}' \"$INPUT\"", go.display());
+        let command = format!("{LIMITED} '{}' \"$INPUT\"", go.display());
         let step = json!({ "run": command, "env": { "INPUT": operations.to_string() } });
         let done = runner.run(&farrier, &job, &[step]).await;
         assert_eq!(done.results(0), [json!({ "ok": false }), json!({ "ok": former })], "{:?}", done.log);

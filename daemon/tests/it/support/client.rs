@@ -8,7 +8,7 @@ use tokio::{process::Command, sync::OnceCell};
 use super::{
     daemon::TestDaemon,
     jobs::Job,
-    process::{LONG, command, output, output_within},
+    process::{INSTALL, command, output, output_within},
 };
 
 /// Set in continuous integration: a missing client then fails the test; otherwise the test is skipped.
@@ -120,7 +120,7 @@ async fn install() -> Result<(), String> {
     }
     let mut npm = command("npm");
     npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(home());
-    let done = output(npm).await.ok_or("there is no npm")?;
+    let done = output_within(INSTALL, npm).await.ok_or("there is no npm")?;
     if done.status.success() {
         return Ok(());
     }
@@ -214,7 +214,7 @@ async fn install_jgit() -> Result<String, String> {
 
 /// Runs a command that installs or builds a client.
 pub(super) async fn run_step(command: Command, failed: &str) -> Result<(), String> {
-    match output_within(LONG, command).await {
+    match output_within(INSTALL, command).await {
         Some(done) if done.status.success() => Ok(()),
         Some(done) => Err(format!("{failed}: {}", String::from_utf8_lossy(&done.stderr))),
         None => Err(failed.to_owned()),

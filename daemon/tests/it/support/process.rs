@@ -153,8 +153,12 @@ pub async fn output(command: Command) -> Option<Output> {
     output_within(WAIT_LIMIT, command).await
 }
 
-/// Time limit for commands that install packages or send thousands of requests.
+/// Time limit for commands that send thousands of requests or run jobs.
 pub const LONG: Duration = Duration::from_mins(5);
+
+/// Time limit for commands that download and build clients. With empty caches, several of them compile hundreds of
+/// packages at the same time, next to the tests.
+pub const INSTALL: Duration = Duration::from_mins(20);
 
 /// Like [`output`], with another time limit.
 pub async fn output_within(bound: Duration, mut command: Command) -> Option<Output> {

@@ -100,10 +100,15 @@ fn workflow(steps: &[Value]) -> Value {
     json!({ "name": "test", "on": "push", "jobs": { "build": build } })
 }
 
+/// Begins the command of a step. A runner that is killed does not kill the processes of its steps, and a runner waits for
+/// a process that a cancelled step left. So each command has a time limit, which is shorter than that of the job.
+pub const LIMITED: &str = "timeout 100";
+
 /// A step that runs operations of the client `package` with `script`.
 pub fn client_step(script: &str, package: &str, operations: &Value) -> Value {
     let input = json!({ "package": package, "operations": operations }).to_string();
-    json!({ "run": format!("node '{}' \"$INPUT\"", home().join(script).display()), "env": { "INPUT": input } })
+    let command = format!("{LIMITED} node '{}' \"$INPUT\"", home().join(script).display());
+    json!({ "run": command, "env": { "INPUT": input } })
 }
 
 impl Runner {

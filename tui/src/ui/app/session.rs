@@ -86,8 +86,8 @@ impl App {
         found
     }
 
-    /// Connects to another daemon or with other credentials. Drops everything that was loaded before, stops downloads and
-    /// forgets what could be undone.
+    /// Connects to another daemon or with other credentials. Drops everything that was loaded before, stops downloads
+    /// and forgets what could be undone.
     pub(super) fn reconnect(&mut self, target: Reconnect) {
         let pending: Vec<_> = self.pending.drain().map(|(ticket, _)| ticket).collect();
         self.effects.extend(pending.into_iter().map(Effect::Cancel));
@@ -117,7 +117,7 @@ impl App {
             _ => None,
         };
         self.world.read_only = self.read_only || self.world.context.as_ref().is_some_and(|one| one.server.read_only);
-        self.world.address = "the daemon".to_owned();
+        "the daemon".clone_into(&mut self.world.address);
         self.messages.clear();
         // An ID in an earlier command belongs to another object on the next daemon.
         self.commands.retain(|line| line.starts_with("connect "));

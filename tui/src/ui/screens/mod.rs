@@ -153,7 +153,8 @@ impl ScreenId {
         }
     }
 
-    /// Returns the screen that lists the objects of a kind. No screen lists contexts; the dashboard is about the daemon.
+    /// Returns the screen that lists the objects of a kind. No screen lists contexts; the dashboard is about the
+    /// daemon.
     pub(crate) fn listing(object: Object) -> Self {
         match object {
             Object::Context => Self::Dashboard,

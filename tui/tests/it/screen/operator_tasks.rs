@@ -1,8 +1,8 @@
 //! Frequent tasks of operators, with the full screen in a pane of tmux and a real daemon: each one succeeds, with the
 //! number of keys that docs/terminal.md lists.
 //!
-//! A typed text, such as a name, counts as one key. The first key is pressed on the screen that the test starts on, or on
-//! the one where the previous task ended.
+//! A typed text, such as a name, counts as one key. The first key is pressed on the screen that the test starts on, or
+//! on the one where the previous task ended.
 
 use super::{
     SessionOptions,

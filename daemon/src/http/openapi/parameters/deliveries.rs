@@ -10,8 +10,8 @@ queries! {
         status: String,
         /// Only deliveries of this event.
         event: String,
-        /// Only deliveries with this reason: `OK`, `pending`, the class of a failure (for `http` and `redirect` with the
-        /// status of the response, such as `http 500`), or why the delivery was cancelled.
+        /// Only deliveries with this reason: `OK`, `pending`, the class of a failure (for `http` and `redirect` with
+        /// the status of the response, such as `http 500`), or why the delivery was cancelled.
         reason: String,
         /// Only deliveries of the hook with this number. Used by lists of all hooks.
         #[param(minimum = 1)]
@@ -43,8 +43,8 @@ queries! {
         status: String,
         /// Only deliveries of this event.
         event: String,
-        /// Only deliveries with this reason: `OK`, `pending`, the class of a failure (for `http` and `redirect` with the
-        /// status of the response, such as `http 500`), or why the delivery was cancelled.
+        /// Only deliveries with this reason: `OK`, `pending`, the class of a failure (for `http` and `redirect` with
+        /// the status of the response, such as `http 500`), or why the delivery was cancelled.
         reason: String,
         /// Only deliveries of the hook with this number. Used by lists of all hooks.
         #[param(minimum = 1)]

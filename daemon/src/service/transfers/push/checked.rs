@@ -92,7 +92,7 @@ async fn decide(
     out: &OutputSender,
 ) -> Result<ReceivedPack, Refused> {
     let pack = receive(context, request, input, workspace, out).await?;
-    let refusals = request.checked.clone().with_objects(context, workspace).await?;
+    let refusals = request.checked.clone().with_objects(context, request.holder, workspace).await?;
     if refusals.is_empty() { Ok(pack) } else { Err(Refused::Report(report::refused(&request.commands, &refusals))) }
 }
 

@@ -146,7 +146,7 @@ fn names_of_contexts_are_completed() {
     let mut screen = started(None, 120, 40);
     screen.keys(":connect p");
     let text = screen.text();
-    assert!(text.contains("prod") && text.contains("production, read-only, https://forge.example"), "{text}");
+    assert!(text.contains("prod") && text.contains("production, read-only, https://forge"), "{text}");
     screen.press(Key::Down);
     screen.keys("\n");
     assert!(screen.text().contains(": connect prod"), "{}", screen.text());

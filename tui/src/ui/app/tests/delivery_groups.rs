@@ -1,7 +1,5 @@
 //! Groups of deliveries: by hook and reason, results over time, redelivery of a group.
 
-use farrier_common::api::{DeliveryGroups, DeliveryResults};
-
 use super::prelude::*;
 use crate::ui::net::{Page, ProblemKind, ResultsSpan};
 
@@ -34,9 +32,14 @@ fn groups_show_counts_and_the_results_of_the_hook_under_the_cursor() {
     screen.take_requests();
     screen.keys("jj");
     screen.rest_cursor();
+    // The first key sends a request at once, and one request is sent at a time.
+    let passed = Request::DeliveryResults(Some(7), ResultsSpan::Day);
+    assert_eq!(screen.take_requests(), std::slice::from_ref(&passed));
+    let none = Answer::DeliveryResults(Box::default());
+    screen.answer_last_of(|request| *request == passed, Ok(none));
     assert_eq!(screen.take_requests(), [Request::DeliveryResults(Some(3), ResultsSpan::Day)]);
     assert!(!screen.text().contains("longest"), "results of another hook are not shown: {}", screen.text());
-    let none = Answer::DeliveryResults(Box::new(DeliveryResults::default()));
+    let none = Answer::DeliveryResults(Box::default());
     screen.answer_last_of(|request| matches!(request, Request::DeliveryResults(..)), Ok(none));
     assert!(screen.text().contains("no attempts"), "{}", screen.text());
     screen.keys("t");
@@ -173,7 +176,7 @@ fn groups_that_cannot_be_loaded_show_the_error_and_empty_ones_a_hint() {
     screen.answer(|request| matches!(request, Request::DeliveryGroups(_)), Err(refused));
     assert!(screen.text().contains("you may not (403)"), "{}", screen.text());
     screen.keys("]");
-    let none = Answer::DeliveryGroups(Box::new(DeliveryGroups::default()));
+    let none = Answer::DeliveryGroups(Box::default());
     screen.answer(|request| *request == Request::DeliveryGroups("reason"), Ok(none));
     assert!(screen.text().contains("No deliveries."), "{}", screen.text());
 }

@@ -125,7 +125,7 @@ fn the_signature_of_a_delivery_that_is_not_loaded_is_not_checked() {
 
 #[test]
 fn a_delivery_without_a_signature_has_none_to_check() {
-    let mut screen = TestScreen::loaded(80, 24);
+    let mut screen = TestScreen::loaded(120, 40);
     open_delivery(&mut screen);
     screen.keys("c");
     assert!(screen.text().contains("the last request has no signature"), "{}", screen.text());

@@ -65,7 +65,7 @@ pub(super) const WEBHOOKS: &[Binding] = &[
         "Show the deliveries of the group",
         "deliveries",
     ),
-    bind(S::DeliveryGroups, &[C('R')], A::Recover, "Redeliver the failed deliveries of the group", "redeliver")
+    bind(S::DeliveryGroups, &[C('R')], A::Recover, "Redeliver the group", "redeliver")
         .also("resend retry again replay")
         .changes(),
     bind(S::DeliveryGroups, &[C(']')], A::NextPart, "Group by hook or by reason", "hook/reason"),
