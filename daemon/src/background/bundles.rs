@@ -26,7 +26,10 @@ pub async fn run(context: Context) {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => {
-                    tracing::error!(error = &error as &dyn StdError, "bundles were not updated; this is tried again");
+                    tracing::error!(
+                        error = &error as &dyn StdError,
+                        "bundles could not be updated; the daemon tries again"
+                    );
                     tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 }
             }

@@ -1,7 +1,10 @@
 //! Decides what each caller may do. All permission checks of the daemon use this module.
 
-use farrier_proto::store::{OrgRole, Permission, Repository, Team, Visibility};
+mod many;
 
+use farrier_proto::store::{OrgRole, Permission, Repository, Team, User, Visibility};
+
+pub use self::many::access_levels;
 use super::Error;
 pub use crate::model::access_level::{AccessLevel, Action};
 use crate::model::access_level::{UnitLevel, UnitLevels};
@@ -22,7 +25,7 @@ pub async fn access_level(
     repository: &Repository,
 ) -> Result<AccessLevel, StoreError> {
     let own = own_right(read, identity, owner, repository).await?;
-    let public = !repository.private && sees_owner(identity, owner) && !repository.deleted;
+    let public = is_public(identity.account().map(|account| &account.user), owner, repository);
     let floor = if public { AccessLevel::Reader } else { AccessLevel::Hidden };
     match identity {
         Identity::CiAgent => return Ok(AccessLevel::CiAgent { sees: public }),
@@ -55,13 +58,18 @@ async fn own_right(
             None => {}
         }
     }
-    let collaboration = match repositories::collaborator(read, repository.id, account.user.id).await? {
+    let collaboration = collaborator_level(repositories::collaborator(read, repository.id, account.user.id).await?);
+    Ok(level.highest(collaboration))
+}
+
+/// Returns the level of a collaborator.
+fn collaborator_level(permission: Permission) -> AccessLevel {
+    match permission {
         Permission::None => AccessLevel::Hidden,
         Permission::Read => AccessLevel::Reader,
         Permission::Write => AccessLevel::Writer,
         Permission::Admin => AccessLevel::Administrator,
-    };
-    Ok(level.highest(collaboration))
+    }
 }
 
 /// Returns the level that a user has through the teams of the organization that owns the repository.
@@ -104,15 +112,16 @@ pub async fn may_create_in(read: &impl Read, org: u64, user: u64) -> Result<bool
     })
 }
 
-/// Returns whether the caller can see public repositories of this owner.
-fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
-    match owner.visibility() {
+/// Returns whether a caller with the account `user`, or without one, sees a repository without a right in it.
+fn is_public(user: Option<&User>, owner: &Owner, repository: &Repository) -> bool {
+    let sees_owner = match owner.visibility() {
         // A restricted account sees only repositories that it has explicit access to.
-        _ if identity.account().is_some_and(|account| account.user.restricted) => false,
+        _ if user.is_some_and(|user| user.restricted) => false,
         Visibility::Public => true,
-        Visibility::Limited => identity.account().is_some(),
+        Visibility::Limited => user.is_some(),
         Visibility::Private => false,
-    }
+    };
+    sees_owner && !repository.private && !repository.deleted
 }
 
 /// Reduces the account's access level to what its token allows. A token never adds rights.
@@ -241,7 +250,7 @@ pub fn require_site_admin(identity: &Identity) -> Result<(), Error> {
 mod tests {
     use std::sync::Arc;
 
-    use farrier_proto::store::{Collaborator, Membership, Org, User};
+    use farrier_proto::store::{Collaborator, Membership, Org};
 
     use super::*;
     use crate::{
@@ -327,6 +336,26 @@ mod tests {
             for (repository, expected) in [(&public, in_public), (&private, in_private)] {
                 let got = access_level(&read, &identity, owner, repository).await.expect("rows");
                 assert_eq!(letters(got), expected, "{identity:?} {owner:?} private={}", repository.private);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn levels_of_many_users_are_those_of_each() {
+        let read = store().await.read().await.expect("a snapshot");
+        let users: Vec<User> =
+            (1..=9).map(|id| User { id, admin: id == 1, restricted: id > 7, ..User::default() }).collect();
+        let owner = Owner::User(User { id: 2, visibility: Visibility::Limited.into(), ..User::default() });
+        for owner in [owner, Owner::Org(Org { id: 30, ..Org::default() })] {
+            for private in [false, true] {
+                let repository = Repository { id: 5, private, ..Repository::default() };
+                let many = access_levels(&read, &users, &owner, &repository).await.expect("rows");
+                for (user, level) in users.iter().zip(many) {
+                    let account = Account { user: user.clone(), proof: Proof::Peer };
+                    let identity = Identity::Account(Box::new(account));
+                    let one = access_level(&read, &identity, &owner, &repository).await.expect("rows");
+                    assert_eq!(level, one, "{user:?} {owner:?} private={private}");
+                }
             }
         }
     }

@@ -11,7 +11,8 @@ use super::{
     audit::{Action, Entry, Object, RequestScope},
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
-    initial, pushes, ref_rules,
+    initial, pushes,
+    ref_rules::{self, Checked},
     repositories::{head, rules},
 };
 use crate::{
@@ -301,11 +302,11 @@ async fn apply(
     if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
         return Err(Error::Forbidden { reason: refusal.reason });
     }
-    ref_rules::require(context, repository.id, actor, &commands).await?;
+    let passed = ref_rules::require(context, repository.id, actor, &commands).await?;
     let (sender, result) = oneshot::channel();
     let (task_context, id) = (context.clone(), repository.id);
     context.tasks.short(RequestScope::inherit(async move {
-        let _ = sender.send(run(&task_context, id, actor, &commands, &moves, entry).await);
+        let _ = sender.send(run(&task_context, id, actor, (&commands, &passed), &moves, entry).await);
         if moves.iter().any(|change| change.written_bytes > 0) {
             pushes::tidy(&task_context, id).await;
         }
@@ -318,14 +319,14 @@ async fn run(
     context: &Context,
     repository: u64,
     actor: u64,
-    commands: &Commands,
+    (commands, passed): (&Commands, &Checked),
     moves: &[RefMove],
     entry: Option<Entry>,
 ) -> Result<(), Error> {
     let push = pushes::begin(context, repository, actor, commands).await?.with_entry(entry);
     let lock = context.git.lock(repository).await;
     // Again under the lock, for which the change may have waited: a rule may have been added since.
-    let moved = match ref_rules::require(context, repository, actor, commands).await {
+    let moved = match ref_rules::require_again(context, repository, actor, commands, passed).await {
         Ok(()) => move_refs(context, repository, moves).await,
         Err(refused) => Err(refused),
     };

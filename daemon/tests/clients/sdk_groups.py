@@ -62,6 +62,8 @@ def run(farrierd, farrier, directory, name, program):
         arguments = [program, "-test.run", f"^{name}$", "-test.v"]
         done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=300)
         return None if done.returncode == 0 else done.stdout + done.stderr
+    except subprocess.TimeoutExpired as error:
+        return f"{error}\n"
     finally:
         daemon.terminate()
         daemon.wait()

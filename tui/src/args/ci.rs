@@ -23,7 +23,7 @@ pub(crate) enum Ci {
     /// The command finds the same daemon: `FARRIER_URL` or `FARRIER_SOCKET`, `FARRIER_CA`, `FARRIER_RUN_ID` and
     /// `FARRIER_JOB_ID` are set for it, besides the variables of GitHub Actions. `FARRIER_TOKEN` is inherited, unless
     /// a context is selected; a token from --token-file is not passed on, because the job has a token of its own. Git
-    /// gets the setting transfer.bundleURI, besides the settings in `GIT_CONFIG_COUNT`.
+    /// gets the setting transfer.bundleURI, in addition to the settings that `GIT_CONFIG_COUNT` counts.
     Exec(Exec),
 }
 

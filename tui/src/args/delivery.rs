@@ -76,7 +76,7 @@ pub(crate) struct FilterArgs {
     /// Only deliveries of this event
     #[arg(long, value_name = "EVENT", value_parser = super::values::HOOK_EVENTS)]
     pub(crate) event: Option<String>,
-    /// Only deliveries with this reason, as in groups: timeout, "http 500", …
+    /// Only deliveries with this reason, as `delivery groups --by reason` prints it: timeout, "http 500", …
     #[arg(long, value_name = "REASON", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: Option<String>,
     /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h

@@ -7,10 +7,10 @@ pub(crate) struct Logs {
     /// Only records of this level and more severe ones
     #[arg(long, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     pub(crate) level: Option<String>,
-    /// Only records that contain this text, in any case
+    /// Only records that contain this text; case is ignored
     #[arg(long, value_name = "TEXT")]
     pub(crate) grep: Option<String>,
-    /// Only records of this part of the daemon, such as farrierd::delivery
+    /// Only records whose target begins with this text, such as `farrierd::delivery`
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// Keep printing new records

@@ -269,7 +269,7 @@ pub(crate) enum Command {
     /// Upload, download and manage artifacts
     #[command(subcommand)]
     Artifact(Artifact),
-    /// List, show and redeliver webhook deliveries
+    /// List, group, show and redeliver webhook deliveries
     #[command(subcommand)]
     Delivery(Delivery),
     /// List, show, run and cancel background tasks, such as imports

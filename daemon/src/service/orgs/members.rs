@@ -81,17 +81,20 @@ pub async fn set_concealed(
         .await
 }
 
-/// Returns the permissions of the user `user` in the organization `org`.
+/// Returns the permissions of the user `user` in the organization `org`. A membership that is concealed from the caller
+/// gives none, so that the answer does not reveal it.
 pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org: &str) -> Result<Permissions, Error> {
     let Owner::User(user) = viewer::find(read, identity, user).await? else {
         return Err(Error::NotFound { what: "the user" });
     };
     let org = find(read, identity, org).await?;
-    let role = owners::membership(read, org.id, user.id).await?.map(|member| member.role());
-    if user.admin || role == Some(OrgRole::Owner) {
+    let sees_concealed = Viewer::of(read, identity).await?.sees_concealed_members(org.id);
+    let membership = owners::membership(read, org.id, user.id).await?;
+    let membership = membership.filter(|membership| sees_concealed || !membership.concealed);
+    if user.admin || membership.as_ref().is_some_and(|membership| membership.role() == OrgRole::Owner) {
         return Ok(Permissions { owner: true, admin: true, write: true, read: true, create: true });
     }
-    let teams = teams::of_user(read, user.id, Some(org.id)).await?;
+    let teams = if membership.is_some() { teams::of_user(read, user.id, Some(org.id)).await? } else { Vec::new() };
     let writes = |team: &Team| team.admin || team.units.iter().any(|unit| unit.permission() >= Permission::Write);
     Ok(Permissions {
         owner: false,

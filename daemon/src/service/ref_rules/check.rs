@@ -292,14 +292,35 @@ impl Pending {
 }
 
 /// Returns an error if a rule forbids one of the changes of an account through the API. Their objects are in the
-/// repository.
-pub async fn require(context: &Context, repository: u64, account: u64, commands: &Commands) -> Result<(), Error> {
+/// repository. The result is what [`require_again`] needs.
+pub async fn require(context: &Context, repository: u64, account: u64, commands: &Commands) -> Result<Checked, Error> {
     let checked = check(context, repository, RefChanger::Account(account), commands).await?;
+    require_objects(context, repository, account, &checked).await?;
+    Ok(checked)
+}
+
+/// Like [`require`], for changes that have passed the checks of `passed`, under the lock of the repository. Reads the
+/// objects again only if a rule was added or changed: the lock is not held while checks wait for their shares.
+pub async fn require_again(
+    context: &Context,
+    repository: u64,
+    account: u64,
+    commands: &Commands,
+    passed: &Checked,
+) -> Result<(), Error> {
+    let checked = check(context, repository, RefChanger::Account(account), commands).await?;
+    if checked.refusals.is_empty() && checked.is_covered_by(passed) {
+        return Ok(());
+    }
+    require_objects(context, repository, account, &checked).await
+}
+
+async fn require_objects(context: &Context, repository: u64, account: u64, checked: &Checked) -> Result<(), Error> {
     if !checked.needs_objects() || !checked.refusals.is_empty() {
-        return refused(checked.refusals);
+        return refused(checked.refusals.clone());
     }
     let workspace = context.git.reader(repository).workspace().await.map_err(Error::git("checking a change"))?;
-    let refusals = checked.with_objects(context, Holder::Account(account), &workspace).await;
+    let refusals = checked.clone().with_objects(context, Holder::Account(account), &workspace).await;
     workspace.remove().await;
     refused(refusals?)
 }

@@ -16,7 +16,7 @@ pub use self::{
         BranchRuleWithNames, branch_rule, branch_rules, create_branch_rule, delete_branch_rule, edit_branch_rule,
         order_branch_rules,
     },
-    check::{Checked, RefChanger, branch_rights, check, protects_branch, require, require_in},
+    check::{Checked, RefChanger, branch_rights, check, protects_branch, require, require_again, require_in},
     tags::{TagRuleWithNames, create_tag_rule, delete_tag_rule, edit_tag_rule, tag_rule, tag_rules},
 };
 use super::Error;

@@ -95,26 +95,22 @@ pub async fn people(
 ) -> Result<Vec<User>, Error> {
     access::require_account(identity)?;
     let found = find(read, identity, owner, name, Action::Read).await?;
+    let viewer = Viewer::of(read, identity).await?;
     let mut users = match &found.owner {
         Owner::User(user) => vec![user.clone()],
-        Owner::Org(org) => orgs::members(read, identity, org, Members::All).await?,
+        Owner::Org(org) if viewer.sees(&found.owner) => orgs::members(read, identity, org, Members::All).await?,
+        // Collaborators who do not see the organization do not learn who its members are.
+        Owner::Org(_) => Vec::new(),
     };
     for (id, _) in repositories::collaborators(read, found.repository.id, usize::MAX).await? {
         users.extend(owners::user(read, id).await?);
     }
     users.sort_by_cached_key(|user| (user.name.to_lowercase(), user.id));
     users.dedup_by_key(|user| user.id);
-    let viewer = Viewer::of(read, identity).await?;
-    let mut people = Vec::new();
-    for user in users {
-        if !manages(&found) && !viewer.sees(&Owner::User(user.clone())) {
-            continue;
-        }
-        if level_of(read, &user, &found).await?.allows(action) {
-            people.push(user);
-        }
-    }
-    Ok(people)
+    users.retain(|user| manages(&found) || viewer.sees(&Owner::User(user.clone())));
+    let levels = access::access_levels(read, &users, &found.owner, &found.repository).await?;
+    let people = users.into_iter().zip(levels).filter(|(_, level)| level.allows(action));
+    Ok(people.map(|(user, _)| user).collect())
 }
 
 /// Returns the access level of `user` in a repository.

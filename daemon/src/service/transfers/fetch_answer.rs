@@ -60,8 +60,8 @@ pub async fn answer(
     Ok(shared_fetch::answer(context, allowed, &request).await?.map(FetchAnswer::Shared))
 }
 
-/// Reads the refs of the repository and returns what `write` makes of them. The result counts to `memory`, the list
-/// only while it exists. `None`: git must write the answer, because only git can read the refs, `write` returned
+/// Reads the refs of the repository and returns what `write` makes of them. The result counts towards `memory`, and the
+/// list only while it exists. `None`: git must write the answer, because only git can read the refs, `write` returned
 /// `None`, or the list or the answer does not fit into the memory of requests.
 pub async fn ref_answer(
     context: &Context,

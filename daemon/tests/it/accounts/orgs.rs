@@ -158,6 +158,10 @@ async fn members_decide_whether_their_membership_is_public() {
         assert_eq!(listed(who, "members").await, members, "{who}");
         assert_eq!(listed(who, "public_members").await, ["octo"], "{who}");
     }
+    for (who, is_owner) in [(&stranger, false), (&narrow, false), (&owner, true), (&helper, true)] {
+        let found = world.get(who, "/users/helper/orgs/acme/permissions").await.1;
+        assert_eq!(found["is_owner"], is_owner, "{who}");
+    }
     for (who, orgs) in [(&stranger, 0), (&owner, 1), (&helper, 1)] {
         let found = world.get(who, "/users/helper/orgs").await.1;
         assert_eq!(found.as_array().map(Vec::len), Some(orgs), "{who}");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::demo;
@@ -87,8 +88,17 @@ async fn archives_of_tags_are_at_the_address_of_the_repository() {
         assert_eq!((archive.status, &archive.body), (200, &below_api.body), "{field}");
         assert_eq!(archive.header("etag"), below_api.header("etag"), "{field}");
     }
-    assert_eq!(farrier.status("/admin/demo/archive/nothing.zip").await, 404);
-    assert_eq!(farrier.status("/admin/demo/archive/v1.0.rar").await, 400);
+    for (name, status) in [("nothing.zip", 404), ("v1.0.rar", 400), ("--output=x.zip", 404), ("..%2Fv1.0.zip", 404)] {
+        assert_eq!(farrier.status(&format!("/admin/demo/archive/{name}")).await, status, "{name}");
+    }
+
+    let archive = json!({ "name": "archive", "auto_init": true, "default_branch": "main" });
+    assert_eq!(farrier.admin(Method::POST, "/api/v1/user/repos", archive).await.status, 201);
+    assert_eq!(farrier.status("/admin/archive/archive/main.zip").await, 200, "a repository with the name of the route");
+    assert_eq!(farrier.status("/admin/archive/info/refs?service=git-upload-pack").await, 200);
+    let private = json!({ "private": true });
+    assert_eq!(farrier.admin(Method::PATCH, "/api/v1/repos/admin/archive", private).await.status, 200);
+    assert_eq!(farrier.status("/admin/archive/archive/main.zip").await, 404);
 }
 
 #[tokio::test]

@@ -47,15 +47,18 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
     assert_eq!(created.status, 201, "{created:?}");
     let user = json!({ "username": "ann", "email": "ann@example.org", "must_change_password": false });
     assert_eq!(ask(Method::POST, "/admin/users", user).await.status, 201);
-    for name in ["guarded/delete", "guarded/rename", "guarded/move"] {
+    for name in ["guarded/delete", "guarded/rename", "guarded/move", "signed/move"] {
         let branch = ask(Method::POST, &demo("/branches"), json!({ "new_branch_name": name })).await;
         assert_eq!(branch.status, 201, "{branch:?}");
     }
-    let file = json!({ "content": STANDARD.encode("x"), "branch": "guarded/move", "message": "x" });
+    let file = |branch: &str| json!({ "content": STANDARD.encode("x"), "branch": branch, "message": "x" });
     let rules = async {
         eventually("the first change holds the lock", || async { directory.join("held").exists() }).await;
         tokio::time::sleep(REACH_THE_LOCK).await;
         let rule = json!({ "rule_name": "guarded/*", "enable_push": false });
+        assert_eq!(ask(Method::POST, &demo("/branch_protections"), rule).await.status, 201);
+        // This rule needs the commits.
+        let rule = json!({ "rule_name": "signed/*", "enable_push": true, "require_signed_commits": true });
         assert_eq!(ask(Method::POST, &demo("/branch_protections"), rule).await.status, 201);
         let rule = json!({ "name_pattern": "v*", "whitelist_usernames": ["ann"] });
         assert_eq!(ask(Method::POST, &demo("/tag_protections"), rule).await.status, 201);
@@ -67,18 +70,19 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
     };
     fs::write(directory.join("hold"), "").expect("a file");
     let branches = demo("/branches");
-    let (first, create, delete, rename, contents, tag, release, ()) = tokio::join!(
+    let (first, create, delete, rename, contents, unsigned, tag, release, ()) = tokio::join!(
         ask(Method::POST, &branches, json!({ "new_branch_name": "open" })),
         later(Method::POST, "/branches", json!({ "new_branch_name": "guarded/new" })),
         later(Method::DELETE, "/branches/guarded%2Fdelete", Value::Null),
         later(Method::PATCH, "/branches/guarded%2Frename", json!({ "name": "renamed" })),
-        later(Method::POST, "/contents/file", file),
+        later(Method::POST, "/contents/file", file("guarded/move")),
+        later(Method::POST, "/contents/file", file("signed/move")),
         later(Method::POST, "/tags", json!({ "tag_name": "v1", "target": "main" })),
         later(Method::POST, "/releases", json!({ "tag_name": "v2", "target_commitish": "main" })),
         rules,
     );
     assert_eq!(first.status, 201, "{first:?}");
-    assert_eq!((create, delete, rename, contents), (403, 403, 403, 403));
+    assert_eq!((create, delete, rename, contents, unsigned), (403, 403, 403, 403, 403));
     assert_eq!((tag, release), (422, 422));
 
     let names = async |list: &str| {
@@ -87,11 +91,13 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
         names.sort();
         names.join(" ").replace('"', "")
     };
-    assert_eq!(names("/branches").await, "guarded/delete guarded/move guarded/rename main open");
+    assert_eq!(names("/branches").await, "guarded/delete guarded/move guarded/rename main open signed/move");
     assert_eq!(names("/tags").await, "");
     assert_eq!(names("/releases").await, "");
-    let missing = ask(Method::GET, &demo("/contents/file?ref=guarded/move"), Value::Null).await;
-    assert_eq!(missing.status, 404, "{missing:?}");
+    for branch in ["guarded/move", "signed/move"] {
+        let missing = ask(Method::GET, &demo(&format!("/contents/file?ref={branch}")), Value::Null).await;
+        assert_eq!(missing.status, 404, "{missing:?}");
+    }
     farrier.terminate();
     assert!(farrier.ended().await.success());
     let checked = farrier.check_data(&["--git", "--json"]).await;

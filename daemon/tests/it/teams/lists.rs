@@ -66,6 +66,12 @@ async fn assignees_may_write_and_reviewers_may_read() {
     assert_eq!(listed(&acme.boss, "assignees").await, ["boss", "dev", "shy"]);
     assert_eq!(listed(&acme.boss, "reviewers").await, ["boss", "dev", "eve", "shy"]);
     assert_eq!(listed(&acme.dev, "reviewers").await, ["boss", "dev", "eve"], "shy is visible to administrators only");
+    let eve = format!("token {}", acme.world.token("eve", &["all"]).await);
+    assert_eq!(listed(&eve, "assignees").await, ["dev"], "dev is a collaborator, and boss is a concealed member");
+    acme.as_boss("put", "/orgs/acme/public_members/boss", Value::Null, 204).await;
+    assert_eq!(listed(&eve, "assignees").await, ["boss", "dev"]);
+    acme.as_boss("patch", "/orgs/acme", json!({ "visibility": "private" }), 200).await;
+    assert_eq!(listed(&eve, "assignees").await, ["dev"], "eve does not see the organization");
     acme.as_boss("delete", &team, Value::Null, 204).await;
     assert_eq!(listed(&acme.boss, "assignees").await, ["boss", "shy"], "dev may only read");
 

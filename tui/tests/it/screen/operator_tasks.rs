@@ -2,7 +2,7 @@
 //! number of keys that docs/terminal.md lists.
 //!
 //! A typed text, such as a name, counts as one key. The first key is pressed on the screen that the test starts on, or
-//! on the one where the previous task ended.
+//! on the screen on which the previous task ended.
 
 use super::{
     SessionOptions,

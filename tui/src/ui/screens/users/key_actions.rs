@@ -76,7 +76,7 @@ fn delete_question(login: &str, key: &KeyRow, world: &World) -> Confirm {
         KeyRow::Ssh(key) => {
             let is_own = is_own(login, world);
             let request = KeyRequest::DeleteSsh { is_own, id: key.id, title: key.title.clone() };
-            (request, ["Git with this key is refused.", "Signatures with it are no longer verified."])
+            (request, ["Clones, fetches and pushes with it are refused.", "Signatures with it are no longer verified."])
         }
         KeyRow::Gpg(key) => {
             let request = KeyRequest::DeleteGpg { id: key.id, key: key.key_id.clone() };

@@ -66,7 +66,7 @@ impl RepositoryManagement {
     }
 
     /// Opens the form for a new row, or shows the command that adds one.
-    pub(in crate::ui::screens::repositories) fn add(&self, tab: RepositoryTab, repo: &RepositoryPath, env: &mut Env) {
+    pub(in crate::ui::screens::repositories) fn add(tab: RepositoryTab, repo: &RepositoryPath, env: &mut Env) {
         match tab {
             RepositoryTab::Collaborators => env.open(Layer::Form(Box::new(form::add_collaborator(repo.clone())))),
             RepositoryTab::DeployKeys => env.open(Layer::Form(Box::new(form::add_deploy_key(repo.clone())))),
@@ -112,21 +112,22 @@ impl RepositoryManagement {
             RepositoryTab::Collaborators => {
                 let one = target(&self.collaborators.list)?;
                 let lines = vec![
-                    format!("{} loses the access as a collaborator.", one.login),
-                    "Access through a team or of administrators stays.".to_owned(),
+                    format!("{} is no longer a collaborator.", one.login),
+                    "Access through a team or as an administrator stays.".to_owned(),
                 ];
                 let request = ManagementRequest::RemoveCollaborator(one.login.clone());
                 (format!("Remove {} from {repo}", one.login), lines, "Remove", request)
             }
             RepositoryTab::Rules => {
                 let rule = target(&self.rules.list)?;
-                let lines = vec![format!("The {} that it matches are no longer protected by it.", rule.plural())];
+                let lines = vec![format!("The rule no longer protects the {} that match it.", rule.plural())];
                 let title = format!("Delete the {} rule {} of {repo}", rule.kind(), rule.pattern());
                 (title, lines, "Delete", rule.deletion())
             }
             RepositoryTab::DeployKeys => {
                 let key = target(&self.deploy_keys.list)?;
-                let lines = vec![key.fingerprint.clone(), "Git with this key is refused.".to_owned()];
+                let lines =
+                    vec![key.fingerprint.clone(), "Clones, fetches and pushes with this key are refused.".to_owned()];
                 let request = ManagementRequest::DeleteDeployKey { id: key.id, title: key.title.clone() };
                 (format!("Delete deploy key {} of {repo}", key.title), lines, "Delete", request)
             }
@@ -267,7 +268,7 @@ impl Repositories {
         let Some((_, path)) = here else { return true };
         let (management, tab) = (&self.detail.management, self.detail.tab);
         match action {
-            Action::AddEntry => management.add(tab, &path, env),
+            Action::AddEntry => RepositoryManagement::add(tab, &path, env),
             Action::ChangeEntry => management.change(&path, env),
             Action::DeleteEntry => management.delete(tab, &path, env),
             _ => management.sync(&path, env),
