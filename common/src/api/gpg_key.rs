@@ -36,7 +36,7 @@ pub struct GpgKey {
     /// When it was made.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub created_at: String,
-    /// When it expires; 1970-01-01T00:00:00Z if never.
+    /// When it expires; 0001-01-01T00:00:00Z if never.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub expires_at: String,
 }

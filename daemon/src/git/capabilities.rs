@@ -45,8 +45,10 @@ impl Git {
         cell.get_or_try_init(read).await.cloned()
     }
 
+    /// Returns the advertisement of `command` without refs, which could be more than the output limit of git.
     async fn advertised(&self, repository: u64, command: &str, protocol: &str) -> Result<Bytes, GitError> {
         let call = self.call(repository, [command, "--stateless-rpc", "--advertise-refs"]);
+        let call = call.config("transfer.hideRefs", "refs/").config("core.alternateRefsPrefixes", "refs/none/");
         Ok(call.env("GIT_PROTOCOL", protocol).args([self.directory(repository)]).run().await?.stdout)
     }
 }

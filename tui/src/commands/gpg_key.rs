@@ -6,6 +6,7 @@ use farrier_common::{
     api::{CreateGpgKey, GpgKey, VerifyGpgKey},
     client::Client,
 };
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{confirm, key, list};
@@ -18,8 +19,6 @@ use crate::{
 
 /// Longest text of a key or a signature. The daemon refuses longer ones.
 const TEXT_MAX_BYTES: u64 = 256 << 10;
-/// The expiry of a key that never expires.
-const NEVER: &str = "1970-01-01T00:00:00Z";
 
 #[derive(Serialize)]
 struct Keys {
@@ -116,7 +115,9 @@ fn addresses(key: &GpgKey) -> String {
 fn table(all: &[GpgKey]) -> String {
     let mut table = Table::new(["ID", "KEY", "CREATED", "EXPIRES", "VERIFIED", "ADDRESSES"]);
     for key in all {
-        let expires = if key.expires_at == NEVER { "never".to_owned() } else { time(&key.expires_at) };
+        // The zero time of the Gitea API means that the key never expires.
+        let never = key.expires_at.parse::<Timestamp>().is_ok_and(|at| at.as_second() <= 0);
+        let expires = if never { "never".to_owned() } else { time(&key.expires_at) };
         let verified = if key.verified { "yes" } else { "no" };
         table.row([
             key.id.to_string(),

@@ -46,7 +46,7 @@ const CASES: [Case; 3] = [
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let dir = plan.dir("fetch-cache")?;
-    let bare = fixture::make(&dir, if plan.quick { 200 } else { 5_000 }).await?;
+    let bare = fixture::make_with_many_objects(&dir, if plan.quick { 200 } else { 38_000 }).await?;
     let tip = git_at(&bare, &["rev-parse", BRANCH]).await?;
     let farrier_dir = plan.dir("fetch-cache-farrier")?;
     let farrier = Farrier::start(&farrier_dir).await?;

@@ -60,13 +60,13 @@ async fn ref_lists_that_clients_do_not_read_count_as_memory_until_they_are_sent(
     let demo = large(&farrier).await;
     let token = farrier.token("admin", &["all"]).await;
     let fetch = format!(
-        "POST /admin/demo.git/git-upload-pack HTTP/1.1\r\nhost: x\r\ngit-protocol: version=2\r\n\
+        "POST /admin/demo.git/git-upload-pack HTTP/1.1\r\nhost: localhost\r\ngit-protocol: version=2\r\n\
          content-type: application/x-git-upload-pack-request\r\ncontent-length: {}\r\n\r\n{LS_REFS}",
         LS_REFS.len()
     );
     hold(&farrier, &fetch).await;
     let push = format!(
-        "GET /admin/demo.git/info/refs?service=git-receive-pack HTTP/1.1\r\nhost: x\r\n\
+        "GET /admin/demo.git/info/refs?service=git-receive-pack HTTP/1.1\r\nhost: localhost\r\n\
          authorization: token {token}\r\n\r\n"
     );
     hold(&farrier, &push).await;

@@ -121,7 +121,7 @@ fn the_cause_of_failed_deliveries_is_found_and_the_hook_is_repaired() {
     pane.wait("the failed attempt", |_| attempts() == 1);
     let problem = ["hook 1 failed", "R redeliver"];
     pane.press("1");
-    pane.wait_for_cursor_row(&problem);
+    pane.wait_for_problem(&problem);
     pane.press("Enter");
     pane.wait_for("[4 Deliv]");
     pane.wait_for_cursor_row(&["admin/demo", "FAIL"]);
@@ -129,7 +129,7 @@ fn the_cause_of_failed_deliveries_is_found_and_the_hook_is_repaired() {
     pane.finish("find why deliveries fail");
 
     pane.press("1");
-    pane.wait_for_cursor_row(&problem);
+    pane.wait_for_problem(&problem);
     pane.press("R");
     pane.wait_for("1 failed delivery is redelivered.");
     pane.once_it_accepts_keys().press("y");
@@ -141,7 +141,7 @@ fn the_cause_of_failed_deliveries_is_found_and_the_hook_is_repaired() {
     pane.wait_for("[2 Repos]");
     pane.take_keys();
     pane.press("1");
-    pane.wait_for_cursor_row(&["hook 1 failed"]);
+    pane.wait_for_problem(&["hook 1 failed"]);
     pane.press("t");
     pane.wait_for("turned off");
     assert_eq!(is_active(), false);

@@ -126,6 +126,18 @@ impl Pane {
         });
     }
 
+    /// Waits until the cursor is on the problem whose row contains all of `parts`. On a machine whose disk is nearly
+    /// full, that problem comes first: the key that moves past it is not counted.
+    #[track_caller]
+    pub(super) fn wait_for_problem(&self, parts: &[&str]) {
+        let has_all = |row: &str| parts.iter().all(|part| row.contains(part));
+        self.wait(&format!("a problem with {parts:?}"), |text| text.lines().any(has_all));
+        if self.text().lines().any(|row| row.starts_with('>') && row.contains("% full")) {
+            self.tmux.run(&["send-keys", "j"]).unwrap();
+        }
+        self.wait_for_cursor_row(parts);
+    }
+
     /// Waits until the buffer of tmux, which copied text is put into, begins with `start`. Returns the text.
     #[track_caller]
     pub(super) fn wait_for_copy(&self, start: &str) -> String {

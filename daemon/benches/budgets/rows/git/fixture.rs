@@ -12,14 +12,31 @@ use crate::Result;
 
 /// The only branch.
 pub(in crate::rows) const BRANCH: &str = "refs/heads/main";
-/// Number of files in the tree.
-const FILES: usize = 2_000;
-/// Size of a file before compression, bytes. The content is random, so it does not compress.
-const FILE_BYTES: usize = 5 << 10;
+/// The files of a repository.
+#[derive(Clone, Copy)]
+struct Files {
+    /// Number of files in the tree.
+    count: usize,
+    /// Size of a file before compression, bytes. The content is random, so it does not compress.
+    bytes: usize,
+}
+
+const LARGE_FILES: Files = Files { count: 2_000, bytes: 5 << 10 };
+const SMALL_FILES: Files = Files { count: 8_000, bytes: 512 };
 
 /// Creates a bare repository of `commits` commits in one pack. Each commit rewrites two files. With 5,000
 /// commits it has about 50 MB.
 pub(in crate::rows) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
+    make_with(dir, commits, LARGE_FILES).await
+}
+
+/// Like [`make`], with small files: 38,000 commits have about 50 MB and eight times as many objects. The work of
+/// `git upload-pack` grows with the objects, that of copying its output with the bytes.
+pub(in crate::rows) async fn make_with_many_objects(dir: &Path, commits: usize) -> Result<PathBuf> {
+    make_with(dir, commits, SMALL_FILES).await
+}
+
+async fn make_with(dir: &Path, commits: usize, files: Files) -> Result<PathBuf> {
     let bare = dir.join("bare.git");
     let path = bare.to_str().ok_or("the directory is not UTF-8")?;
     git(&["init", "--quiet", "--bare", "--initial-branch=main", path]).await?;
@@ -29,7 +46,7 @@ pub(in crate::rows) async fn make(dir: &Path, commits: usize) -> Result<PathBuf>
     let mut input = process.stdin.take().ok_or("no input")?;
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for number in 0..commits {
-        input.write_all(&commit_of(number, &mut random)).await?;
+        input.write_all(&commit_of(number, files, &mut random)).await?;
     }
     drop(input);
     if !process.wait().await?.success() {
@@ -40,16 +57,16 @@ pub(in crate::rows) async fn make(dir: &Path, commits: usize) -> Result<PathBuf>
 }
 
 /// Formats one commit for `git fast-import`.
-fn commit_of(number: usize, random: &mut Random) -> Vec<u8> {
+fn commit_of(number: usize, files: Files, random: &mut Random) -> Vec<u8> {
     let message = format!("change {number}\n");
     let mut text = format!("commit {BRANCH}\n");
     let _ = writeln!(text, "committer Bench <bench@example.org> {} +0000", 1_700_000_000 + number * 60);
     let _ = write!(text, "data {}\n{message}", message.len());
     let mut bytes = text.into_bytes();
-    for file in [number * 2 % FILES, (number * 2 + 1) % FILES] {
-        let head = format!("M 100644 inline src/{:02}/file-{file}\ndata {FILE_BYTES}\n", file % 50);
+    for file in [number * 2 % files.count, (number * 2 + 1) % files.count] {
+        let head = format!("M 100644 inline src/{:02}/file-{file}\ndata {}\n", file % 50, files.bytes);
         bytes.extend_from_slice(head.as_bytes());
-        bytes.extend((0..FILE_BYTES / 8).flat_map(|_| random.next().to_le_bytes()));
+        bytes.extend((0..files.bytes / 8).flat_map(|_| random.next().to_le_bytes()));
         bytes.push(b'\n');
     }
     bytes.push(b'\n');

@@ -117,7 +117,7 @@ fn a_signature_is_checked_with_a_typed_secret_that_is_not_shown_or_sent() {
 
 #[test]
 fn the_signature_of_a_delivery_that_is_not_loaded_is_not_checked() {
-    let mut screen = open_signed(TestScreen::loaded(80, 24));
+    let mut screen = open_signed(TestScreen::loaded(120, 40));
     screen.keys("Jc");
     assert!(screen.text().contains("the delivery is not loaded yet"), "{}", screen.text());
     assert!(screen.app.layers.is_empty());
