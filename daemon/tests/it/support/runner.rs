@@ -100,8 +100,8 @@ fn workflow(steps: &[Value]) -> Value {
     json!({ "name": "test", "on": "push", "jobs": { "build": build } })
 }
 
-/// Begins the command of a step. A runner that is killed does not kill the processes of its steps, and a runner waits for
-/// a process that a cancelled step left. So each command has a time limit, which is shorter than that of the job.
+/// Begins the command of a step. A runner that is killed does not kill the processes of its steps, and a runner waits
+/// for a process that a cancelled step left. So each command has a time limit, which is shorter than that of the job.
 pub const LIMITED: &str = "timeout 100";
 
 /// A step that runs operations of the client `package` with `script`.
