@@ -41,7 +41,7 @@ pub(super) fn lines(record: &LogRecord, clock: &Clock) -> Vec<(Role, String)> {
             lines.push((role, format!("{name:<8} {value}")));
         }
     };
-    fact(Role::Text, "time", &format!("{} {}", clock.stamp(&record.at), time(record, clock)));
+    fact(Role::Text, "time", &clock.stamp(&record.at));
     fact(role(record), "level", &record.level);
     fact(Role::Text, "target", &record.target);
     for field in &record.fields {
