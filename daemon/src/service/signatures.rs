@@ -38,7 +38,7 @@ const SHORT_TEXT_BYTES: usize = 8 << 10;
 const SIGNATURES_MAX: usize = 100;
 /// Size of all signatures and signed data that one request checks, in bytes.
 const REQUEST_MAX_BYTES: usize = 8 << 20;
-/// Number of signatures of any size that fit into [`REQUEST_MAX_BYTES`]. Callers that need a verdict for each of many
+/// Number of signatures of any size that fit into `REQUEST_MAX_BYTES`. Callers that need a verdict for each of many
 /// objects pass them in groups of this size, and so let other callers check in between.
 pub const GROUP: usize = REQUEST_MAX_BYTES / (PAYLOAD_MAX_BYTES + TEXT_MAX_BYTES);
 /// How long a request waits for its share.
