@@ -13,7 +13,7 @@ const COLLABORATORS_MAX: usize = 1_000;
 /// Number of requests for permissions at the same time.
 const PERMISSIONS_AT_ONCE: usize = 8;
 
-/// A request about one of these lists. Names and titles that only messages need stand beside the IDs.
+/// A request about one of these lists. Besides the ID of an object, it contains the name or title for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ManagementRequest {
     Collaborators,
