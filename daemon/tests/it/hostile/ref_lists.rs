@@ -50,6 +50,11 @@ async fn hold(farrier: &TestDaemon, request: &str) {
         used > 0 && refused().await > before
     })
     .await;
+    // After its first bytes, a response alone holds memory: its list was read.
+    for client in &mut clients {
+        client.begun().await;
+    }
+    assert!(used(farrier).await > 0, "a response that is not read is not counted");
     drop(clients);
     eventually("the memory is free", async || used(farrier).await == 0).await;
 }

@@ -127,7 +127,22 @@ async fn many_requests_for_signed_commits_share_half_of_the_cores() {
         limits.into_iter().find(|limit| limit["kind"] == "signature_check").expect("a limit")
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    assert_eq!(limit().await["max"], (cores / 2).max(1));
+    let max = (cores / 2).max(1);
+    assert_eq!(limit().await["max"], max);
+    let requests = async {
+        loop {
+            join_all((0..8).map(|_| list())).await;
+        }
+    };
+    let is_shared = async || {
+        let running = limit().await["running"].as_u64().expect("a number");
+        assert!(running <= max as u64, "{running} checks run");
+        running > 0
+    };
+    tokio::select! {
+        () = eventually("a check has a share", is_shared) => {}
+        () = requests => {}
+    }
     eventually("no check runs", async || limit().await["running"] == 0).await;
 }
 

@@ -48,6 +48,12 @@ impl RawConnection {
         self.stream.shutdown().await.expect("an open connection");
     }
 
+    /// Waits for the first bytes of the next response, and reads no more.
+    pub async fn begun(&mut self) {
+        let bytes = within(self.stream.read_buf(&mut self.read)).await.expect("an open connection");
+        assert!(bytes > 0, "the peer closed the connection");
+    }
+
     /// The next response as status and body; `None` when the peer closed the connection instead.
     pub async fn answer(&mut self) -> Option<(u16, String)> {
         loop {
