@@ -13,6 +13,7 @@ pub mod config;
 pub mod control;
 pub mod data_dir;
 pub mod delivery;
+pub mod file_parts;
 pub mod fuzzing;
 pub mod git;
 pub mod http;

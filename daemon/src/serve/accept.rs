@@ -35,10 +35,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     Admission, Kind, Listener, Peer,
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
+    file_stream::FileStream,
     head_memory::{CountedBody, CountedResponse, CountedStream, HeadMemory},
     write_timeout::WriteTimeout,
 };
-use crate::{shares::MemoryBudget, tasks::Tasks};
+use crate::{file_parts::SendsFiles, shares::MemoryBudget, tasks::Tasks};
 
 /// Pause after an accept error. Short, so that a waiting connection gets the next free descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -129,7 +130,8 @@ pub trait Handler: Clone + Send + Sync + 'static {
     /// The body of responses.
     type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static;
 
-    /// Answers one request. Its extensions contain an `Arc<RequestMemory>`.
+    /// Answers one request. Its extensions contain an `Arc<RequestMemory>`, and [`SendsFiles`] if the connection can send
+    /// parts of files.
     fn handle(
         self,
         peer: Peer,
@@ -196,12 +198,12 @@ impl<H: Handler> Server<H> {
     /// Serves the connection if it gets a slot, else refuses it. `guard`: the connection uses a spare descriptor.
     fn admit(&self, accepted: Accepted, guard: Option<FdGuard>) {
         match accepted {
-            Accepted::Tcp(io, peer) => self.admit_stream(io, peer, guard),
-            Accepted::Unix(io, peer) => self.admit_stream(io, peer, guard),
+            Accepted::Tcp(io, peer) => self.admit_stream(FileStream::new(io), peer, Some(SendsFiles), guard),
+            Accepted::Unix(io, peer) => self.admit_stream(io, peer, None, guard),
         }
     }
 
-    fn admit_stream<I>(&self, io: I, peer: Peer, guard: Option<FdGuard>)
+    fn admit_stream<I>(&self, io: I, peer: Peer, sends_files: Option<SendsFiles>, guard: Option<FdGuard>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -215,6 +217,9 @@ impl<H: Handler> Server<H> {
                 let handle = move |mut request: Request<Incoming>| {
                     let active = memory.begin_request();
                     request.extensions_mut().insert(active.memory().clone());
+                    if let Some(sends_files) = sends_files {
+                        request.extensions_mut().insert(sends_files);
+                    }
                     let request = request.map(|body| CountedBody::new(body, active.clone()));
                     let response = handler.clone().handle(peer.clone(), request);
                     async move { Ok::<_, Infallible>(response.await.map(|body| CountedResponse::new(body, active))) }

@@ -5,6 +5,7 @@
 mod accept;
 mod admission;
 mod fd_reserve;
+mod file_stream;
 mod head_memory;
 mod inherit;
 mod peer;

@@ -64,7 +64,7 @@ async fn answer(
     memory: &RequestMemory,
 ) -> Result<(), SshFailure> {
     let context = &connection.context;
-    let output = match fetch_answer::answer(context, allowed, VERSION_2, &request, Some(memory)).await? {
+    let output = match fetch_answer::answer(context, allowed, VERSION_2, &request, Some(memory), None).await? {
         Some(FetchAnswer::Refs(refs)) => return send(connection, write, refs).await,
         Some(FetchAnswer::Shared(shared)) => shared.output,
         None => {

@@ -7,9 +7,10 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 36] = [
+const LAYERS: [&str; 37] = [
     "inherited",
     "clock",
+    "file_parts",
     "id_locks",
     "tasks",
     "wake",

@@ -9,7 +9,7 @@
 use std::{
     collections::HashMap,
     fs::File,
-    io,
+    io::{self, IoSliceMut},
     ops::Range,
     os::unix::fs::FileExt as _,
     path::Path,
@@ -20,10 +20,16 @@ use std::{
 };
 
 use bytes::Bytes;
-use rustix::{buffer::spare_capacity, io::Errno};
+use rustix::{
+    buffer::spare_capacity,
+    io::{Errno, ReadWriteFlags},
+};
 use tokio::sync::watch;
 
-use crate::tasks;
+use crate::{
+    file_parts::{self, PART_MAX, SendsFiles},
+    tasks,
+};
 
 /// Most bytes of one read.
 const CHUNK_BYTES: u64 = 256 << 10;
@@ -41,6 +47,16 @@ fn read_at(file: &File, length: usize, offset: u64) -> io::Result<Bytes> {
     }
     bytes.truncate(length);
     Ok(bytes.into())
+}
+
+/// Returns whether reading `length` bytes at `offset` probably does not wait for the disk: the first and the last byte
+/// are in the page cache.
+fn is_cached(file: &File, length: usize, offset: u64) -> bool {
+    [offset, offset + length.saturating_sub(1) as u64].into_iter().all(|position| {
+        let mut byte = [0];
+        let read = rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut byte)], position, ReadWriteFlags::NOWAIT);
+        read == Ok(1)
+    })
 }
 
 /// How an answer ended.
@@ -210,6 +226,7 @@ pub struct AnswerReader {
     number: u64,
     position: u64,
     progress: watch::Receiver<AnswerProgress>,
+    sends_files: bool,
 }
 
 impl AnswerReader {
@@ -221,7 +238,14 @@ impl AnswerReader {
             readers.positions.insert(number, 0);
         });
         let progress = answer.progress.subscribe();
-        Self { answer, number, position: 0, progress }
+        Self { answer, number, position: 0, progress, sends_files: false }
+    }
+
+    /// Returns placeholders from now on, where that is possible.
+    #[must_use]
+    pub fn sending_files(mut self, sends_files: Option<SendsFiles>) -> Self {
+        self.sends_files = sends_files.is_some();
+        self
     }
 
     /// Creates a reader of the bytes `range` of a complete file.
@@ -253,7 +277,7 @@ impl AnswerReader {
         }
     }
 
-    /// Waits for more bytes and reads them.
+    /// Waits for more bytes and reads them, or returns a placeholder for them.
     pub async fn next(&mut self) -> io::Result<ReadStep> {
         let position = self.position;
         let is_due = |progress: &AnswerProgress| progress.written > position || progress.end.is_some();
@@ -263,6 +287,10 @@ impl AnswerReader {
         };
         if position == progress.written {
             return Ok(ReadStep::End(progress.end.unwrap_or(AnswerEnd::Failed)));
+        }
+        if let Some(placeholder) = self.next_placeholder(progress) {
+            self.position += placeholder.len() as u64;
+            return Ok(ReadStep::Bytes(placeholder));
         }
         let (offset, contiguous) = match progress.ring {
             Some(ring) => (position % ring, ring - position % ring),
@@ -279,6 +307,19 @@ impl AnswerReader {
             self.answer.progress().ring.is_some()
         });
         Ok(ReadStep::Bytes(bytes))
+    }
+}
+
+impl AnswerReader {
+    /// Returns a placeholder for the next bytes. `None`: they must be read, because the connection does not send files,
+    /// the file may still become a ring, or the kernel would have to read the disk.
+    fn next_placeholder(&self, progress: AnswerProgress) -> Option<Bytes> {
+        if !self.sends_files || progress.end != Some(AnswerEnd::Complete) || progress.ring.is_some() {
+            return None;
+        }
+        let length = usize::try_from(progress.written - self.position).unwrap_or(PART_MAX).min(PART_MAX);
+        let file = self.answer.file.get().filter(|file| is_cached(file, length, self.position))?;
+        file_parts::placeholder(file, self.position, length)
     }
 }
 

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 
 use super::{EMPTY, NOT_OWNERS, access::allow, error::GitFailure, output_body::into_body, uncached};
 use crate::{
+    file_parts::SendsFiles,
     http::{
         AppState,
         artifact::range::RequestedRange,
@@ -82,7 +83,9 @@ async fn send(state: &AppState, allowed: &Allowed, parts: &Parts, file: &str) ->
     let body = if parts.method == Method::HEAD {
         Body::empty()
     } else {
-        into_body(shared_fetch::send_bundle(state, allowed, access, found.file, range).await?, EMPTY).await?
+        let sends_files = parts.extensions.get::<SendsFiles>().copied();
+        let sent = shared_fetch::send_bundle(state, allowed, access, found.file, range, sends_files).await?;
+        into_body(sent, EMPTY).await?
     };
     Ok((status, headers, body).into_response())
 }

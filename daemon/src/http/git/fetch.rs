@@ -39,7 +39,8 @@ pub(super) async fn serve(
             return Ok(result(GitService::Upload, bundle_protocol::list(set.as_deref())));
         }
         let memory = input.memory();
-        match fetch_answer::answer(&state, &allowed, protocol, &request, memory.as_deref()).await? {
+        match fetch_answer::answer(&state, &allowed, protocol, &request, memory.as_deref(), input.sends_files()).await?
+        {
             Some(FetchAnswer::Refs(refs)) => return Ok(result(GitService::Upload, refs)),
             Some(FetchAnswer::Shared(SharedAnswer { output, length })) => {
                 let mut response = result(GitService::Upload, into_body(output, EMPTY).await?);

@@ -10,6 +10,7 @@ use http_body_util::BodyExt as _;
 
 use super::error::GitFailure;
 use crate::{
+    file_parts::SendsFiles,
     git::{DEPTH_HEADER, commands::Commands},
     service::{
         mirrors::DEPTH_MAX,
@@ -27,6 +28,8 @@ pub(super) struct RequestBody {
     gzip: Option<GzDecoder<Vec<u8>>>,
     /// The counted memory of the request.
     memory: Option<Arc<RequestMemory>>,
+    /// Whether the connection sends parts of files.
+    sends_files: Option<SendsFiles>,
     /// Compressed bytes that were received and not decompressed yet.
     compressed: Bytes,
     /// Bytes that [`RequestBody::peek`] returned and that were not read yet.
@@ -74,10 +77,12 @@ impl RequestBody {
         };
         let (compressed, peeked) = (Bytes::new(), Bytes::new());
         let memory = extensions.get::<Arc<RequestMemory>>().cloned();
+        let sends_files = extensions.get::<SendsFiles>().copied();
         Ok(Self {
             body,
             gzip,
             memory,
+            sends_files,
             compressed,
             peeked,
             limit,
@@ -112,6 +117,11 @@ impl RequestBody {
     /// Returns the counted memory of the request, which lives until the response has been sent.
     pub(super) fn memory(&self) -> Option<Arc<RequestMemory>> {
         self.memory.clone()
+    }
+
+    /// Returns whether the response may contain parts of files.
+    pub(super) fn sends_files(&self) -> Option<SendsFiles> {
+        self.sends_files
     }
 
     async fn receive(&mut self) -> Result<Bytes, InputError> {

@@ -10,6 +10,7 @@ use super::{
     shared_fetch::{self, SharedAnswer},
 };
 use crate::{
+    file_parts::SendsFiles,
     git::{GitCommand, fetch_cache::request::FetchRequest, ref_list::RefList},
     service::{Context, bundles},
     shares::RequestMemory,
@@ -29,7 +30,8 @@ pub enum FetchAnswer {
 }
 
 /// Answers a complete request. `protocol`: the protocol version that the client requested. `memory`: the counted memory
-/// of the request, which must live until the client has received the answer. `None`: the caller sends the request to
+/// of the request, which must live until the client has received the answer. `sends_files`: the answer may contain
+/// placeholders for parts of files. `None`: the caller sends the request to
 /// git, which also writes lists for which there is no memory.
 pub async fn answer(
     context: &Context,
@@ -37,6 +39,7 @@ pub async fn answer(
     protocol: &str,
     request: &[u8],
     memory: Option<&RequestMemory>,
+    sends_files: Option<SendsFiles>,
 ) -> Result<Option<FetchAnswer>, TransferError> {
     let sha256 = allowed.repository.sha256;
     if protocol == VERSION_2
@@ -57,7 +60,7 @@ pub async fn answer(
     if !stores_answers {
         return Ok(None);
     }
-    Ok(shared_fetch::answer(context, allowed, &request).await?.map(FetchAnswer::Shared))
+    Ok(shared_fetch::answer(context, allowed, &request, sends_files).await?.map(FetchAnswer::Shared))
 }
 
 /// Reads the refs of the repository and returns what `write` makes of them. The result counts towards `memory`, and the

@@ -22,6 +22,7 @@ use super::{
     write_space::WriteSpace,
 };
 use crate::{
+    file_parts::SendsFiles,
     git::{
         GitError, GitProcess,
         fetch_cache::{AnswerEnd, AnswerReader, AnswerWriter, ReadStep, SharedFetch, request::FetchRequest},
@@ -38,11 +39,13 @@ pub struct SharedAnswer {
     pub length: Option<u64>,
 }
 
-/// Answers the request from the stored answers, or stores its answer. `None`: the caller sends the request to git.
+/// Answers the request from the stored answers, or stores its answer. `sends_files`: the output may contain placeholders
+/// for parts of files. `None`: the caller sends the request to git.
 pub async fn answer(
     state: &Context,
     allowed: &Allowed,
     request: &FetchRequest,
+    sends_files: Option<SendsFiles>,
 ) -> Result<Option<SharedAnswer>, TransferError> {
     let repository = &allowed.repository;
     // From here on: the rights of the caller were just checked.
@@ -65,7 +68,7 @@ pub async fn answer(
         }
         Err(error) => return Err(error.into()),
     };
-    read(state, access, reader, share, count_answer).await
+    read(state, access, reader.sending_files(sends_files), share, count_answer).await
 }
 
 /// Counts bytes that a client gets.
@@ -87,13 +90,15 @@ pub async fn send_bundle(
     mut access: AccessWatch,
     file: File,
     range: Range<u64>,
+    sends_files: Option<SendsFiles>,
 ) -> Result<OutputReceiver, TransferError> {
     let share = state.git.stream_share(allowed.holder).await?;
     // The comparison of the bundles and the wait for a share may have taken minutes.
     if !access.holds().await {
         return Err(TransferError::Revoked);
     }
-    let sent = read(state, access, AnswerReader::of_file(file, range), Some(share), count_bundle).await?;
+    let reader = AnswerReader::of_file(file, range).sending_files(sends_files);
+    let sent = read(state, access, reader, Some(share), count_bundle).await?;
     sent.map(|answer| answer.output).ok_or(TransferError::Failed)
 }
 
