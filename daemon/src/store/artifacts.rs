@@ -7,9 +7,9 @@ mod walk;
 use farrier_proto::store::{Artifact, ArtifactState, Block, BlockPage, Garbage, Reference};
 
 use super::{
-    Read, StoreError, Tx,
+    Read, Snapshot, StoreError, Tx,
     engine::{Key, Range, Scan},
-    first_time, keys,
+    first_time, keys, listings,
 };
 
 pub use self::{
@@ -62,25 +62,24 @@ pub enum ArtifactList {
 }
 
 impl ArtifactList {
-    fn range(self) -> Range {
-        Range::prefix(match self {
+    fn prefix(self) -> Key {
+        match self {
             Self::Repository(id) => keys::repository_artifacts(id),
             Self::Run(id) => keys::run_artifact_list(id),
-        })
+        }
     }
 }
 
 /// Returns a page of `list`, newest first, and the total number of artifacts in it.
 pub async fn page(
-    read: &impl Read,
+    snapshot: &Snapshot,
     list: ArtifactList,
     skip: u64,
     limit: usize,
 ) -> Result<(Vec<Artifact>, u64), StoreError> {
-    let range = list.range();
-    let total = read.count(&range, u64::MAX).await?;
-    let rows = rows_of(read, &Scan { range, reverse: false, skip, limit }).await?;
-    Ok((rows, total))
+    let (ids, total) = listings::newest_ids_at(snapshot, list.prefix(), skip, limit).await?;
+    let rows: Vec<Key> = ids.into_iter().map(keys::artifact).collect();
+    Ok((snapshot.get_many(&rows).await?.into_iter().flatten().collect(), total))
 }
 
 /// Returns the next artifacts of `list` after the artifact `after`, at most `limit`.
@@ -90,7 +89,7 @@ pub async fn next(
     after: Option<u64>,
     limit: usize,
 ) -> Result<Vec<Artifact>, StoreError> {
-    let mut range = list.range();
+    let mut range = Range::prefix(list.prefix());
     if let Some(id) = after {
         let key = match list {
             ArtifactList::Repository(repository) => keys::repository_artifact(repository, id),
@@ -98,11 +97,7 @@ pub async fn next(
         };
         range = range.after(&key);
     }
-    rows_of(read, &Scan::of(range, limit)).await
-}
-
-async fn rows_of(read: &impl Read, scan: &Scan) -> Result<Vec<Artifact>, StoreError> {
-    let pairs = read.scan_bytes(scan).await?;
+    let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
     let rows: Vec<Key> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).map(keys::artifact).collect();
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }

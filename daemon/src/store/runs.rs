@@ -3,9 +3,9 @@
 use farrier_proto::store::{Job, Reference, Run, RunStatus};
 
 use super::{
-    Read, StoreError, Tx,
+    Read, Snapshot, StoreError, Tx,
     engine::{Key, Range, Scan},
-    first_time, keys,
+    first_time, keys, listings,
 };
 
 /// Returns the run with id `id`.
@@ -84,16 +84,14 @@ pub async fn forget(tx: &Tx, run: &Run, jobs_max: usize) -> Result<(), StoreErro
 
 /// Returns a page of a repository's runs, newest first, and the total number of runs.
 pub async fn of_repository(
-    read: &impl Read,
+    snapshot: &Snapshot,
     repository: u64,
     skip: u64,
     limit: usize,
 ) -> Result<(Vec<Run>, u64), StoreError> {
-    let range = Range::prefix(keys::repository_runs(repository));
-    let total = read.count(&range, u64::MAX).await?;
-    let pairs = read.scan_bytes(&Scan { range, reverse: false, skip, limit }).await?;
-    let rows: Vec<Key> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).map(keys::run).collect();
-    Ok((read.get_many(&rows).await?.into_iter().flatten().collect(), total))
+    let (ids, total) = listings::newest_ids_at(snapshot, keys::repository_runs(repository), skip, limit).await?;
+    let rows: Vec<Key> = ids.into_iter().map(keys::run).collect();
+    Ok((snapshot.get_many(&rows).await?.into_iter().flatten().collect(), total))
 }
 
 /// Returns the newest runs of `repository`, or of all repositories, that are older than the run `before`.

@@ -14,10 +14,10 @@ pub const CONTEXTS_MAX: usize = 1_000;
 /// Most statuses of a context of a commit. The oldest are deleted.
 pub const STATUSES_MAX: u32 = 1_000;
 /// Most statuses of a commit. The oldest are deleted; the last status of each context is kept.
-const COMMIT_STATUSES_MAX: u64 = 5_000;
+pub const COMMIT_STATUSES_MAX: u64 = 5_000;
 
 /// Adds a status to the commit `commit`. Deletes the oldest of its context above [`STATUSES_MAX`], and the oldest of
-/// the commit above `COMMIT_STATUSES_MAX`. Returns `false` if the commit has `CONTEXTS_MAX` other contexts.
+/// the commit above [`COMMIT_STATUSES_MAX`]. Returns `false` if the commit has `CONTEXTS_MAX` other contexts.
 pub async fn insert(tx: &Tx, repository: u64, commit: &str, row: &CommitStatus) -> Result<bool, StoreError> {
     let key = keys::status_context(repository, commit, &row.context);
     let known = tx.get::<StatusContext>(&key).await?;

@@ -107,6 +107,8 @@ fn row(id: u64, number: u64) -> Repository {
         created_ms: at_ms,
         updated_ms: at_ms,
         empty: true,
+        // The directories, which do not exist, are not searched for unreachable commits.
+        prune_due_ms: i64::MAX,
         ..Repository::default()
     }
 }

@@ -13,6 +13,7 @@ mod hooks;
 mod idle;
 mod lfs;
 mod lists;
+mod long_lists;
 mod memory;
 mod reads;
 mod restart;
@@ -29,7 +30,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 19] = [
+pub(crate) const ALL: [(&str, Row); 20] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -43,6 +44,7 @@ pub(crate) const ALL: [(&str, Row); 19] = [
     ("lfs", |plan, table| lfs::measure(plan, table).boxed()),
     ("reads", |plan, table| reads::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
+    ("long-lists", |plan, table| long_lists::measure(plan, table).boxed()),
     ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
     ("fan-out", |plan, table| hooks::measure_fan_out(plan, table).boxed()),
     ("idle", |plan, table| idle::measure(plan, table).boxed()),

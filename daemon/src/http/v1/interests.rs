@@ -281,7 +281,7 @@ async fn list(
 ) -> Result<Response, ApiError> {
     let page = PageQuery::of(query);
     let snapshot = state.store.read().await.map_err(Error::from)?;
-    let (found, total) = page.cut(repositories::of_interest(&snapshot, identity, kind, user).await?);
+    let (found, total) = repositories::of_interest(&snapshot, identity, kind, user, page.window()).await?;
     let shown = show::repositories(state, identity, &found).await?;
     Ok(page.response(state, &format!("/api/v1{path}"), query, total, shown))
 }

@@ -5,7 +5,7 @@ use farrier_proto::store::{Artifact, Content, Run};
 use super::{files, rows, visible};
 use crate::{
     service::{Context, Error, authentication::JobIdentity},
-    store::{Read, artifacts::ArtifactList, runs},
+    store::{Read, Snapshot, artifacts::ArtifactList, runs},
 };
 
 /// Maximum number of artifacts of one run to read.
@@ -46,15 +46,15 @@ pub async fn list_run(
 /// Returns a page of finalized and expired artifacts with their runs, newest first, and the total number of these
 /// artifacts.
 pub async fn list(
-    read: &impl Read,
+    snapshot: &Snapshot,
     list: ArtifactList,
     name: Option<&str>,
     skip: u64,
     limit: usize,
 ) -> Result<(Vec<(Artifact, Run)>, u64), Error> {
     let (found, total) = match name {
-        None => rows::page(read, list, skip, limit).await?,
-        Some(name) => page_by_name(read, list, name, skip, limit).await?,
+        None => rows::page(snapshot, list, skip, limit).await?,
+        Some(name) => page_by_name(snapshot, list, name, skip, limit).await?,
     };
     let mut with_runs: Vec<(Artifact, Run)> = Vec::with_capacity(found.len());
     for row in found {
@@ -62,7 +62,7 @@ pub async fn list(
         let known = with_runs.last().filter(|(_, run)| run.id == row.run_id).map(|(_, run)| run.clone());
         let run = match known {
             Some(run) => run,
-            None => runs::run(read, row.run_id).await?.unwrap_or_default(),
+            None => runs::run(snapshot, row.run_id).await?.unwrap_or_default(),
         };
         with_runs.push((row, run));
     }

@@ -14,7 +14,7 @@ const RUNS_AT_ONCE: usize = 100;
 /// Deletes the runs of a removed repository, with their jobs, summaries and artifacts, in small steps.
 pub async fn delete_of_repository(context: &Context, repository: u64) -> Result<(), Error> {
     loop {
-        let (runs, _) = runs::of_repository(&context.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
+        let runs = runs::older(&context.store.read().await?, Some(repository), None, RUNS_AT_ONCE).await?;
         if runs.is_empty() {
             return Ok(());
         }

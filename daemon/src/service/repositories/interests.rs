@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Interest, User};
 
-use super::{FoundRepository, MISSING, find, with_access_levels};
+use super::{FoundRepository, MISSING, find, seen::Seen, with_access_levels};
 use crate::{
     model::identity::{Account, Identity},
     service::{
@@ -16,6 +16,9 @@ use crate::{
         owners, repositories,
     },
 };
+
+/// Rows to read at a time when all starred repositories of an account are filtered.
+const CHUNK: usize = 1_000;
 
 /// Returns the caller's interest in the repository `owner`/`name`.
 pub async fn interest(
@@ -79,17 +82,26 @@ async fn own_and_repository(
     Ok((user.id, found.repository.id))
 }
 
-/// Returns the repositories that the account `user` starred or watches and that the caller sees, by id.
+/// Returns a page of the repositories that the account `user` starred or watches and that the caller sees, by id, and
+/// their number. Reads the rows of all of them, at most [`INTERESTS_MAX`], but keeps only those of the page.
 pub async fn of_interest(
     read: &impl Read,
     identity: &Identity,
     kind: InterestKind,
     user: u64,
-) -> Result<Vec<FoundRepository>, Error> {
-    let ids = interests::of_user(read, user, kind).await?;
-    let mut rows = repositories::many(read, &ids).await?;
-    rows.retain(|row| !row.deleted);
-    Ok(with_access_levels(read, identity, rows).await?)
+    (skip, limit): (u64, usize),
+) -> Result<(Vec<FoundRepository>, u64), Error> {
+    let seen = Seen::of(read, identity).await?;
+    let (mut rows, mut total) = (Vec::new(), 0);
+    for ids in interests::of_user(read, user, kind).await?.chunks(CHUNK) {
+        for row in repositories::many(read, ids).await?.into_iter().filter(|row| seen.sees(row)) {
+            if total >= skip && rows.len() < limit {
+                rows.push(row);
+            }
+            total += 1;
+        }
+    }
+    Ok((with_access_levels(read, identity, rows).await?, total))
 }
 
 /// Returns a page of the accounts that starred or watch a repository and that the caller sees, by id, and their number.

@@ -13,6 +13,7 @@ mod interests;
 mod list;
 pub mod prune;
 pub(super) mod rules;
+mod seen;
 mod team_reach;
 mod topics;
 mod transfer;

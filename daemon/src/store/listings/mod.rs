@@ -159,8 +159,23 @@ pub async fn forks(
 ) -> Result<(Vec<u64>, u64), StoreError> {
     let prefixes = classes.iter().map(|class| keys::forks(parent, *class)).collect();
     let singles = singles.iter().map(|id| keys::fork_suffix(*id)).collect();
-    let merge = Merge::new(snapshot, KeyFilter::All, prefixes, singles).await?;
-    let (from, total) = (skip.min(merge.total()), merge.total());
+    newest_of(Merge::new(snapshot, KeyFilter::All, prefixes, singles).await?, skip, limit).await
+}
+
+/// Returns the ids in the keys on a page of the list with this prefix, and their total number. The keys end with an
+/// inverted id, so the newest comes first.
+pub async fn newest_ids_at(
+    snapshot: &Snapshot,
+    prefix: Key,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<u64>, u64), StoreError> {
+    newest_of(Merge::new(snapshot, KeyFilter::All, vec![prefix], Vec::new()).await?, skip, limit).await
+}
+
+async fn newest_of(merge: Merge<'_>, skip: u64, limit: usize) -> Result<(Vec<u64>, u64), StoreError> {
+    let total = merge.total();
+    let from = skip.min(total);
     let suffixes = merge.between(from, from.saturating_add(limit as u64).min(total)).await?;
     Ok((suffixes.iter().filter_map(|suffix| keys::trailing_newest(suffix)).collect(), total))
 }
@@ -224,6 +239,8 @@ async fn rarest(read: &impl Read, text: &str, limit: u64) -> Result<Vec<Range>, 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use farrier_proto::store::Reference;
 
     use super::*;
     use crate::store::{Store, Tx, engine::MemoryEngine, repositories};
@@ -294,6 +311,26 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn pages_of_a_list_with_inverted_ids_start_with_the_newest() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store").with_bucket_entries(4);
+        let fill = async |tx: Tx| {
+            for id in 1..=60 {
+                tx.put(keys::repository_run(7, id), &Reference { id });
+                tx.put(keys::repository_run(8, id), &Reference { id });
+            }
+            Ok::<_, StoreError>(())
+        };
+        store.write(fill).await.expect("entries");
+        let read = store.read().await.expect("a snapshot");
+        for (skip, expected) in
+            [(0, &[60, 59, 58][..]), (1, &[59, 58, 57]), (30, &[30, 29, 28]), (58, &[2, 1]), (60, &[]), (u64::MAX, &[])]
+        {
+            let (ids, total) = newest_ids_at(&read, keys::repository_runs(7), skip, 3).await.expect("a page");
+            assert_eq!((ids.as_slice(), total), (expected, 60), "{skip}");
         }
     }
 

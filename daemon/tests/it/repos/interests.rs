@@ -75,3 +75,47 @@ async fn stars_and_subscriptions_are_counted_and_listed_for_callers_who_see_them
     let open = world.get("", "/repos/ann/open").await.1;
     assert_eq!((&open["stars_count"], &open["watchers_count"]), (&json!(0), &json!(1)));
 }
+
+#[tokio::test]
+async fn pages_of_starred_repositories_contain_and_count_only_those_that_the_caller_sees() {
+    let world = World::new().await;
+    for name in ["ann", "bob", "eve"] {
+        world.user(name).await;
+    }
+    world.admin("post", "/admin/users/bob/orgs", json!({ "username": "acme" }), 201).await;
+    let ann = format!("token {}", world.token("ann", &["all"]).await);
+    let repositories =
+        [("ann", "a", true), ("ann", "b", false), ("ann", "c", true), ("acme", "d", true), ("ann", "e", false)];
+    for (owner, name, private) in repositories {
+        let path = if owner == "acme" { "/orgs/acme/repos".to_owned() } else { format!("/admin/users/{owner}/repos") };
+        world.admin("post", &path, json!({ "name": name, "private": private }), 201).await;
+    }
+    let collaborators = [("ann/c", "bob"), ("acme/d", "ann"), ("ann/e", "eve")];
+    for (repository, who) in collaborators {
+        let path = format!("/repos/{repository}/collaborators/{who}");
+        world.admin("put", &path, json!({ "permission": "read" }), 204).await;
+    }
+    for (owner, name, _) in repositories {
+        let path = format!("/user/starred/{owner}/{name}");
+        assert_eq!(world.status(&ann, "put", &path, Value::Null).await, 204, "{path}");
+    }
+    for (who, scopes, all) in [
+        ("ann", &["all"][..], &["a", "b", "c", "d", "e"][..]),
+        ("bob", &["all"], &["b", "c", "d", "e"]),
+        ("eve", &["all"], &["b", "e"]),
+        ("admin", &["all"], &["a", "b", "c", "d", "e"]),
+        ("ann", &["all", "public-only"], &["b", "e"]),
+    ] {
+        let token = format!("token {}", world.token(who, scopes).await);
+        for (at, page) in all.chunks(2).enumerate() {
+            let path = format!("/users/ann/starred?limit=2&page={}", at + 1);
+            let answer = world.ask(&token, "get", &path, Value::Null).await;
+            let total = all.len().to_string();
+            assert_eq!((answer.status, answer.header("x-total-count")), (200, total.as_str()), "{who} {path}");
+            assert_eq!(names(&answer.json(), "name"), page, "{who} {path}");
+        }
+    }
+    world.admin("delete", "/repos/ann/b", Value::Null, 204).await;
+    let answer = world.ask(&ann, "get", "/user/starred?limit=2&page=2", Value::Null).await;
+    assert_eq!((names(&answer.json(), "name"), answer.header("x-total-count")), (vec!["d".into(), "e".into()], "4"));
+}

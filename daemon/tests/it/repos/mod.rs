@@ -8,6 +8,7 @@ mod forks;
 mod generating;
 mod interests;
 mod listing;
+mod long_lists;
 pub mod migrating;
 mod redirects;
 mod tasks;

@@ -1,4 +1,4 @@
-//! An engine in memory that counts the rows of each commit and can hold back commits.
+//! An engine in memory that counts the rows that snapshots read and those of each commit, and can hold back commits.
 
 use std::sync::{
     Arc, Mutex,
@@ -21,6 +21,15 @@ pub struct CommitControl {
     /// Commits that write a key with this prefix wait.
     held: watch::Sender<Option<&'static [u8]>>,
     waiting: Arc<Mutex<usize>>,
+    read: Arc<Mutex<ReadCount>>,
+}
+
+/// The rows that snapshots read.
+#[derive(Default)]
+struct ReadCount {
+    /// Only keys with this prefix count.
+    prefix: Key,
+    rows: usize,
 }
 
 impl CommitControl {
@@ -38,6 +47,24 @@ impl CommitControl {
     pub fn count_only(&self, prefix: &'static [u8]) {
         *self.counted.lock().expect("a lock") = prefix;
         self.reset();
+    }
+
+    /// Sets the number of rows that snapshots read to 0, and counts only rows whose keys have this prefix from now on.
+    pub fn count_reads(&self, prefix: Key) {
+        *self.read.lock().expect("a lock") = ReadCount { prefix, rows: 0 };
+    }
+
+    /// The number of rows that snapshots read, skipped or counted.
+    pub fn reads(&self) -> usize {
+        self.read.lock().expect("a lock").rows
+    }
+
+    /// Counts `others` rows if `range` has the prefix, and the rows with these keys that have it.
+    fn note_reads<'a>(&self, range: Option<&Range>, others: u64, keys: impl Iterator<Item = &'a [u8]>) {
+        let mut read = self.read.lock().expect("a lock");
+        let counted = keys.filter(|key| key.starts_with(&read.prefix)).count();
+        let others = if range.is_some_and(|range| range.low.starts_with(&read.prefix)) { others } else { 0 };
+        read.rows += counted + usize::try_from(others).expect("a small number");
     }
 
     /// Holds back commits that write a key with this prefix; `None` releases them.
@@ -64,6 +91,7 @@ impl CountingEngine {
             counted: Arc::default(),
             held: watch::Sender::new(None),
             waiting: Arc::default(),
+            read: Arc::default(),
         };
         Self { inner: MemoryEngine::new(), control }
     }
@@ -76,7 +104,8 @@ impl CountingEngine {
 #[async_trait]
 impl Engine for CountingEngine {
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
-        self.inner.snapshot().await
+        let inner = self.inner.snapshot().await?;
+        Ok(Box::new(CountingView { inner, control: self.control.clone() }))
     }
 
     async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError> {
@@ -86,6 +115,40 @@ impl Engine for CountingEngine {
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {
         self.inner.health().await
+    }
+}
+
+struct CountingView {
+    inner: Box<dyn View>,
+    control: CommitControl,
+}
+
+#[async_trait]
+impl View for CountingView {
+    async fn fix(&self) -> Result<(), EngineError> {
+        self.inner.fix().await
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
+        self.control.note_reads(None, 0, std::iter::once(key));
+        self.inner.get(key).await
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
+        self.control.note_reads(None, 0, keys.iter().map(Vec::as_slice));
+        self.inner.get_many(keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
+        let found = self.inner.scan(scan).await?;
+        self.control.note_reads(Some(&scan.range), scan.skip, found.iter().map(|(key, _)| key.as_slice()));
+        Ok(found)
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
+        let counted = self.inner.count(range, cap).await?;
+        self.control.note_reads(Some(range), counted, std::iter::empty());
+        Ok(counted)
     }
 }
 
