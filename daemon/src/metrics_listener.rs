@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use crate::{
     http::{self, AppState, HttpService},
-    serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener},
+    serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener, Pace},
 };
 
 /// Maximum number of open connections.
@@ -21,7 +21,7 @@ pub(crate) fn start(state: &AppState, address: SocketAddr) -> io::Result<String>
         admission: Arc::new(Admission::new(admission)),
         memory: state.serving.memory.clone(),
         header_timeout: server.header_timeout,
-        idle_timeout: server.idle_timeout,
+        response_pace: Pace { wait_max: server.idle_timeout, min_bytes_per_sec: server.response_min_bytes_per_sec },
         drain_grace: server.drain_grace,
         reserve: state.serving.reserve.clone(),
     };

@@ -29,7 +29,7 @@ use crate::{
     metrics_listener,
     model::secret::{self, SigningKey},
     running,
-    serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener},
+    serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener, Pace},
     service::{
         Context, ContextFields, Serving, SigningKeys, SshServing,
         access_watch::AccessChanges,
@@ -129,7 +129,10 @@ pub async fn run_with_store(
         admission: context.serving.admission.clone(),
         memory: context.serving.memory.clone(),
         header_timeout: context.config.server.header_timeout,
-        idle_timeout: context.config.server.idle_timeout,
+        response_pace: Pace {
+            wait_max: context.config.server.idle_timeout,
+            min_bytes_per_sec: context.config.server.response_min_bytes_per_sec,
+        },
         drain_grace: context.config.server.drain_grace,
         reserve: context.serving.reserve.clone(),
     };

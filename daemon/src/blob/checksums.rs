@@ -1,7 +1,7 @@
 //! Checksums of a block, computed while it is written.
 
 use bytes::Bytes;
-use md5::Digest as _;
+use sha2::{Digest as _, Sha256};
 
 use super::{RequestedChecksums, WrittenBlock, digest::Claim};
 
@@ -10,13 +10,19 @@ use super::{RequestedChecksums, WrittenBlock, digest::Claim};
 pub(super) struct Checksums {
     md5: Option<md5::Md5>,
     crc64: Option<crc64fast_nvme::Digest>,
+    sha256: Option<Sha256>,
     claim: Option<Claim>,
 }
 
 impl Checksums {
     /// Creates checksums of no bytes. `claim` is hashed as well.
     pub(super) fn new(requested: RequestedChecksums, claim: Option<Claim>) -> Self {
-        Self { md5: requested.md5.then(md5::Md5::new), crc64: requested.crc64.then(crc64fast_nvme::Digest::new), claim }
+        Self {
+            md5: requested.md5.then(md5::Md5::new),
+            crc64: requested.crc64.then(crc64fast_nvme::Digest::new),
+            sha256: requested.sha256.then(Sha256::new),
+            claim,
+        }
     }
 
     /// Adds bytes.
@@ -26,6 +32,9 @@ impl Checksums {
         }
         if let Some(crc64) = &mut self.crc64 {
             crc64.write(bytes);
+        }
+        if let Some(sha256) = &mut self.sha256 {
+            sha256.update(bytes);
         }
         if let Some(claim) = &mut self.claim {
             claim.update(bytes);
@@ -38,6 +47,7 @@ impl Checksums {
             size,
             md5: self.md5.map(|md5| md5.finalize().into()),
             crc64: self.crc64.map(|crc64| crc64.sum64()),
+            sha256: self.sha256.map(|sha256| sha256.finalize().into()),
             claim: self.claim,
         }
     }

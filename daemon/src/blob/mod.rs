@@ -53,13 +53,16 @@ pub struct BlockRef {
     pub size: u64,
 }
 
-/// Which checksums to compute while a block is written, namely those that the client sent.
+/// Which checksums to compute while a block is written, by the thread that writes it: those that the client sent, and
+/// those that the caller needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequestedChecksums {
     /// `Content-MD5`.
     pub md5: bool,
     /// `x-ms-content-crc64`.
     pub crc64: bool,
+    /// The SHA-256.
+    pub sha256: bool,
 }
 
 /// The result of writing a block. The block is durable.
@@ -71,6 +74,8 @@ pub struct WrittenBlock {
     pub md5: Option<[u8; 16]>,
     /// The CRC-64/NVME, if requested.
     pub crc64: Option<u64>,
+    /// The SHA-256, if requested.
+    pub sha256: Option<[u8; 32]>,
     /// The claim that the writer received, after all bytes of the block were hashed. Pass it to
     /// [`digest::Digests::stored`] after the block's row is committed.
     pub claim: Option<digest::Claim>,

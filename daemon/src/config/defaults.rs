@@ -91,6 +91,8 @@ fn server_defaults() -> ServerConfig {
         header_timeout: Duration::from_secs(10),
         idle_timeout: Duration::from_secs(60),
         body_min_bytes_per_sec: 1_024,
+        // Below 1 KB/s, at which a client on a slow line may still clone.
+        response_min_bytes_per_sec: 512,
         drain_grace: Duration::from_secs(30),
         request_memory_mib: 256,
         max_body_bytes: 1 << 20,

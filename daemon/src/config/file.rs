@@ -171,6 +171,7 @@ fn read_server(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.seconds("server", "header_timeout_secs", 1, &mut s.header_timeout);
     r.seconds("server", "idle_timeout_secs", 1, &mut s.idle_timeout);
     r.value("server", "body_min_bytes_per_sec", &mut s.body_min_bytes_per_sec);
+    r.value("server", "response_min_bytes_per_sec", &mut s.response_min_bytes_per_sec);
     r.seconds("server", "drain_grace_secs", 0, &mut s.drain_grace);
     r.at_least("server", "request_memory_mib", &1, &mut s.request_memory_mib);
     r.at_least("server", "max_body_bytes", &1_024, &mut s.max_body_bytes);

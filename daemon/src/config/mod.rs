@@ -118,6 +118,8 @@ pub struct ServerConfig {
     pub idle_timeout: Duration,
     /// `body_min_bytes_per_sec`: lowest average rate of a request body. 0: unlimited.
     pub body_min_bytes_per_sec: u64,
+    /// `response_min_bytes_per_sec`: lowest average rate at which a client reads responses. 0: unlimited.
+    pub response_min_bytes_per_sec: u64,
     /// `drain_grace_secs`: time for running requests to end when the daemon stops.
     pub drain_grace: Duration,
     /// `request_memory_mib`: memory for what requests hold as a whole: heads, lists of refs and of ref updates, JSON

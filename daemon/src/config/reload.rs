@@ -30,6 +30,7 @@ fixed! {
     "server.header_timeout_secs" => server.header_timeout;
     "server.idle_timeout_secs" => server.idle_timeout;
     "server.body_min_bytes_per_sec" => server.body_min_bytes_per_sec;
+    "server.response_min_bytes_per_sec" => server.response_min_bytes_per_sec;
     "server.drain_grace_secs" => server.drain_grace;
     "ssh.listen" => ssh.listen;
     "ssh.user" => ssh.user;

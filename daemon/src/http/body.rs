@@ -10,51 +10,18 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use tokio::time::{Instant, Sleep};
 
-use crate::tasks::Tasks;
+use crate::{
+    serve::{Pace, PaceTimer},
+    tasks::Tasks,
+};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// How slowly a client may send a request body.
-///
-/// The daemon waits for the body for at most `wait_max`. Received bytes extend this time again, each by the time for
-/// one byte at `min_bytes_per_sec`, up to `wait_max`. Only waiting counts: not the time before the body is read, and
-/// not the time in which the daemon does something else. So a client may pause for `wait_max` at any time, but
-/// cannot hold its connection by sending a few bytes now and then.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    /// Longest pause.
-    pub(super) wait_max: Duration,
-    /// Lowest rate on average. 0: each byte allows the longest pause.
-    pub(super) min_bytes_per_sec: u64,
-}
-
-impl Pace {
-    /// Returns the waiting time that `bytes` received bytes allow.
-    fn earned(&self, bytes: usize) -> Duration {
-        match (bytes as u64).saturating_mul(1_000_000_000).checked_div(self.min_bytes_per_sec) {
-            Some(nanoseconds) => Duration::from_nanos(nanoseconds).min(self.wait_max),
-            None => self.wait_max,
-        }
-    }
-
-    /// Returns the time limit for reading the rest of a body after the response.
-    pub(super) fn drain_timeout(&self) -> Duration {
-        self.wait_max.min(DRAIN_TIMEOUT)
-    }
-}
 
 /// A body that fails when its client sends more slowly than a [`Pace`].
 pub(super) struct PacedBody<B> {
     body: B,
-    pace: Pace,
-    /// How long the daemon may still wait for the client.
-    allowance: Duration,
-    /// When the current wait began.
-    waiting_since: Option<Instant>,
-    /// Created at the first wait: most bodies are empty or arrive with the head.
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: PaceTimer,
 }
 
 /// The error of a body whose client sends too slowly.
@@ -64,7 +31,7 @@ pub(super) struct BodyTooSlow;
 
 impl<B> PacedBody<B> {
     pub(super) fn new(body: B, pace: Pace) -> Self {
-        Self { body, pace, allowance: pace.wait_max, waiting_since: None, timer: None }
+        Self { body, timer: PaceTimer::new(pace) }
     }
 }
 
@@ -79,19 +46,11 @@ where
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
-            let waited = this.waiting_since.take().map_or(Duration::ZERO, |since| since.elapsed());
             let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref().map(Bytes::len)).unwrap_or(0);
-            let left = this.allowance.saturating_sub(waited);
-            this.allowance = left.saturating_add(this.pace.earned(bytes)).min(this.pace.wait_max);
+            this.timer.transferred(bytes);
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let since = *this.waiting_since.get_or_insert_with(Instant::now);
-        let deadline = since + this.allowance;
-        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        if timer.deadline() != deadline {
-            timer.as_mut().reset(deadline);
-        }
-        timer.as_mut().poll(cx).map(|()| Some(Err(BodyTooSlow.into())))
+        this.timer.poll_too_slow(cx).map(|()| Some(Err(BodyTooSlow.into())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -107,6 +66,11 @@ where
 const DRAIN_MAX_BYTES: u64 = 128 << 20;
 /// Longest time for reading the rest of a body after the response.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Returns the time limit for reading the rest of a body after the response.
+pub(super) fn drain_timeout(pace: &Pace) -> Duration {
+    pace.wait_max.min(DRAIN_TIMEOUT)
+}
 
 /// A body whose unread rest is read and discarded when the handler drops it, for a limited time. If it does not end
 /// within the limits, the connection is closed.

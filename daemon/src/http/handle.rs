@@ -21,7 +21,7 @@ use super::{
     AppState, access_log,
     artifact::BlobApiError,
     auth::{client_address, count_memory_to, query_token},
-    body::{DrainOnDrop, Pace, PacedBody},
+    body::{DrainOnDrop, PacedBody, drain_timeout},
     browser,
     error::{ApiError, complete},
     etag,
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     model::secret,
-    serve::{Handler, IncomingBody, Peer},
+    serve::{Handler, IncomingBody, Pace, Peer},
     service::audit::RequestScope,
     shares::Holder,
     webhook::request::ATTEMPT,
@@ -136,7 +136,7 @@ impl HttpService {
             Body::new(DrainOnDrop::new(
                 PacedBody::new(body, *pace),
                 expects_continue,
-                pace.drain_timeout(),
+                drain_timeout(pace),
                 tasks.clone(),
             ))
         };

@@ -33,7 +33,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Admission, Kind, Listener, Peer,
+    Admission, Kind, Listener, Pace, Peer,
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
     file_stream::FileStream,
     head_memory::{CountedBody, CountedResponse, CountedStream, HeadMemory},
@@ -65,8 +65,8 @@ pub struct ConnectionLimits {
     pub memory: MemoryBudget,
     /// Time limit for receiving the head of a request. Idle connections are closed after it.
     pub header_timeout: Duration,
-    /// A connection is closed when the client accepts no byte of the response for this time.
-    pub idle_timeout: Duration,
+    /// A connection is closed when the client reads responses more slowly.
+    pub response_pace: Pace,
     /// Time for running requests to end when the daemon stops.
     pub drain_grace: Duration,
     /// Spare file descriptors.
@@ -92,7 +92,7 @@ pub async fn serve<H: Handler>(
         brief,
         reserve: limits.reserve,
         handler,
-        idle_timeout: limits.idle_timeout,
+        response_pace: limits.response_pace,
         admission: limits.admission,
         memory: limits.memory,
         refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
@@ -148,7 +148,7 @@ struct Server<H> {
     brief: http1::Builder,
     reserve: Arc<FdReserve>,
     handler: H,
-    idle_timeout: Duration,
+    response_pace: Pace,
     admission: Arc<Admission>,
     memory: MemoryBudget,
     /// One permit for each refused connection that waits for its response.
@@ -253,7 +253,7 @@ impl<H: Handler> Server<H> {
             received.notify_one();
             answer(request)
         });
-        let connection = http.serve_connection(TokioIo::new(WriteTimeout::new(io, self.idle_timeout)), service);
+        let connection = http.serve_connection(TokioIo::new(WriteTimeout::new(io, self.response_pace)), service);
         let awaited = self.connections.token();
         let (abort, stop) = (self.abort.clone(), self.tasks.stop().clone());
         let first_request_deadline = Instant::now() + FIRST_REQUEST;

@@ -8,6 +8,7 @@ mod fd_reserve;
 mod file_stream;
 mod head_memory;
 mod inherit;
+mod pace;
 mod peer;
 mod probe;
 mod unix;
@@ -23,6 +24,7 @@ pub use self::{
     fd_reserve::{FdGuard, FdReserve},
     head_memory::CountedBody,
     inherit::inherited,
+    pace::{Pace, PaceTimer},
     peer::{Peer, PeerIds},
     probe::probe,
     unix::{UnixError, bind_unix},

@@ -1,46 +1,36 @@
-//! A time limit for writes to a connection whose peer does not read.
+//! A time limit for writes to a connection whose peer does not read, or reads too slowly.
 
 use std::{
     io,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Instant, Sleep},
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream whose writes fail when the peer accepts no byte for `limit`. Reads have no limit here: request heads
+use super::{Pace, PaceTimer};
+
+/// A stream whose writes fail when the peer reads more slowly than a [`Pace`]. Only time in which a write waits counts,
+/// so a response that is written rarely, such as an event stream, has no limit. Reads have no limit here: request heads
 /// and bodies have their own.
 pub(super) struct WriteTimeout<I> {
     io: I,
-    limit: Duration,
-    /// Created at the first pending write: most responses are written at once.
-    timer: Option<Pin<Box<Sleep>>>,
-    waiting: bool,
+    timer: PaceTimer,
 }
 
 impl<I> WriteTimeout<I> {
-    pub(super) fn new(io: I, limit: Duration) -> Self {
-        Self { io, limit, timer: None, waiting: false }
+    pub(super) fn new(io: I, pace: Pace) -> Self {
+        Self { io, timer: PaceTimer::new(pace) }
     }
 
-    /// Returns `written`, or an error if writes have been pending for longer than the limit.
-    fn within<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.waiting = false;
-            return written;
+    /// Returns `written`, the number of bytes, or an error if the peer reads too slowly.
+    fn within(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(written) = written {
+            self.timer.transferred(written.as_ref().copied().unwrap_or(0));
+            return Poll::Ready(written);
         }
-        let deadline = Instant::now() + self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        if !self.waiting {
-            timer.as_mut().reset(deadline);
-            self.waiting = true;
-        }
-        ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")))
+        ready!(self.timer.poll_too_slow(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read, or too slowly")))
     }
 }
 
@@ -71,7 +61,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
-        self.within(cx, flushed)
+        self.within(cx, flushed.map_ok(|()| 0)).map_ok(|_| ())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -81,23 +71,68 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn writes_wait_for_slow_peers_and_fail_for_peers_that_do_not_read() {
+    const PACE: Pace = Pace { wait_max: Duration::from_secs(10), min_bytes_per_sec: 100 };
+
+    /// Writes `bytes` to a peer that reads `step` bytes after each `pause` in seconds. Returns the error of the write.
+    async fn write(pace: Pace, bytes: usize, (pause, step): (u64, usize)) -> Option<io::ErrorKind> {
         let (ours, mut theirs) = tokio::io::duplex(10);
-        let mut ours = WriteTimeout::new(ours, Duration::from_secs(10));
-        let slow = async {
-            for _ in 0..5 {
-                tokio::time::sleep(Duration::from_secs(9)).await;
-                theirs.read_exact(&mut [0; 10]).await.expect("bytes");
+        let mut ours = WriteTimeout::new(ours, pace);
+        let reading = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(pause)).await;
+                if theirs.read_exact(&mut vec![0; step]).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
             }
         };
-        let (written, ()) = tokio::join!(ours.write_all(&[b'x'; 50]), slow);
-        written.expect("written in time");
-        let failed = ours.write_all(&[b'x'; 50]).await.expect_err("the peer does not read");
-        assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
+        tokio::select! {
+            written = write_all(&mut ours, bytes) => written.err().map(|error| error.kind()),
+            () = reading => unreachable!("it reads until the write ends"),
+        }
+    }
+
+    async fn write_all(io: &mut WriteTimeout<DuplexStream>, bytes: usize) -> io::Result<()> {
+        io.write_all(&vec![b'x'; bytes]).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_wait_for_slow_peers_and_fail_for_peers_that_do_not_read() {
+        let any_rate = Pace { min_bytes_per_sec: 0, ..PACE };
+        assert_eq!(write(any_rate, 60, (9, 10)).await, None);
+        assert_eq!(write(any_rate, 60, (9, 1)).await, None);
+        assert_eq!(write(any_rate, 60, (11, 10)).await, Some(io::ErrorKind::TimedOut));
+        assert_eq!(write(PACE, 60, (9, 10)).await, Some(io::ErrorKind::TimedOut), "one byte per second");
+        assert_eq!(
+            write(PACE, 60, (1, 1)).await,
+            Some(io::ErrorKind::TimedOut),
+            "one byte per second, in single bytes"
+        );
+        assert_eq!(write(PACE, 60, (1, 10)).await, None, "slower than the lowest rate, but not for long");
+        assert_eq!(write(PACE, 2_000, (1, 100)).await, None);
+        assert_eq!(write(PACE, 1_000, (1, 10)).await, Some(io::ErrorKind::TimedOut));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_is_written_rarely_has_no_limit() {
+        let (ours, mut theirs) = tokio::io::duplex(10);
+        let mut ours = WriteTimeout::new(ours, PACE);
+        for _ in 0..100 {
+            write_all(&mut ours, 1).await.expect("it does not wait");
+            tokio::time::sleep(Duration::from_mins(1)).await;
+            theirs.read_exact(&mut [0; 1]).await.expect("a byte");
+        }
+        // The peer has used nothing of the longest pause.
+        let late = async {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            theirs.read_exact(&mut [0; 20]).await.expect("bytes");
+        };
+        let (written, ()) = tokio::join!(write_all(&mut ours, 20), late);
+        written.expect("in time");
     }
 }

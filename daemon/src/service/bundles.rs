@@ -33,10 +33,24 @@ pub fn count_clone(context: &Context, repository: &Repository) {
     }
 }
 
-/// Returns whether the greeting offers the list of bundles. Every fetch asks this, so nothing is read from the disk: a
-/// client that then asks for the list may get an empty one, and clones as usual.
+/// Returns whether the greeting offers the list of bundles: the repository has bundles, or may get some. Only clients
+/// that opted in ask for the list, which shows that bundles would be used. Every fetch asks this, so nothing is read
+/// from the disk: a client that then asks for the list may get an empty one, and clones as usual.
 pub fn are_offered(context: &Context, repository: &Repository) -> bool {
-    context.git.bundles().set(repository.id).is_some_and(|set| *set.facts() == facts(repository))
+    let bundles = context.git.bundles();
+    bundles.accepts(repository.size_bytes)
+        || bundles.set(repository.id).is_some_and(|set| *set.facts() == facts(repository))
+}
+
+/// Returns the bundles that a client lists, like [`current`], and notes that the client uses bundles.
+pub async fn listed(context: &Context, repository: &Repository, holder: Holder) -> Option<Arc<BundleSet>> {
+    let set = current(context, repository, holder).await;
+    let bundles = context.git.bundles();
+    // Afterwards: outdated bundles are dropped, and all that was noted with them.
+    if set.is_some() || bundles.accepts(repository.size_bytes) {
+        bundles.note_request(repository.id, context.now_ms());
+    }
+    set
 }
 
 /// Returns the bundles of a repository if they have nothing that the repository does not have any more. Drops them

@@ -17,6 +17,9 @@ const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "p
 const SIGNATURE_CHECKS: WorkKind =
     WorkKind { label: "signature_check", plural: "checks of signatures", retry_after_secs: 5 };
 
+const DELIVERY_SEARCHES: WorkKind =
+    WorkKind { label: "delivery_search", plural: "searches of deliveries", retry_after_secs: 5 };
+
 /// Output of fetches that is buffered in files, in steps of 16 MiB: 1 GiB.
 const GIT_SPOOL_MAX: usize = 64;
 /// Maximum number of open event streams.
@@ -27,6 +30,8 @@ pub(super) const PASSWORD_CHECKS_MAX: usize = 2;
 const PASSWORD_CHECKS_WAITING_MAX: usize = 256;
 /// Requests that wait for the check of their signatures. A check usually takes some milliseconds.
 const SIGNATURE_CHECKS_WAITING_MAX: usize = 256;
+/// Searches of deliveries that wait. A search takes at most some tens of milliseconds.
+const DELIVERY_SEARCHES_WAITING_MAX: usize = 256;
 
 /// The shares of each kind of work. The connections of HTTP have shares in [`crate::serve`].
 #[derive(Debug)]
@@ -53,6 +58,8 @@ pub struct WorkShares {
     pub password_checks: Shares,
     /// Requests whose signatures of commits and tags are being checked.
     pub signature_checks: Shares,
+    /// Requests that search deliveries.
+    pub delivery_searches: Shares,
 }
 
 impl WorkShares {
@@ -61,8 +68,9 @@ impl WorkShares {
         // Half of the cores stay free for other requests.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let capacity = (cores / 2).clamp(1, PASSWORD_CHECKS_MAX);
-        let signature_checks =
-            ShareLimits { waiting: SIGNATURE_CHECKS_WAITING_MAX, ..ShareLimits::of((cores / 2).max(1)) };
+        let half = ShareLimits::of((cores / 2).max(1));
+        let signature_checks = ShareLimits { waiting: SIGNATURE_CHECKS_WAITING_MAX, ..half };
+        let delivery_searches = ShareLimits { waiting: DELIVERY_SEARCHES_WAITING_MAX, ..half };
         let password_checks = ShareLimits { waiting: PASSWORD_CHECKS_WAITING_MAX, ..ShareLimits::of(capacity) };
         Self {
             git: git.streams().clone(),
@@ -76,6 +84,7 @@ impl WorkShares {
             event_streams: Shares::new(EVENT_STREAMS, ShareLimits::of(EVENT_STREAMS_MAX)),
             password_checks: Shares::new(PASSWORD_CHECKS, password_checks),
             signature_checks: Shares::new(SIGNATURE_CHECKS, signature_checks),
+            delivery_searches: Shares::new(DELIVERY_SEARCHES, delivery_searches),
         }
     }
 
@@ -101,6 +110,7 @@ impl WorkShares {
             &self.event_streams,
             &self.password_checks,
             &self.signature_checks,
+            &self.delivery_searches,
         ];
         all.into_iter().map(Shares::usage).collect()
     }

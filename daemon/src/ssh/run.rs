@@ -230,7 +230,7 @@ async fn push(
     let context = &connection.context;
     let Repository { id, sha256, .. } = allowed.repository;
     let capabilities = context.git.push_capabilities(id, sha256).await.map_err(TransferError::from)?;
-    let write_list = |list: &RefList| {
+    let write_list = move |list: &RefList| {
         let mut answer = BytesMut::new();
         refs::put_advertisement(&mut answer, list, &capabilities, sha256);
         Some(answer)

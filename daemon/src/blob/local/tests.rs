@@ -12,7 +12,7 @@ use super::{read::ReadLimits, *};
 use crate::blob::WrittenBlock;
 
 const KEY: UploadKey = UploadKey { artifact: 7, generation: 2 };
-const PLAIN: RequestedChecksums = RequestedChecksums { md5: false, crc64: false };
+const PLAIN: RequestedChecksums = RequestedChecksums { md5: false, crc64: false, sha256: false };
 
 async fn blobs() -> (TempDir, LocalBlobs) {
     let directory = tempfile::tempdir().expect("a directory");
@@ -80,10 +80,13 @@ async fn written_blocks_are_read_back() {
 #[tokio::test]
 async fn checksums_match_those_of_the_protocol() {
     let (_directory, blobs) = blobs().await;
-    let written = put(&blobs, 1, &[b"hello ", b"world\n"], RequestedChecksums { md5: true, crc64: true }).await;
+    let all = RequestedChecksums { md5: true, crc64: true, sha256: true };
+    let written = put(&blobs, 1, &[b"hello ", b"world\n"], all).await;
     assert_eq!(hex::encode(written.md5.expect("requested")), "6f5902ac237024bdd0c176cb93063dc4");
     let crc64 = written.crc64.expect("requested");
     assert_eq!(BASE64_STANDARD.encode(crc64.to_le_bytes()), "H6LSgYQOeA8=");
+    let sha256 = hex::encode(written.sha256.expect("requested"));
+    assert_eq!(sha256, "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447");
 }
 
 #[tokio::test]

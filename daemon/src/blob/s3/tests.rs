@@ -13,7 +13,7 @@ use super::{write::PART_BYTES, *};
 use crate::{blob::WrittenBlock, clock::Clock};
 
 const KEY: UploadKey = UploadKey { artifact: 7, generation: 2 };
-const PLAIN: RequestedChecksums = RequestedChecksums { md5: false, crc64: false };
+const PLAIN: RequestedChecksums = RequestedChecksums { md5: false, crc64: false, sha256: false };
 const PART: usize = 8 * 1024 * 1024;
 
 /// A store of blobs in a bucket in memory, with its directory on disk.

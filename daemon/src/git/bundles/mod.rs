@@ -176,11 +176,18 @@ impl Bundles {
     /// Counts a full clone of a repository. Wakes the task that writes bundles if the repository is to get some.
     pub fn count_clone(&self, repository: u64, now: Millis) {
         let mut index = self.index();
-        if let Some((_, used)) = index.sets.get_mut(&repository) {
-            *used = now;
-        } else if index.demand.count(repository, now) {
+        if !index.sets.contains_key(&repository) && index.demand.count(repository, now) {
             drop(index);
             self.wake.now();
+        }
+    }
+
+    /// Notes that a client asked for the list of the bundles of the repository.
+    pub fn note_request(&self, repository: u64, now: Millis) {
+        let mut index = self.index();
+        match index.sets.get_mut(&repository) {
+            Some((_, used)) => *used = now,
+            None => index.demand.note_request(repository, now),
         }
     }
 

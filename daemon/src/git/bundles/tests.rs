@@ -104,6 +104,7 @@ fn an_outdated_set_is_dropped_once_and_newer_bundles_and_clones_stay() {
     publish(&bundles, 1, 40, 0);
     let outdated = bundles.set(1).expect("bundles");
     assert!(bundles.forget_set(&outdated) && bundles.set(1).is_none());
+    bundles.note_request(1, 0);
     bundles.count_clone(1, 0);
     assert!(!bundles.forget_set(&outdated));
     bundles.count_clone(1, 0);

@@ -13,12 +13,9 @@ use crate::{
         query, show,
         v1::deliveries::history::parse_query,
     },
-    service::{
-        Error,
-        deliveries::{
-            groups::{self, GroupBy},
-            results::{self, ResultsSpan},
-        },
+    service::deliveries::{
+        groups::{self, GroupBy},
+        results::{self, ResultsSpan},
     },
 };
 
@@ -32,14 +29,13 @@ use crate::{
 )]
 pub(in crate::http) async fn groups(
     State(state): State<AppState>,
-    _: Caller<AdminScope>,
+    caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<JsonResponse<api::DeliveryGroups>, ApiError> {
     let words = [("hook", GroupBy::Hook), ("reason", GroupBy::Reason), ("host", GroupBy::Host)];
     let by = query::one_of(query.as_deref(), "by", &words)?.unwrap_or(GroupBy::Hook);
     let selection = parse_query(query.as_deref())?;
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    Ok(ok(show::delivery_groups(by, &groups::groups(&snapshot, &selection, by).await?)))
+    Ok(ok(show::delivery_groups(by, &groups::groups(&state, caller.holder, &selection, by).await?)))
 }
 
 /// Returns the results and durations of the deliveries of a hook or of all hooks in the last hour, day or week.
@@ -52,12 +48,11 @@ pub(in crate::http) async fn groups(
 )]
 pub(in crate::http) async fn results(
     State(state): State<AppState>,
-    _: Caller<AdminScope>,
+    caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<JsonResponse<api::DeliveryResults>, ApiError> {
     let spans = [("hour", ResultsSpan::Hour), ("day", ResultsSpan::Day), ("week", ResultsSpan::Week)];
     let span = query::one_of(query.as_deref(), "span", &spans)?.unwrap_or(ResultsSpan::Day);
     let hook = query::number(query.as_deref(), "hook")?;
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    Ok(ok(show::delivery_results(&results::results(&snapshot, hook, span, state.now_ms()).await?)))
+    Ok(ok(show::delivery_results(&results::results(&state, caller.holder, hook, span).await?)))
 }

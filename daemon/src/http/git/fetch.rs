@@ -35,7 +35,7 @@ pub(super) async fn serve(
         input.count(request.len() * PARSED_FACTOR)?;
         // Not over SSH, where addresses below that of the repository lead nowhere.
         if protocol == VERSION_2 && bundle_protocol::is_request(&request, allowed.repository.sha256) {
-            let set = bundles::current(&state, &allowed.repository, allowed.holder).await;
+            let set = bundles::listed(&state, &allowed.repository, allowed.holder).await;
             return Ok(result(GitService::Upload, bundle_protocol::list(set.as_deref())));
         }
         let memory = input.memory();

@@ -133,9 +133,9 @@ async fn advertise(
     if service == GitService::Receive && !protocol.contains("version=1") {
         let capabilities = state.git.push_capabilities(repository.id, repository.sha256).await?;
         let memory = extensions.get::<Arc<RequestMemory>>().map(|memory| &**memory);
-        let write = |list: &RefList| {
-            let mut answer = prefix.clone();
-            refs::put_advertisement(&mut answer, list, &capabilities, repository.sha256);
+        let (mut answer, sha256) = (prefix.clone(), repository.sha256);
+        let write = move |list: &RefList| {
+            refs::put_advertisement(&mut answer, list, &capabilities, sha256);
             Some(answer)
         };
         if let Some(answer) = ref_answer(state, allowed, memory, write).await? {

@@ -211,7 +211,7 @@ where
     E: std::fmt::Display,
 {
     let BlockInput { length, checks, body, .. } = input;
-    let requested = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
+    let requested = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some(), sha256: false };
     let writer = context.blobs.create(key, file, requested, context.digests.claim(key, block_id));
     let mut writer = ClaimedWriter::new(writer, space, "writing a block");
     let mut body = pin!(body);

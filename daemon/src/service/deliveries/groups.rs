@@ -7,10 +7,12 @@ use std::{
 
 use farrier_proto::store::{Delivery, DeliveryState};
 
+use super::search_share;
 use crate::{
     clock::Millis,
     model::{delivery_failure, hook_config},
-    service::Error,
+    service::{Context, Error},
+    shares::Holder,
     store::{
         Read,
         deliveries::{self, DeliverySelection},
@@ -103,8 +105,16 @@ impl DeliveryGroup {
     }
 }
 
-/// Groups the newest deliveries of a selection. Examines at most [`EXAMINED_MAX`] deliveries.
-pub async fn groups(read: &impl Read, selection: &DeliverySelection, by: GroupBy) -> Result<DeliveryGroups, Error> {
+/// Groups the newest deliveries of a selection. Examines at most [`EXAMINED_MAX`] deliveries. The search counts to
+/// `holder`.
+pub async fn groups(
+    context: &Context,
+    holder: Holder,
+    selection: &DeliverySelection,
+    by: GroupBy,
+) -> Result<DeliveryGroups, Error> {
+    let _share = search_share(context, holder).await?;
+    let read = &context.store.read().await?;
     let mut groups: BTreeMap<String, DeliveryGroup> = BTreeMap::new();
     let walked = deliveries::walk(read, selection, EXAMINED_MAX, |row| {
         let key = match by {

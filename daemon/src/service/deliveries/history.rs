@@ -4,7 +4,10 @@ use bytes::Bytes;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hook};
 use uuid::Uuid;
 
-use super::listed::{ListedDelivery, with_event_and_hook};
+use super::{
+    listed::{ListedDelivery, with_event_and_hook},
+    search_share,
+};
 use crate::{
     clock::Millis,
     service::{
@@ -13,6 +16,7 @@ use crate::{
         hooks,
         hooks::HookOwner,
     },
+    shares::Holder,
     store::{
         Read, Tx,
         deliveries::{self, DeliverySelection},
@@ -70,11 +74,18 @@ pub struct DeliveryPage {
     pub total: Option<u64>,
 }
 
-/// Returns a page of deliveries, newest first.
-pub async fn list(read: &impl Read, scope: DeliveryScope, mut query: DeliverySelection) -> Result<DeliveryPage, Error> {
+/// Returns a page of deliveries, newest first. A search counts to `holder`.
+pub async fn list(
+    context: &Context,
+    holder: Holder,
+    scope: DeliveryScope,
+    mut query: DeliverySelection,
+) -> Result<DeliveryPage, Error> {
     if let DeliveryScope::Hook(id) = scope {
         query.hook = Some(id);
     }
+    let _share = if query.may_read_many() { Some(search_share(context, holder).await?) } else { None };
+    let read = &context.store.read().await?;
     let total = if query.before == 0 { deliveries::total(read, &query).await? } else { None };
     let (rows, next) = deliveries::page(read, &query).await?;
     Ok(DeliveryPage { rows: with_event_and_hook(read, rows).await?, next, total })
@@ -157,9 +168,16 @@ pub async fn recover(context: &Context, scope: DeliveryScope, since_ms: Millis) 
     }
 }
 
-/// Counts the deliveries that [`recover`] would queue.
-pub async fn recoverable(read: &impl Read, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
+/// Counts the deliveries that [`recover`] would queue. The search counts to `holder`.
+pub async fn recoverable(
+    context: &Context,
+    holder: Holder,
+    scope: DeliveryScope,
+    since_ms: Millis,
+) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
+    let _share = search_share(context, holder).await?;
+    let read = &context.store.read().await?;
     require_active_hook(read, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {

@@ -2,15 +2,13 @@
 
 use farrier_proto::store::Delivery;
 
-use super::groups::EXAMINED_MAX;
+use super::{groups::EXAMINED_MAX, search_share};
 use crate::{
     clock::Millis,
     model::delivery_failure,
-    service::Error,
-    store::{
-        Read,
-        deliveries::{self, DeliveryFilter, DeliverySelection},
-    },
+    service::{Context, Error},
+    shares::Holder,
+    store::deliveries::{self, DeliveryFilter, DeliverySelection},
 };
 
 /// The period of the results up to now.
@@ -67,14 +65,16 @@ pub struct ResultSeries {
 }
 
 /// Returns the results of the deliveries of a hook, or of all hooks. Examines the newest deliveries, at most
-/// [`EXAMINED_MAX`].
+/// [`EXAMINED_MAX`]. The search counts to `holder`.
 pub async fn results(
-    read: &impl Read,
+    context: &Context,
+    holder: Holder,
     hook: Option<u64>,
     span: ResultsSpan,
-    now_ms: Millis,
 ) -> Result<ResultSeries, Error> {
-    let mut steps = Steps::new(span, now_ms);
+    let _share = search_share(context, holder).await?;
+    let read = &context.store.read().await?;
+    let mut steps = Steps::new(span, context.now_ms());
     let filter = DeliveryFilter { since_ms: Some(steps.start_ms), ..DeliveryFilter::default() };
     let selection = DeliverySelection { hook, filter, ..DeliverySelection::default() };
     let walked = deliveries::walk(read, &selection, EXAMINED_MAX, |row| steps.add(row)).await?;

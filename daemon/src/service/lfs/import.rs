@@ -11,17 +11,17 @@ use farrier_proto::store::{AssetMark, LfsObject, Repository, RequestBody};
 use http::{HeaderName, HeaderValue, Method, header};
 use serde::Deserialize;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::{
     BatchObject, MISSING_REPOSITORY, is_intact, largest, parse_oid, quota_exceeded, quota_left, rows,
-    upload::{NewLfsEntry, object_writer, record},
+    sink::ObjectSink,
+    upload::{NewLfsEntry, record},
 };
 use crate::{
     config::WebhookConfig,
     model::delivery_failure::FailureClass,
-    service::{Context, Error, claimed_writer::ClaimedWriter, disk_space::DiskSpace, marked_uploads::MarkedUpload},
+    service::{Context, Error, disk_space::DiskSpace, marked_uploads::MarkedUpload},
     store::{Tx, ids::IdKind, lfs::unreferenced::set_unreferenced, releases::assets, repositories},
     webhook::{Client, Header, Limits, Link, ReceiverResponse, WebhookRequest, tls::Trust},
 };
@@ -198,7 +198,7 @@ impl<'a> Importer<'a> {
         };
         // Also if the pool has the object: only bytes that were received give a repository the right to it.
         if is_stored {
-            self.receive(object, action, None).await?;
+            self.receive(object, action, ObjectSink::compared()).await?;
             return record(context, &entry, None, None).await;
         }
         let row = LfsObject {
@@ -217,7 +217,7 @@ impl<'a> Importer<'a> {
             })
             .await?;
         let mut upload = MarkedUpload::new(context, row.id);
-        self.receive(object, action, Some(object_writer(context, &row, space))).await?;
+        self.receive(object, action, ObjectSink::stored(context, &row, space)).await?;
         record(context, &entry, Some(&row), known.as_ref()).await?;
         upload.recorded();
         Ok(())
@@ -227,25 +227,18 @@ impl<'a> Importer<'a> {
         &mut self,
         object: &BatchObject,
         action: &AnsweredAction,
-        mut writer: Option<ClaimedWriter>,
+        mut sink: ObjectSink,
     ) -> Result<(), Error> {
         let url = Url::parse(&action.href).map_err(|_| failed("the address of an object is not valid"))?;
-        let (mut hasher, mut received) = (Sha256::new(), 0);
+        let mut received = 0;
         while received < object.size {
             let part = (object.size - received).min(PART_BYTES);
             let bytes = self.part(&url, action, received, part, object.size).await?;
             received += bytes.len() as u64;
-            hasher.update(&bytes);
-            if let Some(writer) = &mut writer {
-                writer.write(self.context, bytes).await?;
-            }
+            sink.write(self.context, bytes).await?;
         }
-        let found: [u8; 32] = hasher.finalize().into();
-        if found != object.oid {
+        if sink.finish().await? != object.oid {
             return Err(failed(&format!("it sent other bytes for the object {}", hex::encode(object.oid))));
-        }
-        if let Some(writer) = writer {
-            writer.finish().await?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod download;
 mod grants;
 mod import;
 pub mod locks;
+mod sink;
 mod sweep;
 mod tokens;
 mod upload;

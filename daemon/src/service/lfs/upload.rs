@@ -9,19 +9,11 @@ use std::{fmt::Display, pin::pin};
 use bytes::Bytes;
 use farrier_proto::store::{AssetMark, LfsEntry, LfsObject};
 use futures_util::{Stream, StreamExt as _};
-use sha2::{Digest as _, Sha256};
 
-use super::{MISSING_REPOSITORY, grants, is_intact, largest, quota_exceeded, quota_left, rows, upload_key};
+use super::{MISSING_REPOSITORY, grants, is_intact, largest, quota_exceeded, quota_left, rows, sink::ObjectSink};
 use crate::{
-    blob::RequestedChecksums,
     model::{identity::Identity, lfs_address::LfsGrant},
-    service::{
-        Context, Error,
-        access_watch::AccessWatch,
-        claimed_writer::ClaimedWriter,
-        disk_space::{DiskSpace, SpaceClaim},
-        marked_uploads::MarkedUpload,
-    },
+    service::{Context, Error, access_watch::AccessWatch, disk_space::DiskSpace, marked_uploads::MarkedUpload},
     shares::Holder,
     store::{
         Tx,
@@ -90,7 +82,7 @@ where
     };
     let _share = context.work.uploads.take(holder)?;
     if is_stored {
-        Receiver::new(context, grant, &mut access.watch).receive(input.body, None).await?;
+        Receiver::new(context, grant, &mut access.watch).receive(input.body, ObjectSink::compared()).await?;
         return record(context, &entry(&access.watch), None, None).await;
     }
     let object = LfsObject {
@@ -109,17 +101,11 @@ where
         })
         .await?;
     let mut upload = MarkedUpload::new(context, object.id);
-    let writer = object_writer(context, &object, space);
-    Receiver::new(context, grant, &mut access.watch).receive(input.body, Some(writer)).await?;
+    let sink = ObjectSink::stored(context, &object, space);
+    Receiver::new(context, grant, &mut access.watch).receive(input.body, sink).await?;
     record(context, &entry(&access.watch), Some(&object), known.as_ref()).await?;
     upload.recorded();
     Ok(())
-}
-
-/// Returns the writer of the bytes of an object that is not stored yet.
-pub(super) fn object_writer(context: &Context, object: &LfsObject, space: SpaceClaim) -> ClaimedWriter {
-    let writer = context.blobs.create(upload_key(object.id), object.file, RequestedChecksums::default(), None);
-    ClaimedWriter::new(writer, space, "writing an LFS object")
 }
 
 fn wrong_size(grant: &LfsGrant, received: &str) -> Error {
@@ -138,16 +124,15 @@ impl<'a> Receiver<'a> {
         Self { context, grant, access }
     }
 
-    /// Reads the complete body, and writes it if there is a writer. Returns an error unless it has the size and the
-    /// SHA-256 of the grant.
-    async fn receive<S, E>(self, body: S, mut writer: Option<ClaimedWriter>) -> Result<(), Error>
+    /// Reads the complete body to `sink`. Returns an error unless it has the size and the SHA-256 of the grant.
+    async fn receive<S, E>(self, body: S, mut sink: ObjectSink) -> Result<(), Error>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
         E: Display,
     {
         let Self { context, grant, access } = self;
         let lost = || Error::Forbidden { reason: "the caller has lost its access".into() };
-        let (mut hasher, mut received) = (Sha256::new(), 0_u64);
+        let mut received = 0_u64;
         let mut body = pin!(body);
         while let Some(bytes) = body.next().await {
             let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
@@ -158,21 +143,15 @@ impl<'a> Receiver<'a> {
             if !access.holds().await {
                 return Err(lost());
             }
-            hasher.update(&bytes);
-            if let Some(writer) = &mut writer {
-                writer.write(context, bytes).await?;
-            }
+            sink.write(context, bytes).await?;
         }
         if received != grant.size {
             return Err(wrong_size(grant, &received.to_string()));
         }
-        let found: [u8; 32] = hasher.finalize().into();
+        let found = sink.finish().await?;
         if found != grant.oid {
             let (found, expected) = (hex::encode(found), hex::encode(grant.oid));
             return Err(Error::Unusable { reason: format!("the body has the SHA-256 {found} and not {expected}") });
-        }
-        if let Some(writer) = writer {
-            writer.finish().await?;
         }
         if access.holds().await { Ok(()) } else { Err(lost()) }
     }

@@ -4,7 +4,6 @@ use std::pin::pin;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use sha2::{Digest as _, Sha256};
 
 use super::assets::upload_key;
 use crate::{
@@ -32,9 +31,10 @@ where
 {
     let limit = context.config.artifacts.max_bytes;
     let left = quota_left(context, repository).await?;
-    let writer = context.blobs.create(upload_key(id), file, RequestedChecksums::default(), None);
+    let requested = RequestedChecksums { sha256: true, ..RequestedChecksums::default() };
+    let writer = context.blobs.create(upload_key(id), file, requested, None);
     let mut writer = ClaimedWriter::new(writer, context.disk_space.empty_claim(), "writing a file of a release");
-    let (mut received, mut claimed, mut hasher) = (0_u64, 0_u64, Sha256::new());
+    let (mut received, mut claimed) = (0_u64, 0_u64);
     let mut body = pin!(body);
     while let Some(bytes) = body.next().await {
         let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
@@ -56,14 +56,13 @@ where
             writer.claim(context, written + more - claimed).await?;
             claimed = written + more;
         }
-        hasher.update(&bytes);
         writer.write(context, bytes).await?;
     }
     let written = writer.finish().await?;
     if !access.holds().await {
         return Err(Error::Forbidden { reason: "the caller has lost its access".into() });
     }
-    Ok((written.size, hasher.finalize().into()))
+    Ok((written.size, written.sha256.expect("it was requested")))
 }
 
 /// Checks that the repository may store `size` bytes more, in the transaction that records them. Other uploads may have

@@ -14,12 +14,16 @@ use crate::{
     git::{GitCommand, fetch_cache::request::FetchRequest, ref_list::RefList},
     service::{Context, bundles},
     shares::RequestMemory,
+    tasks,
 };
 
 /// The value of `GIT_PROTOCOL` with which clients request protocol version 2.
 pub const VERSION_2: &str = "version=2";
 /// Memory of the parsed and of the canonical request, as a multiple of the size of the request.
 pub const PARSED_FACTOR: usize = 3;
+/// Longest list that is written on the thread of the request, in refs. Longer ones take more than about a millisecond,
+/// in which the thread would answer no other request.
+const SHORT_LIST_REFS: usize = 2_000;
 
 /// The answer to a request.
 pub enum FetchAnswer {
@@ -45,7 +49,7 @@ pub async fn answer(
     if protocol == VERSION_2
         && request.len() <= refs::REQUEST_MAX_BYTES
         && let Some(ls_refs) = LsRefs::parse(request, sha256)
-        && let Some(refs) = ref_answer(context, allowed, memory, |list| ls_refs.list(list)).await?
+        && let Some(refs) = ref_answer(context, allowed, memory, move |list| ls_refs.list(list)).await?
     {
         return Ok(Some(FetchAnswer::Refs(refs)));
     }
@@ -70,17 +74,70 @@ pub async fn ref_answer(
     context: &Context,
     allowed: &Allowed,
     memory: Option<&RequestMemory>,
-    write: impl FnOnce(&RefList) -> Option<BytesMut>,
+    write: impl FnOnce(&RefList) -> Option<BytesMut> + Send + 'static,
 ) -> Result<Option<Bytes>, TransferError> {
     let list_memory = Arc::new(context.serving.memory.request(allowed.holder));
     let Some(list) = context.git.ref_list(allowed.repository.id, &list_memory).await? else { return Ok(None) };
-    let Some(answer) = write(&list) else { return Ok(None) };
+    let Some(answer) = written(list, list_memory, write).await else { return Ok(None) };
     let is_counted = memory.is_none_or(|memory| memory.grow(answer.capacity()).is_ok());
     Ok(is_counted.then(|| answer.freeze()))
+}
+
+/// Returns what `write` makes of the list. A long list is written and freed on a thread for blocking work, and `memory`
+/// counts it until then, also if the client disconnects.
+async fn written<T: Send + 'static>(
+    list: RefList,
+    memory: Arc<RequestMemory>,
+    write: impl FnOnce(&RefList) -> T + Send + 'static,
+) -> T {
+    if list.tips.len() <= SHORT_LIST_REFS {
+        return write(&list);
+    }
+    tasks::blocking(move || {
+        let answer = write(&list);
+        drop(list);
+        drop(memory);
+        answer
+    })
+    .await
 }
 
 /// Returns the call of git that answers one request of a protocol without state.
 pub fn upload_pack(context: &Context, repository: u64, protocol: &str) -> GitCommand {
     let call = context.git.call(repository, ["upload-pack", "--stateless-rpc"]);
     call.args([context.git.directory(repository)]).env("GIT_PROTOCOL", protocol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        git::ref_list::{Head, Peeled, Tip},
+        shares::{Holder, MemoryBudget},
+    };
+
+    fn list(refs: usize) -> RefList {
+        let tip = |number: usize| Tip { id: format!("{number:040x}"), peeled: Peeled::Same };
+        let tips = (0..refs).map(|number| (format!("refs/heads/{number}"), tip(number))).collect();
+        RefList { head: Head::Ref("refs/heads/0".into()), tips }
+    }
+
+    #[tokio::test]
+    async fn long_lists_are_written_on_another_thread_and_have_the_same_bytes() {
+        let budget = MemoryBudget::new(64);
+        let own_thread = std::thread::current().id();
+        for (refs, is_here) in [(0, true), (SHORT_LIST_REFS, true), (SHORT_LIST_REFS + 1, false), (20_000, false)] {
+            let memory = Arc::new(budget.request(Holder::Address(None)));
+            memory.grow(4 << 20).expect("free");
+            let write = |list: &RefList| {
+                let mut advertisement = BytesMut::new();
+                refs::put_advertisement(&mut advertisement, list, b"capabilities", false);
+                (LsRefs::default().list(list), advertisement)
+            };
+            let found =
+                written(list(refs), memory, move |list| (std::thread::current().id() == own_thread, write(list))).await;
+            assert!(found == (is_here, write(&list(refs))), "{refs} refs");
+            assert_eq!(budget.usage().used, 0, "the list is freed when it is written");
+        }
+    }
 }

@@ -55,6 +55,14 @@ pub struct DeliverySelection {
     pub limit: usize,
 }
 
+impl DeliverySelection {
+    /// Returns whether a page may read many more rows than it has items: those that it skips, and those that do not
+    /// pass the filter.
+    pub fn may_read_many(&self) -> bool {
+        !self.filter.is_empty() || self.skip > TOTAL_MAX
+    }
+}
+
 impl DeliveryFilter {
     fn passes(&self, row: &Delivery) -> bool {
         (self.states.is_empty() || self.states.contains(&row.state()))

@@ -44,6 +44,15 @@ fn delivery(event: u64, index: usize, hook: u64) -> Delivery {
     }
 }
 
+#[test]
+fn pages_with_a_filter_and_very_late_pages_may_read_many_rows() {
+    let page = DeliverySelection { hook: Some(HOOK), before: 7, skip: 500, limit: 50, ..DeliverySelection::default() };
+    assert!(!page.may_read_many());
+    let filter = DeliveryFilter { event: "push".into(), ..DeliveryFilter::default() };
+    assert!(DeliverySelection { filter, ..page.clone() }.may_read_many());
+    assert!(DeliverySelection { skip: 1_000_000, ..page }.may_read_many());
+}
+
 async fn enqueue_all(store: &Store, events: std::ops::RangeInclusive<u64>) {
     put(store, |tx| {
         for event in events.clone() {

@@ -49,6 +49,49 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     assert_healthy(&farrier).await;
 }
 
+#[tokio::test]
+async fn a_client_that_reads_too_slowly_is_disconnected_and_an_event_stream_is_not() {
+    /// More than the kernel buffers, and more than the client reads within the time limit.
+    const LARGE: usize = 40 << 20;
+    let farrier = TestDaemon::with(|config| {
+        config.server.idle_timeout = Duration::from_secs(5);
+        // More than the client can read on any machine, because it pauses.
+        config.server.response_min_bytes_per_sec = 1 << 40;
+    })
+    .await;
+    farrier.repository("tool").await;
+    let token = farrier.token("admin", &["all"]).await;
+    let job = farrier.begin("tool", None).await;
+    farrier.upload(&job, "large", &vec![b'x'; LARGE]).await;
+    let signed = farrier.call(&job, "GetSignedArtifactURL", json!({ "name": "large" })).await;
+    let path = farrier.path_of(signed.json()["signed_url"].as_str().expect("text"));
+
+    let request = format!("GET /api/farrier/v1/events HTTP/1.1\r\nhost: x\r\nauthorization: token {token}\r\n\r\n");
+    let mut events = RawConnection::sending(&farrier.tcp(), request).await;
+    events.begun().await;
+    let mut slow = RawConnection::sending(&farrier.tcp(), format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
+    slow.begun().await;
+    let reading = async {
+        // Much shorter than the pause that is allowed: only the rate is too low.
+        let (mut total, pause) = (0, Duration::from_millis(50));
+        loop {
+            let read = slow.skip(64 << 10).await;
+            total += read;
+            if read == 0 {
+                return total;
+            }
+            tokio::time::sleep(pause).await;
+        }
+    };
+    let disconnected = eventually("it is disconnected", || async { open_connections(&farrier).await <= 2 });
+    tokio::select! {
+        () = disconnected => {}
+        total = reading => assert!(total < LARGE, "the client got the whole response"),
+    }
+    farrier.repository("later").await;
+    assert!(events.receives("admin/later").await, "the event stream has ended");
+}
+
 const REQUEST: &str = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /// Opens a connection from `from` that is kept open and is served.

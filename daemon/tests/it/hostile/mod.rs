@@ -4,6 +4,7 @@
 mod addresses;
 mod bodies;
 mod browsers;
+mod delivery_searches;
 mod faults;
 mod fuzzed_requests;
 mod git_reads;

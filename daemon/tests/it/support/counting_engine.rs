@@ -1,4 +1,5 @@
-//! An engine in memory that counts the rows that snapshots read and those of each commit, and can hold back commits.
+//! An engine in memory that counts the rows that snapshots read and those of each commit, and can hold back commits and
+//! scans.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,6 +23,8 @@ pub struct CommitControl {
     held: watch::Sender<Option<&'static [u8]>>,
     waiting: Arc<Mutex<usize>>,
     read: Arc<Mutex<ReadCount>>,
+    /// Scans of snapshots wait if their range begins with this prefix.
+    held_scans: watch::Sender<Option<&'static [u8]>>,
 }
 
 /// The rows that snapshots read.
@@ -72,6 +75,11 @@ impl CommitControl {
         self.held.send_replace(prefix);
     }
 
+    /// Holds back scans of snapshots whose range begins with this prefix; `None` releases them.
+    pub fn hold_scans(&self, prefix: Option<&'static [u8]>) {
+        self.held_scans.send_replace(prefix);
+    }
+
     /// Number of commits that are held back.
     pub fn waiting(&self) -> usize {
         *self.waiting.lock().expect("a lock")
@@ -92,6 +100,7 @@ impl CountingEngine {
             held: watch::Sender::new(None),
             waiting: Arc::default(),
             read: Arc::default(),
+            held_scans: watch::Sender::new(None),
         };
         Self { inner: MemoryEngine::new(), control }
     }
@@ -140,6 +149,9 @@ impl View for CountingView {
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
+        let mut held = self.control.held_scans.subscribe();
+        let is_free = held.wait_for(|held| held.is_none_or(|prefix| !scan.range.low.starts_with(prefix)));
+        is_free.await.expect("the control exists");
         let found = self.inner.scan(scan).await?;
         self.control.note_reads(Some(&scan.range), scan.skip, found.iter().map(|(key, _)| key.as_slice()));
         Ok(found)

@@ -54,6 +54,21 @@ impl RawConnection {
         assert!(bytes > 0, "the peer closed the connection");
     }
 
+    /// Reads until `text` was received. Returns whether it was, before the peer closed the connection.
+    pub async fn receives(&mut self, text: &str) -> bool {
+        while !self.read.windows(text.len()).any(|window| window == text.as_bytes()) {
+            if within(self.stream.read_buf(&mut self.read)).await.unwrap_or(0) == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Reads at most `max` bytes and drops them. Returns their number; 0: the peer has closed the connection.
+    pub async fn skip(&mut self, max: usize) -> usize {
+        within(self.stream.read(&mut vec![0; max])).await.unwrap_or(0)
+    }
+
     /// The next response as status and body; `None` when the peer closed the connection instead.
     pub async fn answer(&mut self) -> Option<(u16, String)> {
         loop {

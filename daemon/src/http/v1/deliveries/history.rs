@@ -22,6 +22,7 @@ use crate::{
         Error,
         deliveries::history::{self, DeliveryPage, DeliveryScope},
     },
+    shares::Holder,
     store::deliveries::{DeliveryFilter, DeliverySelection},
 };
 
@@ -39,7 +40,7 @@ pub(in crate::http) async fn list<A: HookPath>(
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&state, request.scope, uri.path(), query.as_deref()).await
+    list_of(&state, request.holder, request.scope, uri.path(), query.as_deref()).await
 }
 
 /// Returns a delivery with its last request and response and with all attempts.
@@ -66,11 +67,11 @@ pub(in crate::http) async fn get<A: HookPath>(
 )]
 pub(in crate::http) async fn list_all(
     State(state): State<AppState>,
-    _caller: Caller<AdminScope>,
+    caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&state, DeliveryScope::All, uri.path(), query.as_deref()).await
+    list_of(&state, caller.holder, DeliveryScope::All, uri.path(), query.as_deref()).await
 }
 
 /// Returns a delivery of any hook.
@@ -99,14 +100,14 @@ async fn detail(
 
 async fn list_of(
     state: &AppState,
+    holder: Holder,
     scope: DeliveryScope,
     path: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     let selection = parse_query(query)?;
     let limit = selection.limit;
-    let snapshot = state.store.read().await.map_err(Error::from)?;
-    let DeliveryPage { rows, next, total } = history::list(&snapshot, scope, selection).await?;
+    let DeliveryPage { rows, next, total } = history::list(state, holder, scope, selection).await?;
     let mut response = ok(rows.iter().map(|row| show::delivery(state, row)).collect::<Vec<_>>()).into_response();
     let headers = response.headers_mut();
     if let Some(total) = total {

@@ -14,10 +14,7 @@ use crate::{
         query, show,
         v1::hooks::path::{HookPath, HookRequest},
     },
-    service::{
-        Error,
-        deliveries::history::{self, DeliveryScope},
-    },
+    service::deliveries::history::{self, DeliveryScope},
 };
 
 /// Redelivers a delivery of a hook, with the same identifier.
@@ -53,8 +50,7 @@ pub(in crate::http) async fn recover<A: HookPath>(
     let since = input.since.as_deref().filter(|text| !text.is_empty());
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
     let count = if input.dry_run {
-        let snapshot = state.store.read().await.map_err(Error::from)?;
-        history::recoverable(&snapshot, request.scope, since_ms).await?
+        history::recoverable(&state, request.holder, request.scope, since_ms).await?
     } else {
         history::recover(&state, request.scope, since_ms).await?
     };

@@ -19,6 +19,7 @@ use crate::{
     },
     model::{identity::Identity, scope::Level},
     service::{Error, deliveries::history::DeliveryScope, hooks::HookOwner},
+    shares::Holder,
     store::Snapshot,
 };
 
@@ -110,6 +111,7 @@ hook_paths! {
 /// handlers can read the body before.
 pub(in crate::http) struct HookCaller<A> {
     identity: Identity,
+    holder: Holder,
     level: Level,
     path: Captures,
     kind: PhantomData<fn() -> A>,
@@ -138,16 +140,18 @@ impl<A: HookPath> FromRequestParts<AppState> for HookCaller<A> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let identity = Caller::<A::RequiredScopes>::from_request_parts(parts, state).await?.identity;
+        let Caller { identity, holder, .. } = Caller::<A::RequiredScopes>::from_request_parts(parts, state).await?;
         let path = RawPathParams::from_request_parts(parts, state).await.map_err(|_| ApiError::no_route())?;
         let path = Captures(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
-        Ok(Self { identity, level: auth::level(&parts.method), path, kind: PhantomData })
+        Ok(Self { identity, holder, level: auth::level(&parts.method), path, kind: PhantomData })
     }
 }
 
 /// Extracts an existing hook that the caller may manage.
 pub(in crate::http) struct HookRequest<A> {
     pub(in crate::http) identity: Identity,
+    /// The holder of the shares of limited work.
+    pub(in crate::http) holder: Holder,
     pub(in crate::http) hook_owner: HookOwner,
     pub(in crate::http) hook: u64,
     pub(in crate::http) scope: DeliveryScope,
@@ -164,6 +168,7 @@ impl<A: HookPath> FromRequestParts<AppState> for HookRequest<A> {
         let (snapshot, hook_owner) = caller.authorize(state).await?;
         let hook = caller.hook();
         let scope = DeliveryScope::hook(&snapshot, hook_owner, hook).await?;
-        Ok(Self { identity: caller.identity, hook_owner, hook, scope, path: caller.path, kind: PhantomData })
+        let HookCaller { identity, holder, path, .. } = caller;
+        Ok(Self { identity, holder, hook_owner, hook, scope, path, kind: PhantomData })
     }
 }

@@ -73,15 +73,16 @@ impl TestDaemon {
     }
 }
 
-/// Clones the repository twice with git and waits for its base bundle. Returns the address.
+/// Clones the repository twice with git, once after a request for bundles, and waits for its base bundle. Returns the
+/// address.
 async fn prepared(farrier: &TestDaemon, token: &str) -> String {
     let clones = tempfile::tempdir_in(farrier.scratch()).expect("a directory");
     let clones = Client::at(clones.keep());
     let url =
         if token.is_empty() { format!("{}/admin/demo", farrier.url) } else { farrier.remote("admin/demo", token) };
-    for name in ["first", "second"] {
-        clones.done(&["clone", "-q", &url, name]);
-    }
+    clones.done(&["clone", "-q", &url, "first"]);
+    assert!(farrier.offers_bundles(token).await && farrier.bundles(token).await.is_empty());
+    clones.done(&["clone", "-q", &url, "second"]);
     eventually("the bundle is listed", async || !farrier.bundles(token).await.is_empty()).await;
     farrier.bundles(token).await.remove(0)
 }

@@ -21,9 +21,9 @@ async fn a_repository_that_was_cloned_twice_gets_a_bundle_of_its_branches_and_ta
     clones.done(&["clone", "-q", "--depth", "1", &url, "shallow"]);
     clones.done(&["clone", "-q", "--filter=blob:none", "--bare", &url, "partial"]);
     work.done(&["fetch", "-q", "origin"]);
-    assert!(!farrier.offers_bundles("").await && farrier.bundles("").await.is_empty(), "one full clone");
+    assert!(farrier.offers_bundles("").await && farrier.bundles("").await.is_empty(), "one full clone");
     clones.done(&["clone", "-q", &url, "two"]);
-    eventually("the greeting offers bundles", async || farrier.offers_bundles("").await).await;
+    eventually("a bundle is listed", async || !farrier.bundles("").await.is_empty()).await;
 
     let address = farrier.bundles("").await.remove(0);
     let file = stored(&farrier, "base.bundle", &farrier.bundle_at("", &address).await);
@@ -42,6 +42,20 @@ async fn a_repository_that_was_cloned_twice_gets_a_bundle_of_its_branches_and_ta
     assert_eq!(bundled.done(&["rev-parse", "HEAD"]), work.done(&["rev-parse", "HEAD"]));
     assert_eq!(bundled.done(&["rev-parse", "refs/bundles/main"]), work.done(&["rev-parse", "HEAD~1"]));
     bundled.done(&["fsck"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clones_of_clients_that_ask_for_no_bundles_prepare_none() {
+    let (farrier, _) = daemon().await;
+    let url = format!("{}/admin/demo", farrier.url);
+    let clones = Client::at(farrier.scratch().join("clones"));
+    for name in ["one", "two", "three"] {
+        clones.done(&["clone", "-q", &url, name]);
+    }
+    assert!(farrier.bundle_files().is_empty(), "no client would download it");
+    assert!(farrier.bundles("").await.is_empty());
+    clones.done(&["clone", "-q", &url, "four"]);
+    eventually("a bundle is listed", async || !farrier.bundles("").await.is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,7 +136,7 @@ async fn each_day_adds_an_increment_and_the_eighth_replaces_all_by_a_new_base() 
     // Bundles that no client uses for a week are dropped.
     farrier.clock.advance_ms(8 * DAY_MS);
     eventually("unused bundles are dropped", async || farrier.bundle_files().is_empty()).await;
-    assert!(!farrier.offers_bundles("").await);
+    assert!(farrier.bundles("").await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,10 +149,11 @@ async fn without_free_disk_space_clones_work_and_no_bundle_stays() {
     let work = filled(&farrier, 50_000).await;
     let clones = Client::at(farrier.scratch().join("clones"));
     for name in ["one", "two"] {
+        assert!(farrier.bundles("").await.is_empty());
         clones.done(&["clone", "-q", &format!("{}/admin/demo", farrier.url), name]);
         assert_eq!(clones.below(name).done(&["rev-parse", "HEAD"]), work.done(&["rev-parse", "HEAD"]));
     }
     let directory = farrier.data_dir().join("bundles/1");
     eventually("the attempt has ended", async || directory.exists() && farrier.bundle_files().is_empty()).await;
-    assert!(!farrier.offers_bundles("").await);
+    assert!(farrier.bundles("").await.is_empty());
 }
