@@ -179,6 +179,65 @@ pub struct RecoveredDeliveries {
     pub count: i64,
 }
 
+/// What a replay of a delivery changes. It needs a URL, a payload, or both.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct ReplayDelivery {
+    /// URL of another receiver, http or https; absent for the hook's own receiver. User name and password are sent as
+    /// the header `Authorization`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Secret that signs the request to another receiver, at most 2048 bytes; absent: the request is not signed.
+    /// Requests to the hook's own receiver are signed with the hook's secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// JSON object to send instead of the stored payload, as text; for chats, the message. Absent: the stored payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+}
+
+/// Omits the secret, the payload, and the URL, which can contain credentials.
+impl std::fmt::Debug for ReplayDelivery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReplayDelivery").finish_non_exhaustive()
+    }
+}
+
+/// The result of a replay. It is not stored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct ReplayedDelivery {
+    /// UUID that the receiver got. It is not that of a delivery.
+    pub guid: String,
+    /// UUID of the delivery that was replayed.
+    pub replay_of: String,
+    /// Name of the event.
+    pub event: String,
+    /// Method of the request.
+    pub method: String,
+    /// URL of the request, without user name and password.
+    pub url: String,
+    /// Whether the request had a signature.
+    pub signed: bool,
+    /// Whether the payload was edited.
+    pub edited: bool,
+    /// When the request was sent.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub started_at: String,
+    /// Duration, seconds.
+    pub duration: f64,
+    /// HTTP status of the response; 0 if there was none.
+    pub status_code: u32,
+    /// `dns`, `connect`, `tls`, `timeout`, `blocked`, `redirect`, `http`, `settings`; empty if it succeeded.
+    pub error_class: String,
+    /// The error message.
+    pub error: String,
+    /// The response.
+    pub response: DeliveryResponse,
+}
+
 /// Deliveries in groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

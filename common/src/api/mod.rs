@@ -64,7 +64,7 @@ pub use self::{
     deleted::{RestorableArtifact, RestorableRepository, RestoreRepository, SetAside, SetAsideItem},
     delivery::{
         Delivery, DeliveryAttempt, DeliveryDetail, DeliveryGroup, DeliveryGroups, DeliveryRequest, DeliveryResponse,
-        DeliveryResults, RecoverDeliveries, RecoveredDeliveries,
+        DeliveryResults, RecoverDeliveries, RecoveredDeliveries, ReplayDelivery, ReplayedDelivery,
     },
     error::ErrorBody,
     event::{Event, Events},

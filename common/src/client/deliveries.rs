@@ -1,7 +1,10 @@
 //! Requests for deliveries of hooks.
 
 use super::{Client, ClientError, Pages, answer, path::segment};
-use crate::api::{Delivery, DeliveryDetail, DeliveryGroups, DeliveryResults, RecoverDeliveries, RecoveredDeliveries};
+use crate::api::{
+    Delivery, DeliveryDetail, DeliveryGroups, DeliveryResults, RecoverDeliveries, RecoveredDeliveries, ReplayDelivery,
+    ReplayedDelivery,
+};
 
 const DELIVERIES: &str = "/api/farrier/v1/deliveries";
 
@@ -88,6 +91,12 @@ impl Client {
     pub async fn redeliver(&self, delivery: &str) -> Result<Delivery, ClientError> {
         let target = format!("{DELIVERIES}/{}/attempts", segment(delivery));
         answer::json(self.post_any(&target, &serde_json::json!({})).await?).await
+    }
+
+    /// Sends a delivery once to another URL, or with another payload, and returns the result. Only for administrators.
+    pub async fn replay(&self, delivery: &str, request: &ReplayDelivery) -> Result<ReplayedDelivery, ClientError> {
+        let target = format!("{DELIVERIES}/{}/replays", segment(delivery));
+        answer::json(self.post_any(&target, request).await?).await
     }
 
     /// Redelivers the failed deliveries of a hook. Only for administrators.

@@ -1,30 +1,20 @@
-//! One attempt of a delivery: builds the request from the rows, sends it, and turns the response into a result.
-
-use std::time::Duration;
+//! One attempt of a delivery: builds the request from the rows, sends it, and decides what follows.
 
 use bytes::Bytes;
-use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Header, Hook, RequestBody};
-use tokio::time::Instant;
+use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Hook};
 
 use super::{
     DeliveryContext, DeliveryError, completion,
+    exchange::Exchange,
     retry::{self, AttemptResult, Next},
 };
 use crate::{
-    clock::Millis,
-    model::{
-        delivery_failure::{CancelReason, FailureClass},
-        hook_config,
-        revision::Revision,
-        secret,
-    },
+    model::{delivery_failure::CancelReason, revision::Revision, secret},
     store::{
         deliveries::{self, NextStep, Outcome},
         hooks,
     },
-    webhook::{
-        AttemptContext, BuildError, Failure, Limits, Link, Mask, ReceiverResponse, WebhookRequest, request, tls::Trust,
-    },
+    webhook::{AttemptContext, BuildError, Link, request},
 };
 
 /// A delivery after its payload was read.
@@ -74,15 +64,6 @@ pub fn refusal(context: &DeliveryContext, hook: Option<&Hook>, row: &Delivery) -
     }
 }
 
-/// An attempt with a result that is not recorded yet.
-struct SentAttempt<'a> {
-    prepared: PreparedDelivery,
-    hook: &'a Hook,
-    started_ms: Millis,
-    /// The request that was sent, or why none could be built.
-    request: Result<WebhookRequest, String>,
-}
-
 impl PreparedDelivery {
     /// Reads the hook, sends the delivery and decides what follows. The hook is read again for every attempt, so that
     /// nothing is sent to the old URL of a hook that was just edited, deleted or switched off.
@@ -99,68 +80,28 @@ impl PreparedDelivery {
             Err(BuildError::EventNotSupported) => return Ok(SendResult::Cancelled(CancelReason::EventNotSupported)),
             Err(BuildError::Invalid(reason)) => Err(reason),
         };
-        let start = Instant::now();
-        let response = match &request {
-            Ok(request) => context.client.send(link, request, &trust(hook), limits(context, hook)).await,
-            Err(reason) => Err(Failure { class: FailureClass::Settings, reason: reason.clone() }),
-        };
-        let sent = SentAttempt { prepared: self, hook, started_ms, request };
-        Ok(SendResult::Attempt(Box::new(sent.outcome(context, response, start.elapsed()))))
+        let exchange = Exchange::run(context, link, hook, request, started_ms).await;
+        Ok(SendResult::Attempt(Box::new(self.outcome(context, hook, exchange))))
     }
-}
 
-impl SentAttempt<'_> {
-    fn outcome(
-        self,
-        context: &DeliveryContext,
-        response: Result<ReceiverResponse, Failure>,
-        duration: Duration,
-    ) -> Outcome {
-        let (row, hook) = (&self.prepared.row, self.hook);
-        let mask = Mask::of(hook);
-        let (result, reason) = result_of(&response, context.now_ms());
-        let next_trigger = row.next_trigger();
+    /// Returns the delivery and its payload, for a request outside the queue.
+    pub(super) fn into_parts(self) -> (Delivery, Bytes) {
+        (self.row, self.json)
+    }
+
+    fn outcome(&self, context: &DeliveryContext, hook: &Hook, exchange: Exchange<'_>) -> Outcome {
+        let row = &self.row;
         let number = row.attempts + 1;
-        let mut attempt = Attempt {
-            number,
-            trigger: trigger(row).into(),
-            started_ms: self.started_ms,
-            duration_ms: u32::try_from(duration.as_millis()).unwrap_or(u32::MAX),
-            status_code: result.status.into(),
-            error_class: result.class.map(FailureClass::as_str).unwrap_or_default().to_owned(),
-            error: mask.text(&reason),
-            ..Attempt::default()
-        };
-        let masked = |name: &str, value: &[u8]| Header {
-            name: name.into(),
-            value: mask.header(name, &String::from_utf8_lossy(value)),
-        };
-        match &self.request {
-            Ok(request) => {
-                attempt.url = mask.text(request.url.as_str());
-                // The header is recorded under its first name; the other names have the same value.
-                let named = request.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
-                attempt.request_headers = named.map(|(name, value)| masked(name, value.as_bytes())).collect();
-                attempt.set_request_body(request.kind);
-                if request.kind == RequestBody::Bytes {
-                    attempt.request_bytes = mask.bytes(request.body.to_vec());
-                }
-                if request.method != http::Method::POST {
-                    attempt.method = request.method.to_string();
-                }
-            }
-            Err(_) => attempt.url = mask.text(&hook.url),
+        let (result, attempt) = exchange.finish(context.now_ms());
+        Outcome {
+            delivery: row.id,
+            hook: hook.id,
+            revision: Revision::of_hook(hook),
+            payload_bytes: self.json.len() as u64,
+            next_trigger: row.next_trigger(),
+            next: self.next_step(context, &result, number),
+            attempt: Some(Attempt { number, trigger: trigger(row).into(), ..attempt }),
         }
-        if let Ok(response) = response {
-            attempt.response_headers =
-                response.headers.iter().map(|(name, value)| masked(name.as_str(), value.as_bytes())).collect();
-            attempt.response_body = mask.bytes(response.body);
-            attempt.response_cut = response.cut;
-        }
-        let next = self.next_step(context, &result, number);
-        let payload_bytes = self.prepared.json.len() as u64;
-        let revision = Revision::of_hook(hook);
-        Outcome { delivery: row.id, hook: hook.id, revision, payload_bytes, next_trigger, attempt: Some(attempt), next }
     }
 
     /// Decides what follows the attempt.
@@ -171,7 +112,7 @@ impl SentAttempt<'_> {
             Next::Gone => NextStep::Gone,
             Next::GiveUp => NextStep::GiveUp,
             // A test is not retried: its caller waits for the result.
-            Next::Again { .. } if self.prepared.row.trigger() == DeliveryTrigger::Test => NextStep::GiveUp,
+            Next::Again { .. } if self.row.trigger() == DeliveryTrigger::Test => NextStep::GiveUp,
             Next::Again { after_ms } => NextStep::Again { at_ms: context.now_ms().saturating_add(after_ms) },
         }
     }
@@ -184,49 +125,4 @@ fn trigger(row: &Delivery) -> DeliveryTrigger {
         DeliveryTrigger::Unspecified => row.trigger(),
         requested => requested,
     }
-}
-
-fn setting<'a>(hook: &'a Hook, key: &str) -> &'a str {
-    hook.settings.get(key).map(String::as_str).unwrap_or_default()
-}
-
-fn trust(hook: &Hook) -> Trust {
-    Trust {
-        ca_pem: setting(hook, hook_config::CA_PEM).to_owned(),
-        fingerprint: setting(hook, hook_config::CERTIFICATE).to_owned(),
-    }
-}
-
-fn limits(context: &DeliveryContext, hook: &Hook) -> Limits {
-    let hook_timeout = setting(hook, hook_config::TIMEOUT_SECS).parse().ok().map(Duration::from_secs);
-    Limits {
-        timeout: hook_timeout.unwrap_or(context.config.webhook.timeout),
-        response_bytes: context.config.webhook.response_bytes,
-        follow_redirects: setting(hook, hook_config::FOLLOW_REDIRECTS) == "true",
-    }
-}
-
-/// Returns the result of the attempt, and a sentence for a failed one.
-fn result_of(response: &Result<ReceiverResponse, Failure>, now_ms: Millis) -> (AttemptResult, String) {
-    let response = match response {
-        Ok(response) => response,
-        Err(failure) => {
-            return (AttemptResult { class: Some(failure.class), ..AttemptResult::default() }, failure.reason.clone());
-        }
-    };
-    let status = response.status;
-    let header = |name| response.headers.get(name).and_then(|value| value.to_str().ok());
-    let retry_after_ms = header(http::header::RETRY_AFTER).and_then(|value| retry::retry_after_ms(value, now_ms));
-    let (class, reason) = match status {
-        200..=299 => (None, String::new()),
-        300..=399 => {
-            let target = header(http::header::LOCATION).unwrap_or("an unknown address");
-            (
-                Some(FailureClass::Redirect),
-                format!("the receiver answered {status}, a redirect to {target}, which is not followed"),
-            )
-        }
-        _ => (Some(FailureClass::Http), format!("the receiver answered {status}")),
-    };
-    (AttemptResult { status, class, retry_after_ms }, reason)
 }

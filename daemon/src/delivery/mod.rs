@@ -10,6 +10,9 @@
 //!    payload.
 //! 4. The recorder writes the results of all workers in common transactions and releases the claims.
 //!
+//! A [`PreparedReplay`] is sent outside this path: once, at the request of an operator, without a row and without an
+//! effect on the hook.
+//!
 //! The queues are rows of `store::deliveries`. Claims exist only in memory: after a crash, a delivery without a
 //! recorded result is still in its queue and is sent again. `webhook` below this module is the HTTP client: requests,
 //! signatures, addresses, TLS. `service::deliveries` above it has the queries and the actions of operators.
@@ -19,12 +22,14 @@ mod completion;
 mod context;
 mod dispatcher;
 mod event_kind;
+mod exchange;
 pub mod fan_out;
 mod growth;
 mod limits;
 mod outbox;
 pub mod payload;
 mod recorder;
+mod replay;
 mod results;
 pub mod retention;
 pub mod retry;
@@ -40,5 +45,6 @@ pub use self::{
     fan_out::{Backlog, run as run_fan_out},
     growth::HistoryGrowth,
     outbox::Outbox,
+    replay::{PreparedReplay, ReplayError, SentReplay},
     results::Results,
 };

@@ -14,6 +14,7 @@ const MIRRORS: WorkKind = WorkKind { label: "mirror", plural: "syncs of mirrors"
 const SSH_CONNECTIONS: WorkKind = WorkKind { label: "ssh_connection", plural: "SSH connections", retry_after_secs: 5 };
 const EVENT_STREAMS: WorkKind = WorkKind { label: "event_stream", plural: "event streams", retry_after_secs: 30 };
 const PASSWORD_CHECKS: WorkKind = WorkKind { label: "password_check", plural: "password checks", retry_after_secs: 5 };
+const REPLAYS: WorkKind = WorkKind { label: "replay", plural: "replays of deliveries", retry_after_secs: 10 };
 const SIGNATURE_CHECKS: WorkKind =
     WorkKind { label: "signature_check", plural: "checks of signatures", retry_after_secs: 5 };
 
@@ -24,6 +25,8 @@ const DELIVERY_SEARCHES: WorkKind =
 const GIT_SPOOL_MAX: usize = 64;
 /// Maximum number of open event streams.
 const EVENT_STREAMS_MAX: usize = 64;
+/// Maximum number of replays of deliveries. Each one waits for its receiver, usually for a moment.
+const REPLAYS_MAX: usize = 16;
 /// Maximum number of passwords that are hashed at the same time. Each one uses a core and 19 MiB for a moment.
 pub(super) const PASSWORD_CHECKS_MAX: usize = 2;
 /// Password checks that wait for a free core. They take less than a tenth of a second each.
@@ -54,6 +57,8 @@ pub struct WorkShares {
     pub ssh_connections: Shares,
     /// Open event streams.
     pub event_streams: Shares,
+    /// Replays of deliveries.
+    pub replays: Shares,
     /// Passwords that are being hashed.
     pub password_checks: Shares,
     /// Requests whose signatures of commits and tags are being checked.
@@ -82,6 +87,7 @@ impl WorkShares {
             mirrors: Shares::new(MIRRORS, mirrors(config)),
             ssh_connections: Shares::new(SSH_CONNECTIONS, ShareLimits::of(config.ssh.max_connections)),
             event_streams: Shares::new(EVENT_STREAMS, ShareLimits::of(EVENT_STREAMS_MAX)),
+            replays: Shares::new(REPLAYS, ShareLimits::of(REPLAYS_MAX)),
             password_checks: Shares::new(PASSWORD_CHECKS, password_checks),
             signature_checks: Shares::new(SIGNATURE_CHECKS, signature_checks),
             delivery_searches: Shares::new(DELIVERY_SEARCHES, delivery_searches),
@@ -108,6 +114,7 @@ impl WorkShares {
             &self.mirrors,
             &self.ssh_connections,
             &self.event_streams,
+            &self.replays,
             &self.password_checks,
             &self.signature_checks,
             &self.delivery_searches,

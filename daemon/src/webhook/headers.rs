@@ -4,7 +4,7 @@ use farrier_proto::store::Hook;
 use http::header::{HeaderName, HeaderValue};
 
 use super::{
-    request::{ACCEPT, AGENT, ATTEMPTS, AttemptContext, CONTENT_TYPE},
+    request::{ACCEPT, AGENT, ATTEMPTS, AttemptContext, CONTENT_TYPE, REPLAYS},
     sign,
 };
 use crate::model::{hook_config, hook_event};
@@ -32,9 +32,24 @@ impl Header {
     /// Returns whether the header may be sent to another origin after a redirect. Credentials, signatures and all
     /// other confidential headers are sent only to the hook's own scheme, host and port.
     pub(super) fn crosses_origins(&self) -> bool {
-        let harmless =
-            [&DELIVERY[..], &EVENT, &EVENT_TYPE, &HOOK_ID, &TARGET_TYPE, &ATTEMPTS, &AGENT, &ACCEPT, &CONTENT_TYPE];
+        let harmless = [
+            &DELIVERY[..],
+            &EVENT,
+            &EVENT_TYPE,
+            &HOOK_ID,
+            &TARGET_TYPE,
+            &ATTEMPTS,
+            &REPLAYS,
+            &AGENT,
+            &ACCEPT,
+            &CONTENT_TYPE,
+        ];
         harmless.contains(&self.names)
+    }
+
+    /// Returns whether the header is a signature.
+    pub(super) fn is_signature(&self) -> bool {
+        self.is(&SIGNATURE[0]) || self.is(&STANDARD_SIGNATURE[0])
     }
 
     /// Returns whether the header is sent under `name`.

@@ -22,6 +22,11 @@ const USER_AGENT: &str = concat!("farrier/", env!("CARGO_PKG_VERSION"));
 /// A header of every delivery. A farrier daemon that receives it refuses the request, so that no loop occurs.
 pub const ATTEMPT: HeaderName = HeaderName::from_static("x-farrier-attempt");
 
+/// A header of replays. Its value says whether the payload is the stored one (`original`) or was changed by an operator
+/// (`edited`).
+pub const REPLAY: HeaderName = HeaderName::from_static("x-farrier-replay");
+
+pub(super) static REPLAYS: [HeaderName; 1] = [REPLAY];
 pub(super) static ATTEMPTS: [HeaderName; 1] = [ATTEMPT];
 pub(super) static AGENT: [HeaderName; 1] = [header::USER_AGENT];
 pub(super) static ACCEPT: [HeaderName; 1] = [header::ACCEPT];
@@ -66,6 +71,13 @@ pub struct WebhookRequest {
     pub kind: RequestBody,
 }
 
+impl WebhookRequest {
+    /// Returns whether the request has a signature.
+    pub fn is_signed(&self) -> bool {
+        self.headers.iter().any(Header::is_signature)
+    }
+}
+
 /// Why no request can be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildError {
@@ -77,12 +89,47 @@ pub enum BuildError {
 
 /// Builds the request of an attempt. `json` is the payload for native hooks.
 pub fn build(hook: &Hook, attempt: &AttemptContext, json: &Bytes) -> Result<WebhookRequest, BuildError> {
-    let kind = hook_config::by_name(&hook.r#type);
-    let mut request = match kind {
-        Some(kind) if kind.native => native(hook, attempt, json)?,
-        Some(_) => chat::message(hook, attempt, json)?,
-        None => return Err(BuildError::Invalid(format!("the type {:?} is unknown", hook.r#type))),
+    let request = if is_native(hook)? {
+        native(hook, attempt, body_kind(hook, attempt), json)?
+    } else {
+        chat::message(hook, attempt, json)?
     };
+    with_common_headers(hook, attempt, request)
+}
+
+/// Builds the request of a replay. `edited` replaces the JSON that native hooks receive, or the message that a chat
+/// receives, byte for byte.
+pub fn build_replay(
+    hook: &Hook,
+    attempt: &AttemptContext,
+    json: &Bytes,
+    edited: Option<&Bytes>,
+) -> Result<WebhookRequest, BuildError> {
+    let mut request = match edited {
+        None => build(hook, attempt, json)?,
+        Some(edited) if is_native(hook)? => {
+            let kind = if hook.form { RequestBody::Form } else { RequestBody::Json };
+            with_common_headers(hook, attempt, native(hook, attempt, kind, edited)?)?
+        }
+        Some(edited) => WebhookRequest { body: edited.clone(), ..build(hook, attempt, json)? },
+    };
+    let word = if edited.is_some() { "edited" } else { "original" };
+    request.headers.push(Header::plain(&REPLAYS, word));
+    Ok(request)
+}
+
+/// Returns whether the hook receives the event itself, and not a chat message.
+fn is_native(hook: &Hook) -> Result<bool, BuildError> {
+    let unknown = || BuildError::Invalid(format!("the type {:?} is unknown", hook.r#type));
+    hook_config::by_name(&hook.r#type).map(|kind| kind.native).ok_or_else(unknown)
+}
+
+/// Adds the headers that do not depend on the hook's type.
+fn with_common_headers(
+    hook: &Hook,
+    attempt: &AttemptContext,
+    mut request: WebhookRequest,
+) -> Result<WebhookRequest, BuildError> {
     request.headers.push(Header::plain(&ATTEMPTS, &attempt.number.to_string()));
     request.headers.push(Header::plain(&AGENT, USER_AGENT));
     request.headers.push(Header::plain(&ACCEPT, "*/*"));
@@ -98,8 +145,12 @@ pub(super) fn authorization(text: &str) -> Result<Header, BuildError> {
     Header::checked(&AUTHORIZATION, text).ok_or_else(invalid)
 }
 
-fn native(hook: &Hook, attempt: &AttemptContext, json: &Bytes) -> Result<WebhookRequest, BuildError> {
-    let kind = body_kind(hook, attempt);
+fn native(
+    hook: &Hook,
+    attempt: &AttemptContext,
+    kind: RequestBody,
+    json: &Bytes,
+) -> Result<WebhookRequest, BuildError> {
     let (text, body) = native_body(kind, json);
     let content_type = if hook.form { "application/x-www-form-urlencoded" } else { "application/json" };
     let mut headers = headers::identity(hook, attempt);
@@ -249,6 +300,29 @@ mod tests {
             let json: Value = serde_json::from_slice(&built(&hook(kind), event).body).expect("JSON");
             assert_eq!(json["ref"], expected, "{kind} {event}");
         }
+    }
+
+    #[test]
+    fn a_replay_says_whether_its_payload_was_edited() {
+        let edited = Bytes::from_static(b"{ \"ref\":\"refs/heads/other\" }");
+        let delivery = Delivery { uuid: vec![0x22; 16], event: "create".into(), ..Delivery::default() };
+        let attempt = AttemptContext { delivery: &delivery, number: 1, now_ms: 1_700_000_000_500 };
+        let json = Bytes::from_static(BODY);
+        let replay = |hook: &Hook, edited| build_replay(hook, &attempt, &json, edited).expect("a request");
+        let same = replay(&hook("gitea"), None);
+        assert_eq!((same.body.clone(), value(&same, "x-farrier-replay")), (built_body("gitea"), Some("original")));
+        let changed = replay(&hook("gitea"), Some(&edited));
+        assert_eq!((&changed.body, value(&changed, "x-farrier-replay")), (&edited, Some("edited")));
+        assert_ne!(value(&changed, "x-gitea-signature"), value(&same, "x-gitea-signature"));
+        assert!(changed.is_signed());
+        let form = replay(&Hook { form: true, secret: String::new(), ..hook("gitea") }, Some(&edited));
+        assert_eq!(form.body, "payload=%7B+%22ref%22%3A%22refs%2Fheads%2Fother%22+%7D");
+        assert!(!form.is_signed());
+        assert_eq!(replay(&hook("slack"), Some(&edited)).body, edited);
+    }
+
+    fn built_body(kind: &str) -> Bytes {
+        built(&hook(kind), "create").body
     }
 
     #[test]

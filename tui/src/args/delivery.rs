@@ -1,6 +1,8 @@
 //! Arguments of `farrier delivery`.
 
-use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint, builder::NonEmptyStringValueParser};
 use farrier_common::client::RepositoryPath;
 
 #[derive(Debug, Subcommand)]
@@ -45,6 +47,11 @@ pub(crate) enum Delivery {
         #[arg(long)]
         yes: bool,
     },
+    /// Send a delivery once to another URL, or with another payload, and print the result
+    ///
+    /// The receiver gets a new UUID. The hook and its deliveries do not change. Another URL never gets the secret of
+    /// the hook. Exits with 1 if the receiver did not accept the request.
+    Replay(ReplayArgs),
     /// Redeliver all failed and cancelled deliveries of a hook
     Recover {
         /// ID of the hook
@@ -82,6 +89,21 @@ pub(crate) struct FilterArgs {
     /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// UUID or ID of the delivery
+    pub(crate) delivery: String,
+    /// URL of another receiver [default: the URL of the hook]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, required_unless_present = "payload_file")]
+    pub(crate) target: Option<String>,
+    /// File with the secret that signs the request to another receiver, or - for standard input [default: not signed]
+    #[arg(long, value_name = "FILE", requires = "target", value_hint = ValueHint::FilePath)]
+    pub(crate) secret_file: Option<PathBuf>,
+    /// File with the JSON object to send, or - for standard input [default: the stored payload]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) payload_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

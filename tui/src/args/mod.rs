@@ -36,7 +36,7 @@ pub(crate) use self::{
     audit::{Audit, ListAudit},
     cache::{Cache, DeleteCaches, ListCaches},
     ci::{Ci, Exec, Job, ListRuns, Run},
-    delivery::{Delivery, FilterArgs, ListDeliveries},
+    delivery::{Delivery, FilterArgs, ListDeliveries, ReplayArgs},
     gpg_key::{AddGpgKey, GpgKey},
     hook::{Change, CreateHook, EditHook, Events, Hook, HookOwnerArgs, Kind},
     key::{DeployKey, KeyFile, SshKey, is_private_key},

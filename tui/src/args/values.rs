@@ -107,6 +107,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "hook.apply",
     "hook.test",
     "delivery.redeliver",
+    "delivery.replay",
     "delivery.recover",
     "artifact.edit",
     "artifact.delete",

@@ -1,12 +1,13 @@
-//! `farrier delivery`: lists, groups, shows and redelivers deliveries.
+//! `farrier delivery`: lists, groups, shows, redelivers and replays deliveries.
 
 mod groups;
 mod redeliver;
+mod replay;
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use farrier_common::{
-    api::{Delivery as Row, DeliveryDetail},
+    api::{Delivery as Row, DeliveryDetail, DeliveryResponse},
     client::{Client, DeliveryFilter},
 };
 use serde::Serialize;
@@ -47,6 +48,7 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
         Delivery::Redeliver { deliveries, filter, yes } => {
             return redeliver::run(deliveries, filter, yes, client, output).await;
         }
+        Delivery::Replay(args) => return replay::run(args, client, output).await,
         Delivery::Recover { hook, since, yes } => {
             let since = since.as_deref().map(|text| instant("--since", text, clock::now())).transpose()?;
             redeliver::recover(hook, since.as_deref(), yes, client, output).await?;
@@ -119,9 +121,6 @@ fn detail_text(detail: &DeliveryDetail, request: bool, response: bool) -> String
         let line = format!("{}. {} {} {took}: {error}", attempt.number, attempt.started_at, attempt.trigger);
         let _ = writeln!(text, "\n{}", clean_line(&line));
     }
-    let headers = |all: &std::collections::BTreeMap<String, String>| {
-        all.iter().fold(String::new(), |text, (name, value)| text + name + ": " + value + "\n")
-    };
     if request {
         let sent = &detail.request;
         let body = sent.body.clone().unwrap_or_else(|| pretty(&sent.payload));
@@ -130,12 +129,20 @@ fn detail_text(detail: &DeliveryDetail, request: bool, response: bool) -> String
         text.push_str(&clean_lines(&request));
     }
     if response {
-        let answer = &detail.response;
-        let rest = if answer.truncated { "\n(the response was longer)" } else { "" };
-        let (status, headers) = (detail.delivery.status_code, headers(&answer.headers));
-        text.push_str(&clean_lines(&format!("\n{status}\n{headers}\n{}{rest}\n", answer.payload)));
+        text.push_str(&response_text(detail.delivery.status_code, &detail.response));
     }
     text
+}
+
+/// Returns the response to a request: status, headers and body.
+fn response_text(status: u32, response: &DeliveryResponse) -> String {
+    let headers = headers(&response.headers);
+    let rest = if response.truncated { "\n(the response was longer)" } else { "" };
+    clean_lines(&format!("\n{status}\n{headers}\n{}{rest}\n", response.payload)).into_owned()
+}
+
+fn headers(all: &BTreeMap<String, String>) -> String {
+    all.iter().fold(String::new(), |text, (name, value)| text + name + ": " + value + "\n")
 }
 
 fn pretty(payload: &serde_json::Value) -> String {

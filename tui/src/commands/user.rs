@@ -137,7 +137,7 @@ pub(super) async fn read_secret(option: &str) -> Result<String, Failure> {
 }
 
 /// Removes the line break that `echo` adds. Other line breaks are part of the password.
-fn without_newline(mut text: String) -> String {
+pub(super) fn without_newline(mut text: String) -> String {
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {

@@ -120,6 +120,33 @@ fn a_bulk_redelivery_skips_deliveries_whose_hook_was_deleted() {
 }
 
 #[test]
+fn a_replay_prints_the_result_and_reads_secret_and_payload_from_files() {
+    let (daemon, hook) = daemon_with_failures(1);
+    let list = daemon.farrier(&["delivery", "list", "--json"]).json();
+    let id = list["deliveries"][0]["guid"].as_str().unwrap();
+    std::fs::write(daemon.work("secret"), "s3cr3t-in-a-file\n").unwrap();
+    std::fs::write(daemon.work("payload"), "{ \"a\": 1 }").unwrap();
+    let replay = ["delivery", "replay", id, "--target", "http://127.0.0.1:9/", "--secret-file", "secret"];
+    let output = daemon.farrier(&[&replay[..], &["--payload-file", "payload", "--json"]].concat());
+    assert_eq!(output.code, 1, "{output:?}");
+    let result: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!((&result["error_class"], &result["replay_of"]), (&"blocked".into(), &id.into()));
+    assert_eq!((&result["signed"], &result["edited"]), (&true.into(), &true.into()));
+    let page = daemon.farrier(&["delivery", "replay", id, "--payload-file", "payload"]);
+    assert_eq!(page.code, 1, "{page:?}");
+    assert!(page.stdout.contains("webhook.allowed_hosts") && page.stdout.contains(id), "{page:?}");
+    std::fs::write(daemon.work("payload"), "[1]").unwrap();
+    let refused = daemon.farrier(&["delivery", "replay", id, "--payload-file", "payload"]);
+    assert_eq!(refused.code, 9, "{refused:?}");
+    let missing = daemon.farrier(&["delivery", "replay", id, "--payload-file", "nothing"]);
+    assert_eq!(missing.code, 1, "{missing:?}");
+    let both = ["--target", "http://h/", "--secret-file", "-", "--payload-file", "-"];
+    assert_eq!(daemon.farrier(&[&["delivery", "replay", id][..], &both].concat()).code, 2);
+    daemon.farrier(&["hook", "delete", &hook, "--yes"]).ok();
+    assert_eq!(daemon.farrier(&replay).code, 5, "the hook was deleted");
+}
+
+#[test]
 fn a_recovery_says_how_many_deliveries_it_sends() {
     let (daemon, hook) = daemon_with_failures(1);
     let refused = daemon.farrier(&["delivery", "recover", &hook]);

@@ -13,6 +13,7 @@ pub(super) mod hooks;
 pub(super) mod log;
 pub(super) mod logs;
 pub(super) mod password;
+pub(super) mod replays;
 pub(super) mod runs;
 pub(super) mod series;
 pub(super) mod set_aside;

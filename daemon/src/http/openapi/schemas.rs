@@ -33,7 +33,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         HookEventHeaders HookType InternalTracker InvalidTopics Job JobLease Jobs Kept LabelTemplate
         LfsCollectionFigures License LicenseEntry ListenerStatus LogField LogFilter LogObject LogRecord LogRecords MergedUpstream MetricsSeries
         MigrationProgress MirrorProgress Note Organization OrgPermissions PayloadCommit PayloadUser Permissions
-        PublicKey PushMirror RecoveredDeliveries Release Repository RepositorySearch RepositorySettings
+        PublicKey PushMirror RecoveredDeliveries Release ReplayedDelivery Repository RepositorySearch RepositorySettings
         RepositoryTransfer RestorableArtifact RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice
         Signature SshHostKey SshService Status Step StoreStatus SyncForkInfo Tag TagProtection Task TaskList
         TaskPhase Team TeamSearch TokenRepository TokenUser Topic Topics Tree TreeEntry UiSettings User

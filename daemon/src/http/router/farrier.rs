@@ -26,6 +26,7 @@ routes! {
         get "/deliveries/results" => farrier::deliveries::results;
         get "/deliveries/{delivery}" => deliveries::history::get_any;
         post "/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver_any;
+        post "/deliveries/{delivery}/replays" => farrier::replays::replay_any;
         get "/status" => farrier::status::get;
         get "/ssh" => farrier::ssh::get;
         put "/user/password" => farrier::password::change;
@@ -50,6 +51,7 @@ routes! {
         get "/hooks/{id}/deliveries" => deliveries::history::list::<Any>;
         get "/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Any>;
         post "/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Any>;
+        post "/hooks/{id}/deliveries/{delivery}/replays" => farrier::replays::replay;
         post "/hooks/{id}/recover" => deliveries::redeliver::recover::<Any>;
         post "/hooks/{id}/tests" => deliveries::test_events::test::<Any>;
         post "/hooks/{id}/pings" => deliveries::test_events::ping::<Any>;

@@ -16,6 +16,7 @@ use crate::{
         groups::{DeliveryGroup, DeliveryGroups, GroupBy},
         history::DeliveryWithAttempts,
         listed::ListedDelivery,
+        replay::ReplayedDelivery,
         results::{ResultSeries, StepResults},
     },
     webhook::{
@@ -67,12 +68,7 @@ pub(in crate::http) fn delivery_detail(state: &AppState, detail: &DeliveryWithAt
         delivery: delivery(state, &detail.listed),
         url: last.url.clone(),
         request: request(&last, &detail.json),
-        response: api::DeliveryResponse {
-            headers: headers(&last.response_headers),
-            payload: String::from_utf8_lossy(&last.response_body).into_owned(),
-            payload_base64: base64_of(&last.response_body),
-            truncated: last.response_cut,
-        },
+        response: response(&last),
         history: detail.attempts.iter().map(attempt).collect(),
     }
 }
@@ -92,11 +88,46 @@ fn request(attempt: &Attempt, json: &Bytes) -> api::DeliveryRequest {
         }
     };
     api::DeliveryRequest {
-        method: if attempt.method.is_empty() { "POST".to_owned() } else { attempt.method.clone() },
+        method: method(attempt),
         headers: headers_with_all_names(&attempt.request_headers),
         payload: serde_json::from_slice(&text).unwrap_or_default(),
         body: body.as_ref().and_then(|body| String::from_utf8(body.to_vec()).ok()),
         body_base64: body.and_then(|body| base64_of(&body)),
+    }
+}
+
+/// Converts the response of `attempt`.
+fn response(attempt: &Attempt) -> api::DeliveryResponse {
+    api::DeliveryResponse {
+        headers: headers(&attempt.response_headers),
+        payload: String::from_utf8_lossy(&attempt.response_body).into_owned(),
+        payload_base64: base64_of(&attempt.response_body),
+        truncated: attempt.response_cut,
+    }
+}
+
+fn method(attempt: &Attempt) -> String {
+    if attempt.method.is_empty() { "POST".to_owned() } else { attempt.method.clone() }
+}
+
+/// Converts the result of a replay. It contains no header of the request, because an operator who may not read the
+/// secret of the hook could otherwise have any text signed.
+pub(in crate::http) fn replayed_delivery(replayed: &ReplayedDelivery) -> api::ReplayedDelivery {
+    let attempt = &replayed.sent.attempt;
+    api::ReplayedDelivery {
+        guid: replayed.sent.uuid.to_string(),
+        replay_of: uuid_text(&replayed.original),
+        event: replayed.event.clone(),
+        method: method(attempt),
+        url: attempt.url.clone(),
+        signed: replayed.sent.is_signed,
+        edited: replayed.is_edited,
+        started_at: time(attempt.started_ms),
+        duration: seconds(attempt.duration_ms),
+        status_code: attempt.status_code,
+        error_class: attempt.error_class.clone(),
+        error: attempt.error.clone(),
+        response: response(attempt),
     }
 }
 

@@ -54,12 +54,7 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     if !matches!(content_type, "json" | "form") {
         return refused("Invalid content type".into());
     }
-    if !is_target(url) {
-        return refused("Invalid url".into());
-    }
-    if let Some(reason) = target::why_unreachable(url) {
-        return refused(format!("Invalid url: {reason}"));
-    }
+    let (url, authorization) = receiver(url)?;
     let system = match value(IS_SYSTEM).unwrap_or_default() {
         "" => None,
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
@@ -79,9 +74,28 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     {
         check_setting(kind, name, value)?;
     }
-    let (url, authorization) = target::without_credentials(url);
     let form = content_type == "form";
     Ok(CheckedConfig { url, authorization, form, secret: secret.to_owned(), system, settings })
+}
+
+/// Checks the URL of a receiver. Returns it without user name and password, and these as the value of the header
+/// `Authorization`.
+pub fn receiver(url: &str) -> Result<(String, Option<String>), ConfigError> {
+    if !is_target(url) {
+        return Err(ConfigError::Invalid("Invalid url".into()));
+    }
+    if let Some(reason) = target::why_unreachable(url) {
+        return Err(ConfigError::Invalid(format!("Invalid url: {reason}")));
+    }
+    Ok(target::without_credentials(url))
+}
+
+/// Checks a secret that signs deliveries.
+pub fn check_secret(secret: &str) -> Result<(), ConfigError> {
+    if secret.len() > VALUE_MAX_BYTES {
+        return Err(ConfigError::Invalid(format!("Invalid {SECRET}: longer than {VALUE_MAX_BYTES} bytes")));
+    }
+    Ok(())
 }
 
 /// Returns the default target of types that have one.

@@ -6,7 +6,7 @@ mod target;
 use farrier_proto::store::HookScope;
 
 pub use self::{
-    check::{CheckedConfig, ConfigError, check},
+    check::{CheckedConfig, ConfigError, check, check_secret, receiver},
     target::host,
 };
 

@@ -170,6 +170,8 @@ actions! {
     HookTest => "hook.test";
     /// A delivery was sent again.
     DeliveryRedeliver => "delivery.redeliver";
+    /// A delivery was replayed: sent once with a UUID of its own, perhaps to another URL or edited.
+    DeliveryReplay => "delivery.replay";
     /// The failed deliveries of a hook were sent again.
     DeliveryRecover => "delivery.recover";
     /// The expiry of an artifact was changed.

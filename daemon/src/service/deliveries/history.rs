@@ -92,7 +92,7 @@ pub async fn list(
 }
 
 /// Finds a delivery by its UUID or id.
-async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Delivery, Error> {
+pub(super) async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Delivery, Error> {
     let row = if let Ok(id) = text.parse() {
         deliveries::get(read, id).await?
     } else {
@@ -123,12 +123,10 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
         .store
         .write(async |tx: Tx| {
             let row = find(&tx, scope, text).await?;
-            let Some(hook) = crate::store::hooks::get(&tx, row.hook_id).await? else {
-                return Err(Error::Conflict { reason: "the hook of this delivery was deleted".into() });
-            };
+            let hook = crate::store::hooks::get(&tx, row.hook_id).await?.ok_or_else(hook_deleted)?;
             require_active(&hook)?;
             if deliveries::payload(&tx, row.event_id).await?.is_none() {
-                return Err(Error::Conflict { reason: "the payload of this delivery was removed".into() });
+                return Err(payload_removed());
             }
             deliveries::request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
             let entry = Entry::new(Action::DeliveryRedeliver, Object::hook(&tx, &hook).await?);
@@ -197,8 +195,16 @@ async fn require_active_hook(read: &impl Read, id: u64) -> Result<(), Error> {
     require_active(&hook)
 }
 
+pub(super) fn hook_deleted() -> Error {
+    Error::Conflict { reason: "the hook of this delivery was deleted".into() }
+}
+
+pub(super) fn payload_removed() -> Error {
+    Error::Conflict { reason: "the payload of this delivery was removed".into() }
+}
+
 /// Returns an error if a user or the daemon has switched the hook off.
-fn require_active(hook: &Hook) -> Result<(), Error> {
+pub(super) fn require_active(hook: &Hook) -> Result<(), Error> {
     if hook.active {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! Queries of deliveries (lists, groups, results over time), and the actions of operators: redeliver, recover, test,
-//! ping.
+//! Queries of deliveries (lists, groups, results over time), and the actions of operators: redeliver, recover, replay,
+//! test, ping.
 //!
 //! `delivery` makes the attempts.
 //!
@@ -9,6 +9,7 @@
 pub mod groups;
 pub mod history;
 pub mod listed;
+pub mod replay;
 pub mod results;
 pub mod test;
 pub mod watch;

@@ -23,7 +23,7 @@ pub use self::{
     create::create,
     edit::edit,
     manageable::{ManageableHooks, OwnerNames, owner_names},
-    owner::HookOwner,
+    owner::{HookOwner, enabled},
     sweep::{next_due_ms, sweep},
     try_filter::try_filter,
 };

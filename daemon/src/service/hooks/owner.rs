@@ -119,7 +119,7 @@ impl HookOwner {
 }
 
 /// Returns an error while webhooks are disabled in the configuration.
-pub(super) fn enabled(context: &Context) -> Result<(), Error> {
+pub fn enabled(context: &Context) -> Result<(), Error> {
     if context.config.webhook.enabled {
         return Ok(());
     }

@@ -28,6 +28,7 @@ mod pictures;
 mod preferences;
 mod prelude;
 mod questions;
+mod replays;
 mod repositories;
 mod runs;
 mod scenes;

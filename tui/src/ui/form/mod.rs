@@ -15,7 +15,7 @@ pub(crate) use self::field::{Field, FieldValue, joined};
 use self::{merge::Base, notes::Note};
 use super::{
     key::Key,
-    layer::Step,
+    layer::{Confirm, Layer, Step},
     net::{Problem, Ticket},
     screens::{FormAction, FormKind},
     world::{Cmd, Tone, World},
@@ -238,6 +238,13 @@ impl Form {
             Ok(FormAction::Check(request)) => Step::CheckField("", request),
             Ok(FormAction::Reconnect(target)) => Step::Then(vec![Cmd::Reconnect(target)]),
             Ok(FormAction::Report(text)) => Step::Then(vec![Cmd::Notify(Tone::Plain, text)]),
+            Ok(FormAction::Ask { title, lines, verb, request }) => {
+                self.refusal = None;
+                // No field has the focus, so that the result is not hidden below the form.
+                self.focus = self.fields.len() + self.verbs.len();
+                let question = Confirm::simple(title, lines, verb, request, world);
+                Step::Do(vec![Cmd::Open(Box::new(Layer::Confirm(question)))])
+            }
             Err((name, why)) => {
                 self.show_error(name, why);
                 Step::Stay

@@ -87,6 +87,10 @@ pub(crate) enum Action {
     Undo,
     NextItem,
     PreviousItem,
+    /// Sends a delivery once to another URL.
+    Replay,
+    /// Sends a delivery once with an edited payload.
+    EditPayload,
     /// Compares the signature of a delivery with a secret.
     CheckSignature,
     /// Turns an inactive hook on, and an active one off.

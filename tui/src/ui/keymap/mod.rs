@@ -170,6 +170,8 @@ mod tests {
                     | A::Purge
                     | A::Redeliver
                     | A::Recover
+                    | A::Replay
+                    | A::EditPayload
                     | A::Migrate
                     | A::Apply
             )

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use farrier_common::api::{
     AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, Delivery,
     DeliveryDetail, DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundCacheEntry, FoundRun,
-    GpgKey, Health, Hook, HookEvent, LogRecords, MetricsSeries, PublicKey, PushMirror, Release, Repository,
-    RestorableArtifact, RestorableRepository, Status, Tag, TagProtection, User,
+    GpgKey, Health, Hook, HookEvent, LogRecords, MetricsSeries, PublicKey, PushMirror, Release, ReplayedDelivery,
+    Repository, RestorableArtifact, RestorableRepository, Status, Tag, TagProtection, User,
 };
 
 use farrier_common::client::Tagged;
@@ -87,6 +87,7 @@ pub(crate) enum Answer {
     Delivery(Box<DeliveryDetail>),
     /// `None` if there is no earlier delivery.
     PreviousDelivery(Option<Box<DeliveryDetail>>),
+    Replayed(Box<ReplayedDelivery>),
     /// Number of deliveries that were queued again.
     Recovered(i64),
     /// Number of deliveries that can be queued again.

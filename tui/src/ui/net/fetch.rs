@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Answer, Batch, Page, Problem, Request, account_keys, archive, artifacts, audit, caches, checks, content, counts,
-    deleted, deliveries, hooks, logs, management, runs, users,
+    deleted, deliveries, hooks, logs, management, replays, runs, users,
 };
 use crate::{
     exit::Failure,
@@ -96,6 +96,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::Delivery(_)
         | Request::PreviousDelivery(..)
         | Request::Redeliver(_)) => deliveries::answer(client, request).await.map_err(failed())?,
+        Request::Replay(replay) => replays::answer(client, *replay).await?,
         request @ (Request::CheckName(_)
         | Request::CheckBranchFilter(_)
         | Request::CheckMigration(_)

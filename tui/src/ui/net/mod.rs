@@ -20,6 +20,7 @@ mod fetch;
 mod hooks;
 mod logs;
 mod management;
+mod replays;
 mod request;
 mod request_text;
 mod runs;
@@ -52,6 +53,7 @@ pub(crate) use self::{
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     management::{Collaborator, ManagementRequest},
+    replays::ReplayRequest,
     request::Request,
     series::{ResultsSpan, SeriesSpan},
 };

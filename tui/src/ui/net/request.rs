@@ -9,7 +9,7 @@ use farrier_common::{
 };
 
 use super::{
-    KeyRequest, ManagementRequest,
+    KeyRequest, ManagementRequest, ReplayRequest,
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     series::{ResultsSpan, SeriesSpan},
@@ -121,6 +121,8 @@ pub(crate) enum Request {
     /// The newest delivery of a hook and an event before the delivery with this ID.
     PreviousDelivery(u64, String, i64),
     Redeliver(Vec<String>),
+    /// Sends a delivery once to another URL, or with another payload.
+    Replay(Box<ReplayRequest>),
     /// The event stream from now on, or after an event, until the daemon ends it.
     Events {
         after: Option<i64>,

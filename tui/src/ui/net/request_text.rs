@@ -57,6 +57,7 @@ impl Request {
             Self::Delivery(id) => format!("loading delivery {id}"),
             Self::PreviousDelivery(.., id) => format!("loading the delivery before {id}"),
             Self::Redeliver(ids) => format!("redelivering {}", ids.len()),
+            Self::Replay(replay) => format!("replaying delivery {}", replay.guid),
             Self::Events { .. } => "following events".to_owned(),
             Self::OwnOrganizations => "listing your organizations".to_owned(),
             Self::Users => "listing users".to_owned(),

@@ -7,7 +7,10 @@ use farrier_common::client::{HookOwner, RepositoryPath, Token};
 use super::{
     artifacts::form as artifact_form,
     deleted::form as restore_form,
-    deliveries::signature::{self, SignedText},
+    deliveries::{
+        replay::{self, ReplaySource},
+        signature::{self, SignedText},
+    },
     hooks::form as hook_form,
     repositories::{form as repo_form, management::form as management_form},
     users::form as user_form,
@@ -26,6 +29,13 @@ pub(crate) enum FormAction {
     Reconnect(Reconnect),
     /// Only shows this result.
     Report(String),
+    /// Asks before a request is sent, and keeps the form open.
+    Ask {
+        title: String,
+        lines: Vec<String>,
+        verb: &'static str,
+        request: Request,
+    },
 }
 
 /// Identifies a form and the object that it edits.
@@ -55,6 +65,8 @@ pub(crate) enum FormKind {
     Token,
     /// Compares the signature of a delivery with a secret; sends no request itself.
     CheckSignature(Arc<SignedText>),
+    /// Sends a delivery once to another URL, or with another payload.
+    Replay(Arc<ReplaySource>),
 }
 
 impl FormKind {
@@ -86,6 +98,7 @@ impl FormKind {
                 return Ok(FormAction::Reconnect(Reconnect::WithToken(token)));
             }
             Self::CheckSignature(signed) => return signature::check(signed, form),
+            Self::Replay(source) => return replay::ask(source, form),
         }))
     }
 

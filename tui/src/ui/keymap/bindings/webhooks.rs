@@ -89,5 +89,15 @@ pub(super) const WEBHOOKS: &[Binding] = &[
     bind(S::Inspector, &[C('o')], A::Pager, "Open the body in $PAGER", "pager").also("less"),
     bind(S::Inspector, &[C('c')], A::CheckSignature, "Check the signature with a secret", "check signature")
         .also("verify hmac sha256"),
+    bind(S::Inspector, &[C('P')], A::Replay, "Replay to another URL", "")
+        .words("delivery replay")
+        .also("send resend target receiver test")
+        .of(O::Delivery)
+        .changes(),
+    bind(S::Inspector, &[C('E')], A::EditPayload, "Edit and retry", "")
+        .words("delivery replay --payload-file")
+        .also("replay resend change payload body")
+        .of(O::Delivery)
+        .changes(),
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
 ];

@@ -1,18 +1,21 @@
 //! Actions on deliveries, with their confirmations, menus and notices.
 
 use farrier_common::{
-    api::{Delivery, Hook},
+    api::{Delivery, DeliveryDetail, Hook},
     client::HookOwner,
 };
 
 use super::{
-    Deliveries, rows as delivery_rows, short,
+    Deliveries,
+    replay::{self, ReplaySource},
+    rows as delivery_rows, short,
     signature::{self, SignedText},
     text::{body, curl},
 };
 use crate::ui::screens::{Screen as _, hooks::rows as hook_rows};
 use crate::ui::{
     bulk::{self, BulkAction},
+    keymap::Action,
     layer::{
         Layer, Menu,
         menu::{Item, Pick},
@@ -94,10 +97,26 @@ impl Deliveries {
     /// Returns the GUID of the delivery under the cursor and what its last request signed, or why there is nothing to
     /// check.
     pub(super) fn signed(&self) -> Result<(&str, SignedText), &'static str> {
+        let detail = self.loaded()?;
+        Ok((detail.delivery.guid.as_str(), SignedText::of(detail)?))
+    }
+
+    /// Returns the delivery under the cursor, or why it is not available.
+    pub(super) fn loaded(&self) -> Result<&DeliveryDetail, &'static str> {
         let current = self.rows.list.current().ok_or("no delivery is open")?;
         // While the cursor moves, the inspector still has the delivery of an earlier row.
         let detail = self.inspector.detail.as_ref().filter(|detail| detail.delivery.guid == current.guid);
-        Ok((current.guid.as_str(), SignedText::of(detail.ok_or("the delivery is not loaded yet")?)?))
+        detail.ok_or("the delivery is not loaded yet")
+    }
+
+    /// Opens the form for a replay of the delivery under the cursor.
+    pub(super) fn replay(&self, action: Action, env: &mut Env) {
+        let form = match self.loaded().map(ReplaySource::of) {
+            Ok(source) if action == Action::EditPayload => replay::edit_form(source),
+            Ok(source) => replay::form(source),
+            Err(why) => return env.warn(why),
+        };
+        env.open(Layer::Form(Box::new(form)));
     }
 
     pub(super) fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {

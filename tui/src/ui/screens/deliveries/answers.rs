@@ -2,7 +2,7 @@
 
 use farrier_common::client::HookOwner;
 
-use super::{Deliveries, NEAR, ROWS_MAX, STATES, short};
+use super::{Deliveries, NEAR, ROWS_MAX, STATES, replay, short};
 use crate::ui::{
     list::ListView as _,
     net::{Answer, Problem, Request},
@@ -106,6 +106,7 @@ impl Deliveries {
                 let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
                 self.offer_hooks(hooks, env);
             }
+            (Request::Replay(_), Ok(Answer::Replayed(replayed))) => env.open(replay::result(replayed)),
             (Request::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
             _ => {}
         }

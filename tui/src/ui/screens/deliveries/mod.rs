@@ -4,6 +4,7 @@ pub(super) mod actions;
 mod answers;
 mod changes;
 mod inspector;
+pub(super) mod replay;
 pub(super) mod rows;
 pub(super) mod signature;
 pub(super) mod text;
@@ -225,6 +226,7 @@ impl Screen for Deliveries {
             Action::ChooseEvent => self.offer_events(env),
             Action::Copy => self.copy(env),
             Action::CheckSignature => self.check_signature(env),
+            Action::Replay | Action::EditPayload => self.replay(action, env),
             Action::NextItem | Action::PreviousItem => self.step(action, env),
             Action::Pager => {
                 if let Some(text) = self.inspector.paged(&env.world.clock) {
@@ -279,6 +281,7 @@ impl Screen for Deliveries {
                 Some(self.rows.list.hidden_note().unwrap_or_else(|| "no delivery selected".to_owned()))
             }
             Action::CheckSignature => self.signed().err().map(str::to_owned),
+            Action::Replay | Action::EditPayload => self.loaded().err().map(str::to_owned),
             Action::Sort | Action::Reverse => Some("deliveries are always sorted by time".to_owned()),
             _ => None,
         }

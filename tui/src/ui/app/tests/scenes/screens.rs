@@ -263,6 +263,17 @@ pub(super) const DELIVERIES: &[Scene] = &[
         open_delivery(screen);
         screen.keys("]b/ref\n");
     }),
+    on("replay", |screen| {
+        open_delivery(screen);
+        screen.keys("P");
+        screen.send(Msg::Paste("https://debug.example.net/hook".into()));
+    }),
+    on("replay-edited", |screen| {
+        open_delivery(screen);
+        screen.keys("E");
+        screen.send(Msg::Paste("payload.json".into()));
+        screen.press(Key::Ctrl('s'));
+    }),
     on("delivery-groups", open_delivery_groups),
     on("delivery-groups-reason", |screen| {
         open_delivery_groups(screen);

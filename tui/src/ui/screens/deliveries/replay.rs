@@ -1,0 +1,129 @@
+//! Replays a delivery: the forms, the question before the request is sent, and its result.
+
+use std::{fmt::Write as _, path::PathBuf, sync::Arc};
+
+use farrier_common::api::{DeliveryDetail, ReplayedDelivery};
+
+use super::short;
+use crate::{
+    output::clean_lines,
+    ui::{
+        form::{Field, Form},
+        layer::{Layer, TextView},
+        net::{ReplayRequest, Request},
+        redacted::Redacted,
+        screens::{FormAction, FormKind},
+    },
+};
+
+/// Longest part of a response body that is shown, characters.
+const BODY_MAX_CHARS: usize = 4_000;
+const URL: &str = "url";
+const SECRET: &str = "secret";
+const PAYLOAD: &str = "payload";
+
+/// A delivery to replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReplaySource {
+    guid: String,
+    method: String,
+    /// The URL of the last attempt, in which secrets are masked.
+    url: String,
+}
+
+impl ReplaySource {
+    pub(super) fn of(detail: &DeliveryDetail) -> Self {
+        let method = if detail.request.method.is_empty() { "POST" } else { &detail.request.method };
+        Self { guid: detail.delivery.guid.clone(), method: method.to_owned(), url: detail.url.clone() }
+    }
+}
+
+/// Returns the form for a replay of the stored payload to another URL.
+pub(super) fn form(source: ReplaySource) -> Form {
+    let url = Field::line(URL, "URL", "").required().checked(bad_url).help("receiver; it gets no secret of the hook");
+    let title = format!("Replay {} to another URL", short(&source.guid));
+    Form::new(title, "Replay", FormKind::Replay(Arc::new(source)), vec![url, secret()])
+}
+
+/// Returns the form for a replay with an edited payload.
+pub(super) fn edit_form(source: ReplaySource) -> Form {
+    let payload = Field::line(PAYLOAD, "Payload file", "")
+        .required()
+        .help("file with a JSON object; farrier delivery show ID --body > FILE saves the stored one");
+    let url = Field::line(URL, "Other URL", "").checked(bad_url).help("empty: the URL of the hook");
+    let title = format!("Replay {} with an edited payload", short(&source.guid));
+    Form::new(title, "Replay", FormKind::Replay(Arc::new(source)), vec![payload, url, secret()])
+}
+
+fn secret() -> Field {
+    Field::secret(SECRET, "Secret").help("signs the request to another URL; empty: not signed")
+}
+
+fn bad_url(text: &str) -> Option<String> {
+    let is_http = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    (!is_http).then(|| "must begin with http:// or https://".to_owned())
+}
+
+/// Returns the question before a replay is sent, or the name of an invalid field and the reason.
+pub(in crate::ui::screens) fn ask(source: &ReplaySource, form: &Form) -> Result<FormAction, (&'static str, String)> {
+    let given = |name| Some(form.text(name)).filter(|text| !text.is_empty());
+    let (target, secret, payload) = (given(URL), given(SECRET), given(PAYLOAD));
+    if target.is_none() && secret.is_some() {
+        return Err((SECRET, "only for another URL; the hook signs its own requests".to_owned()));
+    }
+    let signature = match (target, secret) {
+        (None, _) => "Signed with the secret of the hook, if it has one.",
+        (Some(_), Some(_)) => "Signed with the typed secret.",
+        (Some(_), None) => "Not signed.",
+    };
+    let content = payload.map_or_else(|| "Payload: as stored.".to_owned(), |file| format!("Payload: {file}, edited."));
+    let shown = target.map_or_else(|| source.url.clone(), without_credentials);
+    let lines = vec![
+        format!("{} {shown}", source.method),
+        content,
+        signature.to_owned(),
+        "The receiver gets a new UUID. The hook does not change.".to_owned(),
+    ];
+    let request = ReplayRequest {
+        guid: source.guid.clone(),
+        target: target.map(|url| Redacted(url.to_owned())),
+        secret: secret.map(|secret| Redacted(secret.to_owned())),
+        payload_file: payload.map(PathBuf::from),
+    };
+    let request = Request::Replay(Box::new(request));
+    Ok(FormAction::Ask { title: format!("Replay delivery {}", short(&source.guid)), lines, verb: "Replay", request })
+}
+
+/// Returns a URL without user name and password.
+fn without_credentials(text: &str) -> String {
+    let Ok(mut url) = url::Url::parse(text) else { return String::new() };
+    // Neither fails for a URL with a host.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
+/// Returns the view of a result.
+pub(super) fn result(replayed: &ReplayedDelivery) -> Layer {
+    let signed = if replayed.signed { "signed" } else { "not signed" };
+    let edited = if replayed.edited { ", edited" } else { "" };
+    let outcome = if replayed.error.is_empty() { "The receiver accepted the request." } else { &replayed.error };
+    let mut text = format!(
+        "{outcome}\n\n{} {}\nUUID {}\n{signed}{edited}, {:.3} s\n",
+        replayed.method, replayed.url, replayed.guid, replayed.duration
+    );
+    if replayed.status_code != 0 {
+        let _ = writeln!(text, "\n{}", replayed.status_code);
+        for (name, value) in &replayed.response.headers {
+            let _ = writeln!(text, "{name}: {value}");
+        }
+        let body = &replayed.response.payload;
+        let end = body.char_indices().nth(BODY_MAX_CHARS).map_or(body.len(), |(at, _)| at);
+        let _ = write!(text, "\n{}", &body[..end]);
+        if replayed.response.truncated || end < body.len() {
+            text.push_str("\n(the response was longer)");
+        }
+    }
+    let title = format!("Replay of {}", short(&replayed.replay_of));
+    Layer::TextView(TextView::new(title, clean_lines(&text).into_owned()))
+}
