@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Number of rounds; default: that of the plan.
     #[arg(long)]
     rounds: Option<usize>,
+    /// Number of jobs of the row `ci-day`; default: 1,000. There is one repository for 25 of them.
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Directory for all data, on the disk to measure.
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -62,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) block: u64,
     /// Number of rows in the store whose opening is timed.
     pub(crate) store_rows: u64,
+    /// Number of jobs of a day.
+    pub(crate) jobs: usize,
     /// Number of daemon starts.
     pub(crate) starts: usize,
     /// Number of restarts and kills under load.
@@ -96,6 +101,7 @@ impl Plan {
             artifact: if full { 1_024 * MIB } else { 32 * MIB },
             block: if full { 8 * MIB } else { MIB },
             store_rows: if full { 3_000_000 } else { 20_000 },
+            jobs: args.jobs.unwrap_or(if full { 1_000 } else { 50 }),
             starts: if full { 11 } else { 3 },
             restarts: if full { 50 } else { 3 },
             kills: if full { 10 } else { 2 },

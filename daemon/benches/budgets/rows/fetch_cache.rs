@@ -1,4 +1,7 @@
-//! A hundred equal clones from stored answers, beside as many `git upload-pack`: processor time and git processes.
+//! A hundred equal clones from stored answers, beside as many `git upload-pack`: processor time and git processes. And
+//! fetches of one new commit by many clients.
+
+mod new_commit;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +24,9 @@ use crate::{
     plan::Plan,
     table::{Budget, Table},
 };
+
+/// The metric with the number of git processes that the daemon has started.
+pub(super) const PROCESSES: &str = "farrier_git_processes_started_total";
 
 /// Equal clones, and how many of them run at the same time.
 const CLONES: usize = 100;
@@ -45,6 +51,11 @@ const CASES: [Case; 3] = [
 ];
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
+    clones(plan, table).await?;
+    new_commit::measure(plan, table).await
+}
+
+async fn clones(plan: &Plan, table: &mut Table) -> Result<()> {
     let dir = plan.dir("fetch-cache")?;
     let bare = fixture::make_with_many_objects(&dir, if plan.quick { 200 } else { 38_000 }).await?;
     let tip = git_at(&bare, &["rev-parse", BRANCH]).await?;
@@ -59,14 +70,14 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
             let copy = copy((&farrier, &farrier_dir), &bare, &repository, has_bitmap).await?;
             settle().await;
             direct.push(reference(&copy, &request).await?);
-            let before = started(&farrier).await?;
+            let before = metric(&farrier, PROCESSES).await?;
             let watch = farrier.watch();
             let begun = watch.processor_with_ended()?;
             let target = format!("/admin/{repository}.git/git-upload-pack");
             let post = post(&target, &request);
             clone_all(&farrier, post).await?;
             ours.push(watch.processor_with_ended()?.saturating_sub(begun).as_secs_f64());
-            processes = processes.max(started(&farrier).await? - before);
+            processes = processes.max(metric(&farrier, PROCESSES).await? - before);
         }
         let what = format!(
             "processor time of {CLONES} equal clones, {name}; beside {CLONES} × git upload-pack, from {REFERENCE}"
@@ -95,7 +106,7 @@ async fn copy((farrier, dir): (&Farrier, &Path), bare: &Path, name: &str, has_bi
 /// Returns the processor seconds of as many processes as there are clones, from some of them.
 async fn reference(bare: &Path, request: &[u8]) -> Result<f64> {
     let begun = Watch::processor_of_own_children()?;
-    each(REFERENCE, || {
+    each(REFERENCE, AT_ONCE, |_| {
         let (bare, request) = (bare.to_owned(), request.to_owned());
         async move { upload_pack(bare, request).await }
     })
@@ -105,7 +116,7 @@ async fn reference(bare: &Path, request: &[u8]) -> Result<f64> {
 }
 
 async fn clone_all(farrier: &Farrier, request: Vec<u8>) -> Result<()> {
-    each(CLONES, || {
+    each(CLONES, AT_ONCE, |_| {
         let (over, request) = (farrier.tcp.clone(), request.clone());
         async move {
             let mut connection = over.connect().await?;
@@ -116,16 +127,20 @@ async fn clone_all(farrier: &Farrier, request: Vec<u8>) -> Result<()> {
     .await
 }
 
-/// Does `work` `count` times, [`AT_ONCE`] at a time.
-async fn each<Fut: Future<Output = Result<()>> + Send + 'static>(count: usize, work: impl Fn() -> Fut) -> Result<()> {
+/// Does `work` for the numbers below `count`, `at_once` at a time.
+async fn each<Fut: Future<Output = Result<()>> + Send + 'static>(
+    count: usize,
+    at_once: usize,
+    work: impl Fn(usize) -> Fut,
+) -> Result<()> {
     let mut running = JoinSet::new();
-    for _ in 0..count {
-        if running.len() == AT_ONCE
+    for number in 0..count {
+        if running.len() == at_once
             && let Some(ended) = running.join_next().await
         {
             ended??;
         }
-        running.spawn(work());
+        running.spawn(work(number));
     }
     while let Some(ended) = running.join_next().await {
         ended??;
@@ -133,11 +148,11 @@ async fn each<Fut: Future<Output = Result<()>> + Send + 'static>(count: usize, w
     Ok(())
 }
 
-/// Returns the number of git processes that the daemon has started.
-async fn started(farrier: &Farrier) -> Result<u64> {
+/// Returns the value of the metric `name`.
+pub(super) async fn metric(farrier: &Farrier, name: &str) -> Result<u64> {
     let mut connection = farrier.unix.connect().await?;
     connection.send(&head("GET", "/metrics", 0, &[])).await?;
     let text = String::from_utf8(connection.expect(200).await?)?;
-    let value = text.lines().find_map(|line| line.strip_prefix("farrier_git_processes_started_total "));
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     Ok(value.ok_or("no metric")?.parse()?)
 }

@@ -1,6 +1,7 @@
 //! The measurements: one module per row of the table, or for a few rows with the same set-up.
 
 mod caches;
+mod ci_day;
 mod crowd;
 mod download;
 mod durable;
@@ -20,17 +21,17 @@ mod restart;
 mod ssh;
 mod upload;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 
-use crate::{Result, plan::Plan, table::Table};
+use crate::{Result, child::Watch, plan::Plan, table::Table};
 
 /// Measures and adds rows to the table.
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 20] = [
+pub(crate) const ALL: [(&str, Row); 21] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -40,6 +41,7 @@ pub(crate) const ALL: [(&str, Row); 20] = [
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
     ("git", |plan, table| git::measure(plan, table).boxed()),
     ("fetch-cache", |plan, table| fetch_cache::measure(plan, table).boxed()),
+    ("ci-day", |plan, table| ci_day::measure(plan, table).boxed()),
     ("ssh", |plan, table| ssh::measure(plan, table).boxed()),
     ("lfs", |plan, table| lfs::measure(plan, table).boxed()),
     ("reads", |plan, table| reads::measure(plan, table).boxed()),
@@ -57,4 +59,17 @@ pub(crate) const ALL: [(&str, Row); 20] = [
 async fn settle() {
     farrierd::tasks::blocking(rustix::fs::sync).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+/// Waits until a daemon has used no processor time for half a second, so that its work after pushes counts to no other
+/// measurement. Gives up after ten seconds.
+async fn quiet(watch: Watch) -> Result<()> {
+    let (begun, mut last, mut pauses) = (Instant::now(), watch.processor_with_ended()?, 0);
+    while pauses < 10 && begun.elapsed() < Duration::from_secs(10) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = watch.processor_with_ended()?;
+        pauses = if now == last { pauses + 1 } else { 0 };
+        last = now;
+    }
+    Ok(())
 }

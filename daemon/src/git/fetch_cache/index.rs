@@ -5,7 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{answer::Answer, request::Digest};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    answer::Answer,
+    request::Digest,
+    state::{FetchState, StateScope},
+};
 
 /// Most answers. Each one has an open file.
 const ANSWERS_MAX: usize = 512;
@@ -21,9 +27,25 @@ pub(super) struct AnswerIndex {
 #[derive(Debug)]
 struct Kept {
     answer: Arc<Answer>,
-    repository: u64,
-    state: Digest,
+    origin: AnswerOrigin,
     used: u64,
+}
+
+/// The request and the state to which an answer belongs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnswerOrigin {
+    pub(super) repository: u64,
+    pub(super) request: Digest,
+    /// The refs on which the answer depends.
+    pub(super) scope: StateScope,
+    pub(super) state: FetchState,
+}
+
+impl AnswerOrigin {
+    /// Returns the key under which requests find the answer.
+    pub(super) fn key(&self) -> Digest {
+        Sha256::new().chain_update(self.state.of(self.scope)).chain_update(self.request).finalize().into()
+    }
 }
 
 /// The index is full, and every answer in it is in use.
@@ -38,18 +60,21 @@ impl AnswerIndex {
         Some(kept.answer.clone())
     }
 
+    /// Returns whether there is an answer to `request`, possibly in another state.
+    pub(super) fn has_request(&self, request: Digest) -> bool {
+        self.answers.values().any(|kept| kept.origin.request == request)
+    }
+
     /// Adds an answer. Returns the answer that had to be removed.
     pub(super) fn insert(
         &mut self,
-        key: Digest,
-        repository: u64,
-        state: Digest,
+        origin: AnswerOrigin,
         answer: Arc<Answer>,
     ) -> Result<Option<Arc<Answer>>, IndexFull> {
         let evicted =
             if self.answers.len() < ANSWERS_MAX { None } else { Some(self.take_least_used().ok_or(IndexFull)?) };
         self.uses += 1;
-        self.answers.insert(key, Kept { answer, repository, state, used: self.uses });
+        self.answers.insert(origin.key(), Kept { answer, origin, used: self.uses });
         Ok(evicted)
     }
 
@@ -64,8 +89,9 @@ impl AnswerIndex {
 
     /// Removes the answers of `repository` in other states: no request finds them any more. The caller drops them
     /// after it has released its lock, because that closes files.
-    pub(super) fn remove_other_states(&mut self, repository: u64, state: Digest) -> Vec<Arc<Answer>> {
-        let old = self.answers.extract_if(|_, kept| kept.repository == repository && kept.state != state);
+    pub(super) fn remove_other_states(&mut self, repository: u64, state: &FetchState) -> Vec<Arc<Answer>> {
+        let is_old = |origin: &AnswerOrigin| origin.state.of(origin.scope) != state.of(origin.scope);
+        let old = self.answers.extract_if(|_, kept| kept.origin.repository == repository && is_old(&kept.origin));
         old.map(|(_, kept)| kept.answer).collect()
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The first request runs straight through. An equal request within ten minutes is stored while it is answered: git
 //! writes to a file, and all equal requests read behind it at their own speed. Later requests read the complete file
-//! and start no process. Callers are authorized before they get here, each time.
+//! and start no process. If requests for other objects, which are equal otherwise, repeated in the last ten minutes,
+//! the first request is stored. Callers are authorized before they get here, each time.
 //!
 //! Answers are found by repository, state and canonical request ([`mod@request`]). They are copies of
 //! what git reads from the repository: removing one loses nothing. Files have no names and end with the daemon, so a
@@ -25,15 +26,15 @@ use std::{
 };
 
 use bytes::Bytes;
-use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 pub use self::answer::{AnswerEnd, AnswerReader, ReadStep};
 use self::{
     answer::Answer,
-    index::AnswerIndex,
+    index::{AnswerIndex, AnswerOrigin},
     recent::RecentRequests,
     request::{Digest, FetchRequest},
+    state::StateScope,
 };
 use super::{Git, GitError};
 use crate::{
@@ -153,26 +154,25 @@ impl FetchCache {
         self.lookup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds or begins the answer to a request that came before.
-    fn share(self: &Arc<Self>, repository: u64, state: Digest, request: Digest) -> Option<SharedFetch> {
-        let key: Digest = Sha256::new().chain_update(state).chain_update(request).finalize().into();
+    /// Finds or begins the answer to a request with the shape `shape`.
+    fn share(self: &Arc<Self>, origin: AnswerOrigin, shape: Digest) -> Option<SharedFetch> {
         // Dropped after the lock is released, because that closes files.
         let _unreachable;
         let mut lookup = self.lookup();
-        _unreachable = lookup.index.remove_other_states(repository, state);
-        if let Some(answer) = lookup.index.get(key) {
+        _unreachable = lookup.index.remove_other_states(origin.repository, &origin.state);
+        if let Some(answer) = lookup.index.get(origin.key()) {
             let counters = &self.counters;
             let counter = if answer.progress().end.is_some() { &counters.hits } else { &counters.joins };
             counter.fetch_add(1, Ordering::Relaxed);
             return Some(SharedFetch::Read(AnswerReader::new(answer)));
         }
         let answer = Arc::new(Answer::new(self.total.clone()));
-        let evicted = lookup.index.insert(key, repository, state, answer.clone()).ok()?;
+        let evicted = lookup.index.insert(origin, answer.clone()).ok()?;
         self.count_evicted(evicted.is_some());
         let reader = AnswerReader::new(answer.clone());
         drop(lookup);
         drop(evicted);
-        Some(SharedFetch::Write(AnswerWriter { cache: self.clone(), answer, repository, state, request, key }, reader))
+        Some(SharedFetch::Write(AnswerWriter { cache: self.clone(), answer, origin, shape }, reader))
     }
 
     /// Counts `bytes` more to `answer`, after others were removed if necessary. Returns `false` if they do not fit.
@@ -216,13 +216,18 @@ impl Git {
         holder: Holder,
     ) -> Result<Option<(SharedFetch, Share)>, GitError> {
         let cache = self.fetch_cache();
-        let digest = request.digest(repository);
-        let repeats = cache.lookup().recent.repeats(digest, Instant::now());
+        let (digest, shape) = (request.digest(repository), request.shape(repository));
+        let repeats = {
+            let mut lookup = cache.lookup();
+            let repeats = lookup.recent.repeats(digest, shape, Instant::now());
+            repeats || lookup.index.has_request(digest)
+        };
         let shared = if repeats {
             // Before the answer can be found: its readers must not have the shares that its writer waits for.
             let share = self.stream_share(holder).await?;
-            let state = self.fetch_state(repository).await?;
-            state.and_then(|state| cache.share(repository, state, digest)).map(|shared| (shared, share))
+            let state = self.fetch_state_for(repository, request).await?;
+            let origin = state.map(|(state, scope)| AnswerOrigin { repository, request: digest, scope, state });
+            origin.and_then(|origin| cache.share(origin, shape)).map(|shared| (shared, share))
         } else {
             None
         };
@@ -238,10 +243,8 @@ impl Git {
 pub struct AnswerWriter {
     cache: Arc<FetchCache>,
     answer: Arc<Answer>,
-    repository: u64,
-    state: Digest,
-    request: Digest,
-    key: Digest,
+    origin: AnswerOrigin,
+    shape: Digest,
 }
 
 impl AnswerWriter {
@@ -260,7 +263,7 @@ impl AnswerWriter {
                 return Ok(());
             }
             self.forget();
-            self.cache.lookup().recent.exclude(self.request, Instant::now());
+            self.cache.lookup().recent.exclude(self.origin.request, self.shape, Instant::now());
             self.answer.make_ring()?;
         }
         self.answer.append_to_ring(bytes).await
@@ -273,16 +276,19 @@ impl AnswerWriter {
             let mut lookup = self.cache.lookup();
             // Requests begin to read under this lock.
             if !self.answer.has_readers() {
-                lookup.index.remove(self.key, &self.answer);
+                lookup.index.remove(self.origin.key(), &self.answer);
                 return;
             }
         }
     }
 
     /// Ends a complete answer after git exited with status 0. It is kept if the repository is still in the state in
-    /// which git started.
+    /// which git started, as far as the answer depends on it.
     pub async fn complete(self, git: &Git) {
-        let is_unchanged = matches!(git.fetch_state(self.repository).await, Ok(Some(state)) if state == self.state);
+        // Tags that changed twice may be equal again, objects that were removed are not added again.
+        let scope = if self.origin.scope == StateScope::Objects { StateScope::Objects } else { StateScope::Refs };
+        let state = git.fetch_state(self.origin.repository).await;
+        let is_unchanged = matches!(state, Ok(Some(state)) if state.of(scope) == self.origin.state.of(scope));
         if !is_unchanged {
             self.forget();
         }
@@ -297,7 +303,7 @@ impl AnswerWriter {
 
     /// Makes sure that no request finds the answer.
     fn forget(&self) {
-        self.cache.lookup().index.remove(self.key, &self.answer);
+        self.cache.lookup().index.remove(self.origin.key(), &self.answer);
     }
 }
 

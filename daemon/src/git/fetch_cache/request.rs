@@ -5,12 +5,16 @@
 //!
 //! Formats: gitprotocol-v2(5), "fetch"; gitprotocol-pack(5), "Packfile Negotiation".
 
-use std::collections::BTreeSet;
+mod dependence;
+
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use sha2::{Digest as _, Sha256};
 
+use super::state::StateScope;
 use crate::git::{
+    objects::ObjectId,
     pkt::{self, Packet},
     ref_name::is_object_id,
 };
@@ -48,6 +52,11 @@ pub struct FetchRequest {
     protocol: &'static str,
     body: Bytes,
     is_full_clone: bool,
+    scope: StateScope,
+    /// The objects that the repository must have, so that the answer depends on no more than `scope`.
+    named: Arc<[ObjectId]>,
+    /// The SHA-256 of everything but the IDs of objects.
+    outline: Digest,
 }
 
 impl FetchRequest {
@@ -63,7 +72,9 @@ impl FetchRequest {
             "" | "version=0" => ("", arguments.parse_v0(body)?),
             _ => return None,
         };
-        Some(Self { protocol, body, is_full_clone: arguments.are_of_full_clone() })
+        let (scope, named) = arguments.dependence(protocol);
+        let (is_full_clone, outline) = (arguments.are_of_full_clone(), arguments.outline(protocol));
+        Some(Self { protocol, body, is_full_clone, scope, named, outline })
     }
 
     /// Returns whether a request that begins with `start` may have a canonical form.
@@ -97,6 +108,22 @@ impl FetchRequest {
         hash.update(&self.body);
         hash.finalize().into()
     }
+
+    /// Returns the SHA-256 that requests to `repository` have in common if they differ only in the IDs of objects.
+    pub(super) fn shape(&self, repository: u64) -> Digest {
+        Sha256::new().chain_update(repository.to_be_bytes()).chain_update(self.outline).finalize().into()
+    }
+
+    /// Returns the refs on which the answer depends if the repository has the objects [`FetchRequest::named`].
+    /// Otherwise it depends on all of them.
+    pub(super) fn scope(&self) -> StateScope {
+        self.scope
+    }
+
+    /// Returns the wants, haves and shallow commits of a request whose answer does not depend on all refs.
+    pub(super) fn named(&self) -> &Arc<[ObjectId]> {
+        &self.named
+    }
 }
 
 /// The arguments of a request that were read so far.
@@ -109,6 +136,8 @@ struct Arguments {
     shallow: BTreeSet<String>,
     haves: Vec<String>,
     done: bool,
+    /// The capabilities of version 0.
+    selected: String,
 }
 
 impl Arguments {
@@ -172,6 +201,7 @@ impl Arguments {
             return None;
         }
         self.done = true;
+        self.selected = capabilities.iter().copied().collect::<Vec<_>>().join(" ");
         let mut out = BytesMut::new();
         for (number, id) in self.wants.iter().enumerate() {
             let selected = capabilities.iter().filter(|_| number == 0).fold(String::new(), |all, one| all + " " + one);

@@ -1,6 +1,6 @@
 //! The state of a repository, as far as the answer to a fetch depends on it.
 //!
-//! It is a SHA-256 of two things:
+//! Most answers depend on a part of it only, see [`StateScope`]. The whole state is a SHA-256 of two things:
 //!
 //! * The contents of `HEAD`, of all refs (also hidden ones), of `packed-refs` and of the configuration, read from the
 //!   files. So a push counts from the moment at which git has moved its refs, before it is recorded, and a change that
@@ -14,6 +14,11 @@
 //! has a value that no later reading with the same generation has, because a push changes each ref once. Removed
 //! objects raise the generation before the lock is released, so no answer with them can be found afterwards.
 //!
+//! A request for objects by their IDs needs no refs: a push to another branch changes nothing about them. If the
+//! repository has all objects that a request names, more objects do not change git's answer, and removed ones raise a
+//! generation of their own. That all of them exist is checked before git starts and for each later request, so no
+//! stored answer outlives an object that somebody removed with git in the directory.
+//!
 //! The generations start at zero with the daemon. Stored answers end with it too.
 
 use std::{
@@ -24,7 +29,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::request::Digest;
+use super::request::{Digest, FetchRequest};
 use crate::{
     git::{Git, GitError, ref_list::PACKED_MAX_BYTES},
     tasks,
@@ -40,36 +45,78 @@ const DEPTH_MAX: usize = 32;
 /// Number of generations. Repositories with the same remainder share one, which only causes needless misses.
 const GENERATIONS: usize = 4_096;
 
+/// The names of tags begin with this.
+const TAGS: &str = "refs/tags/";
+
+/// The refs on which an answer depends. Each scope contains the ones before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StateScope {
+    /// None, only the objects that the request names and those that they reach.
+    Objects,
+    /// Tags: git adds those that point to objects in the answer.
+    Tags,
+    /// All refs and `HEAD`.
+    Refs,
+}
+
+/// The state of a repository: a SHA-256 for each scope. All contain the configuration and the removals of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FetchState {
+    pub(super) objects: Digest,
+    pub(super) tags: Digest,
+    pub(super) refs: Digest,
+}
+
+impl FetchState {
+    /// Returns the state as far as `scope` goes.
+    pub(super) fn of(&self, scope: StateScope) -> Digest {
+        match scope {
+            StateScope::Objects => self.objects,
+            StateScope::Tags => self.tags,
+            StateScope::Refs => self.refs,
+        }
+    }
+}
+
 /// The generations of all repositories.
 #[derive(Debug)]
-pub(in crate::git) struct Generations(Box<[AtomicU64]>);
+pub(in crate::git) struct Generations {
+    changes: Box<[AtomicU64]>,
+    /// Raised only after objects were packed or removed.
+    removals: Box<[AtomicU64]>,
+}
 
 impl Default for Generations {
     fn default() -> Self {
-        Self((0..GENERATIONS).map(|_| AtomicU64::new(0)).collect())
+        let zeros = || (0..GENERATIONS).map(|_| AtomicU64::new(0)).collect();
+        Self { changes: zeros(), removals: zeros() }
     }
 }
 
 impl Generations {
     /// Notes that refs or objects of the repository may change from now on, or have changed.
     pub(in crate::git) fn raise(&self, repository: u64) {
-        self.of(repository).fetch_add(1, Ordering::SeqCst);
+        self.changes[slot(repository)].fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Raises the generation when the returned value is dropped, also if the work in between fails.
+    /// Raises the generation when the returned value is dropped, also if the work in between fails. For work that packs
+    /// or removes objects.
     pub(in crate::git) fn raise_at_end(&self, repository: u64) -> RaiseAtEnd<'_> {
         RaiseAtEnd { generations: self, repository }
     }
 
     /// Returns the current generation.
     pub(in crate::git) fn get(&self, repository: u64) -> u64 {
-        self.of(repository).load(Ordering::SeqCst)
+        self.changes[slot(repository)].load(Ordering::SeqCst)
     }
 
-    fn of(&self, repository: u64) -> &AtomicU64 {
-        let remainder = repository % GENERATIONS as u64;
-        &self.0[usize::try_from(remainder).unwrap_or_default()]
+    fn removals(&self, repository: u64) -> u64 {
+        self.removals[slot(repository)].load(Ordering::SeqCst)
     }
+}
+
+fn slot(repository: u64) -> usize {
+    usize::try_from(repository % GENERATIONS as u64).unwrap_or_default()
 }
 
 /// Raises a generation when it is dropped.
@@ -80,22 +127,52 @@ pub(in crate::git) struct RaiseAtEnd<'a> {
 
 impl Drop for RaiseAtEnd<'_> {
     fn drop(&mut self) {
+        self.generations.removals[slot(self.repository)].fetch_add(1, Ordering::SeqCst);
         self.generations.raise(self.repository);
     }
 }
 
 impl Git {
     /// Returns the state of a repository. `None`: its answers must not be stored.
-    pub(super) async fn fetch_state(&self, repository: u64) -> Result<Option<Digest>, GitError> {
-        // Before the files: a change meanwhile belongs to a newer generation.
-        let generation = self.0.generations.get(repository);
-        let directory = self.directory(repository);
-        let read = tasks::blocking(move || read(&directory, generation)).await;
+    pub(super) async fn fetch_state(&self, repository: u64) -> Result<Option<FetchState>, GitError> {
+        let git = self.clone();
+        let read = tasks::blocking(move || git.read_state(repository)).await;
         read.map_err(GitError::io("reading the state of a repository"))
+    }
+
+    /// Returns the state of a repository, and the refs on which the answer to `request` depends in it.
+    pub(super) async fn fetch_state_for(
+        &self,
+        repository: u64,
+        request: &FetchRequest,
+    ) -> Result<Option<(FetchState, StateScope)>, GitError> {
+        let (git, scope, named) = (self.clone(), request.scope(), request.named().clone());
+        let read = tasks::blocking(move || -> io::Result<_> {
+            let Some(state) = git.read_state(repository)? else { return Ok(None) };
+            // After the state: an object that is removed meanwhile belongs to an older one. What cannot be read here
+            // depends on everything.
+            let has_named = scope == StateScope::Refs || git.has_objects(repository, &named).unwrap_or(false);
+            Ok(Some((state, if has_named { scope } else { StateScope::Refs })))
+        });
+        read.await.map_err(GitError::io("reading the state of a repository"))
+    }
+
+    fn read_state(&self, repository: u64) -> io::Result<Option<FetchState>> {
+        // Before the files: a change meanwhile belongs to a newer generation.
+        let generations = &self.0.generations;
+        let (removals, generation) = (generations.removals(repository), generations.get(repository));
+        read(&self.directory(repository), generation, removals)
     }
 }
 
-fn read(directory: &Path, generation: u64) -> io::Result<Option<Digest>> {
+/// The states while they are read.
+struct Hashes {
+    objects: Sha256,
+    tags: Sha256,
+    refs: Sha256,
+}
+
+fn read(directory: &Path, generation: u64, removals: u64) -> io::Result<Option<FetchState>> {
     for file in UNSUPPORTED {
         if directory.join(file).try_exists()? {
             return Ok(None);
@@ -106,20 +183,37 @@ fn read(directory: &Path, generation: u64) -> io::Result<Option<Digest>> {
     if existing(fs::metadata(directory.join("packed-refs")))?.is_some_and(is_unsupported) {
         return Ok(None);
     }
-    let mut hash = Sha256::new();
-    hash.update(generation.to_be_bytes());
-    if !add_refs(&mut hash, directory, "refs", 0)? {
+    let begin = |scope: u8| Sha256::new().chain_update([scope]).chain_update(removals.to_be_bytes());
+    let mut hashes = Hashes { objects: begin(0), tags: begin(1), refs: begin(2) };
+    hashes.refs.update(generation.to_be_bytes());
+    if !add_refs(&mut hashes, directory, "refs", 0)? {
         return Ok(None);
     }
     for file in FILES {
-        add(&mut hash, file.as_bytes());
-        add(&mut hash, &existing(fs::read(directory.join(file)))?.unwrap_or_default());
+        let content = existing(fs::read(directory.join(file)))?.unwrap_or_default();
+        add(&mut hashes.refs, file.as_bytes());
+        add(&mut hashes.refs, &content);
+        match file {
+            "config" => [&mut hashes.objects, &mut hashes.tags].into_iter().for_each(|hash| add(hash, &content)),
+            "packed-refs" => packed_tags(&content).for_each(|line| add(&mut hashes.tags, line)),
+            _ => {}
+        }
     }
-    Ok(Some(hash.finalize().into()))
+    let [objects, tags, refs]: [Digest; 3] =
+        [hashes.objects, hashes.tags, hashes.refs].map(|hash| hash.finalize().into());
+    Ok(Some(FetchState { objects, tags, refs }))
+}
+
+/// Returns the lines of tags in a file `packed-refs`.
+fn packed_tags(content: &[u8]) -> impl Iterator<Item = &[u8]> {
+    content.split(|byte| *byte == b'\n').filter(|line| {
+        let space = line.iter().position(|byte| *byte == b' ');
+        space.is_some_and(|space| line[space + 1..].starts_with(TAGS.as_bytes()))
+    })
 }
 
 /// Adds all loose refs below `prefix` in a fixed order. Returns whether all of them are supported.
-fn add_refs(hash: &mut Sha256, directory: &Path, prefix: &str, depth: usize) -> io::Result<bool> {
+fn add_refs(hashes: &mut Hashes, directory: &Path, prefix: &str, depth: usize) -> io::Result<bool> {
     let Some(entries) = existing(fs::read_dir(directory.join(prefix)))? else { return Ok(true) };
     let mut names = Vec::new();
     for entry in entries {
@@ -131,7 +225,7 @@ fn add_refs(hash: &mut Sha256, directory: &Path, prefix: &str, depth: usize) -> 
     for (name, kind) in names {
         let path = format!("{prefix}/{name}");
         if kind.is_dir() {
-            if depth == DEPTH_MAX || !add_refs(hash, directory, &path, depth + 1)? {
+            if depth == DEPTH_MAX || !add_refs(hashes, directory, &path, depth + 1)? {
                 return Ok(false);
             }
         } else if !kind.is_file() {
@@ -139,8 +233,11 @@ fn add_refs(hash: &mut Sha256, directory: &Path, prefix: &str, depth: usize) -> 
         } else if !name.ends_with(".lock")
             && let Some(value) = existing(fs::read(directory.join(&path)))?
         {
-            add(hash, path.as_bytes());
-            add(hash, &value);
+            let of_tags = path.starts_with(TAGS).then_some(&mut hashes.tags);
+            for hash in [Some(&mut hashes.refs), of_tags].into_iter().flatten() {
+                add(hash, path.as_bytes());
+                add(hash, &value);
+            }
         }
     }
     Ok(true)
@@ -162,56 +259,4 @@ fn existing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn each_change_of_refs_changes_the_state() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let file = |name: &str, text: &str| {
-            let path = dir.path().join(name);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-            fs::write(path, text).expect("a file");
-        };
-        let state = |generation| read(dir.path(), generation).expect("readable").expect("supported");
-        let mut states = vec![state(0)];
-        for (name, text) in [
-            ("HEAD", "ref: refs/heads/main\n"),
-            ("refs/heads/main", "1"),
-            ("refs/heads/main", "2"),
-            ("refs/heads/a/b", "2"),
-            ("refs/tags/v1", "2"),
-            ("refs/farrier/hidden", "2"),
-            ("packed-refs", "2 refs/heads/packed\n"),
-            ("packed-refs", "1 refs/heads/packed\n"),
-            ("HEAD", "ref: refs/heads/a/b\n"),
-            ("config", "[core]\n"),
-        ] {
-            file(name, text);
-            states.push(state(0));
-        }
-        let last = state(0);
-        states.push(state(1));
-        let different: BTreeSet<_> = states.iter().collect();
-        assert_eq!(different.len(), states.len());
-        file("refs/heads/main.lock", "");
-        fs::create_dir(dir.path().join("refs/heads/empty")).expect("a directory");
-        assert_eq!(state(0), last, "neither is a ref");
-        fs::remove_file(dir.path().join("refs/tags/v1")).expect("removed");
-        assert_ne!(state(0), last);
-        file("objects/info/alternates", "/elsewhere");
-        assert_eq!(read(dir.path(), 0).expect("readable"), None);
-    }
-
-    #[test]
-    fn generations_are_raised_by_their_own_repository_and_at_the_end_of_work() {
-        let generations = Generations::default();
-        generations.raise(7);
-        let guard = generations.raise_at_end(7);
-        assert_eq!((generations.get(7), generations.get(8)), (1, 0));
-        drop(guard);
-        assert_eq!((generations.get(7), generations.get(8), generations.get(u64::MAX)), (2, 0, 0));
-    }
-}
+mod tests;

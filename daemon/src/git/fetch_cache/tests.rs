@@ -1,8 +1,9 @@
 use std::time::Duration;
 
-use super::*;
+use super::{state::FetchState, *};
 
-const STATE: Digest = [1; 32];
+const STATE: FetchState = FetchState { objects: [1; 32], tags: [1; 32], refs: [1; 32] };
+const SHAPE: Digest = [1; 32];
 
 fn cache(dir: &Path, max_bytes: u64, max_answer_bytes: u64) -> Arc<FetchCache> {
     let config = config::GitConfig {
@@ -23,8 +24,13 @@ fn request(number: u8) -> Digest {
     [number; 32]
 }
 
+/// The origin of an answer in the repository 1 that depends on all refs.
+fn origin(number: u8) -> AnswerOrigin {
+    AnswerOrigin { repository: 1, request: request(number), scope: StateScope::Refs, state: STATE }
+}
+
 async fn begin(cache: &Arc<FetchCache>, number: u8) -> (AnswerWriter, AnswerReader) {
-    let Some(SharedFetch::Write(writer, reader)) = cache.share(1, STATE, request(number)) else {
+    let Some(SharedFetch::Write(writer, reader)) = cache.share(origin(number), SHAPE) else {
         panic!("another request stores this answer")
     };
     writer.open().await.expect("a file");
@@ -32,7 +38,7 @@ async fn begin(cache: &Arc<FetchCache>, number: u8) -> (AnswerWriter, AnswerRead
 }
 
 fn join(cache: &Arc<FetchCache>, number: u8) -> AnswerReader {
-    match cache.share(1, STATE, request(number)) {
+    match cache.share(origin(number), SHAPE) {
         Some(SharedFetch::Read(reader)) => reader,
         other => panic!("no answer: {other:?}"),
     }
@@ -116,7 +122,7 @@ async fn a_writer_is_abandoned_only_when_all_readers_have_left() {
     assert!(tokio::time::timeout(Duration::from_millis(20), writer.abandoned()).await.is_err());
     drop(joined);
     writer.abandoned().await;
-    assert!(matches!(cache.share(1, STATE, request(1)), Some(SharedFetch::Write(..))), "no request finds it");
+    assert!(matches!(cache.share(origin(1), SHAPE), Some(SharedFetch::Write(..))), "no request finds it");
 }
 
 #[tokio::test]
@@ -145,7 +151,7 @@ async fn an_answer_without_room_goes_through_a_ring_to_all_its_readers() {
         assert!(first.0 == all && second.0 == all);
         assert_eq!((first.1, second.1), (AnswerEnd::Complete, AnswerEnd::Complete));
         assert_eq!(cache.usage().bytes, 0, "it is not kept");
-        assert!(!cache.lookup().recent.repeats(request(1), Instant::now()), "it is not stored again soon");
+        assert!(!cache.lookup().recent.repeats(request(1), SHAPE, Instant::now()), "it is not stored again soon");
     }
 }
 
@@ -184,11 +190,40 @@ async fn a_new_state_removes_the_answers_of_old_ones() {
     writer.append(bytes(300), true).await.expect("stored");
     complete(&writer);
     drop(writer);
-    let other = cache.share(2, [2; 32], request(9)).expect("another repository");
+    let state = FetchState { refs: [2; 32], ..STATE };
+    let other = AnswerOrigin { repository: 2, state, ..origin(9) };
+    let other = cache.share(other, SHAPE).expect("another repository");
     assert_eq!(cache.usage().bytes, 300);
-    let newer = cache.share(1, [2; 32], request(1)).expect("begun");
+    let newer = cache.share(AnswerOrigin { state, ..origin(1) }, SHAPE).expect("begun");
     assert!(matches!((&other, &newer), (SharedFetch::Write(..), SharedFetch::Write(..))));
     assert_eq!(cache.usage().bytes, 0);
+}
+
+#[tokio::test]
+async fn an_answer_stays_while_its_part_of_the_state_is_the_same() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1_000, 1_000);
+    for (number, scope) in [(1, StateScope::Objects), (2, StateScope::Tags), (3, StateScope::Refs)] {
+        let Some(SharedFetch::Write(writer, _)) = cache.share(AnswerOrigin { scope, ..origin(number) }, SHAPE) else {
+            panic!("stored")
+        };
+        writer.open().await.expect("a file");
+        writer.append(bytes(100), true).await.expect("stored");
+        complete(&writer);
+    }
+    // A request in a newer state removes the answers that depend on what changed.
+    let looked_up = |state: FetchState| {
+        drop(cache.share(AnswerOrigin { state, ..origin(9) }, SHAPE));
+        cache.usage().bytes
+    };
+    assert_eq!(looked_up(STATE), 300);
+    assert_eq!(looked_up(FetchState { refs: [2; 32], ..STATE }), 200);
+    assert_eq!(looked_up(FetchState { refs: [3; 32], tags: [2; 32], ..STATE }), 100);
+    let newest = FetchState { refs: [3; 32], tags: [3; 32], ..STATE };
+    let same = AnswerOrigin { scope: StateScope::Objects, state: newest, ..origin(1) };
+    assert!(matches!(cache.share(same, SHAPE), Some(SharedFetch::Read(_))));
+    assert!(cache.lookup().index.has_request(request(1)) && !cache.lookup().index.has_request(request(3)));
+    assert_eq!(looked_up(FetchState { objects: [2; 32], ..newest }), 0);
 }
 
 #[tokio::test]
@@ -208,28 +243,37 @@ async fn an_answer_is_kept_only_if_the_repository_did_not_change_and_each_change
     let git = Git::open(dir.path(), &config).expect("directories");
     git.init_bare(7, "main", false).await.expect("created");
     let state = async || git.fetch_state(7).await.expect("readable").expect("supported");
-    for changes in [false, true] {
+    for (scope, changes, is_kept) in [
+        (StateScope::Refs, false, true),
+        (StateScope::Refs, true, false),
+        (StateScope::Tags, true, false),
+        (StateScope::Objects, true, true),
+    ] {
         let before = state().await;
         assert_eq!(state().await, before, "nothing changed");
         let cache = git.fetch_cache().clone();
-        let Some(SharedFetch::Write(writer, _reader)) = cache.share(7, before, request(1)) else { panic!("stored") };
+        let origin = AnswerOrigin { repository: 7, scope, state: before, ..origin(1) };
+        let Some(SharedFetch::Write(writer, _reader)) = cache.share(origin, SHAPE) else { panic!("stored") };
         writer.open().await.expect("a file");
         writer.append(bytes(10), true).await.expect("stored");
         if changes {
             drop(git.lock(7).await);
         }
         writer.complete(&git).await;
-        let found = matches!(cache.share(7, before, request(1)), Some(SharedFetch::Read(_)));
-        assert_eq!(found, !changes);
+        let found = matches!(cache.share(origin, SHAPE), Some(SharedFetch::Read(_)));
+        assert_eq!(found, is_kept, "{scope:?} {changes}");
         drop(git.lock(7).await);
     }
     let before = state().await;
     let lock = git.lock(7).await;
     let locked = state().await;
-    assert_ne!(locked, before);
+    assert_ne!(locked.refs, before.refs);
+    assert_eq!((locked.tags, locked.objects), (before.tags, before.objects));
     // Without a commit git cannot write a graph; the objects may have changed nevertheless.
     let _ = git.prune(7, 1_000_000_000, 0, &lock).await;
-    assert_ne!(state().await, locked, "before the lock is released");
+    let pruned = state().await;
+    let scopes = [StateScope::Objects, StateScope::Tags, StateScope::Refs];
+    assert!(scopes.iter().all(|scope| pruned.of(*scope) != locked.of(*scope)), "before the lock is released");
 }
 
 #[tokio::test]

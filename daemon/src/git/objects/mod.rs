@@ -23,6 +23,7 @@ use std::{
     collections::HashMap,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 pub(super) use self::{
@@ -187,6 +188,19 @@ impl Git {
             stores.insert(repository, store.clone());
         }
         Ok(ObjectReader { store, inflater: Inflater::new(), limits })
+    }
+
+    /// Returns whether a repository has all of `ids`. Blocks the thread.
+    pub(super) fn has_objects(&self, repository: u64, ids: &[ObjectId]) -> Result<bool, ReadError> {
+        let limits = ObjectLimits::new(Instant::now() + self.timeout(), Arc::default(), None);
+        let mut reader = self.object_reader(repository, limits)?;
+        for id in ids {
+            reader.limits.check_time()?;
+            if reader.store.locate(id, &mut reader.inflater)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

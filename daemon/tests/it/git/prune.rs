@@ -10,6 +10,7 @@ use farrierd::{clock::Clock, tasks};
 use http::Method;
 use serde_json::Value;
 
+use super::fetch_cache::{Counts, clone_of};
 use crate::support::{TestDaemon, eventually, git::Client, send};
 
 const NOW: i64 = 1_764_000_000_000;
@@ -94,6 +95,32 @@ async fn a_replaced_commit_is_readable_until_the_retention_is_over() {
     let copy = Client::at(farrier.scratch());
     copy.done(&["clone", "-q", &farrier.remote("admin/demo", &token), "copy"]);
     assert_eq!(copy.below("copy").done(&["rev-parse", "HEAD"]), second);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_stored_answer_to_a_fetch_has_a_commit_that_was_removed() {
+    let (farrier, token) = daemon_with_retention().await;
+    let [_, lost, second] = force_pushed(&farrier, &token, "demo").await;
+    let fetch = async |id: &str| {
+        let headers = [("content-type", "application/x-git-upload-pack-request"), ("git-protocol", "version=2")];
+        let answer =
+            send(&farrier.tcp(), Method::POST, "/admin/demo.git/git-upload-pack", &headers, clone_of(id)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        (answer.body.windows(4).any(|window| window == b"PACK"), answer.text().contains("not our ref"))
+    };
+    for _ in 0..3 {
+        assert_eq!(fetch(&lost).await, (true, false), "git sends each object by its ID as long as it exists");
+    }
+    assert_eq!(Counts::of(&farrier).await.hits, 1, "the answer is stored");
+    farrier.clock.advance_ms(DAY_MS);
+    eventually("the unreachable objects are recorded", async || farrier.has_cruft_pack(1)).await;
+    assert_eq!(fetch(&lost).await, (true, false));
+    farrier.clock.advance_ms(30 * DAY_MS + 1_000);
+    eventually("the commit is removed", async || !farrier.has_object(1, &lost)).await;
+    for _ in 0..3 {
+        assert_eq!(fetch(&lost).await, (false, true));
+    }
+    assert_eq!(fetch(&second).await, (true, false));
 }
 
 #[tokio::test(flavor = "multi_thread")]

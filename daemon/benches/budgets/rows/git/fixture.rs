@@ -44,7 +44,7 @@ async fn make_with(dir: &Path, commits: usize, files: Files) -> Result<PathBuf> 
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut process = command.spawn()?;
     let mut input = process.stdin.take().ok_or("no input")?;
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     for number in 0..commits {
         input.write_all(&commit_of(number, files, &mut random)).await?;
     }
@@ -74,15 +74,45 @@ fn commit_of(number: usize, files: Files, random: &mut Random) -> Vec<u8> {
 }
 
 /// A pseudo-random sequence that is the same in every run.
-struct Random(u64);
+pub(in crate::rows) struct Random(u64);
 
 impl Random {
+    /// Returns the sequence that begins with `seed`, which is not 0.
+    pub(in crate::rows) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
+
+    /// Returns a number below `limit`, which is not 0.
+    pub(in crate::rows) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap_or_default()
+    }
+}
+
+/// Adds a commit with the parent `parent` that changes one file of the repository `bare`, as the ref `name`. Returns
+/// its ID, which is the same in every run.
+pub(in crate::rows) async fn add_commit(bare: &Path, parent: &str, name: &str, number: usize) -> Result<String> {
+    let (message, content) = (format!("change {name}\n"), format!("{name}\n").repeat(100));
+    let mut text = format!("commit {name}\n");
+    let _ = writeln!(text, "committer Bench <bench@example.org> {} +0000", 1_800_000_000 + number * 60);
+    let _ = write!(text, "data {}\n{message}from {parent}\n", message.len());
+    let _ = write!(text, "M 100644 inline src/00/one-file\ndata {}\n{content}\n", content.len());
+    let mut command = command(&["-C", bare.to_str().ok_or("the directory is not UTF-8")?, "fast-import", "--quiet"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut process = command.spawn()?;
+    let mut input = process.stdin.take().ok_or("no input")?;
+    input.write_all(text.as_bytes()).await?;
+    drop(input);
+    if !process.wait().await?.success() {
+        return Err("git fast-import failed".into());
+    }
+    git_at(bare, &["rev-parse", name]).await
 }
 
 /// Commits a change of one file in `work`.

@@ -1,4 +1,4 @@
-use super::*;
+use super::{dependence::NAMED_MAX, *};
 
 const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const B: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
@@ -62,6 +62,58 @@ fn what_changes_the_answer_changes_the_digest() {
     digests.push(v0(&[&format!("want {A} ofs-delta"), "0000", "done\n"]).expect("canonical").digest(1));
     let different: BTreeSet<_> = digests.iter().collect();
     assert_eq!(different.len(), digests.len());
+}
+
+#[test]
+fn requests_that_differ_in_objects_only_have_the_same_shape() {
+    let (want_a, want_b, have) = (format!("want {A}"), format!("want {B}"), format!("have {A}"));
+    let shape = |arguments: &[&str]| v2(arguments).expect("canonical").shape(1);
+    assert_eq!(shape(&["deepen 1", &want_a, "done"]), shape(&[&want_b, &want_a, "deepen 1", "done"]));
+    assert_eq!(shape(&[&want_a, &have, "done"]), shape(&[&want_b, &have, &have, "done"]));
+    let v0 = |capability: &str| v0(&[&format!("{want_a} {capability}"), "0000", "done"]).expect("canonical").shape(1);
+    let shapes = [
+        shape(&[&want_a, "done"]),
+        shape(&[&want_a]),
+        shape(&[&want_a, "deepen 1", "done"]),
+        shape(&[&want_a, "deepen 2", "done"]),
+        shape(&[&want_a, "thin-pack", "done"]),
+        shape(&[&want_a, &have, "done"]),
+        shape(&[&want_a, &format!("shallow {B}"), "done"]),
+        v0("ofs-delta"),
+        v0("side-band"),
+        v2(&[&want_a, "done"]).expect("canonical").shape(2),
+    ];
+    assert_eq!(shapes.iter().collect::<BTreeSet<_>>().len(), shapes.len());
+}
+
+#[test]
+fn an_answer_depends_on_refs_only_if_an_argument_does() {
+    let want = format!("want {A}");
+    let of = |arguments: &[&str]| {
+        let all = [&[want.as_str()], arguments].concat();
+        let request = v2(&all).expect("canonical");
+        (request.scope(), request.named().len())
+    };
+    let (have, shallow) = (format!("have {B}"), format!("shallow {B}"));
+    assert_eq!(of(&["ofs-delta", "thin-pack", "no-progress", "done"]), (StateScope::Objects, 1));
+    assert_eq!(of(&["deepen 1", &shallow, &have, &have, "done"]), (StateScope::Objects, 4));
+    assert_eq!(of(&["filter blob:none", "include-tag", "done"]), (StateScope::Tags, 1));
+    for filter in ["filter blob:limit=1k", "filter tree:0", "filter object:type=commit"] {
+        assert_eq!(of(&[filter, "done"]), (StateScope::Objects, 1), "{filter}");
+    }
+    for argument in [
+        "deepen-not refs/heads/x",
+        "deepen-since 5",
+        "deepen-relative",
+        "filter sparse:oid=main:file",
+        "filter combine:blob:none+sparse:oid=main:file",
+    ] {
+        assert_eq!(of(&["deepen 1", "include-tag", argument, "done"]), (StateScope::Refs, 0), "{argument}");
+    }
+    let many: Vec<String> = (0..NAMED_MAX).map(|n| format!("have {n:040x}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).chain(["done"]).collect();
+    assert_eq!(of(&many), (StateScope::Refs, 0));
+    assert_eq!(v0(&[&want, "0000", "done"]).expect("canonical").scope(), StateScope::Refs);
 }
 
 #[test]

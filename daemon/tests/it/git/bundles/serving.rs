@@ -6,7 +6,10 @@ use farrierd::clock::Clock;
 use http::Method;
 
 use super::{daemon, filled, prepared, stored};
-use crate::support::{TestDaemon, eventually, git::Client, send};
+use crate::{
+    git::fetch_cache::Counts,
+    support::{TestDaemon, eventually, git::Client, send},
+};
 
 const NOW: i64 = 1_764_000_000_000;
 const DAY_MS: i64 = 86_400_000;
@@ -42,6 +45,36 @@ async fn a_repository_that_was_cloned_twice_gets_a_bundle_of_its_branches_and_ta
     assert_eq!(bundled.done(&["rev-parse", "HEAD"]), work.done(&["rev-parse", "HEAD"]));
     assert_eq!(bundled.done(&["rev-parse", "refs/bundles/main"]), work.done(&["rev-parse", "HEAD~1"]));
     bundled.done(&["fsck"]);
+}
+
+/// Whether git asks the server for its bundles if the user has opted in.
+fn asks_for_bundles(client: &Client) -> bool {
+    let version = client.done(&["--version"]);
+    let mut numbers = version.split([' ', '.']).filter_map(|word| word.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(2), Some(40))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_gets_a_current_bundle_sends_no_fetch_and_other_clients_clone_as_usual() {
+    let (farrier, work) = daemon().await;
+    let address = prepared(&farrier, "").await;
+    let url = format!("{}/admin/demo", farrier.url);
+    let clones = Client::at(farrier.scratch().join("clones"));
+    let fetches = async || {
+        let counts = Counts::of(&farrier).await;
+        counts.hits + counts.joins + counts.misses
+    };
+    let before = fetches().await;
+    clones.done(&["clone", "-q", &format!("--bundle-uri={}{address}", farrier.url), &url, "named"]);
+    assert_eq!(fetches().await, before, "everything is in the bundle");
+    clones.done(&["-c", "transfer.bundleURI=true", "clone", "-q", &url, "opted-in"]);
+    assert_eq!(fetches().await - before, u64::from(!asks_for_bundles(&clones)));
+    for name in ["named", "opted-in"] {
+        let copy = clones.below(name);
+        assert_eq!(copy.done(&["rev-parse", "HEAD"]), work.done(&["rev-parse", "HEAD"]));
+        assert_eq!(copy.done(&["rev-parse", "v1"]), work.done(&["rev-parse", "v1"]));
+        copy.done(&["fsck"]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod clients;
+mod dependence;
 mod limits;
 mod rights;
 mod storm;

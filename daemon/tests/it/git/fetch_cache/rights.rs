@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Counts, clone_of, filled, post};
+use super::{Counts, clone_of, fetch, filled, post};
 use crate::support::{TestDaemon, git::Client};
 
 fn bearer(token: &str) -> String {
@@ -50,11 +50,12 @@ async fn an_answer_of_a_private_repository_is_refused_to_everyone_who_may_not_re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_change_of_refs_ends_the_use_of_an_answer() {
+async fn each_change_of_refs_ends_the_use_of_an_answer_that_depends_on_refs() {
     let farrier = TestDaemon::start().await;
     let work = filled(&farrier, 1_000).await;
     let tip = work.done(&["rev-parse", "HEAD"]);
-    let body = clone_of(&tip);
+    work.done(&["push", "-q", "origin", "HEAD~1:refs/heads/base"]);
+    let body = fetch(&["ofs-delta", &format!("want {tip}"), "deepen-not refs/heads/base", "done"]);
     // Returns for each of two requests whether git answered it: 1 and 0 if the answer was stored anew.
     let ask = async || {
         let mut misses = Vec::new();

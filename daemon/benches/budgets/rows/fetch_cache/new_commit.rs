@@ -1,0 +1,89 @@
+//! One new commit that many clients fetch, beside one such fetch.
+
+use std::path::{Path, PathBuf};
+
+use super::{AT_ONCE, each};
+use crate::{
+    Result,
+    farrier::Farrier,
+    figures::{millis, ratio, spread},
+    plan::Plan,
+    rows::{
+        git::{
+            address,
+            fixture::{self, BRANCH, git, git_at},
+            path,
+        },
+        quiet, settle,
+    },
+    table::{Budget, Table},
+};
+
+/// Clients of one repository. All have the parent of the new commit.
+const CLIENTS: usize = 50;
+/// Repositories with one client. One fetch costs a few milliseconds, and the kernel counts in steps of 10 ms.
+const ALONE: usize = 20;
+/// Most rounds. Each pushes to all repositories.
+const ROUNDS_MAX: usize = 3;
+/// Most processor time of all clients, as a multiple of that of one.
+const COST_MAX: f64 = 3.0;
+
+pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
+    let dir = plan.dir("new-commit")?;
+    let bare = fixture::make(&dir, if plan.quick { 50 } else { 500 }).await?;
+    let farrier = Farrier::start(&plan.dir("new-commit-farrier")?).await?;
+    let token = farrier.token().await?;
+    let host = address(&farrier.tcp)?.to_owned();
+    let url = |name: &str| format!("http://admin:{token}@{host}/admin/{name}.git");
+    let alone: Vec<String> = (0..ALONE).map(|number| format!("one-{number}")).collect();
+    let names: Vec<&str> = alone.iter().map(String::as_str).chain(["many"]).collect();
+    for &name in &names {
+        farrier.repository(name).await?;
+        git_at(&bare, &["push", "--quiet", &url(name), &format!("{BRANCH}:{BRANCH}")]).await?;
+    }
+    let crowd = clients(&dir, &bare, "many", CLIENTS).await?;
+    let single = clients(&dir, &bare, "one", ALONE).await?;
+    let watch = farrier.watch();
+    let (mut many, mut one) = (Vec::new(), Vec::new());
+    let mut tip = git_at(&bare, &["rev-parse", BRANCH]).await?;
+    for round in 0..plan.rounds.min(ROUNDS_MAX) {
+        let name = format!("refs/new/{round}");
+        tip = fixture::add_commit(&bare, &tip, &name, round).await?;
+        for &repository in &names {
+            git_at(&bare, &["push", "--quiet", &url(repository), &format!("{name}:{BRANCH}")]).await?;
+        }
+        settle().await;
+        quiet(watch).await?;
+        let begun = watch.processor_with_ended()?;
+        each(ALONE, 1, |number| fetch(single[number].clone(), url(&alone[number]))).await?;
+        let spent = millis(watch.processor_with_ended()?.saturating_sub(begun));
+        one.push(spent / f64::from(u32::try_from(ALONE)?));
+        quiet(watch).await?;
+        let begun = watch.processor_with_ended()?;
+        each(CLIENTS, AT_ONCE, |number| fetch(crowd[number].clone(), url("many"))).await?;
+        many.push(millis(watch.processor_with_ended()?.saturating_sub(begun)));
+        for client in crowd.iter().chain(&single) {
+            if git_at(client, &["rev-parse", BRANCH]).await? != tip {
+                return Err("a client did not get the new commit".into());
+            }
+        }
+    }
+    let what = format!("processor time of fetches of one new commit by {CLIENTS} clients; beside one, from {ALONE}");
+    table.beside(&what, spread(&many, "ms"), spread(&one, "ms"), ratio(&many, &one), Budget::AtMost(COST_MAX));
+    Ok(())
+}
+
+/// Creates `count` copies of `bare`, which have its branch.
+async fn clients(dir: &Path, bare: &Path, name: &str, count: usize) -> Result<Vec<PathBuf>> {
+    let mut clients = Vec::new();
+    for number in 0..count {
+        let client = dir.join(format!("{name}-{number}.git"));
+        git(&["clone", "--quiet", "--bare", path(bare)?, path(&client)?]).await?;
+        clients.push(client);
+    }
+    Ok(clients)
+}
+
+async fn fetch(client: PathBuf, url: String) -> Result<()> {
+    git_at(&client, &["fetch", "--quiet", &url, &format!("+{BRANCH}:{BRANCH}")]).await.map(drop)
+}
