@@ -20,6 +20,7 @@ mod progress;
 mod prompt;
 mod quote;
 mod rule_text;
+mod team_text;
 mod transfer;
 mod ui;
 

@@ -1,6 +1,8 @@
 //! Requests for organizations.
 
-use super::{Client, ClientError, Pages, path::segment};
+use http::Method;
+
+use super::{Call, Client, ClientError, Pages, answer, path::segment};
 use crate::api::{CreateOrg, Organization};
 
 impl Client {
@@ -25,6 +27,30 @@ impl Client {
     /// Deletes an organization that owns no repositories.
     pub async fn delete_org(&self, name: &str) -> Result<(), ClientError> {
         self.delete(&api(name)).await
+    }
+
+    /// Lists the members of an organization that the caller sees.
+    pub fn org_members(&self, name: &str) -> Pages<'_> {
+        Pages::new(self, format!("{}/members", api(name)))
+    }
+
+    /// Lists the members of an organization whose membership is public.
+    pub fn public_org_members(&self, name: &str) -> Pages<'_> {
+        Pages::new(self, format!("{}/public_members", api(name)))
+    }
+
+    /// Removes a user from an organization and all its teams.
+    pub async fn remove_org_member(&self, name: &str, user: &str) -> Result<(), ClientError> {
+        self.delete(&format!("{}/members/{}", api(name), segment(user))).await
+    }
+
+    /// Makes the caller's own membership of an organization public, or conceals it.
+    pub async fn set_membership_public(&self, name: &str, user: &str, public: bool) -> Result<(), ClientError> {
+        let target = format!("{}/public_members/{}", api(name), segment(user));
+        if public {
+            return answer::drain(self.send(Call::new(Method::PUT, target)).await?).await;
+        }
+        self.delete(&target).await
     }
 }
 

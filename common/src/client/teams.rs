@@ -16,6 +16,11 @@ impl Client {
         self.post(&org_teams(org), request).await
     }
 
+    /// Returns a team.
+    pub async fn team(&self, id: i64) -> Result<Team, ClientError> {
+        self.get(&team(id)).await
+    }
+
     /// Changes a team.
     pub async fn edit_team(&self, id: i64, request: &EditTeam) -> Result<Team, ClientError> {
         self.patch(&team(id), request).await

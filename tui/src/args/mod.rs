@@ -46,7 +46,7 @@ pub(crate) use self::{
     release::{CreateRelease, EditRelease, Release, ReleaseArgs, ReleaseText},
     repo::{ArchiveRepo, CreateRepo, EditRepo, GenerateRepo, MigrateRepo, Repo},
     task::Task,
-    team::{CreateTeam, EditTeam, Rights, Team, TeamArgs},
+    team::{CreateTeam, EditTeam, Team, TeamArgs},
 };
 
 /// Variables that the program reads, and help about exit codes.

@@ -1,9 +1,12 @@
 //! Arguments of `farrier team`.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
-use farrier_common::client::RepositoryPath;
+use farrier_common::{api, client::RepositoryPath};
 
 use super::Limit;
+use crate::team_text::UNITS;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Team {
@@ -130,6 +133,45 @@ pub(crate) struct EditTeam {
     /// Whether the members may create repositories in the organization
     #[arg(long, value_name = "BOOL")]
     pub(crate) create_repos: Option<bool>,
+}
+
+impl Rights {
+    fn units_map(self) -> Option<BTreeMap<String, String>> {
+        (!self.units.is_empty()).then(|| self.units.into_iter().collect())
+    }
+}
+
+impl CreateTeam {
+    /// Returns the request for a new team. Without `--unit`, it gets its right in the units that have an effect.
+    pub(crate) fn request(self) -> api::CreateTeam {
+        let units = self.rights.units.is_empty().then(|| UNITS.map(str::to_owned).to_vec());
+        api::CreateTeam {
+            name: self.team.team,
+            description: self.description,
+            permission: self.rights.permission.clone().unwrap_or_default(),
+            units,
+            units_map: self.rights.units_map(),
+            includes_all_repositories: self.all_repos,
+            can_create_org_repo: self.create_repos,
+            visibility: String::new(),
+        }
+    }
+}
+
+impl EditTeam {
+    /// Returns the request with the given changes.
+    pub(crate) fn request(self) -> api::EditTeam {
+        api::EditTeam {
+            name: self.rename,
+            description: self.description,
+            permission: self.rights.permission.clone(),
+            units: None,
+            units_map: self.rights.units_map(),
+            includes_all_repositories: self.all_repos,
+            can_create_org_repo: self.create_repos,
+            visibility: None,
+        }
+    }
 }
 
 /// Parses `UNIT=RIGHT`. The daemon checks both words.

@@ -1,7 +1,5 @@
 //! `farrier team`: manages the teams of organizations.
 
-use std::collections::BTreeMap;
-
 use farrier_common::{
     api::{self, Repository, User},
     client::Client,
@@ -10,13 +8,11 @@ use serde::Serialize;
 
 use super::{confirm, list};
 use crate::{
-    args::{CreateTeam, EditTeam, Rights, Team, TeamArgs},
+    args::{CreateTeam, EditTeam, Team, TeamArgs},
     exit::Failure,
     output::{Output, Table},
+    team_text,
 };
-
-/// Units of a new team without `--unit`: those that have an effect.
-const UNITS: [&str; 3] = ["repo.actions", "repo.code", "repo.releases"];
 
 #[derive(Serialize)]
 struct Teams {
@@ -104,45 +100,18 @@ pub(super) async fn run(command: Team, client: &Client, output: &Output) -> Resu
 }
 
 async fn create(args: CreateTeam, client: &Client, output: &Output) -> Result<(), Failure> {
-    let CreateTeam { team, description, rights, all_repos, create_repos } = args;
-    let units = rights.units.is_empty().then(|| UNITS.map(str::to_owned).to_vec());
-    let request = api::CreateTeam {
-        name: team.team.clone(),
-        description,
-        permission: rights.permission.clone().unwrap_or_default(),
-        units,
-        units_map: units_map(rights),
-        includes_all_repositories: all_repos,
-        can_create_org_repo: create_repos,
-        visibility: String::new(),
-    };
-    let name = shown(&team);
-    let created = client.create_team(&team.org, &request).await;
+    let (org, name) = (args.team.org.clone(), shown(&args.team));
+    let created = client.create_team(&org, &args.request()).await;
     let created = created.map_err(Failure::call(format!("creating team {name}")))?;
     output.object(&created, &created.name, || format!("Team {name} created"))
 }
 
 async fn edit(args: EditTeam, client: &Client, output: &Output) -> Result<(), Failure> {
-    let EditTeam { team, rename, description, rights, all_repos, create_repos } = args;
-    let found = find(client, &team).await?;
-    let request = api::EditTeam {
-        name: rename,
-        description,
-        permission: rights.permission.clone(),
-        units: None,
-        units_map: units_map(rights),
-        includes_all_repositories: all_repos,
-        can_create_org_repo: create_repos,
-        visibility: None,
-    };
-    let name = shown(&team);
-    let changed = client.edit_team(found.id, &request).await;
+    let found = find(client, &args.team).await?;
+    let (org, name) = (args.team.org.clone(), shown(&args.team));
+    let changed = client.edit_team(found.id, &args.request()).await;
     let changed = changed.map_err(Failure::call(format!("changing team {name}")))?;
-    output.object(&changed, &changed.name, || format!("Team {}/{} changed", team.org, changed.name))
-}
-
-fn units_map(rights: Rights) -> Option<BTreeMap<String, String>> {
-    (!rights.units.is_empty()).then(|| rights.units.into_iter().collect())
+    output.object(&changed, &changed.name, || format!("Team {org}/{} changed", changed.name))
 }
 
 /// Returns the team with the given name.
@@ -167,18 +136,9 @@ fn table(all: &[api::Team]) -> String {
         let repositories = if team.includes_all_repositories { "all" } else { "listed" };
 
         let (id, name) = (team.id.to_string(), team.name.clone());
-        table.row([id, name, repositories.to_owned(), rights(team), team.description.clone()]);
+        table.row([id, name, repositories.to_owned(), team_text::rights(team), team.description.clone()]);
     }
     table.render()
-}
-
-/// Returns the rights of a team as one text, such as `code=write releases=read`.
-fn rights(team: &api::Team) -> String {
-    if team.permission != "none" {
-        return team.permission.clone();
-    }
-    let one = |(unit, right): (&String, &String)| format!("{}={right}", unit.strip_prefix("repo.").unwrap_or(unit));
-    team.units_map.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
 fn members_table(all: &[User]) -> String {

@@ -3,6 +3,7 @@
 //! The clap definitions of the shell parse them. A line names the object that it acts on; the cursor is not used.
 
 mod artifacts;
+mod organizations;
 mod runs;
 mod users;
 
@@ -97,6 +98,8 @@ impl App {
             Some(Command::Mirror(args::Mirror::List { repo, .. })) => {
                 return self.show_tab(&repo, RepositoryTab::Mirrors);
             }
+            Some(Command::Org(command)) => return self.org_line(command).unwrap_or_else(only_shell),
+            Some(Command::Team(command)) => return self.team_line(command),
             Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
             _ => return only_shell(),
         }

@@ -57,6 +57,9 @@ fn is_partial(answer: &Answer) -> bool {
         Answer::Caches(page) => open(page),
         Answer::Users(page) => open(page),
         Answer::Tokens(page) => open(page),
+        Answer::AllOrganizations(page) => open(page),
+        Answer::Teams(page) => open(page),
+        Answer::Members(page) => open(page),
         Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
     }

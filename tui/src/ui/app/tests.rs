@@ -21,6 +21,8 @@ mod lists;
 mod logs;
 mod management;
 mod marked_runs;
+mod organization_steps;
+mod organizations;
 mod owners;
 mod panes;
 mod parts;

@@ -142,6 +142,12 @@ pub(crate) enum Object {
     Token,
     /// An SSH key or an OpenPGP key of a user.
     Key,
+    Organization,
+    Team,
+    /// A member of an organization or of a team.
+    Member,
+    /// A repository in the list of an organization or of a team.
+    ListedRepository,
     DeletedRepository,
     DeletedArtifact,
     /// A context of the configuration file.
@@ -152,7 +158,9 @@ impl Object {
     /// Returns the placeholder in a command.
     pub(crate) fn argument(self) -> &'static str {
         match self {
-            Self::Repository => "OWNER/NAME",
+            Self::Repository | Self::ListedRepository => "OWNER/NAME",
+            Self::Organization => "ORG",
+            Self::Team => "ORG TEAM",
             Self::Branch => "BRANCH",
             Self::Token
             | Self::Key
@@ -166,13 +174,13 @@ impl Object {
             | Self::DeletedArtifact => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
-            Self::User | Self::Context => "NAME",
+            Self::User | Self::Member | Self::Context => "NAME",
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Repository => "repository",
+            Self::Repository | Self::ListedRepository => "repository",
             Self::Branch => "branch",
             Self::Hook => "hook",
             Self::Delivery => "delivery",
@@ -185,6 +193,9 @@ impl Object {
             Self::User => "user",
             Self::Token => "token",
             Self::Key => "key",
+            Self::Organization => "organization",
+            Self::Team => "team",
+            Self::Member => "member",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
             Self::Context => "context",

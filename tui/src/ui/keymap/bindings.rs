@@ -1,9 +1,10 @@
 //! The table of key bindings.
 
 mod lists;
+mod organizations;
 mod webhooks;
 
-use self::{lists::LISTS, webhooks::WEBHOOKS};
+use self::{lists::LISTS, organizations::ORGANIZATIONS, webhooks::WEBHOOKS};
 use super::{
     Action as A, Binding,
     Key::{self, Char as C, Ctrl},
@@ -40,11 +41,12 @@ impl Binding {
 }
 
 /// All bindings; within a scope in the order of the hint line.
-pub(crate) static BINDINGS: &[Binding] = &joined::<{ SCREENS.len() + WEBHOOKS.len() + LISTS.len() }>();
+pub(crate) static BINDINGS: &[Binding] =
+    &joined::<{ SCREENS.len() + WEBHOOKS.len() + LISTS.len() + ORGANIZATIONS.len() }>();
 
 /// Returns the bindings of all tables.
 const fn joined<const COUNT: usize>() -> [Binding; COUNT] {
-    let tables = [SCREENS, WEBHOOKS, LISTS];
+    let tables = [SCREENS, WEBHOOKS, LISTS, ORGANIZATIONS];
     let mut all = [SCREENS[0]; COUNT];
     let (mut at, mut table, mut row) = (0, 0, 0);
     while at < COUNT {

@@ -37,6 +37,17 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("hook show", "ID", "Show a hook").also("open go").of(O::Hook),
     typed("delivery show", "UUID|ID", "Show a delivery").also("open go").of(O::Delivery),
     typed("user show", "NAME", "Show a user and its tokens").also("open go").of(O::User),
+    typed("org show", "ORG", "Show teams, members and repositories of an organization")
+        .also("open go")
+        .of(O::Organization),
+    typed("team list", "ORG", "Show teams of an organization").of(O::Organization),
+    typed("team create", "ORG TEAM", "Create a team").also("new add make").of(O::Organization),
+    typed("team members", "ORG TEAM", "Show members of a team").of(O::Team),
+    typed("team repos", "ORG TEAM", "Show repositories of a team").of(O::Team),
+    typed("team add-member", "ORG TEAM USER", "Add a user to a team").of(O::Team),
+    typed("team remove-member", "ORG TEAM USER", "Remove a user from a team").of(O::Team),
+    typed("team add-repo", "ORG TEAM OWNER/NAME", "Add a repository to a team").of(O::Team),
+    typed("team remove-repo", "ORG TEAM OWNER/NAME", "Remove a repository from a team").of(O::Team),
     typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
     typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
     typed("delivery list --event", "EVENT", "Show deliveries of an event"),

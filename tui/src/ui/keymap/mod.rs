@@ -64,6 +64,15 @@ pub(crate) enum Scope {
     Tokens,
     /// The SSH keys and OpenPGP keys of a user.
     AccountKeys,
+    Organizations,
+    /// The teams, members and repositories of an organization.
+    Teams,
+    Members,
+    OrganizationRepositories,
+    /// The rights of a team.
+    Team,
+    TeamMembers,
+    TeamRepositories,
     Hooks,
     Deliveries,
     Inspector,

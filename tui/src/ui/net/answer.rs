@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use farrier_common::api::{
     AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, Delivery,
     DeliveryDetail, DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundCacheEntry, FoundRun,
-    GpgKey, Health, Hook, HookEvent, LogRecords, MetricsSeries, PublicKey, PushMirror, Release, ReplayedDelivery,
-    Repository, RestorableArtifact, RestorableRepository, Status, Tag, TagProtection, User,
+    GpgKey, Health, Hook, HookEvent, LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, Release,
+    ReplayedDelivery, Repository, RestorableArtifact, RestorableRepository, Status, Tag, TagProtection, Team, User,
 };
 
 use farrier_common::client::Tagged;
 
-use super::{Collaborator, Directory, Excerpt, RepositoryCounts};
+use super::{Collaborator, Directory, Excerpt, OrganizationMember, RepositoryCounts};
 use crate::ui::{repo::RepositorySummary, runs::RunsBatch};
 
 /// One page of a list.
@@ -54,6 +54,11 @@ pub(crate) enum Answer {
     ArtifactsOf(Page<Artifact>),
     /// Names of the caller's organizations.
     Organizations(Vec<String>),
+    /// All organizations that the caller sees.
+    AllOrganizations(Page<Organization>),
+    Teams(Page<Team>),
+    Team(Box<Team>),
+    Members(Page<OrganizationMember>),
     DeletedRepositories(Page<RestorableRepository>),
     DeletedArtifacts(Page<RestorableArtifact>),
     Audit(Page<AuditEntry>),

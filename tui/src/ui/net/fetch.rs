@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Answer, Batch, Page, Problem, Request, account_keys, archive, artifacts, audit, caches, checks, content, counts,
-    deleted, deliveries, hooks, logs, management, replays, runs, users,
+    deleted, deliveries, hooks, logs, management, organizations, replays, runs, users,
 };
 use crate::{
     exit::Failure,
@@ -75,6 +75,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::Commit(..)
         | Request::Tags(_)) => content::answer(client, request, part).await.map_err(failed())?,
         request @ Request::AccountKeys(..) => account_keys::answer(client, request).await.map_err(failed())?,
+        request @ Request::Organization(_) => organizations::answer(client, request, part).await.map_err(failed())?,
         request @ Request::Manage(..) => management::answer(client, request, part).await.map_err(failed())?,
         request @ (Request::Hooks(_)
         | Request::FailingHooks

@@ -20,6 +20,7 @@ mod fetch;
 mod hooks;
 mod logs;
 mod management;
+mod organizations;
 mod replays;
 mod request;
 mod request_text;
@@ -53,6 +54,7 @@ pub(crate) use self::{
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     management::{Collaborator, ManagementRequest},
+    organizations::{OrganizationKey, OrganizationMember, OrganizationRequest, TeamKey},
     replays::ReplayRequest,
     request::Request,
     series::{ResultsSpan, SeriesSpan},

@@ -9,7 +9,7 @@ use farrier_common::{
 };
 
 use super::{
-    KeyRequest, ManagementRequest, ReplayRequest,
+    KeyRequest, ManagementRequest, OrganizationRequest, ReplayRequest,
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     series::{ResultsSpan, SeriesSpan},
@@ -180,6 +180,8 @@ pub(crate) enum Request {
     Tokens(String),
     /// Lists or changes the SSH keys and OpenPGP keys of a user.
     AccountKeys(String, KeyRequest),
+    /// Lists or changes organizations and teams.
+    Organization(OrganizationRequest),
     CreateUser(Box<CreateUser>),
     EditUser(String, Box<EditUser>),
     DeleteUser(String),
@@ -262,6 +264,7 @@ impl Request {
         match self {
             Self::Manage(_, request) => return request.changes(),
             Self::AccountKeys(_, request) => return request.changes(),
+            Self::Organization(request) => return request.changes(),
             _ => {}
         }
         !matches!(

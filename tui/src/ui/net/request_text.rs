@@ -63,6 +63,7 @@ impl Request {
             Self::Users => "listing users".to_owned(),
             Self::Tokens(user) => format!("listing tokens of {user}"),
             Self::AccountKeys(user, request) => request.doing(user),
+            Self::Organization(request) => request.doing(),
             Self::CreateUser(request) => format!("creating {}", request.username),
             Self::EditUser(user, _) => format!("changing {user}"),
             Self::DeleteUser(user) => format!("deleting {user}"),

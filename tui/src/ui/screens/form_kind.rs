@@ -1,6 +1,6 @@
 //! The kinds of forms: the request that each sends, and the checks while it is filled in.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use farrier_common::client::{HookOwner, RepositoryPath, Token};
 
@@ -12,12 +12,13 @@ use super::{
         signature::{self, SignedText},
     },
     hooks::form as hook_form,
+    organizations::form as organization_form,
     repositories::{form as repo_form, management::form as management_form},
     users::form as user_form,
 };
 use crate::ui::{
     form::Form,
-    net::{Answer, Reconnect, Request},
+    net::{Answer, OrganizationRequest, Reconnect, Request, TeamKey},
 };
 
 /// What a submitted form does.
@@ -57,6 +58,12 @@ pub(crate) enum FormKind {
     /// The ID of a deleted repository, and its former name.
     RestoreRepository(i64, String),
     CreateUser,
+    /// Creates a team in the organization with this name.
+    CreateTeam(String),
+    /// The team, and its rights in the units that the form does not show.
+    EditTeam(TeamKey, BTreeMap<String, String>),
+    AddTeamMember(TeamKey),
+    AddTeamRepository(TeamKey),
     /// Creates a token of the account with this name.
     CreateToken(String),
     /// Adds an SSH key to the account with this name, and whether that is the caller.
@@ -91,6 +98,10 @@ impl FormKind {
             Self::RestoreRepository(id, repository) => restore_form::request(*id, repository, form),
             Self::EditArtifacts(ids) => artifact_form::form_request(ids, form)?,
             Self::CreateUser => user_form::user_request(form),
+            Self::CreateTeam(org) => organization_form::create_request(org, form)?,
+            Self::EditTeam(team, others) => organization_form::edit_request(team, others, form)?,
+            Self::AddTeamMember(team) => organization_form::member_request(team, form),
+            Self::AddTeamRepository(team) => organization_form::repository_request(team, form)?,
             Self::CreateToken(login) => user_form::token_request(login, form),
             Self::AddKey(login, is_own) => user_form::key_request(login, *is_own, form),
             Self::Token => {
@@ -126,6 +137,7 @@ impl FormKind {
         match self {
             Self::CreateHook(..) | Self::EditHook(..) => hook_form::hides(form, name),
             Self::Migrate => repo_form::hides(form, name),
+            Self::CreateTeam(_) | Self::EditTeam(..) => organization_form::hides(form, name),
             _ => false,
         }
     }
@@ -135,6 +147,7 @@ impl FormKind {
         match self {
             Self::EditRepository(path) => Some(Request::LoadRepository(path.clone())),
             Self::EditHook(owner, id) => Some(Request::LoadHook(owner.clone(), *id)),
+            Self::EditTeam(team, _) => Some(Request::Organization(OrganizationRequest::LoadTeam(team.clone()))),
             _ => None,
         }
     }
@@ -166,6 +179,12 @@ impl FormKind {
             }
             _ if self.load().as_ref() != Some(request) => {}
             Answer::LoadedHook(hook) => form.merge(&hook_form::values(&hook.value), hook.tag.clone()),
+            Answer::Team(team) => {
+                form.merge(&organization_form::values(team), None);
+                if let Self::EditTeam(key, _) = self {
+                    form.kind = Self::EditTeam(key.clone(), organization_form::other_units(team));
+                }
+            }
             Answer::LoadedRepository(repo) => form.merge(&repo_form::values(&repo.value), repo.tag.clone()),
             _ => {}
         }

@@ -6,6 +6,7 @@
 mod artifacts;
 mod audit;
 mod caches;
+mod columns;
 mod dashboard;
 mod deleted;
 mod deliveries;
@@ -13,6 +14,7 @@ mod delivery_groups;
 mod form_kind;
 mod hooks;
 mod logs;
+mod organizations;
 mod panes;
 mod related;
 mod repositories;
@@ -24,17 +26,15 @@ mod users;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::api::{
-    AccessToken, AuditEntry, BackgroundTask, Delivery, DeployKey, FoundCacheEntry, FoundRun, Hook, LogRecord, Release,
-    User,
-};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
+    columns::columns_of,
     deliveries::Deliveries,
     form_kind::{FormAction, FormKind},
     hooks::form::generated_secret,
     logs::LogLevel,
+    organizations::{OrganizationTab, questions as organization_questions},
     related::Related,
     repositories::RepositoryTab,
     runs::RunTab,
@@ -44,8 +44,7 @@ pub(crate) use self::{
 use super::{
     keymap::{Action, Object, Scope},
     list::{BadFilter, ListView},
-    net::{Answer, Collaborator, Problem, Request},
-    repo::RepositorySummary,
+    net::{Answer, Problem, Request},
     world::{Env, World},
 };
 
@@ -61,6 +60,7 @@ pub(crate) enum ScreenId {
     Audit,
     Caches,
     Users,
+    Organizations,
     Runs,
     Tasks,
     Logs,
@@ -84,7 +84,7 @@ impl ScreenId {
     ];
 
     /// All screens. Those of deleted objects share the digit and the tab of the objects that exist, caches those of
-    /// artifacts, and groups of deliveries those of deliveries.
+    /// artifacts, groups of deliveries those of deliveries, and organizations those of users.
     pub(crate) const ALL: &[Self] = &[
         Self::Dashboard,
         Self::Repositories,
@@ -95,6 +95,7 @@ impl ScreenId {
         Self::Audit,
         Self::Caches,
         Self::Users,
+        Self::Organizations,
         Self::Runs,
         Self::Tasks,
         Self::Logs,
@@ -110,7 +111,7 @@ impl ScreenId {
             Self::Deliveries | Self::DeliveryGroups => '4',
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => '5',
             Self::Audit => '6',
-            Self::Users => '7',
+            Self::Users | Self::Organizations => '7',
             Self::Runs => '8',
             Self::Tasks => '9',
             Self::Logs => '0',
@@ -126,7 +127,7 @@ impl ScreenId {
             Self::Deliveries | Self::DeliveryGroups => "Deliv",
             Self::Artifacts | Self::Caches | Self::DeletedArtifacts => "Artif",
             Self::Audit => "Audit",
-            Self::Users => "Users",
+            Self::Users | Self::Organizations => "Users",
             Self::Runs => "Runs",
             Self::Tasks => "Tasks",
             Self::Logs => "Logs",
@@ -145,6 +146,7 @@ impl ScreenId {
             Self::Audit => "Audit",
             Self::Caches => "Caches",
             Self::Users => "Users",
+            Self::Organizations => "Organizations",
             Self::Runs => "Runs",
             Self::Tasks => "Tasks",
             Self::Logs => "Logs",
@@ -168,6 +170,7 @@ impl ScreenId {
             Object::LogRecord => Self::Logs,
             Object::CacheEntry => Self::Caches,
             Object::User | Object::Token | Object::Key => Self::Users,
+            Object::Organization | Object::Team | Object::Member | Object::ListedRepository => Self::Organizations,
             Object::DeletedRepository => Self::DeletedRepositories,
             Object::DeletedArtifact => Self::DeletedArtifacts,
         }
@@ -205,6 +208,13 @@ impl ScreenId {
             Scope::Audit => Some(Self::Audit),
             Scope::Caches => Some(Self::Caches),
             Scope::Users | Scope::Tokens | Scope::AccountKeys => Some(Self::Users),
+            Scope::Organizations
+            | Scope::Teams
+            | Scope::Members
+            | Scope::OrganizationRepositories
+            | Scope::Team
+            | Scope::TeamMembers
+            | Scope::TeamRepositories => Some(Self::Organizations),
             Scope::Runs | Scope::RunParts => Some(Self::Runs),
             Scope::Tasks => Some(Self::Tasks),
             Scope::Logs => Some(Self::Logs),
@@ -363,37 +373,4 @@ pub(crate) trait Screen: Debug {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer);
-}
-
-/// Returns the column names of a list. Both names are those of the configuration file.
-pub(crate) fn columns_of(list: &str) -> Vec<String> {
-    fn titles<T: super::list::Row>(list: &str) -> Option<Vec<String>> {
-        let titles = || T::COLUMNS.iter().map(|column| column.title.to_lowercase()).collect();
-        (list == T::LIST).then(titles)
-    }
-    type Titles = fn(&str) -> Option<Vec<String>>;
-    let lists: [Titles; 21] = [
-        titles::<RepositorySummary>,
-        titles::<repositories::content::FileRow>,
-        titles::<repositories::content::CommitRow>,
-        titles::<repositories::branch_rows::BranchRow>,
-        titles::<repositories::content::TagRow>,
-        titles::<Release>,
-        titles::<repositories::management::RuleRow>,
-        titles::<Collaborator>,
-        titles::<DeployKey>,
-        titles::<repositories::management::MirrorRow>,
-        titles::<Hook>,
-        titles::<Delivery>,
-        titles::<AuditEntry>,
-        titles::<FoundCacheEntry>,
-        titles::<User>,
-        titles::<AccessToken>,
-        titles::<users::KeyRow>,
-        titles::<artifacts::tree::Node>,
-        titles::<FoundRun>,
-        titles::<BackgroundTask>,
-        titles::<LogRecord>,
-    ];
-    lists.iter().find_map(|titles| titles(list)).unwrap_or_default()
 }

@@ -45,7 +45,7 @@ impl Related {
         Self::new('a', format!("artifacts of run {id}"), format!("run {id}"))
     }
 
-    fn user(name: &str) -> Self {
+    pub(super) fn user(name: &str) -> Self {
         Self::new('u', format!("user {name}"), format!("user show {}", word(name)))
     }
 

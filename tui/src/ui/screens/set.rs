@@ -4,8 +4,8 @@ use farrier_common::api::{RestorableArtifact, RestorableRepository};
 
 use super::{
     Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
-    deliveries::Deliveries, delivery_groups::DeliveryGroups, hooks::Hooks, logs::DaemonLog, repositories::Repositories,
-    runs::Runs, tasks::Tasks, users::Users,
+    deliveries::Deliveries, delivery_groups::DeliveryGroups, hooks::Hooks, logs::DaemonLog,
+    organizations::Organizations, repositories::Repositories, runs::Runs, tasks::Tasks, users::Users,
 };
 use crate::{
     audit_text,
@@ -26,6 +26,7 @@ pub(crate) struct Screens {
     pub(crate) audit: AuditLog,
     pub(crate) caches: Caches,
     pub(crate) users: Users,
+    pub(crate) organizations: Organizations,
     pub(crate) runs: Runs,
     pub(crate) tasks: Tasks,
     pub(crate) logs: DaemonLog,
@@ -45,6 +46,7 @@ impl Screens {
             ScreenId::Audit => &self.audit,
             ScreenId::Caches => &self.caches,
             ScreenId::Users => &self.users,
+            ScreenId::Organizations => &self.organizations,
             ScreenId::Runs => &self.runs,
             ScreenId::Tasks => &self.tasks,
             ScreenId::Logs => &self.logs,
@@ -64,6 +66,7 @@ impl Screens {
             ScreenId::Audit => &mut self.audit,
             ScreenId::Caches => &mut self.caches,
             ScreenId::Users => &mut self.users,
+            ScreenId::Organizations => &mut self.organizations,
             ScreenId::Runs => &mut self.runs,
             ScreenId::Tasks => &mut self.tasks,
             ScreenId::Logs => &mut self.logs,
@@ -92,6 +95,8 @@ impl Screens {
         match object {
             // The visible list of the screen can be that of branches.
             Object::Repository | Object::Branch => self.repositories.repos.was_requested(),
+            Object::Organization => self.organizations.rows.was_requested(),
+            Object::Team => self.organizations.teams.was_requested(),
             // The configuration file lists them.
             Object::Context => true,
             _ => self.get(ScreenId::listing(object)).list().is_some_and(ListView::was_requested),
@@ -155,7 +160,20 @@ impl Screens {
             Object::Token => Box::new(
                 self.users.tokens.list.rows().iter().map(move |one| offer(one.id.to_string(), one.name.clone())),
             ),
-            Object::Branch | Object::Key | Object::Context | Object::LogRecord => Box::new(std::iter::empty()),
+            Object::Organization => {
+                let rows = self.organizations.rows.list.rows().iter();
+                Box::new(rows.map(move |org| offer(org.name.clone(), org.full_name.clone())))
+            }
+            Object::Team => {
+                let arguments = self.organizations.team_arguments().into_iter();
+                Box::new(arguments.map(move |(argument, about)| offer(argument, about)))
+            }
+            Object::Branch
+            | Object::Key
+            | Object::Context
+            | Object::LogRecord
+            | Object::Member
+            | Object::ListedRepository => Box::new(std::iter::empty()),
         };
         let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);
         let mut found: Vec<Offer> = all.filter(has).take(OFFERS_MAX).collect();

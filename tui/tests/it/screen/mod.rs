@@ -10,6 +10,7 @@ mod job;
 mod lifecycle;
 mod management;
 mod operator_tasks;
+mod organizations;
 mod pager;
 mod rendering;
 mod sections;

@@ -52,7 +52,8 @@ fn the_config_file_sets_the_columns_and_the_start_screen() {
 #[test]
 fn the_config_file_sets_the_columns_of_every_documented_list() {
     let documented = "repositories files commits branches tags releases rules collaborators deploy_keys mirrors hooks \
-                      deliveries workflow_runs runs tasks logs audit caches users tokens keys";
+                      deliveries workflow_runs runs tasks logs audit caches users tokens keys organizations teams \
+                      members";
     for list in documented.split_whitespace() {
         let columns = crate::ui::screens::columns_of(list);
         assert!(columns.len() > 1, "{list}: {columns:?}");

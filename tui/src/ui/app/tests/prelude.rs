@@ -5,7 +5,7 @@ pub(super) use std::time::Duration;
 pub(super) use farrier_common::client::HookOwner;
 pub(super) use ratatui::layout::Size;
 
-pub(super) use super::{answers::*, test_screen::*};
+pub(super) use super::{answers::*, organization_steps::*, test_screen::*};
 pub(super) use crate::ui::{
     app::{App, Effect, Msg},
     key::Key,

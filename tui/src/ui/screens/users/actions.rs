@@ -33,7 +33,7 @@ pub(crate) fn delete_question(login: &str, skipped: Option<String>, world: &Worl
 }
 
 /// Returns whether a login is that of the caller.
-pub(super) fn is_own(login: &str, world: &World) -> bool {
+pub(crate) fn is_own(login: &str, world: &World) -> bool {
     world.status.as_ref().is_some_and(|status| status.identity == login)
 }
 

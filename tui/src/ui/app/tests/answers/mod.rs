@@ -9,6 +9,7 @@ mod delivery_groups;
 mod hooks;
 mod logs;
 mod management;
+mod organizations;
 mod runs;
 mod users;
 
@@ -19,7 +20,7 @@ use farrier_common::api::{
 
 pub(super) use self::{
     artifacts::*, audit::*, caches::*, content::*, deleted::*, delivery_groups::*, hooks::*, logs::*, management::*,
-    runs::*, users::*,
+    organizations::*, runs::*, users::*,
 };
 use super::prelude::*;
 use crate::ui::{

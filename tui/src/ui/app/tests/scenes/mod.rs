@@ -6,6 +6,7 @@ mod keys;
 mod layers;
 mod logs;
 mod management;
+mod organizations;
 mod screens;
 mod states;
 
@@ -15,6 +16,7 @@ use self::{
     layers::LAYERS,
     logs::{AUDIT, LOGS},
     management::MANAGEMENT,
+    organizations::ORGANIZATIONS,
     screens::{ARTIFACTS, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, USERS},
     states::STATES,
 };
@@ -52,7 +54,7 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
-    let repositories = [REPOSITORIES, MANAGEMENT, DELETED];
+    let repositories = [REPOSITORIES, MANAGEMENT, DELETED, ORGANIZATIONS];
     let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, LAYERS, STATES];
     repositories.into_iter().chain(others).flatten()
 }

@@ -1,0 +1,71 @@
+//! Organizations and teams with a real daemon.
+
+use super::{Session, SessionOptions, wait_until};
+use crate::repos::demo;
+
+/// Waits until the open question accepts keys.
+fn wait_for_question(session: &Session, question: &str) {
+    session.wait_for(question);
+    let opened = std::time::Instant::now();
+    wait_until("the question accepts keys", || opened.elapsed().as_millis() > 300);
+}
+
+#[test]
+fn a_team_is_created_gets_members_and_repositories_and_is_deleted() {
+    let daemon = demo();
+    daemon.farrier(&["user", "create", "ann", "--email", "ann@example.org"]).ok();
+    daemon.farrier(&["org", "create", "acme"]).ok();
+    daemon.farrier(&["repo", "create", "acme/app", "--private"]).ok();
+    let team = |words: &[&str]| daemon.farrier(&[&["team"], words].concat());
+    let (socket, directory) = (daemon.socket(), daemon.work("."));
+    let start = SessionOptions { socket, directory, words: &[], env: &[], size: (80, 24), script: None };
+    let mut session = start.session();
+    session.wait_for("[2 Repos]");
+    session.type_keys("7");
+    session.wait_for("[7 Users]");
+    session.type_keys("u");
+    session.wait_for("VISIBILITY");
+    session.wait_for_cursor_row("acme");
+    session.type_keys("\r");
+    session.wait_for_cursor_row("Owners");
+
+    session.type_keys("n");
+    session.wait_for("New team of acme");
+    session.type_keys("devs\x13");
+    session.wait_for_cursor_row("devs");
+    session.type_keys("\r");
+    session.wait_for("by unit");
+    session.type_keys("]");
+    session.wait_for("No members.");
+    session.type_keys("n");
+    session.wait_for("New member of team acme/devs");
+    session.type_keys("ann\x13");
+    session.wait_for_cursor_row("ann");
+    assert_eq!(team(&["members", "acme", "devs", "-q"]).ok().stdout, "ann\n");
+    session.type_keys("]");
+    session.wait_for("No repositories");
+    session.type_keys("n");
+    session.wait_for("New repository of team acme/devs");
+    session.type_keys("app\x13");
+    session.wait_for_cursor_row("acme/app");
+    assert_eq!(team(&["repos", "acme", "devs", "-q"]).ok().stdout, "acme/app\n");
+
+    session.type_keys("D");
+    wait_for_question(&session, "Remove 1 repository");
+    session.type_keys("y");
+    session.wait_for("No repositories");
+    session.type_keys("[");
+    session.wait_for_cursor_row("ann");
+    session.type_keys("D");
+    wait_for_question(&session, "Remove 1 member");
+    session.type_keys("y");
+    session.wait_for("No members.");
+    session.type_keys("h");
+    session.wait_for_cursor_row("devs");
+    session.type_keys("D");
+    wait_for_question(&session, "Type devs to confirm");
+    session.type_keys("devs\t\r");
+    session.wait_for("Team acme/devs deleted");
+    assert_eq!(team(&["list", "acme", "-q"]).ok().stdout, "Owners\n");
+    session.leave();
+}
