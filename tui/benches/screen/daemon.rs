@@ -7,31 +7,36 @@ use std::{
     sync::Arc,
 };
 
-const PAGE: usize = 50;
+use crate::kinds::Listing;
 
+/// The pages of a list.
 struct Pages {
+    path: &'static str,
+    page: usize,
     rows: usize,
     texts: Vec<String>,
 }
 
 /// Starts the daemon in `directory` and returns its socket. It runs until the process ends.
 #[expect(clippy::disallowed_methods, reason = "the daemon needs threads beside the measurement")]
-pub(crate) fn start(directory: &Path, rows: usize) -> PathBuf {
+pub(crate) fn start(directory: &Path, listings: Vec<Listing>) -> PathBuf {
     let socket = directory.join("farrier.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let page = |rows: &[String]| format!(r#"{{"ok":true,"data":[{}]}}"#, rows.join(","));
-    let texts = rows_of(rows).chunks(PAGE).map(page).collect();
-    let pages = Arc::new(Pages { rows, texts });
+    let pages = listings.into_iter().map(|Listing { path, page, around: [before, after], rows }| {
+        let text = |rows: &[String]| format!("{before}{}{after}", rows.join(","));
+        Pages { path, page, rows: rows.len(), texts: rows.chunks(page).map(text).collect() }
+    });
+    let lists: Arc<[Pages]> = pages.collect();
     std::thread::spawn(move || {
         for connection in listener.incoming() {
-            let pages = Arc::clone(&pages);
-            std::thread::spawn(move || serve(connection.unwrap(), &pages));
+            let lists = Arc::clone(&lists);
+            std::thread::spawn(move || serve(connection.unwrap(), &lists));
         }
     });
     socket
 }
 
-fn serve(connection: UnixStream, pages: &Pages) -> Option<()> {
+fn serve(connection: UnixStream, lists: &[Pages]) -> Option<()> {
     let mut reader = BufReader::new(connection.try_clone().ok()?);
     let mut writer = connection;
     loop {
@@ -52,52 +57,40 @@ fn serve(connection: UnixStream, pages: &Pages) -> Option<()> {
                 .ok()?;
             return reader.read(&mut [0]).ok().map(drop);
         }
-        writer.write_all(answer(&target, pages).as_bytes()).ok()?;
+        writer.write_all(answer(&target, lists).as_bytes()).ok()?;
     }
 }
 
-fn answer(target: &str, pages: &Pages) -> String {
-    let found = target.starts_with("/api/v1/repos/search").then(|| {
-        let page =
-            target.split("page=").nth(1).and_then(|rest| rest.split('&').next()?.parse().ok()).unwrap_or(1_usize);
-        let next = if page < pages.texts.len() {
-            format!("link: <http://h/api/v1/repos/search?sort=alpha&page={}&limit={PAGE}>; rel=\"next\"\r\n", page + 1)
+fn answer(target: &str, lists: &[Pages]) -> String {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    // The lists of one hook or run, and the artifacts that are being uploaded, are empty.
+    let is_part = ["hook=", "run=", "state=", "after="].iter().any(|part| query.contains(part));
+    let found = lists.iter().find(|list| list.path == path && !is_part).map(|list| {
+        let page = query.split('&').find_map(|pair| pair.strip_prefix("page=")?.parse().ok()).unwrap_or(1_usize);
+        let next = if page < list.texts.len() {
+            format!("link: <http://h{path}?page={}&limit={}>; rel=\"next\"\r\n", page + 1, list.page)
         } else {
             String::new()
         };
-        (format!("x-total-count: {}\r\n{next}", pages.rows), pages.texts[page - 1].as_str())
+        (format!("x-total-count: {}\r\n{next}", list.rows), list.texts[page - 1].as_str())
     });
-    let (headers, body) = match target {
+    let (headers, body) = match path {
         _ if found.is_some() => found.unwrap_or_default(),
         "/api/farrier/v1/status" => (String::new(), r#"{"version": "0.1.0", "identity": "admin"}"#),
         "/api/healthz" => (String::new(), r#"{"status": "pass"}"#),
+        "/api/v1/repos/search" => (String::new(), r#"{"ok": true, "data": []}"#),
+        "/api/farrier/v1/tasks" => (String::new(), r#"{"tasks": []}"#),
+        "/api/farrier/v1/logs" => (String::new(), "{}"),
+        "/api/farrier/v1/hooks"
+        | "/api/farrier/v1/hooks/events"
+        | "/api/farrier/v1/deliveries"
+        | "/api/farrier/v1/artifacts"
+        | "/api/farrier/v1/runs"
+        | "/api/farrier/v1/caches/usage" => (String::new(), "[]"),
         _ => return "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}".to_owned(),
     };
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()
     )
-}
-
-/// Returns repositories, sorted by name. Their fields vary as in real data.
-fn rows_of(count: usize) -> Vec<String> {
-    const OWNERS: [&str; 6] = ["infra", "data", "mobile", "web", "platform-team", "ops"];
-    const NAMES: [&str; 9] =
-        ["gateway", "lake", "auth", "billing", "design-system", "docs", "agent", "proxy", "storefront"];
-    let row = |id: usize| {
-        // Pseudo-random, but the same in each run.
-        let odd = (id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-        let pick = |of: &[&'static str], by: u64| of[usize::try_from(odd / by).unwrap() % of.len()];
-        let name = format!("{}/{}-{id}", pick(&OWNERS, 1), pick(&NAMES, 7));
-        let text = serde_json::json!({
-            "id": id + 1, "full_name": name, "private": (odd / 3).is_multiple_of(2), "size": odd / 17 % 4_000_000,
-            "default_branch": "main", "description": "edge proxy for the CI farm",
-            "clone_url": format!("http://forge01.lan/{name}.git"), "created_at": "2026-01-02T03:04:05Z",
-            "updated_at": format!("2026-{:02}-{:02}T11:00:00Z", odd / 5 % 11 + 1, odd / 11 % 28 + 1),
-        });
-        (name, text.to_string())
-    };
-    let mut rows: Vec<(String, String)> = (0..count).map(row).collect();
-    rows.sort();
-    rows.into_iter().map(|(_, text)| text).collect()
 }

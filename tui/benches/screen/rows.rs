@@ -8,35 +8,44 @@ use std::{
 use crate::{
     Plan, daemon,
     figures::{Figures, Table},
+    kinds::{self, Listing},
     terminal::Terminal,
 };
 
-const SMALL: (u16, u16) = (80, 24);
-const WIDE: (u16, u16) = (120, 40);
-const LARGE: (u16, u16) = (200, 60);
+pub(crate) const SMALL: (u16, u16) = (80, 24);
+pub(crate) const WIDE: (u16, u16) = (120, 40);
+pub(crate) const LARGE: (u16, u16) = (200, 60);
 
 /// A running daemon and its temporary directory.
-struct Setup {
+pub(crate) struct Setup {
     directory: tempfile::TempDir,
     socket: PathBuf,
-    rows: usize,
 }
 
 impl Setup {
-    fn with(rows: usize) -> Self {
+    pub(crate) fn with(listings: Vec<Listing>) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let socket = daemon::start(directory.path(), rows);
-        Self { directory, socket, rows }
+        let socket = daemon::start(directory.path(), listings);
+        Self { directory, socket }
+    }
+
+    fn repositories(rows: usize) -> Self {
+        Self::with(kinds::repositories(rows))
     }
 
     fn terminal(&self, size: (u16, u16)) -> Terminal {
         Terminal::start(self.directory.path(), &self.socket, size)
     }
 
-    /// Starts a terminal, loads all rows and waits until the screen is idle.
-    fn settled(&self, size: (u16, u16)) -> Terminal {
+    /// Starts a terminal, opens a list with `keys`, loads all its `rows` and waits until the screen is idle.
+    pub(crate) fn settled(&self, size: (u16, u16), keys: &str, rows: usize) -> Terminal {
         let mut terminal = self.terminal(size);
-        let digits = self.rows.to_string();
+        terminal.wait_for("? help");
+        for key in keys.chars() {
+            terminal.type_(&key.to_string());
+            terminal.settle();
+        }
+        let digits = rows.to_string();
         let (thousands, rest) = digits.split_at(digits.len().saturating_sub(3));
         terminal.wait_for(format!("1/{thousands} {rest}").replace("/ ", "/").as_str());
         terminal.type_("p");
@@ -50,7 +59,7 @@ impl Setup {
 
 /// Measures the time to the first byte and to the first complete picture.
 pub(crate) fn start(plan: &Plan, table: &mut Table) {
-    let setup = Setup::with(50);
+    let setup = Setup::repositories(50);
     let (mut first, mut complete) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         let mut terminal = setup.terminal(SMALL);
@@ -66,11 +75,11 @@ pub(crate) fn start(plan: &Plan, table: &mut Table) {
 
 /// Measures the effects of keys in a long list.
 pub(crate) fn keys(plan: &Plan, table: &mut Table) {
-    let setup = Setup::with(plan.rows);
+    let setup = Setup::repositories(plan.rows);
     for (size, drawing, budgets) in
         [(SMALL, Some(0.5), [300, 1_700]), (WIDE, None, [400, 3_000]), (LARGE, Some(1.5), [600, 4_800])]
     {
-        let mut terminal = setup.settled(size);
+        let mut terminal = setup.settled(size, "", plan.rows);
         let name = format!("{}x{}", size.0, size.1);
         steps(plan, &mut terminal, table, &name, drawing, budgets);
         if size == SMALL {
@@ -186,14 +195,14 @@ fn frames(terminal: &mut Terminal, table: &mut Table) {
 
 /// Measures bytes, processor time and wake-ups while the program is idle.
 pub(crate) fn silence(plan: &Plan, table: &mut Table) {
-    let setup = Setup::with(plan.rows);
-    let mut terminal = setup.settled(SMALL);
+    let setup = Setup::repositories(plan.rows);
+    let mut terminal = setup.settled(SMALL, "", plan.rows);
     let (bytes, spent, switches, _) = listen(&mut terminal, plan.silence);
     let what = format!("nothing live for {} s: bytes, wake-ups, processor", plan.silence);
     let measured = format!("{bytes} B, {switches}, {spent:.2} ms");
     table.row(&what, measured, "0, 0, 0", Some(bytes == 0 && switches == 0));
     terminal.leave();
-    let setup = Setup::with(50);
+    let setup = Setup::repositories(50);
     let mut terminal = setup.terminal(SMALL);
     terminal.wait_for("? help");
     terminal.type_("1");
@@ -220,7 +229,7 @@ fn listen(terminal: &mut Terminal, seconds: u64) -> (usize, f64, u64, f64) {
 
 /// Measures the time from the end of the terminal to the end of the program.
 pub(crate) fn end(plan: &Plan, table: &mut Table) {
-    let setup = Setup::with(50);
+    let setup = Setup::repositories(50);
     let times: Vec<Duration> = (0..plan.rounds)
         .map(|_| {
             let mut terminal = setup.terminal(SMALL);

@@ -10,6 +10,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
@@ -20,6 +21,8 @@ use crate::process::Process;
 const BOUND: Duration = Duration::from_secs(60);
 /// A picture is complete after a pause of this length, which is longer than the interval between pictures.
 const WHOLE: Duration = Duration::from_millis(45);
+/// Longer than the pause after which details of the selected row are requested.
+const DETAILS: Duration = Duration::from_millis(200);
 
 pub(crate) struct Terminal {
     master: File,
@@ -37,7 +40,7 @@ impl Terminal {
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let terminal = File::options().read(true).write(true).open(name).unwrap();
-        tcsetwinsize(&terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&terminal, window((columns, rows))).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_farrier"));
         command.env_clear().env("HOME", directory).env("TERM", "xterm").env("LANG", "C.UTF-8");
         command.env("FARRIER_SOCKET", socket).env("PATH", "/usr/bin:/bin").current_dir(directory);
@@ -45,8 +48,16 @@ impl Terminal {
         command.stdin(end()).stdout(end()).stderr(end());
         let begun = Instant::now();
         let child = command.spawn().unwrap();
-        let parser = vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0);
-        Self { master: master.into(), child, parser, begun, bytes: 0 }
+        Self { master: master.into(), child, parser: parser((columns, rows)), begun, bytes: 0 }
+    }
+
+    /// Changes the size of the terminal and waits until the program has drawn everything again.
+    pub(crate) fn resize(&mut self, size: (u16, u16)) {
+        tcsetwinsize(&self.master, window(size)).unwrap();
+        self.parser = parser(size);
+        // The pseudo-terminal is not the controlling terminal, so that the kernel sends no signal.
+        kill_process(Pid::from_child(&self.child), Signal::WINCH).unwrap();
+        self.rest();
     }
 
     pub(crate) fn process(&self) -> Process {
@@ -74,6 +85,11 @@ impl Terminal {
     /// Reads output until there is no more.
     pub(crate) fn settle(&mut self) {
         while self.take(WHOLE) {}
+    }
+
+    /// Reads output until the program has requested and drawn the details of the selected row.
+    pub(crate) fn rest(&mut self) {
+        while self.take(DETAILS) {}
     }
 
     pub(crate) fn shows(&self, text: &str) -> bool {
@@ -118,4 +134,12 @@ impl Terminal {
             self.take(Duration::from_millis(1));
         }
     }
+}
+
+fn window((columns, rows): (u16, u16)) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+fn parser((columns, rows): (u16, u16)) -> vt100::Parser {
+    vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0)
 }

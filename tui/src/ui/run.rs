@@ -67,6 +67,8 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
     let mut title = String::new();
     // Messages received while the program was suspended.
     let mut kept: Vec<Msg> = Vec::new();
+    // Whether only a timer has woken the loop.
+    let mut is_timer = false;
     loop {
         for effect in std::mem::take(&mut todo) {
             match effect {
@@ -102,7 +104,10 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
                 title = app.title();
                 term::title(&title)?;
             }
-            drawn = Some(Instant::now());
+            // The frame of a timer that changes nothing must not delay the frame of a key that follows soon.
+            if terminal.backend_mut().take_wrote() || !is_timer {
+                drawn = Some(Instant::now());
+            }
             if let Some(slow) = frame_rate.drawn(before.elapsed(), started.elapsed()) {
                 todo.extend(app.update(Msg::Slow(slow), started.elapsed(), clock::now()));
             }
@@ -114,6 +119,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
         let wait = if dirty { Some(early.min(wake.unwrap_or(early))) } else { wake };
         let first = if kept.is_empty() { receive(&inbox, wait) } else { None };
         let messages: Vec<Msg> = kept.drain(..).chain(first).chain(inbox.try_iter()).collect();
+        is_timer = messages.is_empty();
         for msg in messages.into_iter().chain([Msg::Tick]) {
             todo.extend(app.update(msg, started.elapsed(), clock::now()));
         }

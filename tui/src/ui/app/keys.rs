@@ -20,6 +20,8 @@ use crate::ui::{
 const UNKNOWN_EVERY: Duration = Duration::from_secs(1);
 /// How long the cursor must not move before details of its row are requested.
 const REST: Duration = Duration::from_millis(120);
+/// When the list is prepared for a filter: after its input is drawn, and before a typist presses the first key.
+const PREPARE_AFTER: Duration = Duration::from_millis(1);
 /// How long a second request to quit skips the question.
 const SURE: Duration = Duration::from_secs(5);
 
@@ -89,11 +91,13 @@ impl App {
             Step::Close => {
                 if let Some(Layer::Search(search)) = self.close_top() {
                     self.keep_filter(search.typed());
+                    self.end_filter();
                 }
             }
             Step::Then(cmds) => {
                 if let Some(Layer::Search(_)) = self.close_top() {
                     self.filter("");
+                    self.end_filter();
                 }
                 self.run_commands(opener, cmds);
             }
@@ -216,6 +220,7 @@ impl App {
             Action::Menu => self.menu(),
             Action::Filter => {
                 self.open_own(Layer::Search(Search::new(&self.screen().filter_text(), self.filters.clone())));
+                self.prepare_filter_at = Some(self.world.now + PREPARE_AFTER);
             }
             Action::Sort => self.sort_menu(),
             Action::Refresh if matches!(self.world.link, Link::Down { .. }) => self.try_link_now(),

@@ -79,6 +79,8 @@ pub(crate) struct App {
     quit_confirmed_until: Duration,
     /// Whether the visible screen waits until the cursor stops moving.
     awaits_cursor_rest: bool,
+    /// When the visible list is prepared for the filter whose input was opened.
+    prepare_filter_at: Option<Duration>,
     /// Whether the network thread was asked to close idle connections.
     idle_connections_closed: bool,
     /// Whether the program quits when all downloads have ended.
@@ -148,6 +150,7 @@ impl App {
             warned_of: None,
             quit_confirmed_until: Duration::ZERO,
             awaits_cursor_rest: false,
+            prepare_filter_at: None,
             idle_connections_closed: false,
             quits_later: false,
             afterwards: Vec::new(),

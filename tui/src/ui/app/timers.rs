@@ -39,6 +39,7 @@ impl App {
             self.awaits_cursor_rest = false;
             self.with_screen(|screen, env| screen.cursor_moved(env));
         }
+        self.prepare_filter();
         self.try_link();
         self.world.waits_since = self.waits_since();
         self.was_silent |= self.world.silence().is_some();
@@ -48,6 +49,21 @@ impl App {
             self.poll_again();
         }
         self.send_heartbeat();
+    }
+
+    /// Prepares the visible list for the first key of a filter, when its time has come.
+    fn prepare_filter(&mut self) {
+        if self.prepare_filter_at.take_if(|at| self.world.now >= *at).is_some() {
+            let id = self.current;
+            self.with_screens(id, |screens, _| screens.prepare_filter(id));
+        }
+    }
+
+    /// Drops what was prepared for a filter whose input was closed.
+    pub(super) fn end_filter(&mut self) {
+        self.prepare_filter_at = None;
+        let id = self.current;
+        self.with_screens(id, |screens, _| screens.end_filter(id));
     }
 
     /// Returns when the next timer is due.
@@ -66,7 +82,7 @@ impl App {
         };
         // A frame when the cursor stops is needed only if the screen waits for that.
         let rest = self.world.moving_until.filter(|_| self.awaits_cursor_rest);
-        [notice, counting, link, poll, rest, self.count_at()].into_iter().flatten().min()
+        [notice, counting, link, poll, rest, self.prepare_filter_at, self.count_at()].into_iter().flatten().min()
     }
 
     /// Closes idle connections while live data are paused and no request is pending.

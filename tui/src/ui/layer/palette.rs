@@ -14,7 +14,7 @@ use crate::ui::{
     keymap::{Binding, Keymap, Object, TYPED_COMMANDS},
     line::Line,
     screens::Selection,
-    view::{NARROW, Role, boxed, text, wrapped},
+    view::{NARROW, Role, boxed, text, width, wrapped},
 };
 
 /// A suggested argument with a description.
@@ -255,6 +255,9 @@ impl Palette {
         let first = y.max(2);
         let room = usize::from(inner.height.saturating_sub(first));
         let top = self.at.unwrap_or(0).saturating_sub(room.saturating_sub(1));
+        // One column for all descriptions, at most in the middle: longer commands push theirs to the right.
+        let longest = rows.iter().skip(top).take(room).map(|(name, _)| width(name) + 4).max().unwrap_or(0);
+        let column = longest.min(inner.width / 2).max(if inner.width < NARROW { 14 } else { 25 });
         for ((at, (name, about)), y) in rows.iter().enumerate().skip(top).take(room).zip(first..inner.height) {
             let here = self.at == Some(at);
             let role = if here { Role::Selected } else { Role::Text };
@@ -265,7 +268,6 @@ impl Palette {
             text(buf, line, if here { ">" } else { " " }, role);
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
             let used = text(buf, at(2), name, role);
-            let column = if inner.width < NARROW { 14 } else { 25 };
             text(buf, at((used + 4).max(column)), about, if here { role } else { Role::Muted });
         }
         if rows.is_empty() && inner.height > first {

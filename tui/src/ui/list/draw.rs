@@ -45,7 +45,7 @@ pub(crate) fn draw(list: &dyn ListView, options: TableOptions, world: &World, ar
     if area.is_empty() {
         return;
     }
-    let columns = layout(&list.columns(), area.width, list.name(), world);
+    let mut columns = layout(&list.columns(), area.width, list.name(), world);
     let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
     if let Some(problem) = list.problem().filter(|_| list.loaded_count() > 0) {
         // Loaded rows stay visible.
@@ -57,6 +57,7 @@ pub(crate) fn draw(list: &dyn ListView, options: TableOptions, world: &World, ar
     let waits = matches!(list.load(), Load::Loading(since) if world.now.saturating_sub(*since) >= LOADING_AFTER);
     let indexes: Vec<usize> = columns.iter().map(|column| column.index).collect();
     let rows = if is_empty { Vec::new() } else { list.window(below, &indexes, &world.clock) };
+    widen(&mut columns, &rows);
     let drawn: Vec<TableRow> = if is_empty && waits && list.loaded_count() == 0 {
         (0..SKELETON_ROWS).map(|at| skeleton(&columns, at)).collect()
     } else {
@@ -151,6 +152,38 @@ fn layout(all: &[ColumnHead], room: u16, list: &str, world: &World) -> Vec<Place
         x = x.saturating_add(width + GAP);
     }
     placed
+}
+
+/// Longer texts are not measured; they are wider than any column.
+const MEASURED_BYTES_MAX: usize = 400;
+
+/// Gives the blanks of the flexible column to columns whose visible texts are cut, the most important ones first.
+fn widen(columns: &mut [PlacedColumn], rows: &[WindowRow]) {
+    let cells = |row: &WindowRow, at: usize| {
+        let text = &row.cells[at].text;
+        let indent = if at == 0 { row.indent } else { 0 };
+        if text.len() > MEASURED_BYTES_MAX { u16::MAX } else { width(text).saturating_add(indent) }
+    };
+    // A text that continues over empty cells is not cut.
+    let stays = |row: &&WindowRow, at: usize| row.cells.get(at + 1).is_none_or(|next| !next.text.is_empty());
+    let needed = |at: usize| rows.iter().filter(|row| stays(row, at)).map(|row| cells(row, at)).max().unwrap_or(0);
+    let Some(flexible) = columns.iter().position(|column| column.head.is_flexible) else { return };
+    let mut blanks = columns[flexible].width.saturating_sub(needed(flexible).max(columns[flexible].head.width));
+    let mut others: Vec<usize> = (0..columns.len()).filter(|at| *at != flexible).collect();
+    others.sort_by_key(|at| columns[*at].head.rank);
+    for at in others {
+        let more = needed(at).saturating_sub(columns[at].width).min(blanks);
+        columns[at].width += more;
+        columns[at].room += more;
+        blanks -= more;
+        columns[flexible].width -= more;
+        columns[flexible].room -= more;
+    }
+    let mut x = SIGNS;
+    for column in columns {
+        column.x = x;
+        x = x.saturating_add(column.width + GAP);
+    }
 }
 
 fn header(list: &dyn ListView, columns: &[PlacedColumn]) -> TableRow<'static> {
@@ -295,5 +328,38 @@ fn placeholder(list: &dyn ListView, options: TableOptions, world: &World, area: 
             let left = area.width.saturating_sub(longest) / 2;
             lines(buf, Rect { x: body.x + left, width: body.width - left, ..body }, shown);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::list::CellText;
+
+    fn column(index: usize, width: u16, rank: u8, is_flexible: bool) -> PlacedColumn {
+        let head = ColumnHead { title: "T", width: 5, right: false, rank, is_age: false, is_flexible };
+        let signs = if index == 0 { SIGNS } else { 0 };
+        PlacedColumn { head, index, x: 0, width, room: width + signs }
+    }
+
+    fn row(texts: [&str; 3]) -> WindowRow {
+        let cells = texts.into_iter().map(|text| CellText::of(Role::Text, text)).collect();
+        WindowRow { cells, matches: Vec::new(), indent: 0, is_current: false, is_marked: false, is_problem: false }
+    }
+
+    fn widths(flexible: u16, rows: &[WindowRow]) -> Vec<(u16, u16, u16)> {
+        let mut columns = [column(0, flexible, 0, true), column(1, 5, 2, false), column(2, 5, 1, false)];
+        widen(&mut columns, rows);
+        columns.iter().map(|column| (column.x, column.width, column.room)).collect()
+    }
+
+    #[test]
+    fn cut_texts_get_the_blanks_of_the_flexible_column() {
+        let rows = [row(["a short one", "feature/login", "refs/tags/v1"]), row(["continues over the others", "", ""])];
+        assert_eq!(widths(30, &rows), [(3, 15, 18), (20, 13, 13), (35, 12, 12)]);
+        // The more important column is served first.
+        assert_eq!(widths(15, &rows), [(3, 11, 14), (16, 5, 5), (23, 9, 9)]);
+        assert_eq!(widths(11, &rows), [(3, 11, 14), (16, 5, 5), (23, 5, 5)]);
+        assert_eq!(widths(30, &[]), [(3, 30, 33), (35, 5, 5), (42, 5, 5)]);
     }
 }

@@ -128,6 +128,22 @@ impl Filter {
             && self.atoms.iter().zip(&before.atoms).all(|(new, old)| new == old || new.narrows(old))
     }
 
+    /// Returns whether the text of a row in lower case decides whether it matches.
+    pub(super) fn needs_only_lower_case(&self) -> bool {
+        let is_lower = |word: &str| !word.chars().any(char::is_uppercase);
+        self.atoms.iter().all(|atom| match &atom.test {
+            Test::Part(word) | Test::Begins(word) | Test::Ends(word) | Test::Letters(word) => {
+                atom.column.is_none() && is_lower(word)
+            }
+            Test::Exactly(_) | Test::More(_) | Test::Less(_) | Test::Same(..) => false,
+        })
+    }
+
+    /// Returns whether a row with this text matches a filter that needs only the text in lower case.
+    pub(super) fn takes_lower_case(&self, small: &str) -> bool {
+        self.atoms.iter().all(|atom| atom.test.text(small, small) != atom.not)
+    }
+
     pub(crate) fn takes(&self, row: &impl Haystack) -> bool {
         if self.atoms.is_empty() {
             return true;

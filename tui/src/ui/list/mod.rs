@@ -9,6 +9,7 @@ pub(crate) mod filter;
 mod marks;
 mod pending_rows;
 mod row;
+mod texts;
 mod units;
 mod view;
 mod window;
@@ -21,6 +22,7 @@ use std::{
 
 use ratatui::layout::{Position, Rect};
 
+use self::texts::Texts;
 pub(crate) use self::{
     draw::{TableOptions, draw},
     feed::Feed,
@@ -48,6 +50,8 @@ pub(crate) struct List<T: Row> {
     /// The row where a range of marks starts.
     anchor: Option<T::Id>,
     filter: Filter,
+    /// The texts of all rows while a filter is typed for a long list.
+    texts: Option<Texts>,
     pub(crate) only_problems: bool,
     /// Sort column and whether it is reversed; `None` for the order of the daemon.
     sort: Option<(usize, bool)>,
@@ -73,6 +77,7 @@ impl<T: Row> Default for List<T> {
             marks_before: None,
             anchor: None,
             filter: Filter::default(),
+            texts: None,
             only_problems: false,
             sort: None,
             window: Cell::new((0, 1)),
@@ -143,6 +148,9 @@ impl<T: Row> List<T> {
             (newer.get(&row.id()) == Some(&at)).then_some(row)
         }));
         changed |= self.rows.len() > old;
+        if changed {
+            self.texts = None;
+        }
         if changed && hold {
             self.unsettled = true;
         } else if changed {
@@ -164,22 +172,32 @@ impl<T: Row> List<T> {
     fn exchange(&mut self, rows: Vec<T>, hold: bool) -> (Vec<T>, Option<T>) {
         let before = self.current().cloned();
         let order: Vec<T::Id> = if hold { self.shown().map(Row::id).collect() } else { Vec::new() };
-        let indexes: HashMap<T::Id, usize> = rows.iter().map(Row::id).zip(0..).collect();
         let old = std::mem::replace(&mut self.rows, rows);
-        self.marks.retain(|id| indexes.contains_key(id));
-        if hold {
+        self.texts = None;
+        // The map of a long list takes longer than a frame.
+        if hold || !self.marks.is_empty() {
+            let indexes: HashMap<T::Id, usize> = self.rows.iter().map(Row::id).zip(0..).collect();
+            self.marks.retain(|id| indexes.contains_key(id));
             self.shown = order.iter().filter_map(|id| indexes.get(id).copied()).collect();
+        }
+        if hold {
             self.unsettled = true;
             self.find_cursor();
         } else {
             self.arrange();
         }
-        (old, before.filter(|row| !indexes.contains_key(&row.id())))
+        let is_gone = |row: &T| {
+            let id = row.id();
+            self.cursor.as_ref() != Some(&id) && !self.rows.iter().any(|new| new.id() == id)
+        };
+        let gone = before.filter(is_gone);
+        (old, gone)
     }
 
     /// Keeps the first `keep` rows and appends the rows of `more` that are not among them.
     pub(crate) fn extend_from(&mut self, keep: usize, more: Vec<T>) {
         self.rows.truncate(keep);
+        self.texts = None;
         let known: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
         self.rows.extend(more.into_iter().filter(|row| !known.contains(&row.id())));
         let ids: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
@@ -190,8 +208,11 @@ impl<T: Row> List<T> {
     /// Appends rows.
     pub(crate) fn append(&mut self, rows: Vec<T>) {
         let from = self.rows.len();
+        if let Some(texts) = &mut self.texts {
+            texts.extend(&rows);
+        }
         self.rows.extend(rows);
-        let mut new: Vec<usize> = (from..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
+        let mut new = self.matching(from..self.rows.len());
         new.sort_by(|a, b| self.order(*a, *b));
         // Pages mostly arrive in order; sorting all rows for each of two thousand pages would take seconds.
         let in_order = match (self.shown.last(), new.first()) {
@@ -203,10 +224,6 @@ impl<T: Row> List<T> {
         }
         self.shown.append(&mut new);
         self.cursor = self.cursor.take().or_else(|| self.current().map(Row::id));
-    }
-
-    fn takes(&self, row: &T) -> bool {
-        (!self.only_problems || row.is_problem()) && self.filter.takes(row)
     }
 
     /// Compares two rows by the sort column.
@@ -231,10 +248,15 @@ impl<T: Row> List<T> {
             return self.arrange();
         }
         // A narrower filter only removes shown rows, which are sorted: there is no need to test all rows.
-        let mut shown = std::mem::take(&mut self.shown);
-        shown.retain(|at| self.takes(&self.rows[*at]));
-        self.shown = shown;
-        self.find_cursor();
+        let row = self.shown.get(self.at).copied();
+        let shown = std::mem::take(&mut self.shown);
+        self.shown = self.matching(shown);
+        if self.pending_cursor.is_some() {
+            return self.find_cursor();
+        }
+        // The rows are the same, so that the cursor is found without reading all of them.
+        let found = row.and_then(|row| self.shown.iter().position(|at| *at == row));
+        self.put_cursor(found);
     }
 
     pub(crate) fn set_sort(&mut self, column: usize) {
@@ -267,7 +289,7 @@ impl<T: Row> List<T> {
 
     /// Filters and sorts all rows.
     fn arrange(&mut self) {
-        let mut shown: Vec<usize> = (0..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
+        let mut shown = self.matching(0..self.rows.len());
         shown.sort_by(|a, b| self.order(*a, *b));
         self.shown = shown;
         self.unsettled = false;
@@ -283,6 +305,11 @@ impl<T: Row> List<T> {
             self.cursor = self.pending_cursor.take();
         }
         let found = pending.or_else(|| self.cursor.as_ref().and_then(index));
+        self.put_cursor(found);
+    }
+
+    /// Puts the cursor on a shown row, or on the neighbor of its row if that is not shown.
+    fn put_cursor(&mut self, found: Option<usize>) {
         self.at = found.unwrap_or(self.at).min(self.shown.len().saturating_sub(1));
         if found.is_none() {
             self.cursor = self.current().map(Row::id);

@@ -80,6 +80,10 @@ pub(crate) trait ListView: Debug {
     fn shows_only_problems(&self) -> bool;
     /// Filters the rows. An invalid filter changes nothing.
     fn set_filter(&mut self, text: &str) -> Result<(), BadFilter>;
+    /// Collects the texts of a long list, so that the first key of a filter is fast.
+    fn prepare_filter(&mut self);
+    /// Drops what was prepared for a filter.
+    fn end_filter(&mut self);
     /// Returns the columns that rows can be sorted by, with their indexes.
     fn sortable(&self) -> Vec<(usize, &'static str)>;
     /// Returns the index of the sort column and whether it is reversed; `None` for the order of the daemon.
@@ -217,6 +221,14 @@ impl<T: Row> ListView for Feed<T> {
     fn set_filter(&mut self, text: &str) -> Result<(), BadFilter> {
         self.list.set_filter(Filter::parse(text, T::FILTERS)?);
         Ok(())
+    }
+
+    fn prepare_filter(&mut self) {
+        self.list.prepare_filter();
+    }
+
+    fn end_filter(&mut self) {
+        self.list.end_filter();
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {

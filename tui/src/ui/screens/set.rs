@@ -75,6 +75,30 @@ impl Screens {
         }
     }
 
+    /// Prepares the list of a screen for the first key of a filter.
+    pub(crate) fn prepare_filter(&mut self, id: ScreenId) {
+        match id {
+            ScreenId::Artifacts => self.artifacts.prepare_filter(),
+            id => {
+                if let Some(list) = self.get_mut(id).list_mut() {
+                    list.prepare_filter();
+                }
+            }
+        }
+    }
+
+    /// Drops what was prepared for a filter of a screen.
+    pub(crate) fn end_filter(&mut self, id: ScreenId) {
+        match id {
+            ScreenId::Artifacts => self.artifacts.end_filter(),
+            id => {
+                if let Some(list) = self.get_mut(id).list_mut() {
+                    list.end_filter();
+                }
+            }
+        }
+    }
+
     /// Returns the lists whose sort order is saved, with their names.
     pub(crate) fn sorted_lists(&self) -> [(&'static str, &dyn ListView); 2] {
         [("repositories", &self.repositories.repos), ("hooks", &self.hooks.feed)]

@@ -35,6 +35,8 @@ pub(crate) struct AnsiBackend<W: Write> {
     /// The position of the terminal's cursor, if it is certain.
     at: Option<Position>,
     shown: bool,
+    /// Whether bytes were written since the last question about it.
+    wrote: bool,
     /// Whether frames are sent as synchronized updates.
     sync: bool,
     size: fn() -> io::Result<Size>,
@@ -44,12 +46,17 @@ impl<W: Write> AnsiBackend<W> {
     /// Creates a backend for a terminal with a hidden cursor and reset attributes.
     pub(crate) fn new(out: W, size: fn() -> io::Result<Size>) -> Self {
         let (buffer, seen) = (Vec::with_capacity(16 << 10), Buffer::empty(Rect::ZERO));
-        Self { out, buffer, seen, look: CellStyle::default(), at: None, shown: false, sync: false, size }
+        Self { out, buffer, seen, look: CellStyle::default(), at: None, shown: false, wrote: false, sync: false, size }
     }
 
     /// Turns synchronized updates on or off, which prevent partially drawn frames.
     pub(crate) fn sync(&mut self, sync: bool) {
         self.sync = sync;
+    }
+
+    /// Returns whether bytes were written since the last call.
+    pub(crate) fn take_wrote(&mut self) -> bool {
+        std::mem::take(&mut self.wrote)
     }
 
     fn put(&mut self, text: &str) {
@@ -230,6 +237,7 @@ impl<W: Write> Backend for AnsiBackend<W> {
         if self.buffer.is_empty() {
             return Ok(());
         }
+        self.wrote = true;
         if self.sync {
             let mut begin = Vec::new();
             queue!(begin, BeginSynchronizedUpdate)?;

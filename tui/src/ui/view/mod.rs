@@ -28,7 +28,7 @@ pub(crate) use self::{
 };
 use super::{
     app::App,
-    keymap::Binding,
+    keymap::{Action, Binding},
     layer::Layer,
     net::ProblemKind,
     screens::ScreenId,
@@ -46,6 +46,8 @@ pub(crate) const NARROW: u16 = 50;
 const SERVER_MIN: u16 = 4;
 /// Cells of the server's name that the names of tabs leave free.
 const SERVER_SHORT: u16 = 5;
+/// From this width on, tabs have their full names, and there is still room for the name of most servers.
+const FULL_TABS_MIN: u16 = 140;
 /// Cells that the names of tabs leave free for the name of a context and its mark.
 const CONTEXT_MAX: u16 = 24;
 /// The mark of a production system.
@@ -145,6 +147,8 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
 /// How much of the tabs that are not shown is in the header.
 #[derive(Clone, Copy, Debug)]
 enum TabLabels {
+    /// Digit and full name, with spaces on both sides.
+    Full,
     /// Digit and name, with spaces on both sides.
     Spaced,
     /// Digit and name.
@@ -161,8 +165,11 @@ fn cells(labels: &[String]) -> u16 {
 /// Returns the labels of the tabs: the longest ones that leave room for the state of the connection and the beginning
 /// of the server's name.
 fn labels(app: &App, room: u16) -> Vec<String> {
+    let is_current = |id: &ScreenId| id.digit() == app.current.digit();
     let label = |id: &ScreenId, form: TabLabels| match form {
-        _ if id.digit() == app.current.digit() => format!("[{} {}]", id.digit(), id.tab()),
+        TabLabels::Full if is_current(id) => format!("[{} {}]", id.digit(), id.name()),
+        TabLabels::Full => format!(" {} {} ", id.digit(), id.name()),
+        _ if is_current(id) => format!("[{} {}]", id.digit(), id.tab()),
         TabLabels::Spaced => format!(" {} {} ", id.digit(), id.tab()),
         TabLabels::Named => format!(" {} {}", id.digit(), id.tab()),
         TabLabels::Joined => format!(" {}{}", id.digit(), id.tab()),
@@ -176,8 +183,10 @@ fn labels(app: &App, room: u16) -> Vec<String> {
         None => SERVER_SHORT,
     };
     let besides = width(&link_state(&app.world).0) + server + 2;
-    let named = [TabLabels::Spaced, TabLabels::Named, TabLabels::Joined];
-    let fitting = named.map(of).into_iter().find(|all| cells(all) + besides <= room);
+    let named = [TabLabels::Full, TabLabels::Spaced, TabLabels::Named, TabLabels::Joined];
+    let is_allowed = |form: &TabLabels| !matches!(form, TabLabels::Full) || room >= FULL_TABS_MIN;
+    let mut allowed = named.into_iter().filter(is_allowed).map(of);
+    let fitting = allowed.find(|all| cells(all) + besides <= room);
     fitting.unwrap_or_else(|| of(TabLabels::Digits))
 }
 
@@ -254,7 +263,12 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
     } else {
         let scopes = app.scopes();
         // Keys whose action is not available are left out; the menu of actions shows the reasons.
-        let works = |binding: &&Binding| !binding.hint.is_empty() && app.screen().unavailable(binding.action).is_none();
+        let has_rows = app.screen().list().is_none_or(|list| list.loaded_count() > 0);
+        let works = |binding: &&Binding| {
+            let needs_rows = matches!(binding.action, Action::Mark | Action::Sort);
+            let is_useful = !binding.hint.is_empty() && (has_rows || !needs_rows);
+            is_useful && app.screen().unavailable(binding.action).is_none()
+        };
         let shown = app.world.keymap.reachable(&scopes).filter(works).filter(|binding| binding.hint != "help");
         shown
             .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))

@@ -46,6 +46,25 @@ fn order<const N: usize>(screen: &TestScreen, names: [&str; N]) -> [usize; N] {
 }
 
 #[test]
+fn a_filter_shows_the_same_rows_whether_or_not_it_was_prepared() {
+    let filtered = |pause: Duration| {
+        let mut screen = TestScreen::loaded(120, 40);
+        screen.keys("5");
+        screen.answer(|request| *request == Request::Runs(None), Ok(tree()));
+        screen.keys("h/");
+        screen.advance(pause);
+        screen.keys("sbom");
+        let shown = rows(&screen).join("\n");
+        screen.press(Key::Esc);
+        assert!(has(&screen, "▸ run 9"), "the run is folded again: {}", screen.text());
+        shown
+    };
+    let shown = filtered(Duration::from_millis(1));
+    assert_eq!(shown, filtered(Duration::ZERO));
+    assert!(shown.contains("sbom.json") && !shown.contains("dist-linux.zip"), "{shown}");
+}
+
+#[test]
 fn runs_are_listed_expanded_and_fold_to_a_summary_row() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.take_requests();

@@ -111,3 +111,16 @@ fn help_lists_commands_without_a_key() {
         screen.keys("\x1b");
     }
 }
+
+#[test]
+fn the_hints_of_an_empty_list_offer_neither_marks_nor_sorting() {
+    let hints = |names: &[&str]| {
+        let mut screen = TestScreen::new(140, 24);
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        screen.answer(|request| *request == Request::Repositories, Ok(repositories(names)));
+        screen.text().lines().last().unwrap_or_default().to_owned()
+    };
+    let (some, none) = (hints(&["a/b"]), hints(&[]));
+    assert!(some.contains("Space mark") && some.contains("s sort"), "{some}");
+    assert!(none.contains("n new") && !none.contains("mark") && !none.contains("sort"), "{none}");
+}

@@ -55,6 +55,15 @@ fn the_header_shows_all_tabs_beside_a_server_with_a_long_name() {
 }
 
 #[test]
+fn wide_terminals_show_the_full_names_of_tabs() {
+    let header = |width| TestScreen::loaded(width, 24).text().lines().next().unwrap_or_default().to_owned();
+    let (narrow, wide) = (header(139), header(140));
+    assert!(narrow.contains("[2 Repos]") && narrow.contains(" 5 Artif "), "{narrow}");
+    assert!(wide.contains("[2 Repositories]") && wide.contains(" 5 Artifacts "), "{wide}");
+    assert!(wide.ends_with("forge01.lan ok"), "{wide}");
+}
+
+#[test]
 fn resizing_before_each_message_does_not_change_the_final_screen() {
     for (width, height) in [(80, 24), (120, 40)] {
         for scene in scenes::all() {

@@ -28,6 +28,18 @@ fn a_paused_screen_closes_idle_connections_and_sets_no_timer() {
 }
 
 #[test]
+fn the_filter_input_sets_one_timer_to_prepare_the_list() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("p/");
+    assert_eq!(screen.app.wake_at(), Some(screen.app.world.now + Duration::from_millis(1)));
+    screen.advance(Duration::from_millis(1));
+    assert_eq!(screen.app.wake_at(), None);
+    screen.keys("gate");
+    assert!(screen.text().contains("infra/gateway"), "{}", screen.text());
+    assert!(!screen.text().contains("infra/auth"), "{}", screen.text());
+}
+
+#[test]
 fn dashboard_charts_are_requested_less_often_on_a_slow_terminal() {
     let mut screen = TestScreen::loaded(80, 24);
     let comes = |screen: &mut TestScreen| {

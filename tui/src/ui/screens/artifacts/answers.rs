@@ -80,6 +80,7 @@ impl Artifacts {
     }
 
     fn complete(&mut self, env: &mut Env) {
+        self.end_filter();
         self.options.flat = self.is_narrowed();
         let page = Page { total: None, items: self.options.flatten(&self.tree), last: true };
         if let Some(Node::Artifact { artifact: gone, .. }) = self.rows.take(page, env.world) {

@@ -38,6 +38,8 @@ pub(crate) struct Artifacts {
     /// The repository that the list is limited to.
     of: Option<RepositoryPath>,
     pub(super) rows: Feed<Node>,
+    /// All rows unfolded, for the first key of a filter.
+    unfolded: Option<List<Node>>,
     pub(super) tree: Tree,
     /// The tree that a refresh fills while the current one is shown.
     pub(super) pending_tree: Tree,
@@ -53,6 +55,7 @@ impl Default for Artifacts {
         Self {
             of: None,
             rows: Feed::new(List::default()),
+            unfolded: None,
             tree: Tree::default(),
             pending_tree: Tree::default(),
             options: TreeOptions { named: true, ..TreeOptions::default() },
@@ -69,6 +72,7 @@ impl Artifacts {
         if self.of != of {
             self.rows.stop(env);
             self.rows.empty();
+            self.unfolded = None;
             (self.tree, self.totals) = (Tree::default(), ArtifactTotals::default());
             self.options.named = of.is_none();
             self.options.open.clear();
@@ -83,8 +87,27 @@ impl Artifacts {
     }
 
     pub(super) fn arrange(&mut self) {
+        self.unfolded = None;
         self.options.flat = self.is_narrowed();
         self.rows.list.replace(self.options.flatten(&self.tree));
+    }
+
+    /// Unfolds all rows of a copy of the list, because that takes longer than a frame if there are many.
+    pub(crate) fn prepare_filter(&mut self) {
+        if self.options.flat {
+            return self.rows.prepare_filter();
+        }
+        let options = TreeOptions { flat: true, ..self.options.clone() };
+        let mut list = List::default();
+        list.replace(options.flatten(&self.tree));
+        list.prepare_filter();
+        self.unfolded = Some(list);
+    }
+
+    /// Drops what was prepared for a filter.
+    pub(crate) fn end_filter(&mut self) {
+        self.unfolded = None;
+        self.rows.end_filter();
     }
 
     fn back(&mut self, env: &mut Env) -> bool {
@@ -166,11 +189,15 @@ impl Screen for Artifacts {
     }
 
     fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), BadFilter> {
-        self.rows.set_filter(text)?;
+        if let Some(unfolded) = self.unfolded.take_if(|_| !text.trim().is_empty()) {
+            self.rows.list.adopt(unfolded);
+            self.options.flat = true;
+        }
+        let outcome = self.rows.set_filter(text);
         if self.is_narrowed() != self.options.flat {
             self.arrange();
         }
-        Ok(())
+        outcome
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {

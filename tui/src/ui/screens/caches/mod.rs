@@ -84,13 +84,13 @@ impl Caches {
 
     /// Returns the lines of the pane: the current entry, and the usage.
     fn pane(&self, world: &World, width: u16) -> Vec<(Role, String)> {
-        let mut lines = self.rows.list.current().map(|entry| facts(entry, &world.clock)).unwrap_or_default();
-        lines.push((Role::Text, String::new()));
-        lines.extend(self.usage_lines());
+        let lines = self.rows.list.current().map(|entry| facts(entry, &world.clock)).unwrap_or_default();
         let wrap = |(role, line): (Role, String)| {
             wrapped(&line, width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
         };
-        lines.into_iter().flat_map(wrap).collect()
+        let gap = (Role::Text, String::new());
+        let usage = self.usage_lines().into_iter().flat_map(wrap);
+        lines.into_iter().flat_map(wrap).chain([gap]).chain(usage).collect()
     }
 }
 

@@ -52,6 +52,8 @@ impl SentenceRow {
             if index == 0 {
                 text(buf, row, &format!("{start}{line}"), role);
             } else {
+                // The first line is enough to show the state.
+                let role = if is_here { Role::Selected } else { Role::Text };
                 text(buf, Rect { x: row.x + indent, width: row.width.saturating_sub(indent), ..row }, line, role);
             }
         }

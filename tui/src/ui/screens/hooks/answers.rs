@@ -58,7 +58,7 @@ impl Hooks {
         match (request, result) {
             (Request::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
             (Request::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(request) => {
-                self.all.clone_from(all);
+                self.set_all(all);
                 let page = Page { items: self.of_kind(all), total: None, last: true };
                 if let Some(gone) = self.feed.take(page, env.world) {
                     env.notify(format!("Hook {} was removed", gone.id));

@@ -40,6 +40,8 @@ pub(crate) struct Hooks {
     pub(super) all: Vec<Hook>,
     pub(super) feed: Feed<Hook>,
     kind: usize,
+    /// The number of hooks of each kind in `all`. Counting a long list takes longer than a frame.
+    counts: [usize; KINDS.len()],
     /// Events that hooks can subscribe to.
     pub(super) known: Vec<HookEvent>,
     /// The most recent deliveries of the hook with this ID; shown beside the list.
@@ -55,6 +57,7 @@ impl Default for Hooks {
             all: Vec::new(),
             feed: Feed::new(List::sorted(0)),
             kind: 0,
+            counts: [0; KINDS.len()],
             known: Vec::new(),
             recent: None,
             requested: None,
@@ -68,7 +71,7 @@ impl Hooks {
         if self.owner != owner {
             self.feed.stop(env);
             self.feed.empty();
-            self.all.clear();
+            self.set_all(&[]);
             (self.owner, self.kind) = (owner, 0);
         }
         self.refresh(env);
@@ -104,6 +107,12 @@ impl Hooks {
         hooks.iter().filter(|hook| hook_rows::is_of(hook, kind)).cloned().collect()
     }
 
+    /// Replaces the hooks of all kinds.
+    pub(super) fn set_all(&mut self, all: &[Hook]) {
+        self.all = all.to_vec();
+        self.counts = KINDS.map(|kind| all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count());
+    }
+
     fn show_kind(&mut self, by: usize) {
         if self.owner == HookOwner::Any {
             self.kind = (self.kind + by) % KINDS.len();
@@ -137,10 +146,7 @@ impl Hooks {
             text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
             return;
         }
-        let counted = KINDS.iter().map(|kind| {
-            let count = self.all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count();
-            format!("{kind} {count}")
-        });
+        let counted = KINDS.iter().zip(self.counts).map(|(kind, count)| format!("{kind} {count}"));
         panes::tabs(counted, self.kind, true, area, buf);
     }
 }
@@ -275,7 +281,7 @@ impl Screen for Hooks {
             let (left, right) = panes::side_by_side(body, 58, buf);
             list::draw(&self.feed, options, world, left, buf);
             self.detail(world, right, buf);
-        } else if world.size.height >= DETAILED {
+        } else if world.size.height >= DETAILED && self.here().is_some() {
             let top = Rect { height: body.height - 10, ..body };
             list::draw(&self.feed, options, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..body }, "");

@@ -7,7 +7,7 @@ use super::rows as hook_rows;
 use crate::ui::screens::deliveries::rows as delivery_rows;
 use crate::ui::{
     times::Clock,
-    view::{Role, pad, rule, text, wrapped},
+    view::{LinePart, Role, pad, parts, rule, text, wrapped},
     words,
     world::World,
 };
@@ -73,18 +73,18 @@ fn health(rows: &[Delivery]) -> Option<(Role, String)> {
     let times = at(50).zip(at(99)).map_or_else(String::new, |(half, most)| {
         format!("   p50 {} ms   p99 {} ms", words::count(*half), words::count(*most))
     });
-    Some((if failed == 0 { Role::Ok } else { Role::Error }, word + &times))
+    // The last delivery and the list below are highlighted already.
+    Some((if failed == 0 { Role::Ok } else { Role::Text }, word + &times))
 }
 
 /// Draws a hook in detail. Returns the row below.
 pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, buf: &mut Buffer) -> u16 {
     let on = if hook.active { "on" } else { "off" };
-    text(
-        buf,
-        Rect { height: 1, ..area },
-        &format!("hook {}   {}   {}   {on}   {}", hook.id, hook_rows::kind(hook), hook_rows::owner(hook), hook.name),
-        Role::Title,
-    );
+    let owner = Some(hook_rows::owner(hook)).filter(|owner| *owner != "-").unwrap_or_default();
+    let id = format!("hook {}", hook.id);
+    let names = [id.as_str(), hook_rows::kind(hook), owner, on, &hook.name];
+    let title: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    text(buf, Rect { height: 1, ..area }, &title.join("   "), Role::Title);
     let mut y = area.y + 1;
     for (role, name, value) in facts(hook, rows, world) {
         for (at, part) in wrapped(&value, area.width.saturating_sub(11)).iter().enumerate() {
@@ -115,11 +115,12 @@ pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buf
     for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
         let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
         let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
-        let line =
-            format!("{}  {} {:>4}  {}", clock.time(at), pad(&delivery_rows::event(row), 14), code.text, result.text);
+        let what = format!("{}  {} ", clock.time(at), pad(&delivery_rows::event(row), 14));
+        let state = format!("{:>4}  {}", code.text, result.text);
         // Only the newest of several equal failures is highlighted.
         let again = code.role == Role::Error && before == result.text;
-        text(buf, Rect { y, height: 1, ..area }, &line, if again { Role::Text } else { code.role });
+        let role = if again { Role::Text } else { code.role };
+        parts(buf, Rect { y, height: 1, ..area }, &[LinePart::Text(Role::Text, what), LinePart::Text(role, state)]);
         before = result.text;
     }
 }

@@ -53,7 +53,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         width: 3,
         right: false,
         rank: 3,
-        cell: |r, _| if r.is_private() { CellText::plain("prv") } else { CellText::of(Role::Accent, "pub") },
+        cell: |r, _| CellText::plain(if r.is_private() { "prv" } else { "pub" }),
         order: Some(|a, b| a.is_private().cmp(&b.is_private())),
     },
     Column {

@@ -32,13 +32,15 @@ const ROOMY: u16 = 16;
 #[derive(Debug)]
 pub(crate) struct Tasks {
     pub(super) rows: Feed<BackgroundTask>,
+    /// Number of running tasks among the rows.
+    running: usize,
     /// The task that a command asked for, until the next response.
     wanted: Option<i64>,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self { rows: Feed::new(List::default()), wanted: None }
+        Self { rows: Feed::new(List::default()), running: 0, wanted: None }
     }
 }
 
@@ -78,8 +80,7 @@ impl Screen for Tasks {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        let runs = self.rows.list.rows().iter().any(BackgroundTask::is_running);
-        Some(if runs { RUNNING_INTERVAL } else { REFRESH_INTERVAL })
+        Some(if self.running > 0 { RUNNING_INTERVAL } else { REFRESH_INTERVAL })
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -102,6 +103,7 @@ impl Screen for Tasks {
             (Request::Tasks, Ok(Answer::Tasks(tasks))) if self.rows.awaits(request) => {
                 let page = Page { items: tasks.clone(), total: i64::try_from(tasks.len()).ok(), last: true };
                 self.rows.take(page, env.world);
+                self.running = tasks.iter().filter(|task| task.is_running()).count();
                 if let Some(id) = self.wanted.take()
                     && self.rows.list.current().is_none_or(|task| task.id != id)
                 {
@@ -136,8 +138,7 @@ impl Screen for Tasks {
     }
 
     fn status(&self, _: &World) -> String {
-        let running = self.rows.list.rows().iter().filter(|task| task.is_running()).count();
-        format!("{}  {running} running", self.rows.list.status_text(None))
+        format!("{}  {} running", self.rows.list.status_text(None), self.running)
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {

@@ -29,8 +29,10 @@ fn an_unchanged_frame_writes_no_bytes() {
     }
     let first = bytes(&mut terminal);
     assert!(!first.is_empty());
+    assert!(terminal.backend_mut().take_wrote());
     terminal.draw(red).unwrap();
     assert_eq!(bytes(&mut terminal), b"");
+    assert!(!terminal.backend_mut().take_wrote());
 }
 
 #[test]
