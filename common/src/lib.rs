@@ -11,6 +11,9 @@ pub mod names;
 /// The version of this build, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The product in the `User-Agent` header of the full screen. The daemon marks its requests in the access log.
+pub const FULL_SCREEN_AGENT: &str = "farrier-screen";
+
 /// The level of farrier's own API in this build. The daemon and the client compare it. It is increased when one
 /// of them cannot work with an older version of the other.
 pub const API_LEVEL: i64 = 1;

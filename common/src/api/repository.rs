@@ -185,6 +185,10 @@ pub struct CollaboratorPermission {
     /// Same as `permission`.
     #[cfg_attr(feature = "openapi", schema(pattern = "^(owner|admin|write|read|none)$"))]
     pub role_name: String,
+    /// The permission that was granted to the user as a collaborator: `admin`, `write`, `read` or `none`. `permission`
+    /// is higher if the user has more rights, such as those of a team. Only farrier sends it.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(admin|write|read|none)$"))]
+    pub farrier_direct: String,
     /// The user.
     pub user: User,
 }

@@ -14,6 +14,8 @@ pub struct LogRecordFilter {
     pub text: String,
     /// Only records after the one with this number. `None`: the newest ones.
     pub after: Option<i64>,
+    /// Whether records of requests of full screens are left out.
+    pub without_full_screens: bool,
 }
 
 impl LogRecordFilter {
@@ -23,7 +25,8 @@ impl LogRecordFilter {
         let pairs = [("level", &self.level), ("target", &self.target), ("q", &self.text), ("after", &after)];
         let given = pairs.iter().filter(|(_, value)| !value.is_empty());
         let given = given.map(|(name, value)| format!("{name}={}", segment(value)));
-        given.chain([format!("limit={limit}")]).collect::<Vec<_>>().join("&")
+        let without = self.without_full_screens.then(|| "full_screen=false".to_owned());
+        given.chain(without).chain([format!("limit={limit}")]).collect::<Vec<_>>().join("&")
     }
 }
 
@@ -48,5 +51,7 @@ mod tests {
         };
         assert_eq!(filter.query(5), "level=warn&q=a%20b%26c&after=0&limit=5");
         assert_eq!(LogRecordFilter::default().query(1), "limit=1");
+        let without = LogRecordFilter { without_full_screens: true, ..LogRecordFilter::default() };
+        assert_eq!(without.query(1), "full_screen=false&limit=1");
     }
 }

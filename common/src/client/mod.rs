@@ -149,6 +149,12 @@ impl Client {
         Self { read_only: true, ..self }
     }
 
+    /// Returns a client whose requests are marked in the access log of the daemon as those of a full screen.
+    #[must_use]
+    pub fn as_full_screen(self) -> Self {
+        Self { transport: self.transport.as_full_screen(), ..self }
+    }
+
     /// Returns the address of the daemon.
     pub fn endpoint(&self) -> &Endpoint {
         self.transport.endpoint()

@@ -10,7 +10,7 @@ use hyper_util::{
 use hyperlocal::UnixConnector;
 
 use super::{Answer, Call, ClientError, Endpoint, RequestBody, TlsProblem, Token, Trust, tls::TlsConnector};
-use crate::VERSION;
+use crate::{FULL_SCREEN_AGENT, VERSION};
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Time limit from the start of the request to the head of the response. It is long because the request may be
@@ -22,6 +22,8 @@ const IDLE_MAX: Duration = Duration::from_secs(20);
 pub(super) struct Transport {
     endpoint: Endpoint,
     pool: AnyPool,
+    /// The product in the `User-Agent` header.
+    agent: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -50,7 +52,11 @@ impl Transport {
                 }
             }
         };
-        Ok(Self { endpoint, pool })
+        Ok(Self { endpoint, pool, agent: "farrier" })
+    }
+
+    pub(super) fn as_full_screen(self) -> Self {
+        Self { agent: FULL_SCREEN_AGENT, ..self }
     }
 
     pub(super) fn endpoint(&self) -> &Endpoint {
@@ -88,7 +94,7 @@ impl Transport {
         *request.headers_mut() = headers;
         let all = request.headers_mut();
         all.insert(header::HOST, host);
-        all.insert(header::USER_AGENT, HeaderValue::from_str(&format!("farrier/{VERSION}")).ok()?);
+        all.insert(header::USER_AGENT, HeaderValue::from_str(&format!("{}/{VERSION}", self.agent)).ok()?);
         all.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some(token) = token {
             all.insert(header::AUTHORIZATION, token.header());

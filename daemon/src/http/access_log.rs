@@ -12,7 +12,8 @@ use std::{
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{Method, Response, StatusCode};
+use farrier_common::FULL_SCREEN_AGENT;
+use http::{HeaderMap, Method, Response, StatusCode, header};
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
@@ -51,6 +52,8 @@ pub(super) struct AccessLogEntry {
     started: Instant,
     status: u16,
     bytes: u64,
+    /// Whether the client is a full screen, which sends requests as long as it is open.
+    is_full_screen: bool,
 }
 
 impl AccessLogEntry {
@@ -75,7 +78,15 @@ impl AccessLogEntry {
             started,
             status: CLIENT_LEFT,
             bytes: 0,
+            is_full_screen: false,
         })
+    }
+
+    /// Marks the request of a full screen. Other values of `User-Agent` are not logged.
+    pub(super) fn set_agent(&mut self, headers: &HeaderMap) {
+        let agent = headers.get(header::USER_AGENT).map(http::HeaderValue::as_bytes);
+        let rest = agent.and_then(|agent| agent.strip_prefix(FULL_SCREEN_AGENT.as_bytes()));
+        self.is_full_screen = rest.is_some_and(|rest| rest.starts_with(b"/"));
     }
 
     /// Sets the client's address: the peer's, or the address that a trusted proxy reports.
@@ -114,6 +125,7 @@ impl Drop for AccessLogEntry {
         let duration_ms = (self.started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let account = self.caller.0.get().map_or("-", String::as_str);
         let uid = self.peer.uid();
+        let full_screen = self.is_full_screen.then_some(true);
         let client = self.client.filter(|_| matches!(self.peer, Peer::Tcp(_))).map(tracing::field::display);
         // The target of a line is fixed where it is logged.
         macro_rules! line {
@@ -121,6 +133,7 @@ impl Drop for AccessLogEntry {
                 tracing::info!(
                     target: $target,
                     request_id, method, path, account, uid, client, status, bytes, duration_ms,
+                    full_screen,
                     "request"
                 )
             };

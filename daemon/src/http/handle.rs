@@ -121,6 +121,7 @@ impl HttpService {
         let client = client_address(state, &parts.headers, Some(&peer));
         if let Some(entry) = &mut entry {
             entry.set_client(client);
+            entry.set_agent(&parts.headers);
             parts.extensions.insert(entry.caller());
         }
         if matches!(peer, Peer::Tcp(_)) {

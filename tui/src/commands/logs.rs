@@ -29,6 +29,7 @@ pub(super) async fn run(args: Logs, client: &Client, output: &Output) -> Result<
         target: args.target.unwrap_or_default(),
         text: args.grep.unwrap_or_default(),
         after: None,
+        without_full_screens: false,
     };
     let limit = args.limit.unwrap_or(if args.follow { FOLLOW_LIMIT } else { LIMIT });
     let doing = if args.follow { "following the log" } else { "listing log records" };

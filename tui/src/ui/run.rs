@@ -180,6 +180,7 @@ fn carry_out(
     match effect {
         // The network thread runs as long as the process.
         Effect::Send(ticket, request) => drop(orders.send(net::NetworkCommand::Send(ticket, Box::new(request)))),
+        Effect::Expect(ticket, expected) => drop(orders.send(net::NetworkCommand::Expect(ticket, expected))),
         Effect::Rest => drop(orders.send(net::NetworkCommand::Rest)),
         Effect::Reconnect(target) => drop(orders.send(net::NetworkCommand::Reconnect(target))),
         Effect::Cancel(ticket) => drop(orders.send(net::NetworkCommand::Cancel(ticket))),

@@ -21,6 +21,8 @@ pub(crate) struct SavedState {
     pub(crate) sorts: BTreeMap<String, (String, bool)>,
     pub(crate) wide: bool,
     pub(crate) full_pane: bool,
+    /// Width of the left one of two panes in thousandths; `None` for the default of each screen.
+    pub(crate) pane_share: Option<u16>,
 }
 
 /// Returns the directory for files that this program saves by itself.
@@ -61,7 +63,7 @@ mod tests {
         let path = path(|name| (name == "HOME").then(|| dir.path().into())).unwrap();
         assert_eq!(SavedState::load(&path), SavedState::default());
         let sorts = BTreeMap::from([("hooks".to_owned(), ("URL".to_owned(), true))]);
-        let memory = SavedState { screen: "hooks".into(), sorts, wide: true, full_pane: false };
+        let memory = SavedState { screen: "hooks".into(), sorts, wide: true, full_pane: false, pane_share: Some(400) };
         memory.save(&path).unwrap();
         assert_eq!(SavedState::load(&path), memory);
         fs::write(&path, "{\"screen\": 7}").unwrap();

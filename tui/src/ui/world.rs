@@ -3,10 +3,10 @@
 //! A screen changes only its own state. For everything else it creates a [`Cmd`], which the application or the main
 //! loop carries out. This module contains only data.
 
-use std::{collections::HashMap, time::Duration};
+use std::{cell::Cell, collections::HashMap, time::Duration};
 
 use farrier_common::{API_LEVEL, api::Status};
-use ratatui::layout::Size;
+use ratatui::layout::{Rect, Size};
 
 use super::{
     caps::Appearance,
@@ -92,6 +92,10 @@ pub(crate) struct World {
     pub(crate) rows_frozen: bool,
     /// Whether the focused pane takes the whole width.
     pub(crate) full_pane: bool,
+    /// Width of the left one of two panes in thousandths, if the user has changed it.
+    pub(crate) pane_share: Option<u16>,
+    /// Where the line between two panes was last drawn; empty if there is none.
+    pub(crate) divider: Cell<Rect>,
 }
 
 impl World {

@@ -63,6 +63,7 @@ fn selection(query: Option<&str>) -> Result<LogQuery, ApiError> {
         level: query::one_of(query, "level", &levels)?,
         target: text("target")?,
         text: text("q")?,
+        full_screen: query::flag(query, "full_screen").unwrap_or(true),
         after: query::number(query, "after")?,
         limit: limit.clamp(1, PAGE_MAX),
     })
@@ -74,16 +75,20 @@ mod tests {
 
     #[test]
     fn filters_are_parsed_and_limits_applied() {
-        let parsed = selection(Some("level=warn&target=farrierd%3A%3Ahttp&q=a%20b&after=7&limit=5000")).expect("valid");
+        let parsed =
+            selection(Some("level=warn&target=farrierd%3A%3Ahttp&q=a%20b&after=7&limit=5000&full_screen=false"))
+                .expect("valid");
         let expected = LogQuery {
             level: Some(Level::WARN),
             target: "farrierd::http".into(),
             text: "a b".into(),
+            full_screen: false,
             after: Some(7),
             limit: PAGE_MAX,
         };
         assert_eq!(parsed, expected);
         assert_eq!(selection(None).expect("valid").limit, PAGE);
+        assert!(selection(None).expect("valid").full_screen);
         assert_eq!(selection(Some("limit=0")).expect("valid").limit, 1);
         for wrong in ["level=loud", "level=WARN", "after=-1", "after=x", "limit=many", "after=18446744073709551616"] {
             assert!(selection(Some(wrong)).is_err(), "{wrong}");

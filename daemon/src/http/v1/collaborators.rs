@@ -157,10 +157,11 @@ pub(in crate::http) async fn permission(
     Path((owner, name, user)): CollaboratorPath,
 ) -> Result<JsonResponse<api::CollaboratorPermission>, ApiError> {
     let snapshot = state.store.read().await.map_err(Error::from)?;
-    let (word, user) = repositories::permission_of(&snapshot, &caller.identity, (&owner, &name), &user).await?;
+    let found = repositories::permission_of(&snapshot, &caller.identity, (&owner, &name), &user).await?;
     Ok(ok(api::CollaboratorPermission {
-        permission: word.into(),
-        role_name: word.into(),
-        user: show::user(&state.root_url, &caller.identity, &user),
+        permission: found.effective.into(),
+        role_name: found.effective.into(),
+        farrier_direct: found.direct.into(),
+        user: show::user(&state.root_url, &caller.identity, &found.user),
     }))
 }

@@ -16,6 +16,9 @@ const BATCH: usize = 256;
 /// Size of records above which a page ends.
 const PAGE_MAX_BYTES: usize = 1 << 20;
 
+/// The field of the access log that marks requests of full screens.
+const FULL_SCREEN: &str = "full_screen";
+
 /// Selects log records. Empty texts match everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogQuery {
@@ -25,6 +28,8 @@ pub struct LogQuery {
     pub target: String,
     /// Only records that contain this text, in any case.
     pub text: String,
+    /// Whether requests of full screens are returned. A full screen that shows the log sends requests all the time.
+    pub full_screen: bool,
     /// Only records after the one with this number, oldest first. `None`: the newest ones.
     pub after: Option<u64>,
     /// Maximum number of records.
@@ -95,6 +100,7 @@ fn find(records: &LogRecords, query: &LogQuery) -> Matches {
     let matches = |line: &LogLine| {
         query.level.is_none_or(|level| line.level <= level)
             && line.target.starts_with(&query.target)
+            && (query.full_screen || line.field(FULL_SCREEN).is_none())
             && (text.is_empty() || contains(line, &text))
     };
     match query.after {
@@ -163,7 +169,7 @@ mod tests {
     use super::*;
 
     fn query(after: Option<u64>, limit: usize) -> LogQuery {
-        LogQuery { level: None, target: String::new(), text: String::new(), after, limit }
+        LogQuery { level: None, target: String::new(), text: String::new(), full_screen: true, after, limit }
     }
 
     /// Records `0` to `count - 1`, whose numbers are one higher. Each third one is a warning.
@@ -206,6 +212,18 @@ mod tests {
         assert_eq!((numbers(&found), found.next), (vec![697, 700], 700));
         let all = find(&records, &query(None, 1_000));
         assert_eq!(all.records.len(), 700);
+    }
+
+    #[test]
+    fn requests_of_full_screens_can_be_left_out() {
+        let records = records(1_000, 3);
+        let fields = vec![("path", "/api/v1/user".to_owned()), (FULL_SCREEN, "true".to_owned())];
+        records.add(0, LogLine { target: "farrierd::access", fields, ..LogLine::default() });
+        assert_eq!(numbers(&find(&records, &query(None, 9))), [1, 2, 3, 4]);
+        for after in [None, Some(0)] {
+            let found = find(&records, &LogQuery { full_screen: false, ..query(after, 9) });
+            assert_eq!((numbers(&found), found.next), (vec![1, 2, 3], 4), "the next page begins after all records");
+        }
     }
 
     #[test]

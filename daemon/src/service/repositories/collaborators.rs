@@ -198,14 +198,25 @@ async fn set(
         .await
 }
 
-/// Returns the permission of `user`, with the API family's names. Administrators of the repository may request it for
-/// any user, others for themselves.
+/// The permission of a user in a repository, with the API family's names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserPermission {
+    /// The permission from all sources.
+    pub effective: &'static str,
+    /// The permission that was granted to the user as a collaborator.
+    pub direct: &'static str,
+    /// The user.
+    pub user: User,
+}
+
+/// Returns the permission of `user`. Administrators of the repository may request it for any user, others for
+/// themselves.
 pub async fn permission_of(
     read: &impl Read,
     identity: &Identity,
     (owner, name): (&str, &str),
     user: &str,
-) -> Result<(&'static str, User), Error> {
+) -> Result<UserPermission, Error> {
     let account = access::require_account(identity)?;
     let found = find(read, identity, owner, name, Action::Read).await?;
     if !found.access_level.allows(Action::Administer) && !account.user.name.eq_ignore_ascii_case(user) {
@@ -214,7 +225,8 @@ pub async fn permission_of(
         });
     }
     let user = visible_user(read, identity, &found, user).await?.ok_or(Error::NotFound { what: "the user" })?;
-    let word = match level_of(read, &user, &found).await? {
+    let direct = word(repositories::collaborator(read, found.repository.id, user.id).await?);
+    let effective = match level_of(read, &user, &found).await? {
         AccessLevel::Owner if found.repository.owner_id == user.id => "owner",
         // Owners of the organization and site administrators do not own this repository.
         level if level.allows(Action::Administer) => "admin",
@@ -222,5 +234,5 @@ pub async fn permission_of(
         level if level.allows(Action::Read) => "read",
         _ => "none",
     };
-    Ok((word, user))
+    Ok(UserPermission { effective, direct, user })
 }

@@ -26,7 +26,9 @@ pub(super) use self::delete::{cancel_jobs_of, end_retention_of};
 pub use self::{
     access_cache::AccessCache,
     branch_counts::fill as fill_branch_counts,
-    collaborators::{add_collaborator, collaborator, collaborators, people, permission_of, remove_collaborator},
+    collaborators::{
+        UserPermission, add_collaborator, collaborator, collaborators, people, permission_of, remove_collaborator,
+    },
     create::{OwnerChoice, create},
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,

@@ -104,6 +104,7 @@ async fn collaborators_are_added_changed_and_removed() {
         assert_eq!(farrier.admin(Method::PUT, &octo, body).await.status, 204);
         let permission = farrier.show(&format!("{octo}/permission")).await.json();
         assert_eq!((&permission["permission"], &permission["user"]["login"]), (&json!(word), &json!("octo")));
+        assert_eq!(permission["farrier_direct"], word, "nothing else gives a permission");
         let observed = farrier.by("octo", Method::GET, path, Value::Null).await.json();
         assert_eq!(observed["permissions"]["push"], json!(push));
     }
@@ -111,7 +112,7 @@ async fn collaborators_are_added_changed_and_removed() {
     assert_eq!(farrier.show(&octo).await.status, 204);
     assert_eq!(super::names(&farrier.by("octo", Method::GET, "/api/v1/user/repos", Value::Null).await), ["tool"]);
     let permission = farrier.by("octo", Method::GET, &format!("{list}/admin/permission"), Value::Null).await.json();
-    assert_eq!(permission["permission"], "owner");
+    assert_eq!((&permission["permission"], &permission["farrier_direct"]), (&json!("owner"), &json!("none")));
 
     for (user, body) in [("octo", json!({ "permission": "god" })), ("nobody", json!({})), ("admin", json!({}))] {
         assert_eq!(farrier.admin(Method::PUT, &format!("{list}/{user}"), body).await.status, 422, "{user}");

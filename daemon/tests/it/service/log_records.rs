@@ -63,6 +63,32 @@ async fn a_record_names_its_request_and_objects() {
 }
 
 #[tokio::test]
+async fn requests_of_full_screens_are_marked_and_can_be_left_out() {
+    let mut program = Binary::new("");
+    program.start().await;
+    let agents = ["farrier-screen/0.1.0", "farrier/0.1.0", "farrier-screens/1", "planted-agent"];
+    let mut ids = Vec::new();
+    for agent in agents {
+        let answer = send(&program.unix(), Method::GET, "/api/v1/user", &[("user-agent", agent)], "").await;
+        ids.push(answer.header("x-request-id").to_owned());
+    }
+    for id in &ids {
+        eventually("the record is kept", async || find(&program, id, "request").await.is_some()).await;
+    }
+    let mark = json!({ "name": "full_screen", "value": "true" });
+    for (id, agent) in ids.iter().zip(agents) {
+        let record = find(&program, id, "request").await.expect("a record");
+        let is_marked = record["fields"].as_array().expect("fields").contains(&mark);
+        assert_eq!(is_marked, agent == agents[0], "{record}");
+        assert!(!record.to_string().contains("planted"), "other agents are not logged: {record}");
+    }
+    let others = list(&program, "full_screen=false&limit=1000").await;
+    let is_listed =
+        |id: &String| others["records"].as_array().expect("records").iter().any(|one| one["request_id"] == **id);
+    assert_eq!(ids.iter().map(is_listed).collect::<Vec<_>>(), [false, true, true, true], "{others}");
+}
+
+#[tokio::test]
 async fn the_log_is_followed_without_gap_and_without_the_requests_that_follow_it() {
     let mut program = Binary::new("");
     program.start().await;

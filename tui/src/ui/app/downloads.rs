@@ -7,7 +7,7 @@ use crate::ui::{
         Layer, Menu,
         menu::{Item, Pick},
     },
-    net::{Answer, Existing, Problem, Request},
+    net::{Answer, Existing, ExpectedRepository, Problem, Request},
     transfers::TransferNotice,
     world::{Cmd, Tone},
 };
@@ -18,6 +18,8 @@ pub(super) struct AfterDownload {
     download: Request,
     sender: RequestOwner,
     request: Request,
+    /// The repositories that the request must be about.
+    expected: Vec<ExpectedRepository>,
 }
 
 impl App {
@@ -25,7 +27,8 @@ impl App {
     pub(super) fn send_after(&mut self, download: Request, sender: RequestOwner, request: Request) {
         self.notify(Tone::Plain, format!("{} first", download.doing()));
         self.send(RequestOwner::Transfers, download.clone());
-        self.afterwards.push(AfterDownload { download, sender, request });
+        let expected = self.expected_by(&request);
+        self.afterwards.push(AfterDownload { download, sender, request, expected });
     }
 
     pub(super) fn answer_transfer(&mut self, request: &Request, result: &Result<Answer, Problem>) {
@@ -40,17 +43,20 @@ impl App {
         match notice {
             TransferNotice::Saved(text) => {
                 if let Some(then) = then {
+                    self.expected = then.expected;
                     self.send(then.sender, then.request);
+                    self.expected.clear();
                 }
                 self.notify(Tone::Plain, text);
             }
             TransferNotice::Failed(text) => self.notify(Tone::Error, text),
             TransferNotice::Exists => {
-                if let Some(AfterDownload { sender, request: then, .. }) = then {
+                if let Some(AfterDownload { sender, request: then, expected, .. }) = then {
                     // The request follows the download that the user chooses in the menu.
                     for existing in [Existing::Beside, Existing::Replace] {
                         let download = request.with_existing(existing);
-                        self.afterwards.push(AfterDownload { download, sender, request: then.clone() });
+                        let (request, expected) = (then.clone(), expected.clone());
+                        self.afterwards.push(AfterDownload { download, sender, request, expected });
                     }
                 }
                 self.offer_existing(request);

@@ -83,8 +83,15 @@ impl App {
         }
     }
 
-    /// Carries out the result of a key in the top layer.
-    fn step(&mut self, step: Step) {
+    /// Carries out the result of a key in the top layer. Its changes apply only to the repositories for which the layer
+    /// was opened.
+    pub(super) fn step(&mut self, step: Step) {
+        self.expected = self.layers.last().map(|open| open.expected.clone()).unwrap_or_default();
+        self.carry_out(step);
+        self.expected.clear();
+    }
+
+    fn carry_out(&mut self, step: Step) {
         let Some((id, opener)) = self.layers.last().map(|open| (open.id, open.opener)) else { return };
         match step {
             Step::Stay => {}
@@ -191,7 +198,7 @@ impl App {
         self.press(binding);
     }
 
-    fn press(&mut self, binding: &'static Binding) {
+    pub(super) fn press(&mut self, binding: &'static Binding) {
         match self.off(binding) {
             Some(_)
                 if matches!(binding.action, Action::CancelMigration | Action::CancelRun | Action::CancelTask)
@@ -207,7 +214,7 @@ impl App {
         }
     }
 
-    fn act(&mut self, action: Action) {
+    pub(super) fn act(&mut self, action: Action) {
         match action {
             Action::Screen(id) => self.go(id),
             Action::LastScreen => self.go(self.last),
@@ -302,7 +309,7 @@ impl App {
         }
     }
 
-    fn menu(&mut self) {
+    pub(super) fn menu(&mut self) {
         let scopes = self.scopes();
         let keymap = self.world.keymap;
         let own = keymap

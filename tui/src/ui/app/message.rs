@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::Mouse;
 use crate::ui::{
     key::Key,
-    net::{Answer, Problem, Reconnect, Request, Ticket},
+    net::{Answer, ExpectedRepository, Problem, Reconnect, Request, Ticket},
     redacted::Redacted,
 };
 
@@ -41,6 +41,8 @@ pub(crate) enum Msg {
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     Send(Ticket, Request),
+    /// The next request has this ticket. Send it only if these names belong to these repositories.
+    Expect(Ticket, Vec<ExpectedRepository>),
     Cancel(Ticket),
     Reconnect(Reconnect),
     /// Close idle connections: no request follows soon.

@@ -11,6 +11,7 @@ mod jump;
 mod keys;
 mod link;
 mod message;
+mod mouse;
 mod navigation;
 mod preferences;
 mod requests;
@@ -18,20 +19,20 @@ mod session;
 mod timers;
 mod typing;
 
-use std::{collections::HashMap, time::Duration};
+use std::{cell::Cell, collections::HashMap, time::Duration};
 
 use jiff::Timestamp;
-use ratatui::layout::Size;
+use ratatui::layout::{Rect, Size};
 
 use self::{downloads::AfterDownload, requests::Pending};
 pub(crate) use self::{
     message::{Effect, Msg},
-    preferences::Mouse,
+    mouse::Mouse,
     requests::RequestOwner,
 };
 use super::{
     layer::{Layer, LayerId, OpenLayer},
-    net::{Request, Ticket},
+    net::{ExpectedRepository, Request, Ticket},
     screens::{ScreenId, Screens},
     settings::Settings,
     theme::Theme,
@@ -101,6 +102,9 @@ pub(crate) struct App {
     /// The theme that applies again when the command line no longer names another one.
     theme_before: Option<Theme>,
     typing: typing::Typing,
+    pointer: mouse::Pointer,
+    /// The repositories of the layer whose key is being handled.
+    expected: Vec<ExpectedRepository>,
     effects: Vec<Effect>,
 }
 
@@ -131,6 +135,8 @@ impl App {
                 moving_until: None,
                 rows_frozen: false,
                 full_pane: false,
+                pane_share: None,
+                divider: Cell::new(Rect::ZERO),
             },
             current: ScreenId::Dashboard,
             last: ScreenId::Repositories,
@@ -162,6 +168,8 @@ impl App {
             themes: settings.themes,
             theme_before: None,
             typing: typing::Typing::default(),
+            pointer: mouse::Pointer::default(),
+            expected: Vec::new(),
             effects: Vec::new(),
         }
     }

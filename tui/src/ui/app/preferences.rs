@@ -1,32 +1,21 @@
 //! Preferences of the user: remembered state, theme, time style, mouse and window title.
 
-use super::{App, Effect};
+use super::{App, Effect, mouse::pane_share};
 use crate::ui::{
-    keymap::Action,
     layer::Layer,
     list::ListView,
     saved_state::SavedState,
     screens::ScreenId,
     settings,
     times::Times,
-    world::{Env, Link, Tone},
+    world::{Link, Tone},
 };
-
-/// A mouse event; positions are in cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mouse {
-    Up,
-    Down,
-    Click { x: u16, y: u16 },
-}
-
-/// Number of rows per step of the wheel.
-const NOTCH: usize = 3;
 
 impl App {
     /// Restores the remembered state.
     pub(crate) fn recall(&mut self, memory: &SavedState) {
         (self.world.wide, self.world.full_pane) = (memory.wide, memory.full_pane);
+        self.world.pane_share = memory.pane_share.map(pane_share);
         for (list, (column, reversed)) in &memory.sorts {
             if let Some(list) = self.screens.sorted_list(list) {
                 list.sort_by(column, *reversed);
@@ -48,6 +37,7 @@ impl App {
             sorts: self.screens.sorted_lists().into_iter().filter_map(sort).collect(),
             wide: self.world.wide,
             full_pane: self.world.full_pane,
+            pane_share: self.world.pane_share,
         }
     }
 
@@ -95,28 +85,6 @@ impl App {
         let text =
             if self.world.mouse { "Mouse on; to select text, hold Shift in most terminals" } else { "Mouse off" };
         self.notify(Tone::Plain, text.to_owned());
-    }
-
-    pub(super) fn mouse(&mut self, mouse: Mouse) {
-        if !self.layers.is_empty() || !self.world.mouse {
-            return;
-        }
-        match mouse {
-            Mouse::Up | Mouse::Down => {
-                let action = if mouse == Mouse::Up { Action::Up } else { Action::Down };
-                for _ in 0..NOTCH {
-                    self.with_screen(|screen, env| screen.act(action, env));
-                }
-            }
-            Mouse::Click { x, y: 0 } => {
-                if let Some(id) = crate::ui::view::tab_at(self, x) {
-                    self.go(id);
-                }
-            }
-            Mouse::Click { x, y } => {
-                self.with_screen(|screen, env: &mut Env| screen.click(x, y, env));
-            }
-        }
     }
 
     /// Returns the title of the terminal window.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{App, Effect};
 use crate::ui::{
     layer::{Layer, LayerId},
-    net::{Answer, Page, Problem, ProblemKind, Request, Ticket},
+    net::{Answer, ExpectedRepository, Page, Problem, ProblemKind, Request, Ticket},
     screens::ScreenId,
     world::{Cmd, Env, Tone},
 };
@@ -75,8 +75,21 @@ impl App {
         }
         self.tickets += 1;
         self.pending.insert(self.tickets, Pending { owner, request: request.clone(), since: self.world.now });
+        let expected = self.expected_by(&request);
+        if !expected.is_empty() {
+            self.effects.push(Effect::Expect(self.tickets, expected));
+        }
         self.effects.push(Effect::Send(self.tickets, request));
         self.tickets
+    }
+
+    /// Returns the repositories of the top layer that a request changes.
+    pub(super) fn expected_by(&self, request: &Request) -> Vec<ExpectedRepository> {
+        if self.expected.is_empty() {
+            return Vec::new();
+        }
+        let changed = request.changed_repositories();
+        self.expected.iter().filter(|one| changed.contains(&&one.path)).cloned().collect()
     }
 
     /// Cancels the pending requests of an owner that equal `request`.

@@ -21,6 +21,7 @@ mod lists;
 mod logs;
 mod management;
 mod marked_runs;
+mod mouse;
 mod organization_steps;
 mod organizations;
 mod owners;

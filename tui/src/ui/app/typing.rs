@@ -64,7 +64,8 @@ impl App {
         } else if self.typing.by_answer {
             self.typing.drop_until = Some(self.world.now + DEAF);
         }
-        self.layers.insert(at, OpenLayer { id, opener, layer });
+        let expected = self.screens.repositories.identified(&layer.changed_repositories());
+        self.layers.insert(at, OpenLayer { id, opener, layer, expected });
         for request in requests {
             self.send(RequestOwner::Layer(id), request);
         }
@@ -73,7 +74,7 @@ impl App {
     /// Opens a layer of the application itself, on top of all others.
     pub(super) fn open_own(&mut self, layer: Layer) {
         self.layer_ids += 1;
-        self.layers.push(OpenLayer { id: self.layer_ids, opener: RequestOwner::App, layer });
+        self.layers.push(OpenLayer { id: self.layer_ids, opener: RequestOwner::App, layer, expected: Vec::new() });
     }
 
     /// Closes the top layer.

@@ -195,7 +195,7 @@ impl Field {
     }
 
     /// Sets the value from a text in the format of [`Self::value`].
-    pub(super) fn set_value(&mut self, value: &str) {
+    pub(crate) fn set_value(&mut self, value: &str) {
         match &mut self.kind {
             FieldValue::Toggle(on) => *on = value == "on",
             FieldValue::MultiSelect(many) => many.choose(&value.split(", ").collect::<Vec<_>>()),

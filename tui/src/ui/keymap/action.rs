@@ -110,6 +110,8 @@ pub(crate) enum Action {
     CancelTask,
     /// Keeps the cursor on the newest row, or stops that.
     Follow,
+    /// Shows or hides the requests of this program.
+    OwnRequests,
     Wide,
     Mouse,
     StartDaemon,

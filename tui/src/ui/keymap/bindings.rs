@@ -242,6 +242,7 @@ const SCREENS: &[Binding] = &[
         .also("severity errors warnings"),
     bind(S::Logs, &[C('[')], A::PreviousPart, "Previous level", ""),
     bind(S::Logs, &[C('F')], A::Follow, "Follow the newest record, or stop", "follow").also("tail"),
+    bind(S::Logs, &[C('o')], A::OwnRequests, "Show or hide requests of the full screen", "").also("own access noise"),
     bind(S::Logs, &[C('y')], A::Copy, "Copy the record as JSON", "copy").of(O::LogRecord),
     bind(S::Audit, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the complete entry", "open").of(O::AuditEntry),
     bind(S::Audit, &[C('y')], A::Copy, "Copy the entry as JSON", "copy").of(O::AuditEntry),

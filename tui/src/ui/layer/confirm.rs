@@ -1,7 +1,7 @@
 //! Confirmation of changes that are large or cannot be undone.
 //!
 //! Enter alone never confirms: the focus is on Cancel, and for irreversible changes the name or the number of objects
-//! must be typed. Keys that are pressed before the user can read the question are dropped.
+//! must be typed before Enter. Keys that are pressed before the user can read the question are dropped.
 
 use std::time::Duration;
 
@@ -209,6 +209,11 @@ impl Confirm {
                     return Step::Stay;
                 }
                 Key::Esc => {}
+                // Leaves the line of the copy; only the next Enter confirms.
+                Key::Enter if copy.focused => {
+                    copy.focused = false;
+                    return Step::Stay;
+                }
                 _ => copy.focused = false,
             }
         }
@@ -216,7 +221,7 @@ impl Confirm {
             Key::Esc => return Step::Close,
             Key::Tab | Key::BackTab | Key::Up | Key::Down => self.on_verb = !self.on_verb,
             Key::Enter if !self.on_verb && self.typed.is_none() => return Step::Close,
-            Key::Enter if self.on_verb => return self.done(world),
+            Key::Enter if self.enter_confirms() => return self.done(world),
             Key::Enter => {}
             Key::Char('y') if self.typed.is_none() => return self.done(world),
             Key::Char('n' | 'q') if self.typed.is_none() => return Step::Close,
@@ -228,6 +233,11 @@ impl Confirm {
             }
         }
         Step::Stay
+    }
+
+    /// Returns whether Enter confirms now: the button has the focus, or the required text is complete.
+    fn enter_confirms(&self) -> bool {
+        self.on_verb || (self.typed.is_some() && self.ready())
     }
 
     fn off(&self, world: &World) -> Option<String> {
@@ -248,9 +258,9 @@ impl Confirm {
 
     pub(super) fn hints(&self) -> &'static [(&'static str, &'static str)] {
         if self.copy.is_some() {
-            &[("type", "the word"), ("Down Space", "save a copy first"), ("Tab", "button"), ("Esc", "cancel")]
+            &[("type", "the word"), ("Down Space", "save a copy first"), ("Enter", "confirm"), ("Esc", "cancel")]
         } else if self.typed.is_some() {
-            &[("type", "the word"), ("Tab", "button"), ("Esc", "cancel")]
+            &[("type", "the word"), ("Enter", "confirm"), ("Esc", "cancel")]
         } else {
             &[("y", "yes"), ("n", "no"), ("Tab", "button"), ("Esc", "cancel")]
         }
@@ -295,10 +305,12 @@ impl Confirm {
     }
 
     fn buttons(&self, world: &World, row: Rect, buf: &mut Buffer) {
-        let cancel = if self.on_verb { "[ Cancel ]" } else { "[>Cancel<]" };
-        let verb = if self.on_verb { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
+        // The mark is on the button that Enter presses.
+        let confirms = self.enter_confirms();
+        let cancel = if confirms { "[ Cancel ]" } else { "[>Cancel<]" };
+        let verb = if confirms { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
         let indent = if row.width < NARROW { "" } else { "      " };
-        let used = text(buf, row, &format!("{indent}{cancel}"), if self.on_verb { Role::Text } else { Role::Key });
+        let used = text(buf, row, &format!("{indent}{cancel}"), if confirms { Role::Text } else { Role::Key });
         let rest = Rect { x: row.x + used, width: row.width.saturating_sub(used), ..row };
         let note = match (self.off(world), self.ready(), &self.typed) {
             (Some(why), ..) => format!("  ({why})"),

@@ -1,6 +1,11 @@
 //! Menus: actions, sort columns, texts to copy.
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use std::cell::Cell;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
 
 use super::Step;
 use crate::ui::{
@@ -38,11 +43,13 @@ pub(crate) struct Menu {
     about: Option<Selection>,
     items: Vec<Item>,
     at: usize,
+    /// Where the items were last drawn, and the index of the first one.
+    drawn: Cell<(Rect, usize)>,
 }
 
 impl Menu {
     pub(crate) fn new(title: impl Into<String>, items: Vec<Item>) -> Self {
-        Self { title: title.into(), about: None, items, at: 0 }
+        Self { title: title.into(), about: None, items, at: 0, drawn: Cell::new((Rect::ZERO, 0)) }
     }
 
     /// Sets the object that its bindings act on.
@@ -84,6 +91,26 @@ impl Menu {
         Step::Stay
     }
 
+    /// Runs the item at a cell. A click outside the box closes the menu.
+    pub(super) fn click(&mut self, at: Position) -> Step {
+        let (area, top) = self.drawn.get();
+        let frame = Rect {
+            x: area.x.saturating_sub(2),
+            y: area.y.saturating_sub(1),
+            width: area.width.saturating_add(4),
+            height: area.height.saturating_add(2),
+        };
+        if !frame.contains(at) {
+            return Step::Close;
+        }
+        let item = top + usize::from(at.y.saturating_sub(area.y));
+        if !(area.top()..area.bottom()).contains(&at.y) || item >= self.items.len() {
+            return Step::Stay;
+        }
+        self.at = item;
+        self.run()
+    }
+
     fn run(&self) -> Step {
         match self.items.get(self.at) {
             Some(Item { off: None, pick, .. }) => match pick {
@@ -104,6 +131,7 @@ impl Menu {
         let high = u16::try_from(self.items.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, wide, high, &self.title);
         let top = self.at.saturating_sub(usize::from(inner.height.saturating_sub(1)));
+        self.drawn.set((inner, top));
         for ((at, item), y) in self.items.iter().enumerate().skip(top).zip(inner.y..inner.bottom()) {
             let line = Rect { y, height: 1, ..inner };
             let here = at == self.at;

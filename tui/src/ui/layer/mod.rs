@@ -9,6 +9,7 @@ mod palette;
 mod search;
 mod text_view;
 
+use farrier_common::client::RepositoryPath;
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -23,11 +24,11 @@ pub(crate) use self::{
     text_view::TextView,
 };
 use super::{
-    app::RequestOwner,
+    app::{Mouse, RequestOwner},
     form::Form,
     key::Key,
     keymap::Binding,
-    net::{Request, Ticket},
+    net::{ExpectedRepository, Request, Ticket},
     screens::Selection,
     world::{Cmd, World},
 };
@@ -42,6 +43,8 @@ pub(crate) struct OpenLayer {
     /// The owner of requests that an action in the layer sends.
     pub(crate) opener: RequestOwner,
     pub(crate) layer: Layer,
+    /// The repositories that its changes are about.
+    pub(crate) expected: Vec<ExpectedRepository>,
 }
 
 /// The result of a key in a layer.
@@ -91,6 +94,20 @@ impl Layer {
             Self::Form(form) => form.key(key, world),
             Self::Search(layer) => layer.key(key),
             Self::TextView(layer) => layer.key(key),
+        }
+    }
+
+    /// Handles a click or the wheel. Questions and forms ignore both.
+    pub(crate) fn mouse(&mut self, mouse: Mouse) -> Step {
+        match (self, mouse) {
+            (Self::Menu(layer), Mouse::Click { x, y }) => layer.click(Position { x, y }),
+            (Self::Menu(layer), Mouse::Up { .. }) => layer.key(Key::Up),
+            (Self::Menu(layer), Mouse::Down { .. }) => layer.key(Key::Down),
+            (Self::Help(layer), Mouse::Up { .. }) => layer.key(Key::Up),
+            (Self::Help(layer), Mouse::Down { .. }) => layer.key(Key::Down),
+            (Self::TextView(layer), Mouse::Up { .. }) => layer.key(Key::Up),
+            (Self::TextView(layer), Mouse::Down { .. }) => layer.key(Key::Down),
+            _ => Step::Stay,
         }
     }
 
@@ -167,6 +184,15 @@ impl Layer {
         match self {
             Self::Form(form) => form.kind.requests(),
             Self::Confirm(question) => question.count_request().into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the repositories that it changes and addresses by name.
+    pub(crate) fn changed_repositories(&self) -> Vec<&RepositoryPath> {
+        match self {
+            Self::Form(form) => form.kind.repository().into_iter().collect(),
+            Self::Confirm(question) => question.request().changed_repositories(),
             _ => Vec::new(),
         }
     }

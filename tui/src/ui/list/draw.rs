@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::{
     buffer::Buffer,
-    layout::{Constraint, Rect},
+    layout::{Constraint, Position, Rect},
     style::{Modifier, Style},
     text::{Line, Span},
     widgets::{Cell, Row as TableRow, Table, Widget as _},
@@ -72,6 +72,18 @@ pub(crate) fn draw(list: &dyn ListView, options: TableOptions, world: &World, ar
     if is_empty {
         placeholder(list, options, world, below, buf);
     }
+}
+
+/// Returns the index of the column whose title is at a cell.
+pub(crate) fn column_at(list: &dyn ListView, world: &World, at: Position) -> Option<usize> {
+    let rows = list.area();
+    let titles = Rect { y: rows.y.checked_sub(1)?, height: 1, ..rows };
+    if !titles.contains(at) {
+        return None;
+    }
+    let columns = layout(&list.columns(), rows.width, list.name(), world);
+    let placed = columns.iter().rev().find(|column| rows.x + column.x <= at.x).or(columns.first());
+    placed.map(|column| column.index)
 }
 
 /// Returns the lines below rows that could not be refreshed.

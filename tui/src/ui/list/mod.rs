@@ -24,7 +24,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::texts::Texts;
 pub(crate) use self::{
-    draw::{TableOptions, draw},
+    draw::{TableOptions, column_at, draw},
     feed::Feed,
     filter::{BadFilter, Filter, Haystack},
     row::{CellText, Column, Row},

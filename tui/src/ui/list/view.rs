@@ -73,6 +73,8 @@ pub(crate) trait ListView: Debug {
     fn act(&mut self, action: Action) -> bool;
     /// Moves the cursor to the row that is drawn at a cell. Returns whether there is a row.
     fn click(&mut self, x: u16, y: u16) -> bool;
+    /// Returns the area in which rows were last drawn.
+    fn area(&self) -> Rect;
     /// Clears the marks, else the filter, else the restriction to problems. Returns whether there was one.
     fn clear_one(&mut self, env: &mut Env) -> bool;
 
@@ -200,6 +202,10 @@ impl<T: Row> ListView for Feed<T> {
 
     fn click(&mut self, x: u16, y: u16) -> bool {
         self.list.click(x, y)
+    }
+
+    fn area(&self) -> Rect {
+        self.list.area.get()
     }
 
     fn clear_one(&mut self, env: &mut Env) -> bool {

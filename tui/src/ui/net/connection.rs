@@ -12,7 +12,7 @@ use std::{
 use farrier_common::client::{Client, Token};
 use tokio::sync::OnceCell;
 
-use super::{Answer, NetworkEvent, Problem, Reconnect, Request, Ticket, fetch};
+use super::{Answer, ExpectedRepository, NetworkEvent, Problem, Reconnect, Request, Ticket, expected, fetch};
 use crate::{args::Global, config::Context, endpoint, exit::Failure, ui::starter::Starter};
 
 /// How long a started daemon may take until it responds, and how often it is tried.
@@ -102,6 +102,20 @@ impl Connection {
         self.lock().clone()
     }
 
+    /// Returns an error if a name belongs to another repository now.
+    pub(super) async fn expect(
+        &self,
+        expected: &[ExpectedRepository],
+        send: &(impl Fn(NetworkEvent) -> bool + Clone),
+    ) -> Result<(), Problem> {
+        if expected.is_empty() {
+            return Ok(());
+        }
+        let route = self.route();
+        let client = route.client(send, endpoint::connect(&route.global)).await?;
+        expected::check(&client, expected).await
+    }
+
     /// Sends a request. Pages and progress go to `send` before the final response is returned.
     pub(super) async fn answer(
         &self,
@@ -160,7 +174,7 @@ impl Route {
         connect: impl Future<Output = Result<Client, Failure>>,
     ) -> Result<Client, Failure> {
         let connected = async {
-            let usual = connect.await?;
+            let usual = connect.await?.as_full_screen();
             let (client, token) = match &self.token {
                 TokenSource::Usual => (usual, self.global.token_file.as_deref().and_then(from_file)),
                 TokenSource::Typed(token) => {

@@ -66,6 +66,9 @@ pub(crate) struct Collaborator {
     /// The permission of the account in the repository, which can come from a team too; empty if the caller may not
     /// see it.
     pub(crate) permission: String,
+    /// The permission that was granted to the account as a collaborator. It is the same unless the other comes from
+    /// elsewhere.
+    pub(crate) direct: String,
 }
 
 impl ManagementRequest {
@@ -190,13 +193,17 @@ async fn collaborators(client: &Client, repo: &RepositoryPath, part: &impl Fn(An
 
 /// Returns a collaborator with the permission, if the caller may see it.
 async fn collaborator(client: &Client, repo: &RepositoryPath, user: &User) -> Result<Collaborator, ClientError> {
-    let permission = match client.collaborator_permission(repo, &user.login).await {
-        Ok(found) => found.permission,
+    let (permission, direct) = match client.collaborator_permission(repo, &user.login).await {
+        // An older daemon sends only one permission.
+        Ok(found) if found.farrier_direct.is_empty() => (found.permission.clone(), found.permission),
+        Ok(found) => (found.permission, found.farrier_direct),
         // Only administrators of the repository see the permissions of others; and the user may be deleted by now.
-        Err(error) if error.status().is_some_and(|status| matches!(status.as_u16(), 403 | 404)) => String::new(),
+        Err(error) if error.status().is_some_and(|status| matches!(status.as_u16(), 403 | 404)) => {
+            (String::new(), String::new())
+        }
         Err(error) => return Err(error),
     };
-    Ok(Collaborator { login: user.login.clone(), full_name: user.full_name.clone(), permission })
+    Ok(Collaborator { login: user.login.clone(), full_name: user.full_name.clone(), permission, direct })
 }
 
 async fn mirrors(client: &Client, repo: &RepositoryPath) -> Result<Answer, ClientError> {

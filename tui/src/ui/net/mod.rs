@@ -16,6 +16,7 @@ mod content;
 mod counts;
 mod deleted;
 mod deliveries;
+mod expected;
 mod fetch;
 mod hooks;
 mod logs;
@@ -53,6 +54,8 @@ pub(crate) use self::{
     content::{CONTENT_MAX_BYTES, Directory, Excerpt},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
+    expected::ExpectedRepository,
+    logs::OwnRequests,
     management::{Collaborator, ManagementRequest},
     organizations::{OrganizationKey, OrganizationMember, OrganizationRequest, TeamKey},
     replays::ReplayRequest,
@@ -68,6 +71,8 @@ pub(crate) type Ticket = u64;
 #[derive(Debug)]
 pub(crate) enum NetworkCommand {
     Send(Ticket, Box<Request>),
+    /// Send the request with this ticket, which follows, only if these names belong to these repositories.
+    Expect(Ticket, Vec<ExpectedRepository>),
     Cancel(Ticket),
     /// Use another daemon or other credentials from now on.
     Reconnect(Reconnect),
@@ -228,6 +233,7 @@ async fn requests(
 ) {
     let mut running = FuturesUnordered::new();
     let mut handles: HashMap<Ticket, AbortHandle> = HashMap::new();
+    let mut expectations: HashMap<Ticket, Vec<ExpectedRepository>> = HashMap::new();
     loop {
         tokio::select! {
             order = orders.recv() => match order {
@@ -239,13 +245,20 @@ async fn requests(
                 }
                 Some(NetworkCommand::Reconnect(target)) => connection.reconnect(target),
                 Some(NetworkCommand::Rest) => connection.rest(),
+                Some(NetworkCommand::Expect(ticket, expected)) => {
+                    expectations.insert(ticket, expected);
+                }
                 Some(NetworkCommand::Send(ticket, request)) => {
+                    let expected = expectations.remove(&ticket).unwrap_or_default();
                     let (handle, registration) = AbortHandle::new_pair();
                     handles.insert(ticket, handle);
                     let connection = &connection;
                     running.push(async move {
-                        let answered = Abortable::new(connection.answer(ticket, *request, send), registration).await;
-                        (ticket, answered)
+                        let work = async {
+                            connection.expect(&expected, send).await?;
+                            connection.answer(ticket, *request, send).await
+                        };
+                        (ticket, Abortable::new(work, registration).await)
                     });
                 }
             },

@@ -12,6 +12,7 @@ use super::{
     KeyRequest, ManagementRequest, OrganizationRequest, ReplayRequest,
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
+    logs::OwnRequests,
     series::{ResultsSpan, SeriesSpan},
 };
 use crate::{transfer::copy::Content, ui::starter::Starter};
@@ -207,7 +208,7 @@ pub(crate) enum Request {
         name: String,
     },
     /// Log records of a level and more severe ones, after a number or the newest ones.
-    Logs(&'static str, Option<i64>),
+    Logs(&'static str, Option<i64>, OwnRequests),
     /// The newest `rows` entries of the audit log; those of the caller if it is not an administrator.
     Audit {
         rows: usize,

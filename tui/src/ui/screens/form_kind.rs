@@ -142,6 +142,19 @@ impl FormKind {
         }
     }
 
+    /// Returns the repository that it changes and addresses by name.
+    pub(crate) fn repository(&self) -> Option<&RepositoryPath> {
+        match self {
+            Self::EditRepository(path)
+            | Self::CreateBranch(path)
+            | Self::AddCollaborator(path)
+            | Self::ChangeCollaborator(path, _)
+            | Self::AddDeployKey(path)
+            | Self::CreateHook(HookOwner::Repository(path), _) => Some(path),
+            _ => None,
+        }
+    }
+
     /// Returns the request that loads the edited object.
     pub(crate) fn load(&self) -> Option<Request> {
         match self {

@@ -325,6 +325,11 @@ pub(crate) trait Screen: Debug {
         }
     }
 
+    /// Returns whether the right one of two panes has the focus; `None` if only one pane can have it.
+    fn right_has_focus(&self) -> Option<bool> {
+        None
+    }
+
     /// Handles a click on a cell.
     fn click(&mut self, x: u16, y: u16, env: &mut Env) {
         if self.list_mut().is_some_and(|list| list.click(x, y)) {

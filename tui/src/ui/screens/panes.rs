@@ -2,13 +2,20 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use crate::ui::view::{tab_row, vertical_rule, width};
+use crate::ui::{
+    view::{tab_row, vertical_rule, width},
+    world::World,
+};
 
-/// Splits an area into a list, which gets `hundredths` percent of the width, and a detail pane, with a line between
-/// them.
-pub(super) fn side_by_side(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Rect) {
-    let left = area.width * hundredths / 100;
-    vertical_rule(buf, Rect { x: area.x + left, width: 1, ..area });
+/// Splits an area into a list, which gets `hundredths` percent of the width unless the user has changed that, and a
+/// detail pane, with a line between them.
+pub(super) fn side_by_side(area: Rect, hundredths: u16, world: &World, buf: &mut Buffer) -> (Rect, Rect) {
+    let thousandths = world.pane_share.unwrap_or(hundredths * 10);
+    let left = u32::from(area.width) * u32::from(thousandths) / 1000;
+    let left = u16::try_from(left).unwrap_or(u16::MAX).clamp(1, area.width.saturating_sub(2).max(1));
+    let line = Rect { x: area.x + left, width: 1, ..area };
+    vertical_rule(buf, line);
+    world.divider.set(line);
     let list = Rect { width: left - 1, ..area };
     (list, Rect { x: area.x + left + 2, width: area.width - left - 2, ..area })
 }

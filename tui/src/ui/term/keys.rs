@@ -262,15 +262,21 @@ fn synchronized(held: &[u8]) -> Option<bool> {
     Some(matches!(state, b'1'..=b'3'))
 }
 
-/// Decodes a mouse event in SGR form: `<BUTTON;COLUMN;ROWM`.
+/// Decodes a mouse event in SGR form: `<BUTTON;COLUMN;ROWM`, or with `m` at the end when the button is released.
 fn mouse(held: &[u8]) -> Option<Mouse> {
-    let text = std::str::from_utf8(held).ok()?.strip_prefix('<')?.strip_suffix('M')?;
-    let mut numbers = text.split(';').map(str::parse::<u16>);
+    let text = std::str::from_utf8(held).ok()?.strip_prefix('<')?;
+    let pressed = text.strip_suffix('M');
+    let mut numbers = pressed.or_else(|| text.strip_suffix('m'))?.split(';').map(str::parse::<u16>);
     let (button, column, row) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let (x, y) = (column.checked_sub(1)?, row.checked_sub(1)?);
     match button {
-        64 => Some(Mouse::Up),
-        65 => Some(Mouse::Down),
-        0 => Some(Mouse::Click { x: column.checked_sub(1)?, y: row.checked_sub(1)? }),
+        0 if pressed.is_none() => Some(Mouse::Release),
+        _ if pressed.is_none() => None,
+        0 => Some(Mouse::Click { x, y }),
+        2 => Some(Mouse::RightClick { x, y }),
+        32 => Some(Mouse::Drag { x }),
+        64 => Some(Mouse::Up { x }),
+        65 => Some(Mouse::Down { x }),
         _ => None,
     }
 }

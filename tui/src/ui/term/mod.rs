@@ -38,8 +38,8 @@ pub(crate) use self::{
 const PASTE: &str = "\x1b[?2004h";
 const NO_PASTE: &str = "\x1b[?2004l";
 /// Clicks and the wheel, in the SGR form, which has no maximum column.
-const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
-const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
+const MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 static ACQUIRED: AtomicBool = AtomicBool::new(false);
 /// Whether mouse reporting is on while the terminal is acquired.

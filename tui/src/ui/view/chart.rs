@@ -30,15 +30,17 @@ pub(crate) struct Chart {
     pub(crate) role: Role,
 }
 
-/// Returns the unit of rates in a period, and its length in seconds.
-fn unit(period_secs: i64) -> (&'static str, i64) {
-    if period_secs <= SECONDS_MAX { ("/s", 1) } else { ("/min", 60) }
-}
+/// The units of rates with their lengths in seconds, the shortest first.
+const UNITS: [(&str, i64); 4] = [("/s", 1), ("/min", 60), ("/h", 3_600), ("/d", 86_400)];
 
-/// Formats the rate of `count` events in `secs` seconds, for a period of `period_secs`: `0.3/s`, `41/s`, `2.4k/min`.
+/// Formats the rate of `count` events in `secs` seconds, for a period of `period_secs`: `0.3/s`, `41/s`, `2.4k/min`. A
+/// low rate has a longer unit, such as `3/h`, so that only a rate of zero is shown as zero.
 pub(crate) fn rate(count: i64, secs: i64, period_secs: i64) -> String {
-    let (name, per) = unit(period_secs);
-    let tenths = i128::from(count.max(0)) * 10 * i128::from(per) / i128::from(secs.max(1));
+    let units = if period_secs <= SECONDS_MAX { &UNITS[..] } else { &UNITS[1..] };
+    let in_tenths = |per: i64| i128::from(count.max(0)) * 10 * i128::from(per) / i128::from(secs.max(1));
+    let visible = units.iter().find(|(_, per)| count <= 0 || in_tenths(*per) > 0);
+    let Some((name, per)) = visible else { return "<0.1/d".to_owned() };
+    let tenths = in_tenths(*per);
     match tenths {
         0..100 if tenths % 10 == 0 => format!("{}{name}", tenths / 10),
         0..100 => format!("{}.{}{name}", tenths / 10, tenths % 10),
@@ -195,6 +197,14 @@ mod tests {
         assert_eq!((rate(2_460, 60, 60), rate(41, 1, 60)), ("41/s".into(), "41/s".into()));
         assert_eq!((rate(1_234, 60, 3_600), rate(12_345, 60, 3_600)), ("1.2k/min".into(), "12k/min".into()));
         assert_eq!(rate(999_999, 60, 3_600), "999k/min");
+    }
+
+    #[test]
+    fn a_low_rate_has_a_longer_unit_instead_of_being_zero() {
+        assert_eq!((rate(1, 60, 60), rate(0, 60, 60)), ("1/min".into(), "0/s".into()));
+        assert_eq!((rate(3, 3_600, 3_600), rate(0, 3_600, 3_600)), ("3/h".into(), "0/min".into()));
+        assert_eq!((rate(1, 300, 86_400), rate(1, 21_600, 86_400)), ("0.2/min".into(), "0.1/h".into()));
+        assert_eq!((rate(1, 604_800, 604_800), rate(1, 10_000_000, 604_800)), ("0.1/d".into(), "<0.1/d".into()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod chart;
 mod figures;
+mod hints;
 pub(crate) mod page;
 mod paint;
 mod plain;
@@ -21,6 +22,7 @@ pub(crate) use self::figures::text_of;
 pub(crate) use self::{
     chart::{CHART_BELOW, Chart, rate, resampled},
     figures::{LinePart, parts},
+    hints::hint_at,
     paint::{
         Role, below, boxed, centered, fit, fit_left, fitting_bytes, lines, pad, rule, tab_row, text, vertical_rule,
         width, wrapped,
@@ -28,7 +30,6 @@ pub(crate) use self::{
 };
 use super::{
     app::App,
-    keymap::{Action, Binding},
     layer::Layer,
     net::ProblemKind,
     screens::ScreenId,
@@ -72,6 +73,8 @@ pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
 }
 
 fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    // Only a screen that has two panes draws this line.
+    app.world.divider.set(Rect::ZERO);
     let row = |y: u16| Rect { y, height: 1, ..area };
     tabs(app, row(area.y), buf);
     let mut body = Rect { y: area.y + 1, height: area.height - 3, ..area };
@@ -96,7 +99,7 @@ fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
     if !app.top_layer().is_some_and(Layer::owns_status) {
         status_line(app, status, buf);
     }
-    hints(app, row(area.bottom() - 1), buf);
+    hints::draw(app, row(area.bottom() - 1), buf);
     typed
 }
 
@@ -255,44 +258,4 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         right = area.width - fit_left(buf, area, &aside, Role::Accent);
     }
     text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
-}
-
-fn hints(app: &App, area: Rect, buf: &mut Buffer) {
-    let mut hints: Vec<(String, String)> = if let Some(layer) = app.top_layer() {
-        layer.hints()
-    } else {
-        let scopes = app.scopes();
-        // Keys whose action is not available are left out; the menu of actions shows the reasons.
-        let has_rows = app.screen().list().is_none_or(|list| list.loaded_count() > 0);
-        let works = |binding: &&Binding| {
-            let needs_rows = matches!(binding.action, Action::Mark | Action::Sort);
-            let is_useful = !binding.hint.is_empty() && (has_rows || !needs_rows);
-            is_useful && app.screen().unavailable(binding.action).is_none()
-        };
-        let shown = app.world.keymap.reachable(&scopes).filter(works).filter(|binding| binding.hint != "help");
-        shown
-            .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))
-            .chain([("?".to_owned(), "help".to_owned())])
-            .collect()
-    };
-    // The last hint is kept when the others do not fit: it opens the help.
-    let last = hints.pop();
-    let cells = |(key, what): &(String, String)| width(key) + 1 + width(what);
-    let mut room = area.width.saturating_sub(2 + last.as_ref().map_or(0, cells));
-    let mut at = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
-    for hint in &hints {
-        let Some(left) = room.checked_sub(cells(hint) + 2) else { break };
-        room = left;
-        at = one_hint(buf, at, hint);
-    }
-    if let Some(hint) = &last {
-        one_hint(buf, at, hint);
-    }
-}
-
-fn one_hint(buf: &mut Buffer, area: Rect, (key, what): &(String, String)) -> Rect {
-    let mut used = text(buf, area, key, Role::Key);
-    let rest = Rect { x: area.x + used, width: area.width - used, ..area };
-    used = (used + text(buf, rest, &format!(" {what}"), Role::Muted) + 2).min(area.width);
-    Rect { x: area.x + used, width: area.width - used, ..area }
 }

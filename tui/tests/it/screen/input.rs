@@ -156,3 +156,21 @@ fn a_single_escape_works_without_another_key() {
     session.wait("the help to close", |screen| !screen.contents().contains("Help: Repositories"));
     session.leave();
 }
+
+#[test]
+fn the_mouse_is_reported_only_while_it_is_on() {
+    let sandbox = Sandbox::new();
+    let mut session = sandbox.session_options().session();
+    session.wait_for_cursor_row("octo/tool");
+    assert!(!session.written().contains("\x1b[?1002h"));
+    session.type_keys("m");
+    session.wait_for("Mouse on");
+    super::wait_until("the mouse is on", || session.written().contains("\x1b[?1002h\x1b[?1006h"));
+    // A click on the tab, and the release of the button.
+    session.type_keys("\x1b[<0;21;1M\x1b[<0;21;1m");
+    session.wait_for("[3 Hooks]");
+    session.type_keys("m");
+    session.wait_for("Mouse off");
+    super::wait_until("the mouse is off", || session.written().contains("\x1b[?1006l\x1b[?1002l"));
+    session.leave();
+}

@@ -104,6 +104,23 @@ fn a_deploy_key_is_pasted_and_deleted() {
 }
 
 #[test]
+fn a_form_does_not_change_another_repository_that_got_the_name_meanwhile() {
+    let daemon = demo();
+    let mut session = session(&daemon);
+    session.wait_for_cursor_row("admin/demo");
+    run(&mut session, "repo deploy-key list admin/demo");
+    session.wait_for("No deploy keys.");
+    session.type_keys("n");
+    session.wait_for("New deploy key of admin/demo");
+    daemon.farrier(&["repo", "delete", "admin/demo", "--yes"]).ok();
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    session.type_keys(format!("ci\t\x1b[200~{KEY}\n\x1b[201~\x13"));
+    session.wait_for("admin/demo is another repository now");
+    assert_eq!(daemon.farrier(&["repo", "deploy-key", "list", "admin/demo", "-q"]).ok().stdout, "");
+    session.leave();
+}
+
+#[test]
 fn a_release_is_shown_with_its_files_and_deleted() {
     let daemon = demo();
     std::fs::write(daemon.work("app.bin"), "0123456789").unwrap();

@@ -7,6 +7,7 @@
 mod day;
 mod input;
 mod job;
+mod latency;
 mod lifecycle;
 mod management;
 mod operator_tasks;

@@ -89,6 +89,50 @@ fn enter_shows_the_deliveries_of_a_hook_or_of_a_reason() {
     assert!(!screen.text().contains("reason:"), "{}", screen.text());
 }
 
+/// Opens the groups of hosts.
+fn by_host(screen: &mut TestScreen) {
+    open_delivery_groups(screen);
+    screen.keys("[");
+    screen.answer(|request| *request == Request::DeliveryGroups("host"), Ok(groups_by_host()));
+    screen.rest_cursor();
+    screen.take_requests();
+}
+
+#[test]
+fn the_groups_of_hosts_show_the_deliveries_of_their_hooks() {
+    let mut screen = TestScreen::loaded(120, 40);
+    by_host(&mut screen);
+    let text = screen.text();
+    assert!(text.contains("[by host]") && text.contains("deleted hooks"), "{text}");
+    screen.keys("\n");
+    let text = screen.text();
+    for part in ["ci.example.net", "deliveries of hook 12", "deliveries of hook 15"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    screen.keys("j\n");
+    assert_eq!(screen.app.current, ScreenId::Deliveries);
+    assert!(screen.take_requests().contains(&of_group("", Some(15), "")));
+
+    let mut screen = TestScreen::loaded(120, 40);
+    by_host(&mut screen);
+    screen.keys("j\n");
+    assert!(screen.take_requests().contains(&of_group("", Some(3), "")), "a host with one hook needs no menu");
+}
+
+#[test]
+fn only_a_host_with_one_existing_hook_is_redelivered() {
+    let mut screen = TestScreen::loaded(120, 40);
+    by_host(&mut screen);
+    let is_list = |request: &Request| matches!(request, Request::Deliveries { .. });
+    screen.keys("R");
+    assert!(screen.text().contains("this host has several hooks"), "{}", screen.text());
+    screen.keys("GR");
+    assert!(screen.text().contains("the hooks were deleted"), "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(is_list));
+    screen.keys("kR");
+    assert!(screen.take_requests().contains(&of_group("failure", Some(3), "")));
+}
+
 #[test]
 fn the_failed_deliveries_of_a_group_are_redelivered_after_confirmation() {
     let mut screen = TestScreen::loaded(120, 40);
@@ -182,17 +226,16 @@ fn groups_that_cannot_be_loaded_show_the_error_and_empty_ones_a_hint() {
 }
 
 #[test]
-fn the_command_shows_the_groups_by_hook_or_reason() {
-    for (line, by) in [("delivery groups", "hook"), ("delivery groups --by reason", "reason")] {
+fn the_command_shows_the_groups_by_hook_reason_or_host() {
+    for (line, by) in
+        [("delivery groups", "hook"), ("delivery groups --by reason", "reason"), ("delivery groups --by host", "host")]
+    {
         let mut screen = TestScreen::loaded(120, 40);
         screen.keys(&format!(":{line}\n"));
         assert_eq!(screen.app.current, ScreenId::DeliveryGroups);
         assert!(screen.take_requests().contains(&Request::DeliveryGroups(by)), "{line}");
     }
-    for line in ["delivery groups --by host", "delivery groups --hook 3"] {
-        let mut screen = TestScreen::loaded(120, 40);
-        screen.keys(&format!(":{line}\n"));
-        let expected = format!("runs only in the shell: farrier {line}");
-        assert!(screen.text().contains(&expected), "{}", screen.text());
-    }
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys(":delivery groups --hook 3\n");
+    assert!(screen.text().contains("runs only in the shell: farrier delivery groups --hook 3"), "{}", screen.text());
 }

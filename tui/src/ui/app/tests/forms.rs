@@ -40,6 +40,8 @@ fn create_and_test_opens_the_test_delivery_of_the_new_hook() {
     assert!(new.test);
     let tested = Answer::Tested { hook: 22, delivery: Ok(delivery(14, "pending", 0).guid) };
     screen.send(Msg::Answer(screen.app.tickets, Ok(tested)));
+    assert!(screen.text().contains("Secret of hook 22"), "{}", screen.text());
+    screen.press(Key::Esc);
     assert!(screen.app.layers.is_empty());
     assert_eq!(screen.app.current, ScreenId::Deliveries);
     screen.answer(
@@ -92,7 +94,7 @@ fn creating_a_hook_again_after_a_lost_response_checks_for_a_duplicate() {
 #[test]
 fn a_branch_filter_is_checked_when_its_field_loses_focus() {
     let mut screen = hook_form(120, 40);
-    tabs(&mut screen, 4);
+    tabs(&mut screen, 6);
     screen.keys("main");
     assert_eq!(screen.take_requests(), []);
     screen.press(Key::Tab);
@@ -116,8 +118,8 @@ fn a_branch_filter_is_checked_when_its_field_loses_focus() {
 #[test]
 fn a_generated_secret_can_be_revealed_and_is_sent_with_the_form() {
     let mut screen = hook_form(120, 40);
+    assert!(screen.text().contains("(o) generated"), "{}", screen.text());
     tabs(&mut screen, 2);
-    screen.keys("  ");
     assert!(screen.text().contains("********") && !screen.text().contains("whsec_"), "{}", screen.text());
     tabs(&mut screen, 2);
     screen.keys(" ");
@@ -137,7 +139,7 @@ fn an_insecure_url_or_short_secret_shows_a_warning_but_can_be_saved() {
     screen.press(Key::Tab);
     assert!(screen.text().contains("warning: HTTP is not encrypted"), "{}", screen.text());
     tabs(&mut screen, 1);
-    screen.keys(" \tshort\t");
+    screen.keys("  \tshort\t");
     assert!(screen.text().contains("shorter than 16 characters"), "{}", screen.text());
     screen.press(Key::Ctrl('s'));
     assert!(matches!(screen.take_requests().as_slice(), [.., Request::CreateHook(_)]));
@@ -271,4 +273,36 @@ fn chat_hook_types_show_and_send_their_own_fields() {
     assert_eq!(new.request.r#type, "matrix");
     assert_eq!((config["room_id"].as_str(), config["access_token"].as_str()), ("!ops:example.net", "secret-token"));
     assert!(!config.contains_key("url") && !config.contains_key("chat_id"), "{config:?}");
+    assert!(!config.contains_key("secret"), "no secret is generated for a chat service");
+}
+
+#[test]
+fn a_secret_is_generated_only_for_types_whose_receivers_check_signatures() {
+    let mut screen = hook_form(120, 40);
+    let mode = |screen: &TestScreen| {
+        let text = screen.text();
+        ["none", "typed", "generated"].into_iter().find(|mode| text.contains(&format!("(o) {mode}"))).unwrap()
+    };
+    assert_eq!(mode(&screen), "generated");
+    screen.press(Key::BackTab);
+    for expected in ["generated", "generated", "generated", "none"] {
+        screen.press(Key::Right);
+        assert_eq!(mode(&screen), expected, "{}", screen.text());
+    }
+    screen.press(Key::Left);
+    assert_eq!(mode(&screen), "generated");
+    // From the type over the URL and the content to the secret.
+    tabs(&mut screen, 3);
+    screen.keys("  \tmy-own-long-secret");
+    for _ in 0..4 {
+        screen.press(Key::BackTab);
+    }
+    screen.press(Key::Right);
+    screen.press(Key::Left);
+    screen.press(Key::Ctrl('s'));
+    let requests = screen.take_requests();
+    let [.., Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?} {}", screen.text()) };
+    assert_eq!(new.request.config.as_ref().unwrap()["secret"], "my-own-long-secret");
+    assert_eq!(new.request.r#type, "gogs");
+    assert!(new.shown_once.is_none(), "a typed secret is known to the user");
 }

@@ -15,7 +15,6 @@ fn a_hook_is_created_from_the_form_with_a_generated_secret() {
     assert!(text.contains("did you mean") && text.contains("https://ci.example.net/hook ?"), "{text}");
     screen.press(Key::Ctrl('u'));
     screen.send(Msg::Paste("https://ci.example.net/hook".into()));
-    screen.keys("\t\t  ");
     screen.press(Key::Ctrl('s'));
     let requests = screen.take_requests();
     let [.., Request::CreateHook(new)] = requests.as_slice() else { panic!("{requests:?}") };
@@ -113,7 +112,6 @@ fn a_generated_secret_is_shown_until_its_dialog_is_closed() {
     open_hooks(&mut screen);
     screen.keys("n\t\t");
     screen.send(Msg::Paste("https://ci.example.net/hook".into()));
-    screen.keys("\t\t  ");
     screen.press(Key::Ctrl('s'));
     let Answer::Hooks(all) = hooks() else { unreachable!() };
     screen.answer(|request| matches!(request, Request::CreateHook(_)), Ok(Answer::Hook(Box::new(all[0].clone()))));

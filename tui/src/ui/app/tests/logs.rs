@@ -3,7 +3,7 @@
 use farrier_common::api::LogRecords;
 
 use super::prelude::*;
-use crate::ui::net::ProblemKind;
+use crate::ui::net::{OwnRequests, ProblemKind};
 
 fn is_logs(request: &Request) -> bool {
     matches!(request, Request::Logs(..))
@@ -46,13 +46,13 @@ fn records_are_listed_newest_first_with_their_fields() {
 fn new_records_are_requested_after_the_last_one_and_added_above() {
     let mut screen = open_logs(120, 40, logs());
     screen.advance(Duration::from_secs(2));
-    assert_eq!(log_requests(&mut screen), [Request::Logs("", Some(4))]);
+    assert_eq!(log_requests(&mut screen), [Request::Logs("", Some(4), OwnRequests::Hidden)]);
     screen.answer_last_of(is_logs, Ok(log_page(vec![log_record(5, "info", "the fifth")], 9)));
     assert!(current(&screen).contains("the fifth"), "the cursor follows: {}", screen.text());
     assert!(screen.text().contains("writing a block failed"), "{}", screen.text());
     screen.keys("j");
     screen.advance(Duration::from_secs(2));
-    assert_eq!(log_requests(&mut screen), [Request::Logs("", Some(9))]);
+    assert_eq!(log_requests(&mut screen), [Request::Logs("", Some(9), OwnRequests::Hidden)]);
     screen.answer_last_of(is_logs, Ok(log_page(vec![log_record(10, "info", "the tenth")], 10)));
     assert!(current(&screen).contains("writing a block"), "a reader stays: {}", screen.text());
     screen.keys("F");
@@ -77,17 +77,30 @@ fn marking_a_record_ends_following() {
 fn a_level_is_chosen_on_the_daemon_and_begins_a_new_list() {
     let mut screen = open_logs(120, 40, logs());
     screen.keys("L");
-    assert_eq!(log_requests(&mut screen), [Request::Logs("debug", None)]);
+    assert_eq!(log_requests(&mut screen), [Request::Logs("debug", None, OwnRequests::Hidden)]);
     screen.keys("LL");
-    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("warn", None)));
+    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("warn", None, OwnRequests::Hidden)));
     screen.answer_last_of(is_logs, Ok(log_page(Vec::new(), 4)));
     let text = screen.text();
     assert!(text.contains("[warn]") && text.contains("No records of this level."), "{text}");
     screen.keys("[[[");
-    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("", None)));
+    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("", None, OwnRequests::Hidden)));
     screen.keys(":logs --level error --grep disk\n");
-    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("error", None)));
+    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("error", None, OwnRequests::Hidden)));
     assert_eq!(screen.app.screen().filter_text(), "disk");
+}
+
+#[test]
+fn requests_of_the_program_are_hidden_until_a_key_shows_them() {
+    let mut screen = open_logs(120, 40, logs());
+    assert!(screen.text().contains("own requests hidden (o)"), "{}", screen.text());
+    screen.keys("o");
+    assert_eq!(log_requests(&mut screen), [Request::Logs("", None, OwnRequests::Shown)]);
+    screen.answer_last_of(is_logs, Ok(log_page(vec![log_record(5, "info", "request")], 5)));
+    assert!(screen.text().contains("own requests shown (o)"), "{}", screen.text());
+    assert!(!screen.text().contains("writing a block failed"), "the list begins again: {}", screen.text());
+    screen.keys("o");
+    assert_eq!(log_requests(&mut screen), [Request::Logs("", None, OwnRequests::Hidden)]);
 }
 
 #[test]
@@ -109,7 +122,7 @@ fn missing_records_and_restarts_are_reported_and_further_pages_are_loaded_at_onc
     let page = LogRecords { records, next: 90, more: true, dropped: 85, restarted: false };
     screen.answer_last_of(is_logs, Ok(Answer::Logs(Box::new(page))));
     assert!(screen.text().contains("85 records were replaced by newer ones"), "{}", screen.text());
-    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("", Some(90))));
+    assert_eq!(log_requests(&mut screen).last(), Some(&Request::Logs("", Some(90), OwnRequests::Hidden)));
     let page = LogRecords { next: 200, restarted: true, ..LogRecords::default() };
     screen.answer_last_of(is_logs, Ok(Answer::Logs(Box::new(page))));
     assert!(screen.text().contains("the daemon was restarted"), "{}", screen.text());

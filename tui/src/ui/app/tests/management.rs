@@ -59,6 +59,20 @@ fn the_form_of_a_permission_begins_with_the_current_one() {
 }
 
 #[test]
+fn the_form_of_a_permission_begins_with_the_one_granted_directly() {
+    let Answer::Collaborators(mut page) = collaborators() else { unreachable!() };
+    // A team gives more than the direct grant.
+    (page.items[2].permission, page.items[2].direct) = ("admin".into(), "read".into());
+    let mut screen = opened(&Manage::Collaborators, Answer::Collaborators(page));
+    screen.keys("Ge");
+    let text = screen.text();
+    assert!(text.contains("tomas in infra/gateway (effective: admin)") && text.contains("(o) read"), "{text}");
+    screen.press(Key::Ctrl('s'));
+    let save = of_gateway(Manage::SetCollaborator { user: "tomas".into(), permission: "read".into() });
+    assert!(screen.take_requests().contains(&save), "saving without a change grants nothing more: {}", screen.text());
+}
+
+#[test]
 fn rows_are_deleted_only_after_a_confirmation() {
     let cases = [
         (Manage::Collaborators, collaborators(), "", Manage::RemoveCollaborator("mia".into())),

@@ -167,13 +167,13 @@ fn the_mouse_selects_and_scrolls_only_after_it_is_turned_on() {
     let mut screen = TestScreen::loaded(80, 24);
     let under = |screen: &TestScreen| screen.text().lines().find(|line| line.starts_with('>')).unwrap().to_owned();
     let before = under(&screen);
-    screen.send(Msg::Mouse(Mouse::Down));
+    screen.send(Msg::Mouse(Mouse::Down { x: 5 }));
     assert_eq!(under(&screen), before);
     screen.keys("m");
     assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Mouse(true))));
     screen.send(Msg::Mouse(Mouse::Click { x: 5, y: 5 }));
     assert!(under(&screen).contains("ops/"), "{}", screen.text());
-    screen.send(Msg::Mouse(Mouse::Up));
+    screen.send(Msg::Mouse(Mouse::Up { x: 5 }));
     assert_eq!(under(&screen), before);
     screen.send(Msg::Mouse(Mouse::Click { x: 5, y: 20 }));
     assert_eq!(under(&screen), before, "there is no row at this position");

@@ -84,3 +84,76 @@ fn enter_alone_typeahead_and_pastes_do_not_confirm_a_deletion() {
     assert_eq!(screen.take_requests(), [Request::DeleteRepository("data/lake".parse().unwrap())]);
     assert!(screen.app.layers.is_empty());
 }
+
+#[test]
+fn enter_confirms_a_deletion_as_soon_as_the_word_is_complete() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.take_requests();
+    screen.keys("D");
+    screen.advance(Duration::from_millis(300));
+    screen.keys("data/lak\n");
+    assert!(screen.take_requests().is_empty() && screen.text().contains("[>Cancel<]"), "{}", screen.text());
+    screen.keys("e");
+    assert!(!screen.text().contains("[>Cancel<]"), "the mark is on the button that Enter presses: {}", screen.text());
+    // The line of the copy that can be saved first has the focus.
+    screen.press(Key::Down);
+    screen.keys("\n");
+    assert_eq!(screen.take_requests(), [], "Enter leaves this line");
+    screen.keys("\n");
+    assert_eq!(screen.take_requests(), [Request::DeleteRepository("data/lake".parse().unwrap())]);
+}
+
+/// Returns the repositories that the last change was sent with.
+fn expected(screen: &TestScreen) -> Vec<(String, i64)> {
+    let last = screen.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Expect(_, expected) => Some(expected),
+        _ => None,
+    });
+    last.into_iter().flatten().map(|one| (one.path.to_string(), one.id)).collect()
+}
+
+#[test]
+fn a_change_is_only_for_the_repository_that_its_question_or_form_was_opened_for() {
+    let mut screen = TestScreen::loaded(80, 24);
+    let id = screen.app.screens.repositories.identified(&[&"data/lake".parse().unwrap()])[0].id;
+    let another = || {
+        let mut items: Vec<_> = NAMES.iter().zip(1..).map(|(name, id)| repository(id, name)).collect();
+        items.iter_mut().find(|one| one.full_name == "data/lake").unwrap().id = 77;
+        listed(None, items)
+    };
+    screen.keys("D");
+    screen.advance(Duration::from_secs(6));
+    screen.answer(|request| *request == Request::Repositories, Ok(another()));
+    screen.take_requests();
+    confirm(&mut screen);
+    assert_eq!(expected(&screen), [("data/lake".to_owned(), id)], "not the repository that has this name now");
+
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("e");
+    screen.advance(Duration::from_secs(6));
+    screen.answer(|request| *request == Request::Repositories, Ok(another()));
+    screen.take_requests();
+    let form = screen.app.layers.last().expect("the form is open");
+    assert_eq!(form.expected.iter().map(|one| one.id).collect::<Vec<_>>(), [id]);
+    // A new repository has no ID yet.
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("n\ttool");
+    screen.press(Key::Ctrl('s'));
+    assert!(expected(&screen).is_empty());
+}
+
+#[test]
+fn a_change_that_waits_for_a_copy_keeps_its_repository() {
+    let mut screen = TestScreen::loaded(80, 24);
+    let id = screen.app.screens.repositories.identified(&[&"data/lake".parse().unwrap()])[0].id;
+    screen.keys("D");
+    screen.advance(Duration::from_secs(1));
+    screen.press(Key::Down);
+    screen.keys(" ");
+    confirm(&mut screen);
+    assert!(expected(&screen).is_empty(), "the copy is saved first");
+    screen.take_requests();
+    screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Saved("/tmp/data-lake.bundle".into()))));
+    assert_eq!(expected(&screen), [("data/lake".to_owned(), id)]);
+    assert!(asks_to_delete(&mut screen));
+}

@@ -52,7 +52,7 @@ pub(super) const WEBHOOKS: &[Binding] = &[
         .changes(),
     bind(S::Deliveries, &[C('H')], A::ChooseHook, "Filter by hook", "hook"),
     bind(S::Deliveries, &[C('E')], A::ChooseEvent, "Filter by event", "event"),
-    bind(S::Deliveries, &[C('o')], A::Screen(ScreenId::DeliveryGroups), "Group by hook or reason", "groups")
+    bind(S::Deliveries, &[C('o')], A::Screen(ScreenId::DeliveryGroups), "Group by hook, reason or host", "groups")
         .words("delivery groups")
         .also("triage cause latency chart results"),
     bind(S::Deliveries, &[C('y')], A::Copy, "Copy ID, body or a curl command", "").of(O::Delivery),
@@ -68,8 +68,8 @@ pub(super) const WEBHOOKS: &[Binding] = &[
     bind(S::DeliveryGroups, &[C('R')], A::Recover, "Redeliver the group", "redeliver")
         .also("resend retry again replay")
         .changes(),
-    bind(S::DeliveryGroups, &[C(']')], A::NextPart, "Group by hook or by reason", "hook/reason"),
-    bind(S::DeliveryGroups, &[C('[')], A::PreviousPart, "Group by hook or by reason", ""),
+    bind(S::DeliveryGroups, &[C(']')], A::NextPart, "Group by hook, by reason or by host", "hook/reason/host"),
+    bind(S::DeliveryGroups, &[C('[')], A::PreviousPart, "Previous grouping", ""),
     bind(S::DeliveryGroups, &[C('t')], A::NextSpan, "Chart of the last hour, day or week", "hour/day/week")
         .also("period span graph latency"),
     bind(S::DeliveryGroups, &[C('o')], A::Screen(ScreenId::Deliveries), "Show deliveries", "list"),

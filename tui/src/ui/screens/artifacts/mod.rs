@@ -259,7 +259,7 @@ impl Screen for Artifacts {
         let options = TableOptions { what: "runs", empty, focused: true };
         let here = self.rows.list.current();
         if world.split() {
-            let (left, right) = panes::side_by_side(area, 63, buf);
+            let (left, right) = panes::side_by_side(area, 63, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             artifact_pane::draw(here, &self.totals.next, world, right, buf);
         } else if area.height >= 18 {

@@ -190,7 +190,7 @@ impl Screen for AuditLog {
             lines.into_iter().flat_map(wrap).collect::<Vec<_>>()
         };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, 62, buf);
+            let (left, right) = panes::side_by_side(area, 62, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             view::lines(buf, right, detail(right.width));
         } else if area.height >= ROOMY && self.rows.list.current().is_some() {

@@ -174,7 +174,7 @@ impl Screen for Caches {
         let empty: &[&str] = &["No cache entries.", "", "Jobs save them with actions/cache and other cache clients."];
         let options = TableOptions { what: "cache entries", empty, focused: true };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, 62, buf);
+            let (left, right) = panes::side_by_side(area, 62, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             view::lines(buf, right, self.pane(world, right.width));
         } else if area.height >= HEIGHT_MIN_WITH_PANE && !self.usage.is_empty() {

@@ -180,12 +180,15 @@ impl Inspector {
         text(buf, row(0), &if width(&full) <= area.width { full } else { short() }, Role::Title);
         let left = panes::tabs(PARTS, self.part, focused, row(1), buf);
         let (answer, role) = outcome(delivery);
+        let lines = self.lines(area.width, clock);
+        // A tab that shows the error in red has no other red text about it.
+        let is_red_below = lines.iter().any(|(role, _)| *role == Role::Error);
         if left.width > width(&answer) {
-            fit_left(buf, row(1), &answer, role);
+            fit_left(buf, row(1), &answer, if is_red_below { Role::Text } else { role });
         }
         rule(buf, row(2), "");
         let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
-        self.scroll.draw(&self.lines(area.width, clock), below, buf);
+        self.scroll.draw(&lines, below, buf);
     }
 }
 

@@ -193,6 +193,10 @@ impl Screen for Deliveries {
         vec![Scope::Deliveries, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn right_has_focus(&self) -> Option<bool> {
+        Some(self.reading)
+    }
+
     fn list(&self) -> Option<&dyn ListView> {
         Some(&self.rows)
     }
@@ -380,7 +384,7 @@ impl Screen for Deliveries {
         if !world.split() {
             return list::draw(&self.rows, options, world, body, buf);
         }
-        let (left, right) = panes::side_by_side(body, 58, buf);
+        let (left, right) = panes::side_by_side(body, 58, world, buf);
         list::draw(&self.rows, options, world, left, buf);
         self.pane(world, right, buf);
     }

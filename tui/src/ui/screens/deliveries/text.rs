@@ -38,7 +38,15 @@ pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     }
     lines.push((Role::Text, String::new()));
     lines.extend(tries(detail, clock));
+    red_once(&mut lines);
     lines
+}
+
+/// Keeps the color of the first error only: the lines after it are about the same problem.
+fn red_once(lines: &mut Lines) {
+    for (role, _) in lines.iter_mut().filter(|(role, _)| *role == Role::Error).skip(1) {
+        *role = Role::Text;
+    }
 }
 
 fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, String>) {
@@ -213,6 +221,25 @@ mod tests {
             command,
             "curl -i -X POST 'https://h/x?a=1&b' \\\n  -H 'X-GitHub-Event: push' \\\n  --data-binary '{\"a\":\"it'\\''s\"}'"
         );
+    }
+
+    #[test]
+    fn the_error_of_a_delivery_is_red_once_in_its_summary() {
+        let mut detail = DeliveryDetail::default();
+        detail.delivery.state = "failed".into();
+        detail.delivery.attempts = 2;
+        detail.history = (1..=2)
+            .map(|number| farrier_common::api::DeliveryAttempt {
+                number,
+                error: format!("connection refused {number}"),
+                error_class: "connect".into(),
+                ..Default::default()
+            })
+            .collect();
+        let clock = Clock::at(jiff::Timestamp::UNIX_EPOCH, crate::ui::times::Times::default());
+        let red = |lines: &Lines| lines.iter().filter(|(role, _)| *role == Role::Error).count();
+        assert_eq!(red(&summary(&detail, &clock)), 1, "{:?}", summary(&detail, &clock));
+        assert_eq!(red(&tries(&detail, &clock)), 2, "the attempts have different errors");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Groups of deliveries by hook or by reason, with results over time.
+//! Groups of deliveries by hook, by reason or by host, with results over time.
 //!
 //! The screen shares the digit and the tab of the deliveries. The daemon computes the groups.
 
@@ -13,6 +13,10 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{Screen, ScreenId, deliveries::actions::redeliver_question, panes};
 use crate::ui::{
     keymap::{Action, Scope},
+    layer::{
+        Layer, Menu,
+        menu::{Item, Pick},
+    },
     list::{self, Feed, List, ListView, TableOptions},
     net::{Answer, DELIVERIES_STEP, Page, Problem, Request, ResultsSpan},
     view::{self, below, rule},
@@ -23,7 +27,11 @@ use crate::ui::{
 /// Refresh interval while the screen is visible.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 /// What the deliveries of a group have in common: the names of the tabs, and the values in requests.
-const GROUPINGS: [(&str, &str); 2] = [("by hook", "hook"), ("by reason", "reason")];
+const GROUPINGS: [(&str, &str); 3] = [("by hook", "hook"), ("by reason", "reason"), ("by host", HOST)];
+/// The value of the grouping by host.
+const HOST: &str = "host";
+/// The group of the deliveries whose hooks, and so their hosts, are deleted. No host contains a blank.
+const DELETED_HOOKS: &str = "deleted hooks";
 /// Part of the width for the groups, in percent.
 const GROUPS_SHARE: u16 = 54;
 /// Rows of the pane below the list, without its rule.
@@ -72,9 +80,22 @@ impl DeliveryGroups {
         true
     }
 
+    fn is_by_host(&self) -> bool {
+        GROUPINGS[self.by].1 == HOST
+    }
+
+    /// Returns the only hook of a group; `None` for a group of a reason, or of a host with several hooks.
+    fn only_hook(&self, group: &DeliveryGroup) -> Option<u64> {
+        match group.hooks.as_slice() {
+            [one] if self.is_by_host() && group.hook_count == 1 => u64::try_from(*one).ok(),
+            _ if self.is_by_host() => None,
+            _ => rows::hook(group),
+        }
+    }
+
     /// Returns the hook whose results are shown; `None` for all hooks.
     fn hook(&self) -> Option<u64> {
-        self.rows.list.current().and_then(rows::hook)
+        self.rows.list.current().and_then(|group| self.only_hook(group))
     }
 
     /// Requests the results of the hook under the cursor, one request at a time.
@@ -89,10 +110,11 @@ impl DeliveryGroups {
 
     /// Shows the deliveries of the group under the cursor.
     fn open(&self, env: &mut Env) {
-        if let Some(group) = self.rows.list.current() {
-            let hook = rows::hook(group);
-            let reason = if hook.is_some() { String::new() } else { group.key.clone() };
-            env.push(Cmd::DeliveriesOfGroup(hook, reason));
+        let Some(group) = self.rows.list.current() else { return };
+        match self.only_hook(group) {
+            Some(hook) => env.push(Cmd::DeliveriesOfGroup(Some(hook), String::new())),
+            None if self.is_by_host() => env.open(Layer::Menu(hooks_menu(group))),
+            None => env.push(Cmd::DeliveriesOfGroup(None, group.key.clone())),
         }
     }
 
@@ -100,7 +122,7 @@ impl DeliveryGroups {
     /// them.
     fn redeliver(&mut self, env: &mut Env) {
         let Ok(Some(group)) = self.rows.list.target() else { return };
-        let hook = rows::hook(group);
+        let hook = self.only_hook(group);
         let reason = if hook.is_some() { String::new() } else { group.key.clone() };
         let (event, since) = (String::new(), String::new());
         let request = Request::Deliveries { status: "failure", hook, event, reason, since, rows: DELIVERIES_STEP };
@@ -148,6 +170,19 @@ impl DeliveryGroups {
     }
 }
 
+/// Returns the menu of the hooks of a host.
+fn hooks_menu(group: &DeliveryGroup) -> Menu {
+    let item = |id: &i64| Item {
+        key: None,
+        title: format!("deliveries of hook {id}"),
+        off: None,
+        pick: Pick::Do(Cmd::DeliveriesOfGroup(u64::try_from(*id).ok(), String::new())),
+    };
+    let more = group.hook_count - i64::try_from(group.hooks.len()).unwrap_or(i64::MAX);
+    let more = if more > 0 { format!(" ({} more are not listed)", words::count(more)) } else { String::new() };
+    Menu::new(format!("{}{more}", rows::name(group)), group.hooks.iter().map(item).collect())
+}
+
 impl Screen for DeliveryGroups {
     fn id(&self) -> ScreenId {
         ScreenId::DeliveryGroups
@@ -187,7 +222,8 @@ impl Screen for DeliveryGroups {
             Action::Open => self.open(env),
             Action::Recover => self.redeliver(env),
             Action::NextPart | Action::PreviousPart => {
-                self.by = (self.by + 1) % GROUPINGS.len();
+                let step = if action == Action::NextPart { 1 } else { GROUPINGS.len() - 1 };
+                self.by = (self.by + step) % GROUPINGS.len();
                 self.rows.stop(env);
                 self.rows.empty();
                 self.refresh(env);
@@ -223,6 +259,10 @@ impl Screen for DeliveryGroups {
             Ok(None) => Some("no group selected".to_owned()),
             Ok(Some(_)) if action == Action::Open => None,
             Ok(Some(group)) if group.failed == 0 => Some("this group has no failed deliveries".to_owned()),
+            Ok(Some(group)) if self.is_by_host() && group.host.is_none() => Some("the hooks were deleted".to_owned()),
+            Ok(Some(group)) if self.is_by_host() && self.only_hook(group).is_none() => {
+                Some("this host has several hooks; group by hook to redeliver".to_owned())
+            }
             Ok(Some(group)) if rows::is_of_deleted_hook(group) => Some("the hook was deleted".to_owned()),
             Ok(Some(_)) => None,
         }
@@ -232,7 +272,11 @@ impl Screen for DeliveryGroups {
         match (request, result) {
             (Request::DeliveryGroups(_), Ok(Answer::DeliveryGroups(all))) if self.rows.awaits(request) => {
                 self.examined = (all.examined, all.truncated);
-                let page = Page { items: all.groups.clone(), total: Some(all.total_count), last: true };
+                let mut items = all.groups.clone();
+                for group in items.iter_mut().filter(|group| self.is_by_host() && group.key.is_empty()) {
+                    DELETED_HOOKS.clone_into(&mut group.key);
+                }
+                let page = Page { items, total: Some(all.total_count), last: true };
                 self.rows.take(page, env.world);
                 self.request_results(false, env);
             }
@@ -269,7 +313,7 @@ impl Screen for DeliveryGroups {
         let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook."];
         let options = TableOptions { what: "groups of deliveries", empty, focused: true };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, GROUPS_SHARE, buf);
+            let (left, right) = panes::side_by_side(area, GROUPS_SHARE, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             self.pane(right, buf);
         } else if area.height >= HEIGHT_MIN_WITH_PANE {

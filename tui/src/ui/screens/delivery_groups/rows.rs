@@ -10,7 +10,7 @@ use crate::ui::{
     words,
 };
 
-/// Returns the hook of a group of one hook; `None` for a group of deliveries with the same reason.
+/// Returns the hook of a group of one hook; `None` for a group of a reason or a host.
 pub(super) fn hook(group: &DeliveryGroup) -> Option<u64> {
     group.key.parse().ok()
 }
@@ -20,7 +20,7 @@ pub(super) fn is_of_deleted_hook(group: &DeliveryGroup) -> bool {
     hook(group).is_some() && group.host.is_none()
 }
 
-/// Returns the hook with the host of its URL, or the reason.
+/// Returns the hook with the host of its URL, or the reason or host of the group.
 pub(super) fn name(group: &DeliveryGroup) -> String {
     match (hook(group), &group.host) {
         (Some(id), Some(host)) => format!("hook {id}   {host}"),

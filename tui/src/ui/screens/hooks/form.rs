@@ -32,6 +32,11 @@ fn chat_keys(kind: &str) -> &'static [&'static str] {
     }
 }
 
+/// Returns whether receivers of this type check signatures. Chat services do not.
+fn is_signed(kind: &str) -> bool {
+    matches!(kind, "farrier" | "gitea" | "forgejo" | "gogs")
+}
+
 /// Returns whether the daemon derives the URL of a hook from the other settings of its type.
 fn has_own_url(kind: &str) -> bool {
     matches!(kind, "telegram" | "matrix")
@@ -122,7 +127,8 @@ fn chat_fields() -> [Field; 7] {
 /// The button that saves and sends a test event.
 pub(super) const AND_TEST: &str = "Create + test";
 
-/// Returns the request. `above` is the highest ID of the existing hooks.
+/// Returns the form. `above` is the highest ID of the existing hooks. A secret is generated unless the receiver checks
+/// no signatures, or the copied hook has no secret.
 pub(super) fn create(owner: HookOwner, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
     let plain = Hook {
         active: true,
@@ -131,10 +137,15 @@ pub(super) fn create(owner: HookOwner, above: i64, from: Option<&Hook>, known: &
         events_exact: vec!["push".to_owned()],
         ..Hook::default()
     };
+    let signs = from.is_none_or(|hook| hook.has_secret);
     let from = Hook { id: 0, ..from.unwrap_or(&plain).clone() };
     let fields = fields(&owner, &from, &["none", "typed", GENERATED], known);
-    let form = Form::new("New hook", "Create", FormKind::CreateHook(owner, above), fields);
-    form.also(AND_TEST)
+    let mut form = Form::new("New hook", "Create", FormKind::CreateHook(owner, above), fields).also(AND_TEST);
+    if signs && is_signed(&from.r#type) {
+        choose_secret(&mut form, GENERATED);
+        form.show_fields();
+    }
+    form
 }
 
 pub(super) fn edit(owner: HookOwner, hook: &Hook, known: &[HookEvent]) -> Form {
@@ -187,18 +198,28 @@ fn generated(form: &Form) -> Option<String> {
     (form.text("secret_mode") == GENERATED).then(|| form.text("secret").to_owned())
 }
 
-/// Puts a generated secret into a visible field. Editing it makes it a typed one.
+/// Selects what the secret is, and generates it if necessary.
+fn choose_secret(form: &mut Form, mode: &str) {
+    if let Some(field) = form.field_mut("secret_mode") {
+        field.set_value(mode);
+    }
+    let secret = if mode == GENERATED { generated_secret().unwrap_or_default() } else { String::new() };
+    if let Some(field) = form.field_mut("secret") {
+        field.fill(&secret);
+    }
+}
+
+/// Puts a generated secret into a visible field, in which it can be edited.
 pub(crate) fn changed(form: &mut Form, name: &str) {
     match name {
         "secret_mode" => {
-            let secret = if form.text("secret_mode") == GENERATED {
-                generated_secret().unwrap_or_default()
-            } else {
-                String::new()
-            };
-            if let Some(field) = form.field_mut("secret") {
-                field.fill(&secret);
-            }
+            let mode = form.text(name).to_owned();
+            choose_secret(form, &mode);
+        }
+        // A typed secret is kept.
+        "type" if form.text("secret_mode") != "typed" => {
+            let mode = if is_signed(form.text("type")) { GENERATED } else { "none" };
+            choose_secret(form, mode);
         }
         "show" => {
             let on = form.is_on("show");

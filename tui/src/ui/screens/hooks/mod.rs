@@ -278,7 +278,7 @@ impl Screen for Hooks {
         ];
         let options = TableOptions { what: "hooks", empty, focused: true };
         if world.split() {
-            let (left, right) = panes::side_by_side(body, 58, buf);
+            let (left, right) = panes::side_by_side(body, 58, world, buf);
             list::draw(&self.feed, options, world, left, buf);
             self.detail(world, right, buf);
         } else if world.size.height >= DETAILED && self.here().is_some() {

@@ -16,8 +16,8 @@ use crate::{
         keymap::{Action, Object, Scope},
         layer::{Layer, TextView},
         list::{self, Feed, List, ListView, TableOptions},
-        net::{Answer, Page, Problem, Request},
-        view::{self, Role, below, fit_left, rule, wrapped},
+        net::{Answer, OwnRequests, Page, Problem, Request},
+        view::{self, Role, below, fit_left, rule, width, wrapped},
         words,
         world::{Cmd, Env, World},
     },
@@ -83,11 +83,18 @@ pub(crate) struct DaemonLog {
     next: Option<i64>,
     /// Whether the cursor stays on the newest record.
     follows: bool,
+    own: OwnRequests,
 }
 
 impl Default for DaemonLog {
     fn default() -> Self {
-        Self { level: LogLevel::All, rows: Feed::new(List::default()), next: None, follows: true }
+        Self {
+            level: LogLevel::All,
+            rows: Feed::new(List::default()),
+            next: None,
+            follows: true,
+            own: OwnRequests::Hidden,
+        }
     }
 }
 
@@ -96,10 +103,24 @@ impl DaemonLog {
     pub(crate) fn choose(&mut self, level: LogLevel, env: &mut Env) {
         if self.level != level {
             self.level = level;
-            self.rows.stop(env);
-            self.rows.empty();
-            self.next = None;
+            self.forget(env);
         }
+        self.refresh(env);
+    }
+
+    /// Drops all records, because the daemon filters the next ones in another way.
+    fn forget(&mut self, env: &mut Env) {
+        self.rows.stop(env);
+        self.rows.empty();
+        self.next = None;
+    }
+
+    fn toggle_own(&mut self, env: &mut Env) {
+        self.own = match self.own {
+            OwnRequests::Hidden => OwnRequests::Shown,
+            OwnRequests::Shown => OwnRequests::Hidden,
+        };
+        self.forget(env);
         self.refresh(env);
     }
 
@@ -157,7 +178,7 @@ impl Screen for DaemonLog {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.rows.request(Request::Logs(self.level.filter(), self.next), env);
+        self.rows.request(Request::Logs(self.level.filter(), self.next, self.own), env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
@@ -171,6 +192,7 @@ impl Screen for DaemonLog {
             Action::NextPart | Action::PreviousPart => {
                 self.choose(self.level.beside(action == Action::NextPart), env);
             }
+            Action::OwnRequests => self.toggle_own(env),
             Action::Follow => {
                 self.follows = !self.follows;
                 if self.follows {
@@ -236,7 +258,12 @@ impl Screen for DaemonLog {
             (false, true) => "follow",
             (false, false) => "F follows",
         };
-        fit_left(buf, rest, mode, Role::Muted);
+        let own = match self.own {
+            OwnRequests::Hidden => "own requests hidden (o)",
+            OwnRequests::Shown => "own requests shown (o)",
+        };
+        let notes = format!("{own}   {mode}");
+        fit_left(buf, rest, if width(&notes) < rest.width { &notes } else { mode }, Role::Muted);
         let area = below(area, 1);
         let empty: &[&str] = &[
             "No records of this level.",
@@ -245,15 +272,15 @@ impl Screen for DaemonLog {
             "log.recent_bytes. log.filter decides what is logged.",
         ];
         let options = TableOptions { what: "log records", empty, focused: true };
-        let detail = |width: u16| {
+        let detail = |room: u16| {
             let lines = self.rows.list.current().map(|record| rows::lines(record, &world.clock)).unwrap_or_default();
             let wrap = move |(role, line): (Role, String)| {
-                wrapped(&line, width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
+                wrapped(&line, room).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
             };
             lines.into_iter().flat_map(wrap).collect::<Vec<_>>()
         };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, RECORDS_SHARE, buf);
+            let (left, right) = panes::side_by_side(area, RECORDS_SHARE, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             view::lines(buf, right, detail(right.width));
         } else if area.height >= ROOMY && self.rows.list.current().is_some() {

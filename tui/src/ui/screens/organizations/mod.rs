@@ -351,7 +351,7 @@ impl Screen for Organizations {
         let empty: &[&str] = &["No organizations that you may see.", "", "farrier org create   creates one"];
         let options = TableOptions { what: "organizations", empty, focused: !self.in_pane };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, ORGANIZATIONS_SHARE, buf);
+            let (left, right) = panes::side_by_side(area, ORGANIZATIONS_SHARE, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             pane::draw(self, world, right, buf);
         } else if self.in_pane {

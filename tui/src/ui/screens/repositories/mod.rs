@@ -195,6 +195,10 @@ impl Screen for Repositories {
         vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn right_has_focus(&self) -> Option<bool> {
+        Some(self.in_detail)
+    }
+
     fn list(&self) -> Option<&dyn ListView> {
         if self.on_part() { self.detail.list() } else { Some(&self.repos) }
     }
@@ -381,7 +385,7 @@ impl Screen for Repositories {
             }
             return;
         }
-        let (left, right) = panes::side_by_side(area, 57, buf);
+        let (left, right) = panes::side_by_side(area, 57, world, buf);
         list::draw(&self.repos, options, world, left, buf);
         repo_pane::draw(self, self.in_detail, world, right, buf);
     }

@@ -1,14 +1,27 @@
 //! Finds the objects of open questions that no longer exist.
 
+use std::collections::HashMap;
+
 use farrier_common::client::RepositoryPath;
 
 use super::{Repositories, detail::Detail};
 use crate::ui::{
     list::{Feed, ListView as _, Row},
-    net::Request,
+    net::{ExpectedRepository, Request},
 };
 
 impl Repositories {
+    /// Returns the listed repositories with these names, with their IDs.
+    pub(crate) fn identified(&self, paths: &[&RepositoryPath]) -> Vec<ExpectedRepository> {
+        if paths.is_empty() {
+            return Vec::new();
+        }
+        let names: HashMap<String, &RepositoryPath> = paths.iter().map(|path| (path.to_string(), *path)).collect();
+        let rows = self.repos.list.rows().iter();
+        let known = rows.filter_map(|row| Some((*names.get(row.full_name())?, row.id)));
+        known.map(|(path, id)| ExpectedRepository { path: path.clone(), id }).collect()
+    }
+
     /// Returns the name of the repository, branch, tag or row of an open question that no longer exists.
     pub(super) fn lost_target(&self, request: &Request) -> Option<String> {
         match request {

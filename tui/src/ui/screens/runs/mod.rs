@@ -227,6 +227,10 @@ impl Screen for Runs {
         vec![own, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn right_has_focus(&self) -> Option<bool> {
+        Some(self.in_parts)
+    }
+
     fn list(&self) -> Option<&dyn ListView> {
         if self.in_parts { Some(&self.parts) } else { Some(&self.rows) }
     }
@@ -340,7 +344,7 @@ impl Screen for Runs {
         };
         let options = TableOptions { what: "workflow runs", empty, focused: !self.in_parts };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, RUNS_SHARE, buf);
+            let (left, right) = panes::side_by_side(area, RUNS_SHARE, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             self.draw_run(world, right, buf);
         } else if self.in_parts {

@@ -156,7 +156,7 @@ impl Screen for Tasks {
             }
         };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, TASKS_SHARE, buf);
+            let (left, right) = panes::side_by_side(area, TASKS_SHARE, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             detail(right, buf);
         } else if area.height >= ROOMY && self.rows.list.current().is_some() {

@@ -166,6 +166,10 @@ impl Screen for Users {
         vec![own, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn right_has_focus(&self) -> Option<bool> {
+        Some(self.in_part)
+    }
+
     fn list(&self) -> Option<&dyn ListView> {
         if self.in_part { Some(self.part_list()) } else { Some(&self.rows) }
     }
@@ -247,7 +251,7 @@ impl Screen for Users {
         let empty: &[&str] = &["No users."];
         let options = TableOptions { what: "users", empty, focused: !self.in_part };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, USERS_SHARE, buf);
+            let (left, right) = panes::side_by_side(area, USERS_SHARE, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             self.draw_part(world, right, buf);
         } else if self.in_part {

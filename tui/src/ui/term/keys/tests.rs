@@ -113,8 +113,14 @@ fn keys_are_decoded_while_a_terminal_response_is_expected() {
 
 #[test]
 fn wheel_and_click_sequences_are_mouse_events() {
-    assert_eq!(keys(b"\x1b[<64;10;5M"), [InputEvent::Mouse(Mouse::Up)]);
-    assert_eq!(keys(b"\x1b[<65;10;5M"), [InputEvent::Mouse(Mouse::Down)]);
+    assert_eq!(keys(b"\x1b[<64;10;5M"), [InputEvent::Mouse(Mouse::Up { x: 9 })]);
+    assert_eq!(keys(b"\x1b[<65;10;5M"), [InputEvent::Mouse(Mouse::Down { x: 9 })]);
+    assert_eq!(keys(b"\x1b[<2;10;5M"), [InputEvent::Mouse(Mouse::RightClick { x: 9, y: 4 })]);
+    assert_eq!(keys(b"\x1b[<32;10;5M"), [InputEvent::Mouse(Mouse::Drag { x: 9 })]);
+    assert_eq!(keys(b"\x1b[<0;10;5m"), [InputEvent::Mouse(Mouse::Release)]);
+    for ignored in [&b"\x1b[<2;10;5m"[..], b"\x1b[<0;0;5M", b"\x1b[<0;70000;5M", b"\x1b[<0;5M", b"\x1b[<35;1;1M"] {
+        assert_eq!(keys(ignored), [], "{ignored:?}");
+    }
     assert_eq!(keys(b"\x1b[<0;200;5M"), [InputEvent::Mouse(Mouse::Click { x: 199, y: 4 })]);
 }
 

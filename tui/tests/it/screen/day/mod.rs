@@ -222,6 +222,8 @@ fn hook_fails_and_is_repaired(daemon: &dyn Service, session: &mut Session, addre
     session.wait_for("New hook");
     retype(session, "URL", "http://127.0.0.1:9/in");
     session.type_keys("\x13");
+    session.wait_for("whsec_");
+    session.type_keys("\x1b");
     session.wait_for_cursor_row("http://127.0.0.1:9/in");
     push(daemon, "one");
     session.type_keys("4");

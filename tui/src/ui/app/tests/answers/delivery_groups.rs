@@ -54,6 +54,18 @@ pub(in super::super) fn groups_by_reason() -> Answer {
     )
 }
 
+/// The groups of three hosts: one with two hooks, one with one hook, and the deliveries of deleted hooks.
+pub(in super::super) fn groups_by_host() -> Answer {
+    groups(
+        "host",
+        vec![
+            group("ci.example.net", Some("ci.example.net"), [1_204, 3, 9_312], &[12, 15]),
+            group("audit.lan", Some("audit.lan"), [4, 0, 10_686], &[3]),
+            group("", None, [2, 0, 2], &[7]),
+        ],
+    )
+}
+
 /// The results of a day that ends with failures.
 pub(in super::super) fn delivery_results() -> Answer {
     Answer::DeliveryResults(Box::new(DeliveryResults {

@@ -16,6 +16,7 @@ pub(in super::super) fn collaborators() -> Answer {
         login: login.into(),
         full_name: full_name.into(),
         permission: permission.into(),
+        direct: permission.into(),
     };
     let items = vec![one("mia", "Mia Okafor", "write"), one("ops-a", "Operations", "admin"), one("tomas", "", "read")];
     Answer::Collaborators(page(items))

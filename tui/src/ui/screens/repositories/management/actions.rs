@@ -87,7 +87,7 @@ impl RepositoryManagement {
     /// Opens the form for the permission of a collaborator.
     pub(in crate::ui::screens::repositories) fn change(&self, repo: &RepositoryPath, env: &mut Env) {
         if let Some(one) = target(&self.collaborators.list) {
-            let form = form::change_collaborator(repo.clone(), &one.login, &one.permission);
+            let form = form::change_collaborator(repo.clone(), one);
             env.open(Layer::Form(Box::new(form)));
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     args,
     ui::{
         form::{Field, Form},
-        net::{ManagementRequest, Request},
+        net::{Collaborator, ManagementRequest, Request},
         screens::FormKind,
     },
 };
@@ -75,10 +75,14 @@ pub(super) fn add_collaborator(path: RepositoryPath) -> Form {
     Form::new(format!("New collaborator of {path}"), "Add", FormKind::AddCollaborator(path), fields)
 }
 
-pub(super) fn change_collaborator(path: RepositoryPath, user: &str, current: &str) -> Form {
-    let at = PERMISSIONS.iter().position(|one| *one == current).unwrap_or(1);
-    let title = format!("Permission of {user} in {path}");
-    Form::new(title, "Save", FormKind::ChangeCollaborator(path, user.to_owned()), vec![permission(at)])
+/// Returns the form for the permission that was granted to a collaborator. Its title has the effective permission if
+/// that is another one: the form cannot reduce it.
+pub(super) fn change_collaborator(path: RepositoryPath, collaborator: &Collaborator) -> Form {
+    let Collaborator { login, permission: effective, direct, .. } = collaborator;
+    let at = PERMISSIONS.iter().position(|one| one == direct).unwrap_or(1);
+    let note = if effective == direct { String::new() } else { format!(" (effective: {effective})") };
+    let title = format!("Permission of {login} in {path}{note}");
+    Form::new(title, "Save", FormKind::ChangeCollaborator(path, login.clone()), vec![permission(at)])
 }
 
 /// Returns the request of both forms for collaborators.
