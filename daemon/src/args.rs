@@ -92,26 +92,33 @@ pub enum Command {
     /// configuration file. It has secrets: keep it as safe as the data. A second backup to the same directory copies
     /// only what is new. A running daemon makes the backup itself, with its own permissions.
     Backup {
-        /// Directory of backups; created if it does not exist
+        /// Directory of backups; created if it does not exist. Or `s3://BUCKET/PREFIX`, with the server and the keys of
+        /// `[blobs]`. `-` writes one tar file to standard output
         directory: PathBuf,
         /// Keep the newest N backups, this one included, and remove older ones afterwards
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         keep: Option<u32>,
-        /// Make no backup; read all backups in the directory and compare them with their checksums
-        #[arg(long, conflicts_with = "keep")]
+        /// Leave out cache entries, which jobs create again
+        #[arg(long)]
+        without_caches: bool,
+        /// Make no backup; read all backups in the directory, or a tar file, and compare them with their checksums
+        #[arg(long, conflicts_with_all = ["keep", "without_caches"])]
         verify: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Restore a backup: a directory of `farrierd backup`, or a copy of the store
+    /// Restore a backup: a directory or a tar file of `farrierd backup`, or a copy of the store
     ///
-    /// A directory of backups is restored to a new data directory (--data-dir), which must not exist or be empty. A
-    /// copy of the store replaces the store of a stopped daemon; it must be complete, belong to the data directory and
-    /// not be older than its files, and the replaced store is set aside.
+    /// A directory of backups, a bucket or a tar file is restored to a new data directory (--data-dir), which must not
+    /// exist or be empty. A copy of the store replaces the store of a stopped daemon; it must be complete, belong to
+    /// the data directory and not be older than its files, and the replaced store is set aside.
     Restore {
-        /// Directory of backups, or a copy of the store; it is not changed
+        /// Directory of backups, `s3://BUCKET/PREFIX`, a tar file, or a copy of the store; it is not changed
         source: PathBuf,
+        /// The source is a tar file of `farrierd backup -` or `farrier backup --tar`
+        #[arg(long)]
+        from_tar: bool,
         /// Name of the backup in the directory [default: the newest]
         #[arg(long, value_name = "NAME")]
         backup: Option<String>,

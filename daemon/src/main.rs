@@ -56,13 +56,22 @@ fn main() -> ExitCode {
             return check_data(&config, Options { repair: *repair, git: *git, content: *content }, *json);
         }
         Some(Command::Backup { directory, verify: true, json, .. }) => {
-            return backup_command::verify(directory, *json);
+            return backup_command::verify(&config, directory, *json);
         }
-        Some(Command::Backup { directory, keep, json, .. }) => {
-            return backup_command::create(&config, directory, *keep, *json);
+        Some(Command::Backup { directory, keep: None, without_caches, json: false, .. })
+            if directory == Path::new("-") =>
+        {
+            return backup_command::stream(&config, *without_caches);
         }
-        Some(Command::Restore { source, backup, dry_run }) => {
-            return backup_command::restore(&config, source, backup.as_deref(), *dry_run);
+        Some(Command::Backup { directory, .. }) if directory == Path::new("-") => {
+            eprintln!("farrierd: --keep and --json cannot be used with a backup to standard output");
+            return ExitCode::from(FAILED);
+        }
+        Some(Command::Backup { directory, keep, without_caches, json, .. }) => {
+            return backup_command::create(&config, directory, *keep, *without_caches, *json);
+        }
+        Some(Command::Restore { source, from_tar, backup, dry_run }) => {
+            return backup_command::restore(&config, source, *from_tar, backup.as_deref(), *dry_run);
         }
         Some(Command::Store { command: StoreCommand::Copy { to } }) => return copy_store(&config, *to),
         Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),

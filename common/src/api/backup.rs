@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::null_as_default;
+
 /// `GET /api/farrier/v1/backup`: the backup that runs, or the last one since the daemon started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -10,7 +12,7 @@ pub struct Backup {
     /// `none`, `running`, `done` or `failed`.
     #[cfg_attr(feature = "openapi", schema(pattern = "^(none|running|done|failed)$"))]
     pub state: String,
-    /// The directory of backups.
+    /// The directory or the URL of the backups, or `tar stream`.
     pub destination: String,
     /// Name of the backup in the directory; empty until it is complete.
     pub name: String,
@@ -45,11 +47,24 @@ impl Backup {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateBackup {
-    /// The directory of backups on the machine of the daemon, an absolute path. Created if it does not exist.
+    /// The directory of backups on the machine of the daemon, an absolute path, created if it does not exist; or
+    /// `s3://BUCKET/PREFIX`.
     #[cfg_attr(feature = "openapi", schema(min_length = 1))]
     pub destination: String,
     /// Number of backups to keep, this one included; older ones are removed afterwards. Without it, all are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub keep: Option<u32>,
+    /// Leaves out all cache entries. A restored daemon has none, and jobs create them again.
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
+    pub without_caches: bool,
+}
+
+/// `POST /api/farrier/v1/backup/tar`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CreateBackupStream {
+    /// Leaves out all cache entries. A restored daemon has none, and jobs create them again.
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "std::ops::Not::not")]
+    pub without_caches: bool,
 }

@@ -50,7 +50,7 @@ pub use self::{
         EditArtifact, FoundArtifact,
     },
     audit::{AuditActor, AuditEntry, AuditObject},
-    backup::{Backup, CreateBackup},
+    backup::{Backup, CreateBackup, CreateBackupStream},
     branch::{Branch, CreateBranch, MoveBranch, RenameBranch},
     cache::{CacheEntry, CacheUsage, Caches, FoundCacheEntry},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Client, ClientError};
-use crate::api::{Backup, CreateBackup};
+use super::{Chunks, Client, ClientError};
+use crate::api::{Backup, CreateBackup, CreateBackupStream};
 
 const BACKUP: &str = "/api/farrier/v1/backup";
+const STREAM: &str = "/api/farrier/v1/backup/tar";
 /// How often the state of a backup is requested.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -18,6 +19,12 @@ impl Client {
     /// Starts a backup. Only for administrators on the Unix socket.
     pub async fn start_backup(&self, request: &CreateBackup) -> Result<Backup, ClientError> {
         self.post(BACKUP, request).await
+    }
+
+    /// Starts a backup and returns it as a tar file, which is complete only if the chunks end without an error. If they
+    /// are dropped, the backup fails. Only for administrators on the Unix socket.
+    pub async fn backup_stream(&self, request: &CreateBackupStream) -> Result<Chunks, ClientError> {
+        Ok(Chunks::of_backup(self.post_any(STREAM, request).await?.into_body()))
     }
 
     /// Starts a backup and waits for its end. Calls `progress` with each state. If this is dropped, the backup goes on.

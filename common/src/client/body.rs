@@ -40,8 +40,14 @@ fn never(error: Infallible) -> io::Error {
     match error {}
 }
 
+/// The same for a backup, which sends nothing while the daemon copies its store.
+const BACKUP_SILENCE_MAX: Duration = Duration::from_hours(1);
+
 /// A response body, read in chunks.
-pub struct Chunks(Incoming);
+pub struct Chunks {
+    body: Incoming,
+    silence_max: Duration,
+}
 
 impl std::fmt::Debug for Chunks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -51,15 +57,20 @@ impl std::fmt::Debug for Chunks {
 
 impl Chunks {
     pub(super) fn new(body: Incoming) -> Self {
-        Self(body)
+        Self { body, silence_max: SILENCE_MAX }
+    }
+
+    /// Returns the chunks of a backup.
+    pub(super) fn of_backup(body: Incoming) -> Self {
+        Self { body, silence_max: BACKUP_SILENCE_MAX }
     }
 
     /// Returns the next chunk; `None` at the end. Returns an error if the body is shorter than its
     /// `Content-Length`.
     pub async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
         loop {
-            let Ok(frame) = tokio::time::timeout(SILENCE_MAX, self.0.frame()).await else {
-                return Some(Err(ClientError::Silent { seconds: SILENCE_MAX.as_secs() }));
+            let Ok(frame) = tokio::time::timeout(self.silence_max, self.body.frame()).await else {
+                return Some(Err(ClientError::Silent { seconds: self.silence_max.as_secs() }));
             };
             match frame? {
                 Ok(frame) => {

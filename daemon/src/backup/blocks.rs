@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use farrier_proto::store::{ArtifactState, Content};
+use farrier_proto::store::{ArtifactState, CacheEntry, Content};
 
 use crate::{
     blob::{BlockRef, UploadKey},
-    store::{Snapshot, StoreError, artifacts, caches, lfs, releases::assets, uploads},
+    clock::Millis,
+    store::{Snapshot, Store, StoreError, Tx, artifacts, caches, lfs, releases::assets, uploads},
 };
 
 /// Rows to read at a time.
@@ -95,4 +96,29 @@ pub(super) async fn is_needed(snapshot: &Snapshot, key: UploadKey) -> Result<boo
     Ok(target.is_some_and(|target| target.live_generations().contains(&key.generation))
         || assets::is_known(snapshot, key.artifact, key.generation).await?
         || lfs::is_known(snapshot, key.artifact, key.generation).await?)
+}
+
+/// Deletes the rows of all cache entries in `copy`, the store of a backup without caches. So no row of the backup names
+/// bytes that the backup lacks, and `check-data` finds a restored directory complete. The store of the daemon is not
+/// changed.
+///
+/// The rows go together with marks that their bytes are to be removed, as for every deleted entry. The first sweep
+/// after a restore finds no such bytes, and removes the marks and the lists of blocks.
+pub(super) async fn leave_out_cache_entries(copy: &Store, now_ms: Millis) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let (page, next) = caches::batch(&copy.read().await?, after.as_deref(), PAGE).await?;
+        let rows: &[CacheEntry] = &page;
+        copy.write(async |tx: Tx| {
+            for row in rows {
+                caches::delete(&tx, row, now_ms);
+            }
+            Ok::<_, StoreError>(())
+        })
+        .await?;
+        after = next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
 }

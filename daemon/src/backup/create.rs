@@ -10,10 +10,8 @@ use futures_util::TryStreamExt as _;
 
 use super::{
     BackupError, BackupProgress, BackupRequest, FinishedBackup,
-    blocks::{CopiedBlocks, is_needed},
-    destination::BackupDestination,
-    retain::retain,
-    writer::BackupWriter,
+    blocks::{CopiedBlocks, is_needed, leave_out_cache_entries},
+    writer::{BackupFacts, BackupWriter},
 };
 use crate::{
     blob::{BlobStore as _, BlockRef, LocalBlobs},
@@ -57,19 +55,25 @@ pub struct BackupSource {
 /// store names are not removed.
 pub async fn create(
     source: &BackupSource,
-    request: &BackupRequest,
+    request: BackupRequest,
     clock: &Clock,
     progress: Arc<BackupProgress>,
 ) -> Result<FinishedBackup, BackupError> {
+    let BackupRequest { destination, keep, without_caches } = request;
     let began_ms = clock.now_ms();
     let _stop = StopAtEnd(Arc::clone(&progress));
-    let (root, data_dir, name) = (request.destination.clone(), source.data_dir.clone(), name_of(began_ms));
-    let begin = move || BackupWriter::begin(BackupDestination::open(&root, &data_dir)?, &name, progress);
+    let (data_dir, name) = (source.data_dir.clone(), name_of(began_ms));
+    let identity = identity::get(&source.store.read().await?).await?;
+    let owner = hex::encode(identity.map(|identity| identity.id).unwrap_or_default());
+    let begin = move || BackupWriter::begin(destination.open(&data_dir, began_ms, owner)?, &name, progress);
     let writer = tasks::blocking(begin).await?;
     // Before the snapshot, see `removal_holds`. After the destination was opened, which can take long.
     let _hold = source.git.removals().hold();
     let store_file = writer.directory().join(STORE_FILE);
     let copy = copy_store(&source.store, &store_file).await?;
+    if without_caches {
+        leave_out_cache_entries(&copy, began_ms).await?;
+    }
     let mut run = BackupRun { source, writer: Some(writer), moved: Vec::new(), warnings: Vec::new() };
     let snapshot = copy.read().await?;
     run.add_settings().await?;
@@ -83,7 +87,9 @@ pub async fn create(
         Ok::<_, StoreError>(())
     })
     .await?;
-    let (began, ended, keep, path) = (time(began_ms), time(clock.now_ms()), request.keep, store_file);
+    let path = store_file;
+    let facts =
+        BackupFacts { began: time(began_ms), ended: time(clock.now_ms()), without_caches, warnings: warnings.clone() };
     let complete = move || -> Result<FinishedBackup, BackupError> {
         // Closes the file, which is complete then.
         drop(copy);
@@ -92,9 +98,9 @@ pub async fn create(
         }
         // Safe to remove: its content is in the backup.
         std::fs::remove_file(&path).map_err(BackupError::writing(&path))?;
-        let (destination, mut finished) = writer.finish(began, ended, warnings.clone())?;
+        let (mut target, mut finished) = writer.finish(facts)?;
         if let Some(keep) = keep {
-            match retain(&destination, keep, &finished.name) {
+            match target.retain(keep, &finished.name) {
                 Ok(removed) => finished.removed = removed,
                 Err(error) => {
                     warnings.push(format!("older backups were not removed: {error}"));

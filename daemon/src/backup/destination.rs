@@ -7,17 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::BackupError;
+use super::{
+    BackupError,
+    place::{BACKUPS, FILES, MARK, MARK_TEXT, content_path},
+};
 use crate::inherited;
 
-/// Marks a directory of backups.
-const MARK: &str = "farrier-backups.json";
-/// Content of the mark.
-const MARK_TEXT: &str = "{\n  \"format\": 1,\n  \"about\": \"Backups of farrierd. They have secrets. Do not edit them; \
-    farrierd restore reads them.\"\n}\n";
 const LOCK: &str = "lock";
-const FILES: &str = "files";
-const BACKUPS: &str = "backups";
 /// A directory in the root of some file systems.
 const LOST_AND_FOUND: &str = "lost+found";
 /// End of the names of backups that are not complete.
@@ -128,7 +124,7 @@ impl BackupDestination {
 
     /// Returns the file with the content that has this SHA-256, in hexadecimal.
     pub(super) fn content(&self, sha256: &str) -> PathBuf {
-        self.contents().join(sha256.get(..2).unwrap_or_default()).join(sha256)
+        self.root.join(content_path(sha256))
     }
 
     /// Makes the names of all contents and backups durable.

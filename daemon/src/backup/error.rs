@@ -95,6 +95,43 @@ pub enum BackupError {
         /// The file.
         path: PathBuf,
     },
+    /// A file that does not change while it is backed up has changed.
+    #[error("{path} changed while it was copied; run the backup again")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The bucket has backups of another store.
+    #[error(
+        "{place} has backups of another store; nothing was changed. Use another prefix. If nothing else backs up to \
+         it, as after a restore, delete the object {object}"
+    )]
+    Owner {
+        /// The URL.
+        place: PathBuf,
+        /// The object that names the other store.
+        object: String,
+    },
+    /// The bucket lacks a content that it had when the backup began.
+    #[error("{place} lost contents while the backup was made; it is not complete. Run it again")]
+    Lost {
+        /// The URL.
+        place: PathBuf,
+    },
+    /// A bucket cannot be used with this configuration.
+    #[error("the bucket for backups cannot be used")]
+    OpenBucket(#[source] BlobError),
+    /// A tar file is not a backup.
+    #[error("{path} cannot be restored: {reason}; nothing was changed")]
+    Tar {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        reason: String,
+    },
+    /// The tar stream cannot be written.
+    #[error("the tar stream cannot be written; it is not complete and cannot be restored")]
+    Stream(#[source] io::Error),
     /// A name is not text.
     #[error("the name of {path} is not UTF-8, which a backup needs")]
     Name {

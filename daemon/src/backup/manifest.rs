@@ -1,7 +1,7 @@
 //! The manifest of a backup and the list of its files.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{BufRead as _, BufReader},
     path::{Component, Path},
 };
@@ -9,7 +9,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{BackupError, destination::BackupDestination};
+use super::{
+    BackupError,
+    place::{StoredBackups, UNREACHABLE},
+};
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const LIST: &str = "files.jsonl";
@@ -33,6 +36,9 @@ pub struct BackupManifest {
     pub files: u64,
     /// Bytes that a restore writes.
     pub bytes: u64,
+    /// Whether cache entries were left out, with their rows.
+    #[serde(default)]
+    pub without_caches: bool,
     /// SHA-256 of `files.jsonl`, in hexadecimal.
     pub list_sha256: String,
     /// What is missing in the backup, one sentence each.
@@ -64,19 +70,21 @@ impl BackupFile {
 }
 
 /// Reads a complete backup. Blocks.
-pub(super) fn read(
-    destination: &BackupDestination,
-    name: &str,
-) -> Result<(BackupManifest, Vec<BackupFile>), BackupError> {
-    let directory = destination.directory(name);
+pub(super) fn read(stored: &dyn StoredBackups, name: &str) -> Result<(BackupManifest, Vec<BackupFile>), BackupError> {
     let damaged = |reason: String| BackupError::Damaged { name: name.to_owned(), reason };
-    let text = fs::read(directory.join(MANIFEST)).map_err(|error| damaged(format!("{MANIFEST}: {error}")))?;
+    let read = |file: &str| {
+        stored.read(name, file).map_err(|error| match error.kind() {
+            UNREACHABLE => BackupError::reading(&stored.place().join(file))(error),
+            _ => damaged(format!("{file}: {error}")),
+        })
+    };
+    let text = read(MANIFEST)?;
     let manifest: BackupManifest =
         serde_json::from_slice(&text).map_err(|error| damaged(format!("{MANIFEST}: {error}")))?;
     if manifest.format > FORMAT {
         return Err(damaged(format!("{MANIFEST} has format {}; a newer farrierd wrote it", manifest.format)));
     }
-    let list = fs::read(directory.join(LIST)).map_err(|error| damaged(format!("{LIST}: {error}")))?;
+    let list = read(LIST)?;
     if hex::encode(Sha256::digest(&list)) != manifest.list_sha256 {
         return Err(damaged(format!("{LIST} was changed")));
     }
@@ -102,6 +110,8 @@ pub(super) fn read_partial(path: &Path) -> Vec<BackupFile> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

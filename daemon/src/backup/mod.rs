@@ -9,27 +9,46 @@
 //! DESTINATION/backups/<time>.partial/         a backup that runs or was interrupted
 //! ```
 //!
+//! `place` has the traits of the places for backups: directories, prefixes of buckets, and streams with the same files
+//! as a tar file.
+//!
 //! [`create`] takes a hold on removals, copies all rows of one snapshot of the store, and then the files that these
 //! rows name: files that never change, and the refs of each repository under its lock. The module has no knowledge of
 //! HTTP and of permissions.
 
 mod blocks;
+mod bucket;
 mod create;
 mod destination;
+mod directory;
 mod error;
 mod manifest;
 mod offline;
+mod place;
 mod restore;
 mod retain;
+mod tar;
 mod verify;
 mod writer;
 
 use std::{
-    path::PathBuf,
+    io::Write,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use serde::Serialize;
+
+use self::{
+    bucket::{BucketClient, BucketTarget},
+    destination::BackupDestination,
+    place::{BackupTarget, StoredBackups},
+    tar::{TarBackups, TarTarget},
+};
+use crate::{
+    clock::Millis,
+    config::{BlobsConfig, BucketUrl},
+};
 
 pub use self::{
     create::{BackupSource, create},
@@ -41,12 +60,64 @@ pub use self::{
 };
 
 /// What to back up to.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupRequest {
-    /// The directory; an absolute path. Created if it does not exist.
-    pub destination: PathBuf,
+    /// The place of the backup.
+    pub destination: Destination,
     /// Number of backups to keep, this one included; older ones are removed afterwards. `None`: all.
     pub keep: Option<usize>,
+    /// Leaves out all cache entries, with their rows.
+    pub without_caches: bool,
+}
+
+/// The place to which a backup is written.
+pub enum Destination {
+    /// A directory; an absolute path. Created if it does not exist.
+    Directory(PathBuf),
+    /// A stream, to which one tar file is written.
+    Tar(Box<dyn Write + Send>),
+    /// A prefix of a bucket, with the server and the keys of the configuration.
+    Bucket(Box<BlobsConfig>, BucketUrl),
+}
+
+impl Destination {
+    /// Opens the place for a backup of `data_dir` that begins at `began_ms`. `owner`: the identity of the store.
+    /// Blocks, and needs the context of a runtime.
+    fn open(self, data_dir: &Path, began_ms: Millis, owner: String) -> Result<Box<dyn BackupTarget>, BackupError> {
+        let target: Box<dyn BackupTarget> = match self {
+            Self::Directory(root) => Box::new(BackupDestination::open(&root, data_dir)?),
+            Self::Tar(out) => {
+                let time = u64::try_from(began_ms / 1_000).unwrap_or_default();
+                Box::new(TarTarget::new(out, data_dir, time))
+            }
+            Self::Bucket(config, url) => {
+                Box::new(BucketTarget::new(BucketClient::open(&config, &url)?, data_dir, owner))
+            }
+        };
+        Ok(target)
+    }
+}
+
+/// The place from which backups are read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BackupsPlace {
+    /// A directory of backups.
+    Directory(PathBuf),
+    /// A tar file with one backup.
+    Tar(PathBuf),
+    /// A prefix of a bucket, with the server and the keys of the configuration.
+    Bucket(Box<BlobsConfig>, BucketUrl),
+}
+
+impl BackupsPlace {
+    /// Opens the backups. Blocks, and needs the context of a runtime.
+    fn open(&self) -> Result<Box<dyn StoredBackups>, BackupError> {
+        let stored: Box<dyn StoredBackups> = match self {
+            Self::Directory(root) => Box::new(BackupDestination::open_existing(root)?),
+            Self::Tar(path) => Box::new(TarBackups::open(path)?),
+            Self::Bucket(config, url) => Box::new(BucketClient::open_existing(config, url)?),
+        };
+        Ok(stored)
+    }
 }
 
 /// A complete backup.
@@ -86,8 +157,9 @@ impl BackupProgress {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
+    /// Returns an error if the future of the backup was dropped.
+    fn require_running(&self) -> Result<(), BackupError> {
+        if self.is_stopped.load(Ordering::Relaxed) { Err(BackupError::Stopped) } else { Ok(()) }
     }
 
     fn add(&self, bytes: u64) {

@@ -27,7 +27,7 @@ pub enum OfflineBackupError {
 /// Returns `None` if a daemon runs, which must make the backup itself.
 pub async fn create_offline(
     config: &Config,
-    request: &BackupRequest,
+    request: BackupRequest,
     clock: &Clock,
     record: impl AsyncFnOnce(&Store) -> Result<(), StoreError>,
 ) -> Result<Option<FinishedBackup>, OfflineBackupError> {

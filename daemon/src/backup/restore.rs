@@ -2,8 +2,8 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File, OpenOptions},
-    io::{self, Read as _, Write as _},
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,8 +12,9 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    BackupError, BackupFile, BackupManifest,
-    destination::{BackupDestination, create_dir, sync_dir},
+    BackupError, BackupFile, BackupManifest, BackupsPlace,
+    destination::{create_dir, sync_dir},
+    place::{PIECE_BYTES, StoredBackups, content_path},
     verify::verify_one,
 };
 use crate::{
@@ -32,13 +33,12 @@ use crate::{
 /// IDs of each kind that are left out after a restore. The daemon may have given out IDs after the backup, which
 /// clients know, and which must not name other objects.
 const ID_GAP: u64 = 1_000_000;
-const BUFFER_BYTES: usize = 1 << 20;
 
 /// What to restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RestoreRequest {
-    /// The directory of backups.
-    pub source: PathBuf,
+    /// The backups.
+    pub source: BackupsPlace,
     /// Name of the backup; `None`: the newest.
     pub name: Option<String>,
     /// The new data directory. Must not exist, or be empty.
@@ -108,17 +108,17 @@ async fn leave_out_ids(store: &Store) -> Result<(), StoreError> {
 
 /// Checks the backup and writes all files but the store's name. Returns the lock of the new directory.
 fn restore_files(request: &RestoreRequest) -> Result<(RestoredBackup, Option<Lock>), BackupError> {
-    let destination = BackupDestination::open_existing(&request.source)?;
-    let names = destination.complete()?;
+    let stored = request.source.open()?;
+    let names = stored.complete()?;
     let name = match &request.name {
         Some(name) => names.iter().find(|known| *known == name),
         None => names.last(),
     };
-    let missing = || BackupError::NoBackup { path: destination.root().to_owned(), name: request.name.clone() };
+    let missing = || BackupError::NoBackup { path: stored.place().to_owned(), name: request.name.clone() };
     let name = name.ok_or_else(missing)?.clone();
     let data_dir = &request.data_dir;
     require_empty(data_dir)?;
-    let (manifest, files) = verify_one(&destination, &name)?;
+    let (manifest, files) = verify_one(&*stored, &name)?;
     if files.iter().all(|file| file.path != STORE_FILE) {
         return Err(BackupError::Damaged { name, reason: format!("it has no {STORE_FILE}") });
     }
@@ -142,7 +142,7 @@ fn restore_files(request: &RestoreRequest) -> Result<(RestoredBackup, Option<Loc
         let path = if file.path == STORE_FILE { unfinished_store() } else { file.path.clone() };
         let target = data_dir.join(path);
         make_directories(data_dir, target.parent().unwrap_or(data_dir), &mut directories)?;
-        copy(&destination.content(&file.sha256), &target, file, &restored.name)?;
+        copy(&*stored, &target, file, &restored.name)?;
     }
     directories.iter().try_for_each(|directory| sync_dir(directory))?;
     Ok((restored, Some(lock)))
@@ -176,11 +176,12 @@ fn make_directories(root: &Path, path: &Path, directories: &mut BTreeSet<PathBuf
 }
 
 /// Copies a content to a new file. Compares it once more: it may have changed since it was checked.
-fn copy(from: &Path, to: &Path, file: &BackupFile, backup: &str) -> Result<(), BackupError> {
-    let mut source = File::open(from).map_err(BackupError::reading(from))?;
+fn copy(stored: &dyn StoredBackups, to: &Path, file: &BackupFile, backup: &str) -> Result<(), BackupError> {
+    let from = &stored.place().join(content_path(&file.sha256));
+    let mut source = stored.open(&file.sha256).map_err(BackupError::reading(from))?;
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
     let mut target = opened.map_err(BackupError::writing(to))?;
-    let (mut digest, mut buffer) = (Sha256::new(), vec![0; BUFFER_BYTES]);
+    let (mut digest, mut buffer) = (Sha256::new(), vec![0; PIECE_BYTES]);
     loop {
         let length = match source.read(&mut buffer) {
             Ok(0) => break,

@@ -52,15 +52,18 @@ pub(super) fn retain(destination: &BackupDestination, keep: usize, newest: &str)
 mod tests {
     use std::{path::Path, sync::Arc};
 
-    use super::{super::writer::BackupWriter, *};
+    use super::{
+        super::writer::{BackupFacts, BackupWriter},
+        *,
+    };
 
     fn backup(root: &Path, name: &str, contents: &[&str]) {
         let destination = BackupDestination::open(root, Path::new("/nonexistent/data")).expect("a directory");
-        let mut writer = BackupWriter::begin(destination, name, Arc::default()).expect("begun");
+        let mut writer = BackupWriter::begin(Box::new(destination), name, Arc::default()).expect("begun");
         for content in contents {
             writer.add_bytes(content, content.as_bytes(), root).expect("copied");
         }
-        writer.finish(String::new(), String::new(), Vec::new()).expect("complete");
+        writer.finish(BackupFacts::default()).expect("complete");
     }
 
     fn count(destination: &BackupDestination) -> usize {

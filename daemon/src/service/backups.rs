@@ -9,15 +9,17 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use farrier_common::api::{Backup, CreateBackup};
+use farrier_common::api::{Backup, CreateBackup, CreateBackupStream};
 
 use super::{
     Context, Error, access,
     audit::{self, Action, Entry, Object},
+    backup_stream::{self, BackupStream},
 };
 use crate::{
-    backup::{BackupProgress, BackupRequest, BackupSource, FinishedBackup, create, require_files},
+    backup::{BackupProgress, BackupRequest, BackupSource, Destination, FinishedBackup, create, require_files},
     clock::{Clock, Millis},
+    config::{BucketUrl, Config},
     model::identity::{Identity, Proof},
     show,
     store::backups,
@@ -25,6 +27,8 @@ use crate::{
 
 /// Longest path of a directory of backups, bytes.
 const PATH_MAX_BYTES: usize = 4_096;
+/// The destination of a backup that is sent to the caller.
+pub const STREAM: &str = "tar stream";
 /// Answers a request to start a backup while one runs.
 const RUNNING: &str = "a backup is running; try again when it has ended";
 
@@ -133,45 +137,117 @@ pub async fn last_success_at(context: &Context) -> Result<String, Error> {
 
 /// Starts a backup. Requires a site administrator whom the kernel identified as peer of the Unix socket: a backup
 /// writes all secrets to a directory of this machine, which a token or password from elsewhere must not choose.
-pub async fn start(context: &Context, identity: &Identity, input: CreateBackup) -> Result<Backup, Error> {
-    access::require_site_admin(identity)?;
-    if identity.account().is_none_or(|account| account.proof != Proof::Peer) {
-        let reason = "backups are started over the Unix socket of the daemon, without a token".into();
-        return Err(Error::Forbidden { reason });
-    }
-    require_files(&context.config).map_err(|error| Error::Unusable { reason: error.to_string() })?;
-    let destination = PathBuf::from(&input.destination);
-    if !destination.is_absolute() || input.destination.len() > PATH_MAX_BYTES || input.destination.contains('\0') {
-        let reason = "must be an absolute path of a directory".into();
-        return Err(Error::Invalid { field: "destination", reason });
+///
+/// A bucket requires also what [`stream`] requires of `local_user`: the bucket could belong to somebody else.
+pub async fn start(
+    context: &Context,
+    identity: &Identity,
+    local_user: Option<u32>,
+    input: CreateBackup,
+) -> Result<Backup, Error> {
+    require_allowed(context, identity)?;
+    let destination = destination(&context.config, &input.destination)?;
+    if !matches!(destination, Destination::Directory(_)) {
+        require_owner_of_data(local_user)?;
     }
     if input.keep == Some(0) {
         return Err(Error::Invalid { field: "keep", reason: "must be at least 1".into() });
     }
     let task = BackupTask::new(input.destination.clone(), context.now_ms());
     let running = context.backups.claim(task, context.clock.clone())?;
-    audit::record_before(context, entry(&input.destination, input.keep)).await?;
+    audit::record_before(context, entry(&input)).await?;
     let keep = input.keep.and_then(|keep| usize::try_from(keep).ok());
-    context.tasks.short(run(context.clone(), running, BackupRequest { destination, keep }));
+    let request = BackupRequest { destination, keep, without_caches: input.without_caches };
+    let context_of_run = context.clone();
+    context.tasks.short(async move { _ = run(context_of_run, running, request).await });
     get(context, identity).await
 }
 
-/// Returns the audit entry of a backup to `destination`.
-pub fn entry(destination: &str, keep: Option<u32>) -> Entry {
-    let entry = Entry::new(Action::BackupCreate, Object::new("backup", 0, destination));
-    match keep {
-        Some(keep) => entry.set("keep", keep),
-        None => entry,
-    }
+/// Starts a backup that is sent to the caller as a tar stream. Has the requirements of [`start`]: a stream has all
+/// secrets as well. Requires also that the peer, `local_user`, is root or the user of the daemon. The backup fails if
+/// the caller stops reading.
+pub async fn stream(
+    context: &Context,
+    identity: &Identity,
+    local_user: Option<u32>,
+    input: CreateBackupStream,
+) -> Result<BackupStream, Error> {
+    require_allowed(context, identity)?;
+    require_owner_of_data(local_user)?;
+    let without_caches = input.without_caches;
+    let task = BackupTask::new(STREAM.to_owned(), context.now_ms());
+    let running = context.backups.claim(task, context.clock.clone())?;
+    let entry = entry(&CreateBackup { destination: STREAM.to_owned(), keep: None, without_caches });
+    audit::record_before(context, entry).await?;
+    let (sender, stream) = backup_stream::channel();
+    let destination = Destination::Tar(Box::new(sender.writer()));
+    let request = BackupRequest { destination, keep: None, without_caches };
+    let context_of_run = context.clone();
+    context.tasks.short(async move {
+        if run(context_of_run, running, request).await {
+            sender.complete();
+        }
+    });
+    Ok(stream)
 }
 
-async fn run(context: Context, running: RunningBackup, request: BackupRequest) {
+/// Returns the place that `text` names: a directory, or a prefix of a bucket.
+fn destination(config: &Config, text: &str) -> Result<Destination, Error> {
+    let invalid = |reason: String| Error::Invalid { field: "destination", reason };
+    if text.len() > PATH_MAX_BYTES {
+        return Err(invalid(format!("must have at most {PATH_MAX_BYTES} bytes")));
+    }
+    if text.starts_with("s3://") {
+        let url = BucketUrl::parse(text).map_err(invalid)?;
+        return Ok(Destination::Bucket(Box::new(config.blobs.clone()), url));
+    }
+    let path = PathBuf::from(text);
+    if !path.is_absolute() || text.contains('\0') {
+        return Err(invalid("must be an absolute path of a directory, or a URL such as s3://bucket/prefix".into()));
+    }
+    Ok(Destination::Directory(path))
+}
+
+fn require_allowed(context: &Context, identity: &Identity) -> Result<(), Error> {
+    access::require_site_admin(identity)?;
+    if identity.account().is_none_or(|account| account.proof != Proof::Peer) {
+        let reason = "backups are started over the Unix socket of the daemon, without a token".into();
+        return Err(Error::Forbidden { reason });
+    }
+    require_files(&context.config).map_err(|error| Error::Unusable { reason: error.to_string() })
+}
+
+/// Requires a local user who can read the data directory. Members of `socket.admin_group` are administrators, but
+/// cannot read the keys; a backup that leaves the directories of the daemon would give the keys to them.
+fn require_owner_of_data(local_user: Option<u32>) -> Result<(), Error> {
+    if local_user.is_some_and(|uid| uid == 0 || uid == rustix::process::geteuid().as_raw()) {
+        return Ok(());
+    }
+    let reason = "only root and the user of the daemon back up to a stream or a bucket, because a backup has all keys; \
+                  back up to a directory";
+    Err(Error::Forbidden { reason: reason.into() })
+}
+
+/// Returns the audit entry of a backup.
+pub fn entry(input: &CreateBackup) -> Entry {
+    let mut entry = Entry::new(Action::BackupCreate, Object::new("backup", 0, &input.destination));
+    if let Some(keep) = input.keep {
+        entry = entry.set("keep", keep);
+    }
+    if input.without_caches {
+        entry = entry.set("without_caches", true);
+    }
+    entry
+}
+
+/// Makes a backup. Returns whether it is complete.
+async fn run(context: Context, running: RunningBackup, request: BackupRequest) -> bool {
     let task = Arc::clone(&running.task);
     let source = BackupSource::new(&context.config, context.store.clone(), context.git.clone());
     let stop = context.tasks.stop().clone();
     let result = tokio::select! {
         () = stop.cancelled() => Err("the daemon stopped; the next backup continues".to_owned()),
-        result = create(&source, &request, &context.clock, Arc::clone(&task.progress)) => {
+        result = create(&source, request, &context.clock, Arc::clone(&task.progress)) => {
             result.map_err(|error| with_causes(&error))
         }
     };
@@ -184,10 +260,12 @@ async fn run(context: Context, running: RunningBackup, request: BackupRequest) {
         }
         Err(error) => tracing::error!(destination = task.destination, error, "a backup failed"),
     }
+    let is_complete = result.is_ok();
     running.end(result);
     // Removals that waited for the backup.
     context.sweep.now();
     context.pruning.now();
+    is_complete
 }
 
 /// Returns the text of an error with its causes.
@@ -205,6 +283,15 @@ fn with_causes(error: &dyn StdError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_root_and_the_user_of_the_daemon_receive_the_keys() {
+        let own = rustix::process::geteuid().as_raw();
+        assert!(require_owner_of_data(Some(0)).is_ok() && require_owner_of_data(Some(own)).is_ok());
+        for other in [None, Some(own + 1)] {
+            assert!(matches!(require_owner_of_data(other), Err(Error::Forbidden { .. })), "{other:?}");
+        }
+    }
 
     #[test]
     fn a_backup_that_is_dropped_has_ended_and_blocks_no_other() {

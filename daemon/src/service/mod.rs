@@ -6,6 +6,7 @@ pub mod accounts;
 pub mod artifacts;
 pub mod audit;
 pub mod authentication;
+pub mod backup_stream;
 pub mod backups;
 pub mod browse;
 pub mod bundles;

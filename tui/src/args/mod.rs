@@ -284,12 +284,19 @@ pub(crate) enum Command {
     /// directory. A backup has secrets: keep it as safe as the data. A second backup to the same directory copies only
     /// what is new. If this command is interrupted, the backup goes on. `farrierd restore` restores it.
     Backup {
-        /// Directory of backups on the machine of the daemon; created if it does not exist
-        #[arg(value_hint = ValueHint::DirPath)]
-        directory: PathBuf,
+        /// Directory of backups on the machine of the daemon; created if it does not exist. Or `s3://BUCKET/PREFIX`,
+        /// with the server and the keys of the configuration of the daemon
+        #[arg(value_hint = ValueHint::DirPath, required_unless_present = "tar")]
+        directory: Option<PathBuf>,
+        /// Write one backup as a tar file to standard output, which `farrierd restore --from-tar` restores
+        #[arg(long, conflicts_with_all = ["directory", "keep"])]
+        tar: bool,
         /// Keep the newest N backups, this one included, and remove older ones afterwards
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         keep: Option<u32>,
+        /// Leave out cache entries, which jobs create again
+        #[arg(long)]
+        without_caches: bool,
     },
     /// Show or change the log filter of the daemon
     #[command(subcommand)]

@@ -74,8 +74,11 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
         Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,
         Command::Audit(command) => audit::run(command, &connect(global, output).await?, output).await?,
-        Command::Backup { directory, keep } => {
-            backup::run(&directory, keep, &connect(global, output).await?, output).await?;
+        Command::Backup { directory: Some(directory), keep, without_caches, .. } => {
+            backup::run(&directory, keep, without_caches, &connect(global, output).await?, output).await?;
+        }
+        Command::Backup { directory: None, without_caches, .. } => {
+            backup::stream(without_caches, &connect(global, output).await?, output).await?;
         }
         Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
         Command::Logs(args) => logs::run(args, &connect(global, output).await?, output).await?,

@@ -31,6 +31,7 @@ use futures_util::{StreamExt as _, stream, stream::BoxStream};
 use object_store::{ObjectStore, multipart::MultipartStore, path::Path};
 use tokio::sync::Semaphore;
 
+pub use self::open::open_bucket;
 use self::{cache::BlockCache, identity::RecordedFiles, unfinished::UploadList};
 use super::{
     BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, BucketError, RequestedChecksums, Space, UploadKey,

@@ -8,7 +8,11 @@ use std::{
     time::Duration,
 };
 
-use object_store::{BackoffConfig, RetryConfig, aws::AmazonS3Builder, path::Path};
+use object_store::{
+    BackoffConfig, RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder},
+    path::Path,
+};
 use zeroize::Zeroizing;
 
 use super::{BlobError, Bucket, S3Blobs, connector::BucketConnector, unfinished::UploadList};
@@ -77,6 +81,26 @@ pub(super) fn bucket_with_limits(
     url: &BucketUrl,
     silence_max: Duration,
 ) -> Result<Bucket, BlobError> {
+    let (client, connector) = client(config, url, silence_max)?;
+    let unfinished = UploadList::new(client.clone(), connector);
+    Ok(Bucket::new(Arc::new(client), Some(unfinished), url.to_string(), prefix(url)))
+}
+
+/// Opens the bucket `url` with the server and the keys of `config`, for objects that are not blocks. Returns a client,
+/// and the prefix of all objects. Sends no request. Blocks.
+pub fn open_bucket(config: &BlobsConfig, url: &BucketUrl) -> Result<(AmazonS3, Path), BlobError> {
+    Ok((client(config, url, SILENCE_MAX)?.0, prefix(url)))
+}
+
+fn prefix(url: &BucketUrl) -> Path {
+    url.prefix.iter().fold(Path::default(), |prefix, part| prefix.join(part.as_str()))
+}
+
+fn client(
+    config: &BlobsConfig,
+    url: &BucketUrl,
+    silence_max: Duration,
+) -> Result<(AmazonS3, BucketConnector), BlobError> {
     let failed = |reason: String| BlobError::Bucket { bucket: url.to_string(), reason };
     let access_key = secret(config.access_key_file.as_ref(), "AWS_ACCESS_KEY_ID", "blobs.access_key_file");
     let secret_key = secret(config.secret_key_file.as_ref(), "AWS_SECRET_ACCESS_KEY", "blobs.secret_key_file");
@@ -101,9 +125,7 @@ pub(super) fn bucket_with_limits(
     }
     // The builder sends nothing, so its errors concern the settings only.
     let client = builder.build().map_err(|error| failed(error.to_string()))?;
-    let prefix = url.prefix.iter().fold(Path::default(), |prefix, part| prefix.join(part.as_str()));
-    let unfinished = UploadList::new(client.clone(), connector);
-    Ok(Bucket::new(Arc::new(client), Some(unfinished), url.to_string(), prefix))
+    Ok((client, connector))
 }
 
 /// Reads a key from `file`, or from the environment variable `name` if there is no file. Errors name `setting` or

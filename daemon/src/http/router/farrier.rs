@@ -35,6 +35,7 @@ routes! {
         get "/user/audit" => farrier::audit::list_own;
         get "/backup" => farrier::backup::get;
         post "/backup" => farrier::backup::start;
+        post "/backup/tar" => farrier::backup::stream;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
         get "/logs" => farrier::logs::list;

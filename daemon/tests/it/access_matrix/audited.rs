@@ -21,6 +21,7 @@ const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
     ("post", "/api/v1/repos/{owner}/{repo}/sync_fork", "needs a fork: repos::upstream"),
     ("post", "/api/v1/repos/{owner}/{repo}/sync_fork/{*branch}", "needs a fork: repos::upstream"),
     ("post", "/api/farrier/v1/backup", "only on the Unix socket: backups"),
+    ("post", "/api/farrier/v1/backup/tar", "only on the Unix socket: backups"),
     ("post", "/api/farrier/v1/jobs", "the run is the record"),
     ("post", "/api/farrier/v1/jobs/{job}/end", "the run is the record"),
     ("post", "/api/farrier/v1/jobs/{job}/renew", "the run is the record"),

@@ -216,6 +216,7 @@ fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Opti
             scene.path = path.replace("{task}", "999");
         }
         ("post", "/api/farrier/v1/backup") => scene.body = json!({ "destination": "/nonexistent" }),
+        ("post", "/api/farrier/v1/backup/tar") => scene.body = json!({}),
         ("post", "/api/farrier/v1/jobs") => scene.body = json!({ "repo": "octo/hidden" }),
         ("post", "/api/farrier/v1/jobs/{job}/end") => scene.body = json!({ "conclusion": "success" }),
         _ => return None,

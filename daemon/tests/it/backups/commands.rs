@@ -194,6 +194,52 @@ async fn a_restore_never_overwrites_and_a_damaged_backup_restores_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_backup_without_caches_has_no_cache_entries_and_no_rows_of_them() {
+    let mut farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    let job = farrier.begin_on("demo", "main").await;
+    crate::caches::save(&farrier, &job, "deps", "the content of the cache").await;
+    let address = "/api/farrier/v1/caches?repository=admin/demo";
+    let destination = farrier.scratch().join("backups");
+    let body = json!({ "destination": destination, "without_caches": true });
+    let started = farrier.admin(Method::POST, BACKUP, body).await;
+    assert_eq!(started.status, 202, "{started:?}");
+    let backup = ended(&farrier).await;
+    assert_eq!((&backup["state"], &backup["warnings"]), (&json!("done"), &json!([])), "{backup}");
+    let kept = farrier.admin(Method::GET, address, Value::Null).await.json();
+    assert_eq!(kept.as_array().map(Vec::len), Some(1), "the daemon keeps its entries: {kept}");
+
+    farrier.stop().await;
+    let data = farrier.data_dir();
+    let command = ["backup", text(&destination), "--without-caches", "--json"];
+    succeeds(&data, &command).await;
+    for name in std::fs::read_dir(destination.join("backups")).expect("a directory") {
+        let name = name.expect("an entry").file_name().into_string().expect("text");
+        let manifest = destination.join("backups").join(&name).join("manifest.json");
+        let manifest: Value = serde_json::from_slice(&std::fs::read(manifest).expect("a file")).expect("JSON");
+        assert_eq!(manifest["without_caches"], true, "{manifest}");
+        let restored = farrier.scratch().join(&name);
+        succeeds(&restored, &["restore", text(&destination), "--backup", &name]).await;
+        let checked = succeeds(&restored, &["check-data", "--git", "--content", "--json"]).await;
+        let checked: Value = serde_json::from_str(&checked).expect("JSON");
+        assert_eq!((&checked["damage"], &checked["waste"]), (&json!(0), &json!(0)), "{checked}");
+    }
+    std::fs::remove_dir_all(&data).expect("the directory is lost");
+    succeeds(&data, &["restore", text(&destination)]).await;
+    farrier.start_in_process(farrierd::clock::Clock::system()).await;
+    let listed = farrier.admin(Method::GET, address, Value::Null).await.json();
+    assert_eq!(listed, json!([]));
+    let job = farrier.begin_on("demo", "main").await;
+    crate::caches::save(&farrier, &job, "deps", "created again").await;
+    farrier.stop().await;
+    succeeds(&data, &["check-data", "--content"]).await;
+    // The caches come back with the next backup that does not leave them out.
+    let whole: Value =
+        serde_json::from_str(&succeeds(&data, &["backup", text(&destination), "--json"]).await).expect("JSON");
+    assert!(whole["added_bytes"].as_u64() > Some(0), "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_destination_is_reported_and_harms_nothing() {
     let farrier = stopped().await;
     let destination = farrier.scratch().join("backups");

@@ -3,9 +3,11 @@
 //! A test holds a backup by a named pipe in place of the configuration file, which the backup reads right after its
 //! snapshot of the store. The backup goes on when the pipe is closed.
 
+mod bucket;
 mod commands;
 mod drill;
 mod held;
+mod tar;
 
 use std::{
     fs::{File, OpenOptions},

@@ -109,6 +109,12 @@ impl TestBucket {
         keys.map(|(key, _)| key.to_owned()).collect()
     }
 
+    /// Writes an object, past the proxy.
+    pub async fn put(&self, name: &str, content: impl Into<Bytes>) {
+        let put = send(&self.server, Method::PUT, &format!("/builds/{name}"), &[], content).await;
+        assert_eq!(put.status, 200, "{put:?}");
+    }
+
     /// Begins a multipart upload, as a daemon does that is killed before it completes it.
     pub async fn begin_upload(&self, name: &str) {
         let begun = send(&self.server, Method::POST, &format!("/builds/{name}?uploads"), &[], "").await;
