@@ -151,8 +151,8 @@ impl Client {
 
     /// Returns a client whose requests are marked in the access log of the daemon as those of a full screen.
     #[must_use]
-    pub fn as_full_screen(self) -> Self {
-        Self { transport: self.transport.as_full_screen(), ..self }
+    pub fn of_full_screen(self) -> Self {
+        Self { transport: self.transport.of_full_screen(), ..self }
     }
 
     /// Returns the address of the daemon.

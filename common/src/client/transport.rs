@@ -55,7 +55,7 @@ impl Transport {
         Ok(Self { endpoint, pool, agent: "farrier" })
     }
 
-    pub(super) fn as_full_screen(self) -> Self {
+    pub(super) fn of_full_screen(self) -> Self {
         Self { agent: FULL_SCREEN_AGENT, ..self }
     }
 

@@ -16,7 +16,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
 
 /// Signals that are sent one after the other. After SIGTERM, git removes its lock files.
 const SIGNALS: [Signal; 2] = [Signal::TERM, Signal::KILL];
@@ -28,6 +31,14 @@ const PAUSE: Duration = Duration::from_millis(20);
 struct Orphan {
     pid: Pid,
     descriptor: OwnedFd,
+}
+
+impl Orphan {
+    /// Returns whether the process has ended. Its parent may not have read its status yet.
+    fn has_ended(&self) -> bool {
+        let mut descriptor = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        poll(&mut descriptor, Some(&Timespec::default())) == Ok(1)
+    }
 }
 
 /// Ends the processes whose home directory is `home`, the home directory of this data directory's git processes, and
@@ -47,8 +58,14 @@ pub(super) fn end(home: &Path) -> io::Result<usize> {
                 let _ = pidfd_send_signal(&orphan.descriptor, signal);
             }
             thread::sleep(PAUSE);
+            // A process that is ending has no environment any more, so it is not found, but it may still have locks.
+            orphans.retain(|orphan| !orphan.has_ended());
             // Listed again, because a process may have started another one before it got the signal.
-            orphans = find(home)?;
+            for found in find(home)? {
+                if orphans.iter().all(|orphan| orphan.pid != found.pid) {
+                    orphans.push(found);
+                }
+            }
         }
     }
     let pids: Vec<String> = orphans.iter().map(|orphan| orphan.pid.as_raw_nonzero().to_string()).collect();

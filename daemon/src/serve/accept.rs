@@ -130,8 +130,8 @@ pub trait Handler: Clone + Send + Sync + 'static {
     /// The body of responses.
     type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static;
 
-    /// Answers one request. Its extensions contain an `Arc<RequestMemory>`, and [`SendsFiles`] if the connection can send
-    /// parts of files.
+    /// Answers one request. Its extensions contain an `Arc<RequestMemory>`, and [`SendsFiles`] if the connection can
+    /// send parts of files.
     fn handle(
         self,
         peer: Peer,

@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn content(length: usize) -> Vec<u8> {
-        (0..length).map(|position| (position % 251) as u8).collect()
+        (0..=250).cycle().take(length).collect()
     }
 
     #[tokio::test]

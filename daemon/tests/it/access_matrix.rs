@@ -6,6 +6,7 @@
 
 mod agent;
 mod audited;
+mod exempt;
 mod scenes;
 mod spellings;
 

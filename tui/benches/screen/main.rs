@@ -1,8 +1,9 @@
 //! Measures the full screen on a terminal against its budgets. The results are in `docs/benchmarks.md`.
 //!
 //! `cargo bench -p farrier --bench screen -- --quick` runs everything with few rows and rounds, `-- --lists` only the
-//! lists of all kinds. The benchmark runs the real program on a pseudo-terminal. Its daemon is a thread of the benchmark
-//! that responds from memory, so that only the program is measured. An exceeded budget is reported but is not an error.
+//! lists of all kinds. The benchmark runs the real program on a pseudo-terminal. Its daemon is a thread of the
+//! benchmark that responds from memory, so that only the program is measured. An exceeded budget is reported but is
+//! not an error.
 #![allow(clippy::unwrap_used, reason = "a failure ends the measurement")]
 #![allow(missing_docs, reason = "a program of its own")]
 

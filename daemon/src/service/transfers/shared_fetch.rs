@@ -39,8 +39,8 @@ pub struct SharedAnswer {
     pub length: Option<u64>,
 }
 
-/// Answers the request from the stored answers, or stores its answer. `sends_files`: the output may contain placeholders
-/// for parts of files. `None`: the caller sends the request to git.
+/// Answers the request from the stored answers, or stores its answer. `sends_files`: the output may contain
+/// placeholders for parts of files. `None`: the caller sends the request to git.
 pub async fn answer(
     state: &Context,
     allowed: &Allowed,

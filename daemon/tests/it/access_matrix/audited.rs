@@ -6,73 +6,12 @@ use farrierd::http::ROUTES;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Stage, scenes::scene};
+use super::{Stage, exempt::WITHOUT_ENTRY, scenes::scene};
 use crate::{
     accounts::world::{PASSWORD, method},
     caches,
     support::{Answer, send, ssh_key},
 };
-
-/// Routes that leave no entry, or that this test cannot call, with the reason.
-const WITHOUT_ENTRY: &[(&str, &str, &str)] = &[
-    ("post", "/api/farrier/v1/checks/branch-filter", "changes nothing"),
-    ("post", "/api/farrier/v1/checks/migration", "changes nothing"),
-    ("post", "/api/v1/repos/{owner}/{repo}/merge-upstream", "needs a fork: repos::upstream"),
-    ("post", "/api/v1/repos/{owner}/{repo}/sync_fork", "needs a fork: repos::upstream"),
-    ("post", "/api/v1/repos/{owner}/{repo}/sync_fork/{*branch}", "needs a fork: repos::upstream"),
-    ("post", "/api/farrier/v1/backup", "only on the Unix socket: backups"),
-    ("post", "/api/farrier/v1/backup/tar", "only on the Unix socket: backups"),
-    ("post", "/api/farrier/v1/jobs", "the run is the record"),
-    ("post", "/api/farrier/v1/jobs/{job}/end", "the run is the record"),
-    ("post", "/api/farrier/v1/jobs/{job}/renew", "the run is the record"),
-    ("any", "/twirp", "no method"),
-    ("any", "/twirp/{*service_and_method}", "the artifact is the record; deletions: audit::deleted_artifacts"),
-    ("put", "/_blob/{artifact}/{generation}/{file}", "the artifact is the record"),
-    ("post", "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts", "the artifact is the record"),
-    ("patch", "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts", "the artifact is the record"),
-    (
-        "put",
-        "/api/actions_pipeline/_apis/pipelines/workflows/{run}/artifacts/{artifact}/uploads/{generation}",
-        "the artifact is the record",
-    ),
-    (
-        "put",
-        "/api/actions_pipeline/_apis/pipelines/workflows/{run}/jobs/{job}/steps/{step}/summary",
-        "the summary is the record",
-    ),
-    ("post", "/_apis/artifactcache/caches", "the cache entry is the record"),
-    ("patch", "/_apis/artifactcache/caches/{id}", "the cache entry is the record"),
-    ("post", "/_apis/artifactcache/caches/{id}", "the cache entry is the record"),
-    ("post", "/_apis/artifactcache/clean", "changes nothing"),
-    ("post", "/_internal/register", "changes nothing"),
-    ("post", "/_internal/revoke", "changes nothing"),
-    ("post", "/{owner}/{repo}/git-upload-pack", "changes nothing"),
-    ("post", "/{owner}/{repo}/git-receive-pack", "events record pushes; forced pushes: log_lines"),
-    ("post", "/{owner}/{repo}/info/lfs/objects/batch", "changes nothing"),
-    ("put", "/{owner}/{repo}/info/lfs/objects/{oid}", "the object is the record, as in a push"),
-    ("post", "/{owner}/{repo}/info/lfs/verify", "changes nothing"),
-    ("post", "/{owner}/{repo}/info/lfs/locks", "the lock is the record"),
-    ("post", "/{owner}/{repo}/info/lfs/locks/verify", "changes nothing"),
-    ("post", "/{owner}/{repo}/info/lfs/locks/{id}/unlock", "only with force: lfs::locks"),
-    ("post", "/api/v1/repos/{owner}/{repo}/statuses/{*ref}", "the status and its event are the record"),
-    ("put", "/api/v1/user/starred/{owner}/{repo}", "a note of the caller without effect on others"),
-    ("delete", "/api/v1/user/starred/{owner}/{repo}", "a note of the caller without effect on others"),
-    ("put", "/api/v1/repos/{owner}/{repo}/subscription", "a note of the caller without effect on others"),
-    ("delete", "/api/v1/repos/{owner}/{repo}/subscription", "a note of the caller without effect on others"),
-    ("post", "/api/v1/repos/{owner}/{repo}/mirror-sync", "changes no settings; events record what a sync changes"),
-    ("post", "/api/v1/repos/{owner}/{repo}/push_mirrors-sync", "changes nothing here"),
-    ("post", "/api/v1/repos/{owner}/{repo}/convert", "needs a mirror: mirrors::settings"),
-    ("post", "/api/v1/user/gpg_keys", "needs a key: signatures::keys"),
-    ("delete", "/api/v1/user/gpg_keys/{id}", "needs a key: signatures::keys"),
-    ("post", "/api/v1/user/gpg_key_verify", "records only what the key proves"),
-    ("post", "/api/v1/repos/migrate", "needs a source: audit::an_import"),
-    ("post", "/api/farrier/v1/tasks/{task}/cancel", "needs an import: audit::an_import"),
-    ("post", "/api/v1/admin/hooks/{id}/recover", "needs a failed delivery: audit::a_recovery"),
-    ("post", "/api/v1/repos/{owner}/{repo}/hooks/{id}/recover", "shares its handler"),
-    ("post", "/api/v1/orgs/{org}/hooks/{id}/recover", "shares its handler"),
-    ("post", "/api/v1/user/hooks/{id}/recover", "shares its handler"),
-    ("post", "/api/farrier/v1/hooks/{id}/recover", "shares its handler"),
-];
 
 /// The column of the owner of the repositories.
 const OWNER: usize = 8;

@@ -89,8 +89,8 @@ async fn ref_lists_equal_those_of_git() {
     run(&bare.path, &["symbolic-ref", "-d", "refs/heads/alias"], b"");
     run(&bare.path, &["update-ref", "--no-deref", "HEAD", "side"], b"");
     compare("a HEAD that names a commit").await;
-    let many: String = (0..2_500).map(|number| format!("create refs/heads/many/{number} main\n")).collect();
-    run(&bare.path, &["update-ref", "--stdin"], many.as_bytes());
+    let many: Vec<_> = (0..2_500).map(|number| format!("create refs/heads/many/{number} main\n")).collect();
+    run(&bare.path, &["update-ref", "--stdin"], many.concat().as_bytes());
     run(&bare.path, &["pack-refs", "--all"], b"");
     compare("a list that is written on another thread").await;
 }

@@ -174,7 +174,7 @@ impl Route {
         connect: impl Future<Output = Result<Client, Failure>>,
     ) -> Result<Client, Failure> {
         let connected = async {
-            let usual = connect.await?.as_full_screen();
+            let usual = connect.await?.of_full_screen();
             let (client, token) = match &self.token {
                 TokenSource::Usual => (usual, self.global.token_file.as_deref().and_then(from_file)),
                 TokenSource::Typed(token) => {
