@@ -37,15 +37,15 @@ pub struct FilePart {
 }
 
 /// Returns a placeholder for `length` bytes of `file` at `offset`. The file must have these bytes, and they must never
-/// change. `None`: the part is empty or longer than [`PART_MAX`], or there are too many parts. The caller then reads
-/// the file.
-pub fn placeholder(file: &Arc<File>, offset: u64, length: usize) -> Option<Bytes> {
+/// change. `owner` is dropped with the last copy of the placeholder. `None`: the part is empty or longer than
+/// [`PART_MAX`], or there are too many parts. The caller then reads the file.
+pub fn placeholder<O: Send + 'static>(file: &Arc<File>, offset: u64, length: usize, owner: O) -> Option<Bytes> {
     if length == 0 || length > PART_MAX {
         return None;
     }
     let index = pool().free().pop()?;
     *pool().part(index) = Some(FilePart { file: file.clone(), offset });
-    Some(Bytes::from_owner(Placeholder { index, length }))
+    Some(Bytes::from_owner(Placeholder { index, length, _owner: owner }))
 }
 
 /// Returns the part that `bytes` represent. `None`: they are not a placeholder.
@@ -60,19 +60,20 @@ pub fn part_at(bytes: &[u8]) -> Option<FilePart> {
 }
 
 /// Reserves an address until it is dropped.
-struct Placeholder {
+struct Placeholder<O> {
     index: usize,
     length: usize,
+    _owner: O,
 }
 
-impl AsRef<[u8]> for Placeholder {
+impl<O> AsRef<[u8]> for Placeholder<O> {
     fn as_ref(&self) -> &[u8] {
         let start = self.index * PART_MAX;
         &pool().addresses[start..start + self.length]
     }
 }
 
-impl Drop for Placeholder {
+impl<O> Drop for Placeholder<O> {
     fn drop(&mut self) {
         let part = pool().part(self.index).take();
         pool().free().push(self.index);
@@ -114,7 +115,7 @@ mod tests {
     #[test]
     fn a_placeholder_and_its_rest_represent_the_file_until_all_copies_are_dropped() {
         let file = Arc::new(tempfile::tempfile().expect("a file"));
-        let mut bytes = placeholder(&file, 1000, 500).expect("a free part");
+        let mut bytes = placeholder(&file, 1000, 500, ()).expect("a free part");
         assert_eq!(bytes.len(), 500);
         assert_eq!(part_at(&bytes).expect("a part").offset, 1000);
         let copy = bytes.clone();
@@ -129,9 +130,9 @@ mod tests {
     #[test]
     fn other_bytes_and_parts_without_an_address_have_no_placeholder() {
         let file = Arc::new(tempfile::tempfile().expect("a file"));
-        assert!(placeholder(&file, 0, 0).is_none());
-        assert!(placeholder(&file, 0, PART_MAX + 1).is_none());
-        let held = placeholder(&file, 0, PART_MAX).expect("a free part");
+        assert!(placeholder(&file, 0, 0, ()).is_none());
+        assert!(placeholder(&file, 0, PART_MAX + 1, ()).is_none());
+        let held = placeholder(&file, 0, PART_MAX, ()).expect("a free part");
         assert!(part_at(b"bytes in memory").is_none());
         assert!(part_at(&held[..0]).is_none());
         assert!(part_at(&held[PART_MAX - 1..]).is_some());

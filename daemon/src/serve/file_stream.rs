@@ -87,15 +87,29 @@ impl AsyncWrite for FileStream {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write as _, sync::Arc};
+    use std::{convert::Infallible, io::Write as _, sync::Arc, time::Duration};
 
     use bytes::Bytes;
+    use futures_util::stream;
+    use http::{HeaderValue, Request, Response, header};
+    use http_body::Frame;
+    use http_body_util::{BodyExt as _, Empty, StreamBody};
+    use hyper::{body::Incoming, client, server, service::service_fn};
+    use hyper_util::rt::TokioIo;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
 
     use super::*;
+    use crate::{
+        serve::{
+            Pace, Peer,
+            head_memory::{CountedResponse, CountedStream, HeadMemory},
+            write_timeout::WriteTimeout,
+        },
+        shares::MemoryBudget,
+    };
 
     async fn connected() -> (FileStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -117,7 +131,7 @@ mod tests {
         let (mut stream, mut client) = connected().await;
         let writing = async {
             for start in (0..content.len()).step_by(file_parts::PART_MAX) {
-                let part = file_parts::placeholder(&file, start as u64, file_parts::PART_MAX).expect("a free part");
+                let part = file_parts::placeholder(&file, start as u64, file_parts::PART_MAX, ()).expect("a free part");
                 let (mut before, mut part) = (Bytes::from_static(b"before"), part);
                 while !part.is_empty() {
                     let bufs = [io::IoSlice::new(&before), io::IoSlice::new(&part), io::IoSlice::new(b"after")];
@@ -140,10 +154,62 @@ mod tests {
         assert!(received == expected, "{} of {} bytes", received.len(), expected.len());
     }
 
+    /// Sends `frames` as a response, in chunks if it has no `length`, through all layers of a connection. Returns what
+    /// the client receives.
+    async fn through_http(frames: Vec<Bytes>, length: Option<usize>) -> Bytes {
+        let (ours, theirs) = connected().await;
+        let memory = HeadMemory::new(&MemoryBudget::new(64), &Peer::Tcp(None));
+        let pace = Pace { wait_max: Duration::from_mins(1), min_bytes_per_sec: 0 };
+        let io = WriteTimeout::new(CountedStream::new(ours, memory.clone()), pace);
+        let service = service_fn(move |_: Request<Incoming>| {
+            let active = memory.begin_request();
+            active.memory().grow(4 << 20).expect("free");
+            assert!(active.memory().is_counted());
+            let frames: Vec<_> = frames.iter().map(|frame| Ok::<_, Infallible>(Frame::data(frame.clone()))).collect();
+            let mut response = Response::new(CountedResponse::new(StreamBody::new(stream::iter(frames)), active));
+            if let Some(length) = length {
+                response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+            }
+            std::future::ready(Ok::<_, Infallible>(response))
+        });
+        let serving = server::conn::http1::Builder::new().serve_connection(TokioIo::new(io), service);
+        let (mut sender, connection) =
+            client::conn::http1::handshake(TokioIo::new(theirs)).await.expect("a connection");
+        let receiving = async move {
+            let response = sender.send_request(Request::new(Empty::<Bytes>::new())).await.expect("a response");
+            response.into_body().collect().await.expect("a body").to_bytes()
+        };
+        tokio::join!(receiving, connection, serving).0
+    }
+
+    #[tokio::test]
+    async fn responses_contain_files_whether_they_have_a_length_or_are_in_chunks() {
+        let content = content(2 * file_parts::PART_MAX + 1_000);
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&content).expect("written");
+        let file = Arc::new(file);
+        let mut frames = vec![Bytes::from_static(b"before")];
+        for (number, part) in content.chunks(file_parts::PART_MAX).enumerate() {
+            let offset = (number * file_parts::PART_MAX) as u64;
+            frames.push(file_parts::placeholder(&file, offset, part.len(), ()).expect("a free part"));
+        }
+        frames.push(Bytes::from_static(b"after"));
+        frames.push(file_parts::placeholder(&file, 500, 1_000, ()).expect("a free part"));
+        let expected = [b"before".as_slice(), &content, b"after", &content[500..1_500]].concat();
+        // The last length cuts the last part.
+        for length in [None, Some(expected.len()), Some(expected.len() - 300)] {
+            let received = through_http(frames.clone(), length).await;
+            let expected = &expected[..length.unwrap_or(expected.len())];
+            assert!(received == expected, "{length:?}: {} of {} bytes", received.len(), expected.len());
+        }
+        drop(frames);
+        assert_eq!(Arc::strong_count(&file), 1, "no part is left");
+    }
+
     #[tokio::test]
     async fn a_file_that_is_too_short_ends_the_connection_with_an_error() {
         let file = Arc::new(tempfile::tempfile().expect("a file"));
-        let part = file_parts::placeholder(&file, 0, 10).expect("a free part");
+        let part = file_parts::placeholder(&file, 0, 10, ()).expect("a free part");
         let (mut stream, _client) = connected().await;
         let failed = stream.write_all(&part).await.expect_err("the file is empty");
         assert_eq!(failed.kind(), io::ErrorKind::UnexpectedEof);

@@ -51,7 +51,7 @@ fn read_at(file: &File, length: usize, offset: u64) -> io::Result<Bytes> {
 
 /// Returns whether reading `length` bytes at `offset` probably does not wait for the disk: the first and the last byte
 /// are in the page cache.
-fn is_cached(file: &File, length: usize, offset: u64) -> bool {
+pub(super) fn is_cached(file: &File, length: usize, offset: u64) -> bool {
     [offset, offset + length.saturating_sub(1) as u64].into_iter().all(|position| {
         let mut byte = [0];
         let read = rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut byte)], position, ReadWriteFlags::NOWAIT);
@@ -319,7 +319,8 @@ impl AnswerReader {
         }
         let length = usize::try_from(progress.written - self.position).unwrap_or(PART_MAX).min(PART_MAX);
         let file = self.answer.file.get().filter(|file| is_cached(file, length, self.position))?;
-        file_parts::placeholder(file, self.position, length)
+        // The answer counts as long as its file exists.
+        file_parts::placeholder(file, self.position, length, self.answer.clone())
     }
 }
 

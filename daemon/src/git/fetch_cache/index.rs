@@ -53,8 +53,16 @@ impl AnswerOrigin {
 pub(super) struct IndexFull;
 
 impl AnswerIndex {
-    pub(super) fn get(&mut self, key: Digest) -> Option<Arc<Answer>> {
-        let kept = self.answers.get_mut(&key)?;
+    /// Returns the answer to the request in the state of `origin`.
+    pub(super) fn get(&mut self, origin: &AnswerOrigin) -> Option<Arc<Answer>> {
+        let kept = self.answers.get_mut(&origin.key())?;
+        // Tags may have changed since git started, and be equal again. Answers that have ended were checked.
+        let may_have_changed = origin.scope == StateScope::Tags
+            && kept.origin.state != origin.state
+            && kept.answer.progress().end.is_none();
+        if may_have_changed {
+            return None;
+        }
         self.uses += 1;
         kept.used = self.uses;
         Some(kept.answer.clone())
@@ -65,7 +73,7 @@ impl AnswerIndex {
         self.answers.values().any(|kept| kept.origin.request == request)
     }
 
-    /// Adds an answer. Returns the answer that had to be removed.
+    /// Adds an answer, which replaces the one with the same key. Returns the answer that had to be removed.
     pub(super) fn insert(
         &mut self,
         origin: AnswerOrigin,

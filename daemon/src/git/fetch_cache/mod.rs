@@ -160,7 +160,7 @@ impl FetchCache {
         let _unreachable;
         let mut lookup = self.lookup();
         _unreachable = lookup.index.remove_other_states(origin.repository, &origin.state);
-        if let Some(answer) = lookup.index.get(origin.key()) {
+        if let Some(answer) = lookup.index.get(&origin) {
             let counters = &self.counters;
             let counter = if answer.progress().end.is_some() { &counters.hits } else { &counters.joins };
             counter.fetch_add(1, Ordering::Relaxed);

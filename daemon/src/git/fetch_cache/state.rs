@@ -47,6 +47,8 @@ const GENERATIONS: usize = 4_096;
 
 /// The names of tags begin with this.
 const TAGS: &str = "refs/tags/";
+/// The value of a ref that points to another ref begins with this. The value of such a tag is not among the tags.
+const SYMBOLIC: &[u8] = b"ref:";
 
 /// The refs on which an answer depends. Each scope contains the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -233,7 +235,11 @@ fn add_refs(hashes: &mut Hashes, directory: &Path, prefix: &str, depth: usize) -
         } else if !name.ends_with(".lock")
             && let Some(value) = existing(fs::read(directory.join(&path)))?
         {
-            let of_tags = path.starts_with(TAGS).then_some(&mut hashes.tags);
+            let is_tag = path.starts_with(TAGS);
+            if is_tag && value.starts_with(SYMBOLIC) {
+                return Ok(false);
+            }
+            let of_tags = is_tag.then_some(&mut hashes.tags);
             for hash in [Some(&mut hashes.refs), of_tags].into_iter().flatten() {
                 add(hash, path.as_bytes());
                 add(hash, &value);

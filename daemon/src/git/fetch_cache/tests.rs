@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use super::{state::FetchState, *};
+use super::{answer::is_cached, state::FetchState, *};
+use crate::file_parts::{PART_MAX, SendsFiles, part_at};
 
 const STATE: FetchState = FetchState { objects: [1; 32], tags: [1; 32], refs: [1; 32] };
 const SHAPE: Digest = [1; 32];
@@ -197,6 +198,57 @@ async fn a_new_state_removes_the_answers_of_old_ones() {
     let newer = cache.share(AnswerOrigin { state, ..origin(1) }, SHAPE).expect("begun");
     assert!(matches!((&other, &newer), (SharedFetch::Write(..), SharedFetch::Write(..))));
     assert_eq!(cache.usage().bytes, 0);
+}
+
+#[tokio::test]
+async fn the_file_of_a_complete_answer_is_sent_and_counts_until_its_parts_are_dropped() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let probe = dir.path().join("probe");
+    std::fs::write(&probe, "bytes").expect("a file");
+    if !is_cached(&std::fs::File::open(&probe).expect("a file"), 5, 0) {
+        return; // this file system does not tell which bytes are cached
+    }
+    let cache = cache(dir.path(), 4 << 20, 4 << 20);
+    let (writer, first) = begin(&cache, 1).await;
+    let mut first = first.sending_files(Some(SendsFiles));
+    let all = bytes(PART_MAX + 1_000);
+    writer.append(all.clone(), true).await.expect("stored");
+    let ReadStep::Bytes(read) = first.next().await.expect("readable") else { panic!("no bytes") };
+    assert!(part_at(&read).is_none() && all.starts_with(&read), "the file may still become a ring");
+    complete(&writer);
+    drop((writer, first));
+    assert_eq!(rest(join(&cache, 1)).await.0, all, "this connection sends no files");
+    let mut reader = join(&cache, 1).sending_files(Some(SendsFiles));
+    let mut parts = Vec::new();
+    while let ReadStep::Bytes(part) = reader.next().await.expect("readable") {
+        parts.push(part);
+    }
+    drop(reader);
+    let places: Vec<_> = parts.iter().map(|part| (part_at(part).map(|part| part.offset), part.len())).collect();
+    assert_eq!(places, [(Some(0), PART_MAX), (Some(PART_MAX as u64), 1_000)]);
+    // No request finds the answer in this state.
+    drop(cache.share(AnswerOrigin { state: FetchState { refs: [2; 32], ..STATE }, ..origin(2) }, SHAPE));
+    assert_eq!(cache.usage().bytes, all.len() as u64);
+    drop(parts);
+    assert_eq!(cache.usage().bytes, 0);
+}
+
+#[tokio::test]
+async fn no_request_joins_an_answer_with_tags_after_a_ref_has_changed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cache = cache(dir.path(), 1_000, 1_000);
+    for (scope, joins) in [(StateScope::Objects, true), (StateScope::Tags, false)] {
+        let state = FetchState { refs: [2; 32], ..STATE };
+        let (before, after) = (AnswerOrigin { scope, ..origin(1) }, AnswerOrigin { scope, state, ..origin(1) });
+        let Some(SharedFetch::Write(writer, _reader)) = cache.share(before, SHAPE) else { panic!("begun") };
+        assert!(matches!(cache.share(before, SHAPE), Some(SharedFetch::Read(_))));
+        let later = cache.share(after, SHAPE);
+        assert_eq!(matches!(later, Some(SharedFetch::Read(_))), joins, "{scope:?}");
+        drop(writer);
+        let found = matches!(cache.share(after, SHAPE), Some(SharedFetch::Read(_)));
+        assert_eq!(found, !joins, "the first answer has failed, the second one is written");
+        drop(later);
+    }
 }
 
 #[tokio::test]

@@ -71,6 +71,9 @@ fn a_change_changes_only_the_states_of_the_scopes_that_contain_it() {
         assert_eq!(scopes.map(|scope| before.of(scope) != after.of(scope)), changed, "{name} {text}");
     }
     let before = state_of(dir.path(), 0, 0);
+    file("refs/tags/symbolic", "ref: refs/other/v1\n");
+    assert_eq!(read(dir.path(), 0, 0).expect("readable"), None, "the value of the tag is elsewhere");
+    fs::remove_file(dir.path().join("refs/tags/symbolic")).expect("removed");
     for (generation, removals, changed) in [(1, 0, [false, false, true]), (0, 1, [true, true, true])] {
         let after = state_of(dir.path(), generation, removals);
         assert_eq!(scopes.map(|scope| before.of(scope) != after.of(scope)), changed);

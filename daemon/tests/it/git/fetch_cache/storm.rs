@@ -7,7 +7,7 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-use super::{Counts, clone_of, filled, objects, pack, post, raw_request, scratch};
+use super::{Counts, clone_of, fetch, filled, objects, pack, post, raw_request, scratch};
 use crate::support::{ServerAddress, TestDaemon, eventually, git::Client, in_time};
 
 /// More than the kernel and the daemon buffer for one connection.
@@ -116,6 +116,39 @@ async fn readers_of_one_answer_go_at_their_own_speed_and_survive_the_client_that
     let after = Counts::of(&farrier).await;
     assert_eq!(after.processes - before.processes, 1, "{before:?} {after:?}");
     assert_eq!(after.hits + after.joins, 10, "{after:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_stop_in_the_middle_of_a_stored_answer_change_no_other_answer() {
+    let farrier = TestDaemon::start().await;
+    let work = filled(&farrier, LARGE_BYTES).await;
+    let want = format!("want {}", work.done(&["rev-parse", "HEAD"]));
+    let requests = [fetch(&["ofs-delta", &want, "done"]), fetch(&["ofs-delta", &want, "deepen 1", "done"])];
+    let mut expected = Vec::new();
+    for request in &requests {
+        assert_eq!(post(&farrier, &[], request.clone()).await.status, 200);
+        expected.push(post(&farrier, &[], request.clone()).await.body);
+    }
+    assert!(expected[0] != expected[1]);
+    let before = Counts::of(&farrier).await;
+    for round in 0..4 {
+        // Three of the connections are closed in the middle of the response.
+        let mut stopped = Vec::new();
+        for number in 1..5 {
+            let mut client = slow_client(&farrier, number, &raw_request(&requests[round % 2])).await;
+            in_time("bytes arrive", client.read_exact(&mut vec![0; 1 << 20])).await.expect("an answer");
+            stopped.push(client);
+        }
+        stopped.truncate(1);
+        for (request, expected) in requests.iter().zip(&expected) {
+            assert!(post(&farrier, &[], request.clone()).await.body == expected, "{round}");
+        }
+        let mut rest = Vec::new();
+        in_time("the response ends", stopped[0].read_to_end(&mut rest)).await.expect("the rest");
+        assert!(expected[round % 2].ends_with(&rest) && rest.len() > LARGE_BYTES / 2, "{round}");
+    }
+    let after = Counts::of(&farrier).await;
+    assert_eq!((after.processes - before.processes, after.hits - before.hits), (0, 4 * 6));
 }
 
 #[tokio::test(flavor = "multi_thread")]
