@@ -82,6 +82,11 @@ impl PreparedReplay {
         self.request.url.as_str()
     }
 
+    /// Returns the size of the body, which stays in memory until the response.
+    pub fn body_bytes(&self) -> usize {
+        self.request.body.len()
+    }
+
     /// Returns whether the request has a signature.
     pub fn is_signed(&self) -> bool {
         self.request.is_signed()

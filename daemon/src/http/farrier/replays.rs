@@ -35,7 +35,8 @@ pub(in crate::http) async fn replay_any(
     Path(delivery): Path<String>,
     JsonBody(input): JsonBody<api::ReplayDelivery>,
 ) -> Result<JsonResponse<api::ReplayedDelivery>, ApiError> {
-    let sent = replay::replay(&state, &caller.identity, DeliveryScope::All, &delivery, options(input)).await?;
+    let limits = (caller.holder, caller.memory.as_deref());
+    let sent = replay::replay(&state, limits, DeliveryScope::All, &delivery, options(input)).await?;
     Ok(ok(show::replayed_delivery(&sent)))
 }
 
@@ -55,8 +56,8 @@ pub(in crate::http) async fn replay(
     request: HookRequest<Any>,
     JsonBody(input): JsonBody<api::ReplayDelivery>,
 ) -> Result<JsonResponse<api::ReplayedDelivery>, ApiError> {
-    let delivery = request.path.get("delivery");
-    let sent = replay::replay(&state, &request.identity, request.scope, delivery, options(input)).await?;
+    let (limits, delivery) = ((request.holder, request.memory.as_deref()), request.path.get("delivery"));
+    let sent = replay::replay(&state, limits, request.scope, delivery, options(input)).await?;
     Ok(ok(show::replayed_delivery(&sent)))
 }
 

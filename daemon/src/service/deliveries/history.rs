@@ -211,7 +211,7 @@ pub(super) fn require_active(hook: &Hook) -> Result<(), Error> {
     let id = hook.id;
     Err(Error::Unusable {
         reason: format!(
-            "hook {id} is switched off; switch it on (farrier hook on {id}, or PATCH with active: true), then redeliver"
+            "hook {id} is switched off; switch it on (farrier hook on {id}, or PATCH with active: true), then try again"
         ),
     })
 }

@@ -12,14 +12,14 @@ use crate::{
     delivery::{DeliveryError, PreparedReplay, ReplayError, SentReplay},
     model::{
         hook_config::{self, CA_PEM, CERTIFICATE, FOLLOW_REDIRECTS},
-        identity::Identity,
+        revision::Revision,
     },
     service::{
         Context, Error,
         audit::{self, Action, Entry, Object},
         hooks,
     },
-    shares::Holder,
+    shares::{Holder, RequestMemory},
 };
 
 /// What a replay changes.
@@ -47,10 +47,10 @@ pub struct ReplayedDelivery {
 }
 
 /// Replays a delivery of a hook in `scope`, and waits for the response of the receiver, at most as long as the time
-/// limit of the hook.
+/// limit of the hook. The replay counts to `holder`, and its body to `memory`.
 pub async fn replay(
     context: &Context,
-    identity: &Identity,
+    (holder, memory): (Holder, Option<&RequestMemory>),
     scope: DeliveryScope,
     text: &str,
     options: ReplayOptions,
@@ -61,14 +61,23 @@ pub async fn replay(
     let hook = crate::store::hooks::get(&snapshot, row.hook_id).await?.ok_or_else(history::hook_deleted)?;
     let object = Object::hook(&snapshot, &hook).await?;
     drop(snapshot);
+    let (hook_id, revision) = (hook.id, Revision::of_hook(&hook));
     let edited = options.payload.map(|text| checked_payload(context, text)).transpose()?;
     let hook = match options.url {
         Some(url) => with_other_receiver(hook, &url, options.secret.unwrap_or_default())?,
         None => with_own_receiver(hook, options.secret.as_deref(), edited.is_some())?,
     };
-    let _share = context.work.replays.take(Holder::caller(identity, None))?;
+    let _share = context.work.replays.take(holder)?;
     let (id, original, event) = (row.id, row.uuid.clone(), row.event.clone());
     let replay = PreparedReplay::prepare(context, row, hook, edited.as_ref()).await?;
+    // Reading the commits of a push takes time. As for attempts, nothing is sent to the old URL of a changed hook.
+    let current = crate::store::hooks::get(&context.store.read().await?, hook_id).await?;
+    if current.map(|current| Revision::of_hook(&current)) != Some(revision) {
+        return Err(Error::Conflict { reason: "the hook was changed at the same time; try again".into() });
+    }
+    if let Some(memory) = memory {
+        memory.grow(replay.body_bytes())?;
+    }
     let entry = Entry::new(Action::DeliveryReplay, object)
         .url("url", "", replay.url())
         .created()
@@ -128,6 +137,12 @@ fn with_other_receiver(hook: Hook, url: &str, secret: String) -> Result<Hook, Er
     }
     let (url, authorization) = hook_config::receiver(url)?;
     hook_config::check_secret(&secret)?;
+    if !secret.is_empty() && kind.is_some_and(|kind| !kind.native) {
+        return Err(Error::invalid(
+            "secret",
+            format!("messages of {} hooks are not signed; leave it out", hook.r#type),
+        ));
+    }
     let mut settings = hook.settings;
     settings.retain(|name, _| ![CA_PEM, CERTIFICATE, FOLLOW_REDIRECTS].contains(&name.as_str()));
     Ok(Hook {
@@ -171,6 +186,10 @@ mod tests {
         assert_eq!((signed.secret.as_str(), signed.authorization.as_str()), ("mine", ""));
         for kind in ["telegram", "matrix"] {
             assert!(with_other_receiver(hook(kind), "https://other/", String::new()).is_err(), "{kind}");
+        }
+        for kind in ["slack", "discord", "msteams"] {
+            assert!(with_other_receiver(hook(kind), "https://other/", String::new()).is_ok(), "{kind}");
+            assert!(with_other_receiver(hook(kind), "https://other/", "mine".into()).is_err(), "{kind} is not signed");
         }
         for url in ["", "ftp://h/", "http://h:0/", "http:///", "x"] {
             assert!(with_other_receiver(hook("gitea"), url, String::new()).is_err(), "{url}");

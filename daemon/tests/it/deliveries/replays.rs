@@ -186,19 +186,26 @@ async fn a_receiver_that_hangs_ends_the_replay_at_the_time_limit_of_the_hook() {
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_replays_of_one_caller_are_refused() {
     let scene = Scene::new(json!({ "timeout_secs": "60" })).await;
+    let token = scene.farrier.token("admin", &["all"]).await;
     scene.other.always_reply_with(Reply::Never);
     let running = join_all((0..4).map(|_| scene.ask(json!({ "url": scene.other.url }))));
     let refused = async {
         scene.other.wait(4).await;
-        scene.ask(json!({ "url": scene.other.url })).await
+        let refused = scene.ask(json!({ "url": scene.other.url })).await;
+        // The local user on the socket and the account on TCP have shares of their own.
+        let authorization = format!("token {token}");
+        let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
+        let body = json!({ "payload": EDITED }).to_string();
+        (refused, send(&scene.farrier.tcp(), Method::POST, &scene.path(), &headers, body).await)
     };
-    let answer = match select(pin!(running), pin!(refused)).await {
+    let (answer, on_tcp) = match select(pin!(running), pin!(refused)).await {
         Either::Left((ended, _)) => panic!("the receiver hangs: {ended:?}"),
-        Either::Right((answer, _)) => answer,
+        Either::Right((answers, _)) => answers,
     };
     assert_eq!(answer.status, 429, "{answer:?}");
     assert_eq!(answer.json()["message"].as_str().map(|text| text.contains("replays of deliveries")), Some(true));
-    assert_eq!((scene.other.requests().len(), scene.audited().await.len()), (4, 4), "recorded before they are sent");
+    assert_eq!(on_tcp.status, 200, "{on_tcp:?}");
+    assert_eq!((scene.other.requests().len(), scene.audited().await.len()), (4, 5), "recorded before they are sent");
 }
 
 #[tokio::test(flavor = "multi_thread")]

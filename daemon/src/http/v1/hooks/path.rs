@@ -3,7 +3,7 @@
 //!
 //! This module finds the owner or the hook that a request is about and checks that the caller may manage it.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
@@ -19,7 +19,7 @@ use crate::{
     },
     model::{identity::Identity, scope::Level},
     service::{Error, deliveries::history::DeliveryScope, hooks::HookOwner},
-    shares::Holder,
+    shares::{Holder, RequestMemory},
     store::Snapshot,
 };
 
@@ -112,6 +112,7 @@ hook_paths! {
 pub(in crate::http) struct HookCaller<A> {
     identity: Identity,
     holder: Holder,
+    memory: Option<Arc<RequestMemory>>,
     level: Level,
     path: Captures,
     kind: PhantomData<fn() -> A>,
@@ -140,10 +141,11 @@ impl<A: HookPath> FromRequestParts<AppState> for HookCaller<A> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let Caller { identity, holder, .. } = Caller::<A::RequiredScopes>::from_request_parts(parts, state).await?;
+        let caller = Caller::<A::RequiredScopes>::from_request_parts(parts, state).await?;
+        let Caller { identity, holder, memory, .. } = caller;
         let path = RawPathParams::from_request_parts(parts, state).await.map_err(|_| ApiError::no_route())?;
         let path = Captures(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
-        Ok(Self { identity, holder, level: auth::level(&parts.method), path, kind: PhantomData })
+        Ok(Self { identity, holder, memory, level: auth::level(&parts.method), path, kind: PhantomData })
     }
 }
 
@@ -152,6 +154,8 @@ pub(in crate::http) struct HookRequest<A> {
     pub(in crate::http) identity: Identity,
     /// The holder of the shares of limited work.
     pub(in crate::http) holder: Holder,
+    /// The counted memory of the request.
+    pub(in crate::http) memory: Option<Arc<RequestMemory>>,
     pub(in crate::http) hook_owner: HookOwner,
     pub(in crate::http) hook: u64,
     pub(in crate::http) scope: DeliveryScope,
@@ -168,7 +172,7 @@ impl<A: HookPath> FromRequestParts<AppState> for HookRequest<A> {
         let (snapshot, hook_owner) = caller.authorize(state).await?;
         let hook = caller.hook();
         let scope = DeliveryScope::hook(&snapshot, hook_owner, hook).await?;
-        let HookCaller { identity, holder, path, .. } = caller;
-        Ok(Self { identity, holder, hook_owner, hook, scope, path, kind: PhantomData })
+        let HookCaller { identity, holder, memory, path, .. } = caller;
+        Ok(Self { identity, holder, memory, hook_owner, hook, scope, path, kind: PhantomData })
     }
 }

@@ -94,9 +94,9 @@ pub(super) const WEBHOOKS: &[Binding] = &[
         .also("send resend target receiver test")
         .of(O::Delivery)
         .changes(),
-    bind(S::Inspector, &[C('E')], A::EditPayload, "Edit and retry", "")
+    bind(S::Inspector, &[C('E')], A::EditPayload, "Replay with an edited payload", "")
         .words("delivery replay --payload-file")
-        .also("replay resend change payload body")
+        .also("edit retry resend change body")
         .of(O::Delivery)
         .changes(),
     bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),

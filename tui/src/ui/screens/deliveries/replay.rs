@@ -27,14 +27,18 @@ const PAYLOAD: &str = "payload";
 pub(crate) struct ReplaySource {
     guid: String,
     method: String,
-    /// The URL of the last attempt, in which secrets are masked.
-    url: String,
+    hook: i64,
+    /// The URL of the last attempt, in which secrets are masked; empty without an attempt. The hook can have another
+    /// one now.
+    last_url: String,
 }
 
 impl ReplaySource {
     pub(super) fn of(detail: &DeliveryDetail) -> Self {
         let method = if detail.request.method.is_empty() { "POST" } else { &detail.request.method };
-        Self { guid: detail.delivery.guid.clone(), method: method.to_owned(), url: detail.url.clone() }
+        let delivery = &detail.delivery;
+        let (guid, last_url) = (delivery.guid.clone(), detail.url.clone());
+        Self { guid, method: method.to_owned(), hook: delivery.hook_id, last_url }
     }
 }
 
@@ -49,7 +53,7 @@ pub(super) fn form(source: ReplaySource) -> Form {
 pub(super) fn edit_form(source: ReplaySource) -> Form {
     let payload = Field::line(PAYLOAD, "Payload file", "")
         .required()
-        .help("file with a JSON object; farrier delivery show ID --body > FILE saves the stored one");
+        .help("file with a JSON object; farrier delivery show ID --body > FILE saves a JSON body");
     let url = Field::line(URL, "Other URL", "").checked(bad_url).help("empty: the URL of the hook");
     let title = format!("Replay {} with an edited payload", short(&source.guid));
     Form::new(title, "Replay", FormKind::Replay(Arc::new(source)), vec![payload, url, secret()])
@@ -77,13 +81,12 @@ pub(in crate::ui::screens) fn ask(source: &ReplaySource, form: &Form) -> Result<
         (Some(_), None) => "Not signed.",
     };
     let content = payload.map_or_else(|| "Payload: as stored.".to_owned(), |file| format!("Payload: {file}, edited."));
-    let shown = target.map_or_else(|| source.url.clone(), without_credentials);
-    let lines = vec![
-        format!("{} {shown}", source.method),
-        content,
-        signature.to_owned(),
-        "The receiver gets a new UUID. The hook does not change.".to_owned(),
-    ];
+    let shown = target.map_or_else(|| format!("to the URL of hook {}", source.hook), without_credentials);
+    let mut lines = vec![format!("{} {shown}", source.method), content, signature.to_owned()];
+    if target.is_none() && !source.last_url.is_empty() {
+        lines.push(format!("The last attempt went to {}", source.last_url));
+    }
+    lines.push("The receiver gets a new UUID. The hook does not change.".to_owned());
     let request = ReplayRequest {
         guid: source.guid.clone(),
         target: target.map(|url| Redacted(url.to_owned())),
