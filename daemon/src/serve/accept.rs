@@ -35,7 +35,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     Admission, Kind, Listener, Pace, Peer,
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
-    file_stream::FileStream,
+    file_socket::FileSocket,
     head_memory::{CountedBody, CountedResponse, CountedStream, HeadMemory},
     write_timeout::WriteTimeout,
 };
@@ -198,7 +198,7 @@ impl<H: Handler> Server<H> {
     /// Serves the connection if it gets a slot, else refuses it. `guard`: the connection uses a spare descriptor.
     fn admit(&self, accepted: Accepted, guard: Option<FdGuard>) {
         match accepted {
-            Accepted::Tcp(io, peer) => self.admit_stream(FileStream::new(io), peer, Some(SendsFiles), guard),
+            Accepted::Tcp(io, peer) => self.admit_stream(FileSocket::new(io), peer, Some(SendsFiles), guard),
             Accepted::Unix(io, peer) => self.admit_stream(io, peer, None, guard),
         }
     }

@@ -5,7 +5,7 @@
 mod accept;
 mod admission;
 mod fd_reserve;
-mod file_stream;
+mod file_socket;
 mod head_memory;
 mod inherit;
 mod pace;

@@ -256,6 +256,9 @@ const LISTS: &[&str] = &[
     "users",
     "tokens",
     "keys",
+    "organizations",
+    "teams",
+    "members",
 ];
 const UI: &[&str] =
     &["theme", "color", "glyphs", "clipboard", "start", "bell", "time", "sync", "mouse", "title", "confirm_bulk_over"];

@@ -26,7 +26,9 @@ fn click(screen: &mut TestScreen, text: &str) {
 }
 
 fn cursor(screen: &TestScreen) -> String {
-    screen.text().lines().find(|line| line.starts_with('>')).unwrap_or_default().to_owned()
+    let text = screen.text();
+    let line = text.lines().find(|line| line.starts_with('>')).unwrap_or_default();
+    line.split('│').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the column of the line between the panes.

@@ -172,9 +172,10 @@ fn several_members_are_removed_after_their_number_is_typed_and_failures_stay_mar
     assert!(items.iter().map(|(_, request)| request).eq(&expected), "{items:?}");
     let failed = Answer::Batch(vec![Some("the last owner (403)".into()), None]);
     screen.answer_last_of(Request::changes, Ok(failed));
+    assert!(screen.text().contains("1 member removed, 1 failed and stay marked"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
     screen.keys("\x1b");
-    assert!(screen.text().contains("1 member removed, 1 failed and stay marked"), "{}", screen.text());
+    assert!(screen.text().contains("marked 1"), "{}", screen.text());
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn the_repositories_of_a_team_that_has_all_do_not_change() {
     screen.answer_last_of(is_list, Ok(repositories(&["acme/gateway"])));
     for key in ["n", "D"] {
         screen.keys(key);
-        assert!(screen.text().contains("the team has all repositories"), "{}", screen.text());
+        assert!(screen.text().contains("the team has all"), "{}", screen.text());
         assert!(screen.app.layers.is_empty());
     }
 }

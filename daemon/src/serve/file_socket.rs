@@ -15,11 +15,11 @@ use crate::file_parts::{self, FilePart};
 
 /// A socket that sends the file of each placeholder that is written to it.
 #[derive(Debug)]
-pub(super) struct FileStream {
+pub(super) struct FileSocket {
     socket: TcpStream,
 }
 
-impl FileStream {
+impl FileSocket {
     pub(super) fn new(socket: TcpStream) -> Self {
         Self { socket }
     }
@@ -40,13 +40,13 @@ impl FileStream {
     }
 }
 
-impl AsyncRead for FileStream {
+impl AsyncRead for FileSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.socket).poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for FileStream {
+impl AsyncWrite for FileSocket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match file_parts::part_at(buf) {
             Some(part) => self.poll_send(cx, &part, buf.len()),
@@ -111,11 +111,11 @@ mod tests {
         shares::MemoryBudget,
     };
 
-    async fn connected() -> (FileStream, TcpStream) {
+    async fn connected() -> (FileSocket, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
-        (FileStream::new(accepted.expect("a connection").0), client.expect("a connection"))
+        (FileSocket::new(accepted.expect("a connection").0), client.expect("a connection"))
     }
 
     fn content(length: usize) -> Vec<u8> {
