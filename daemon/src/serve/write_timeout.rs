@@ -13,6 +13,10 @@ use super::{Pace, PaceTimer};
 /// A stream whose writes fail when the peer reads more slowly than a [`Pace`]. Only time in which a write waits counts,
 /// so a response that is written rarely, such as an event stream, has no limit. Reads have no limit here: request heads
 /// and bodies have their own.
+///
+/// Linux reports that a socket is writable only when a third of its send buffer is free. The buffer grows with the
+/// speed of the connection to at most `tcp_wmem`, so a peer may have to read more than a megabyte within the longest
+/// pause.
 pub(super) struct WriteTimeout<I> {
     io: I,
     timer: PaceTimer,

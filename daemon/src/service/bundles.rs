@@ -76,7 +76,7 @@ pub async fn current(context: &Context, repository: &Repository, holder: Holder)
 }
 
 /// Compares bundles with the refs of their repository.
-async fn are_current(context: &Context, set: &BundleSet, holder: Holder) -> Result<Option<bool>, GitError> {
+async fn are_current(context: &Context, set: &Arc<BundleSet>, holder: Holder) -> Result<Option<bool>, GitError> {
     let memory = Arc::new(context.serving.memory.request(holder));
     context.git.bundles_are_current(set, &memory).await
 }

@@ -151,33 +151,29 @@ impl Git {
     /// counts to `memory`.
     pub async fn bundles_are_current(
         &self,
-        set: &BundleSet,
+        set: &Arc<BundleSet>,
         memory: &Arc<RequestMemory>,
     ) -> Result<Option<bool>, GitError> {
         let repository = set.facts().repository;
         let Some(list) = self.ref_list(repository, memory).await? else { return Ok(None) };
-        let mut moved = BTreeSet::new();
-        for (name, id) in set.bundles().iter().flat_map(|bundle| &bundle.tips) {
-            match list.tips.get(name) {
-                Some(tip) if tip.id == *id => {}
-                Some(_) if name.starts_with(HEADS) => drop(moved.insert(id.as_str())),
-                _ => return Ok(Some(false)),
-            }
-        }
-        if moved.is_empty() {
-            return Ok(Some(true));
-        }
-        let digest = digest(&list);
+        let (compared, memory) = (set.clone(), memory.clone());
+        // Comparing, hashing and freeing a long list takes too long for a thread that serves requests.
+        let difference = tasks::blocking(move || {
+            let difference = Difference::between(&compared, &list);
+            drop(list);
+            drop(memory);
+            difference
+        });
+        let (refs, revisions) = match difference.await {
+            Difference::None => return Ok(Some(true)),
+            Difference::Lost => return Ok(Some(false)),
+            Difference::Moved { refs, revisions } => (refs, revisions),
+        };
         let mut verified = set.verified.lock().await;
-        if *verified == Some(digest) {
+        if *verified == Some(refs) {
             return Ok(Some(true));
         }
-        let mut input = String::new();
-        for id in moved {
-            input.extend([id, "\n"]);
-        }
-        visible(&list).for_each(|(_, id)| input.extend(["^", id, "\n"]));
-        let lost = self.run(repository, ["rev-list", "--max-count=1", "--stdin"], input).await;
+        let lost = self.run(repository, ["rev-list", "--max-count=1", "--stdin"], revisions).await;
         let is_current = match lost {
             Ok(lost) => lost.stdout.is_empty(),
             // A commit in the bundles was removed from the repository.
@@ -185,9 +181,46 @@ impl Git {
             Err(error) => return Err(error),
         };
         if is_current {
-            *verified = Some(digest);
+            *verified = Some(refs);
         }
         Ok(Some(is_current))
+    }
+}
+
+/// How the branches and tags of a repository differ from those in its bundles.
+enum Difference {
+    /// Those in the bundles are the same.
+    None,
+    /// A branch or tag is missing, or a tag was moved.
+    Lost,
+    /// Branches were moved.
+    Moved {
+        /// The digest of all branches and tags of the repository.
+        refs: Digest,
+        /// Input for `git rev-list`, which then lists the commits in the bundles that no branch or tag reaches.
+        revisions: String,
+    },
+}
+
+impl Difference {
+    fn between(set: &BundleSet, list: &RefList) -> Self {
+        let mut moved = BTreeSet::new();
+        for (name, id) in set.bundles().iter().flat_map(|bundle| &bundle.tips) {
+            match list.tips.get(name) {
+                Some(tip) if tip.id == *id => {}
+                Some(_) if name.starts_with(HEADS) => drop(moved.insert(id.as_str())),
+                _ => return Self::Lost,
+            }
+        }
+        if moved.is_empty() {
+            return Self::None;
+        }
+        let mut revisions = String::new();
+        for id in moved {
+            revisions.extend([id, "\n"]);
+        }
+        visible(list).for_each(|(_, id)| revisions.extend(["^", id, "\n"]));
+        Self::Moved { refs: digest(list), revisions }
     }
 }
 

@@ -165,7 +165,7 @@ async fn bundles_are_current_until_a_commit_in_them_is_unreachable() {
     let tips = [("refs/heads/main", &first), ("refs/heads/side", &side), ("refs/tags/v1", &first)];
     let tips = tips.map(|(name, id)| (name.to_owned(), id.clone())).to_vec();
     let bundle = Bundle { token: "0a".into(), size: 1, creation_token: 1, tips, path: PathBuf::new() };
-    let set = BundleSet::new(facts(7), vec![Arc::new(bundle)], 0);
+    let set = Arc::new(BundleSet::new(facts(7), vec![Arc::new(bundle)], 0));
     let memory = |mib| Arc::new(MemoryBudget::new(mib).request(Holder::Address(None)));
     let compared = async |mib| git.bundles_are_current(&set, &memory(mib)).await.expect("readable");
     let is_current = async || compared(1_024).await.expect("comparable");

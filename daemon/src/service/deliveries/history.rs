@@ -139,12 +139,16 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
     Ok(queued)
 }
 
-/// Queues the deliveries of a hook that failed since `since_ms`. Returns their number.
-pub async fn recover(context: &Context, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
+/// Queues the deliveries of a hook that failed since `since_ms`. Returns their number. The search counts to `holder`.
+///
+/// Each step has a share of its own, because all of them can take many seconds. If a step gets none, the deliveries of
+/// the earlier steps stay queued, and the next call continues with the others.
+pub async fn recover(context: &Context, holder: Holder, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
     require_active_hook(&context.store.read().await?, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {
+        let _share = search_share(context, holder).await?;
         let recorder = &AuditRecorder::reserve(context, 1).await?;
         let step = async |tx: Tx| {
             let (count, next) = recover_some(&tx, hook, before, since_ms).await?;

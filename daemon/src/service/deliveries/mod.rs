@@ -3,8 +3,8 @@
 //!
 //! `delivery` makes the attempts.
 //!
-//! Some queries examine thousands of deliveries for each request. They are searches, and need a share of
-//! `delivery_search`, so that clients cannot use all cores.
+//! Some queries examine thousands of deliveries for each request, and so does [`history::recover`]. They are searches,
+//! and need a share of `delivery_search`, so that clients cannot use all cores.
 
 pub mod groups;
 pub mod history;

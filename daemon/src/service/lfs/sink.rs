@@ -1,5 +1,7 @@
 //! Receives the bytes of one object: they are written and hashed, or only hashed.
 
+use std::mem;
+
 use bytes::Bytes;
 use farrier_proto::store::LfsObject;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +11,11 @@ use crate::{
     blob::RequestedChecksums,
     service::{Context, Error, claimed_writer::ClaimedWriter, disk_space::SpaceClaim},
     store::lfs::Oid,
+    tasks,
 };
+
+/// Most bytes that are hashed on the thread of the request. More take more than about a tenth of a millisecond.
+const HASHED_HERE_MAX: usize = 64 << 10;
 
 /// Where the bytes of an object go.
 pub(super) enum ObjectSink {
@@ -32,12 +38,21 @@ impl ObjectSink {
         Self::Compared(Sha256::new())
     }
 
-    /// Appends bytes.
+    /// Appends bytes. After a cancelled call, the SHA-256 is not that of the object.
     pub(super) async fn write(&mut self, context: &Context, bytes: Bytes) -> Result<(), Error> {
         match self {
             Self::Stored(writer) => writer.write(context, bytes).await,
-            Self::Compared(hasher) => {
+            Self::Compared(hasher) if bytes.len() <= HASHED_HERE_MAX => {
                 hasher.update(&bytes);
+                Ok(())
+            }
+            Self::Compared(hasher) => {
+                let mut continued = mem::take(hasher);
+                *hasher = tasks::blocking(move || {
+                    continued.update(&bytes);
+                    continued
+                })
+                .await;
                 Ok(())
             }
         }

@@ -39,7 +39,8 @@ async fn searches_of_deliveries_wait_for_a_share_while_other_requests_are_served
     let hook = json!({ "type": "gitea", "config": config, "events": ["push"] });
     let hook = farrier.admin(Method::POST, "/api/v1/admin/hooks", hook).await;
     assert_eq!(hook.status, 201, "{hook:?}");
-    let plain_list = format!("/api/v1/admin/hooks/{}/deliveries?limit=5", hook.json()["id"]);
+    let hook = format!("/api/v1/admin/hooks/{}", hook.json()["id"]);
+    let (plain_list, recovery) = (format!("{hook}/deliveries?limit=5"), format!("{hook}/recover"));
 
     control.hold_scans(Some(DELIVERIES));
     let requests = join_all((0..share + 3).map(|number| list(&farrier, SEARCHES[number % SEARCHES.len()])));
@@ -53,7 +54,12 @@ async fn searches_of_deliveries_wait_for_a_share_while_other_requests_are_served
         }
         let plain_list = farrier.admin(Method::GET, &plain_list, Value::Null).await;
         assert_eq!(plain_list.status, 200, "a list without a filter is no search: {plain_list:?}");
-        control.hold_scans(None);
+        let released = async {
+            eventually("the recovery waits", async || searches(&farrier, "waiting").await == 4).await;
+            control.hold_scans(None);
+        };
+        let (recovered, ()) = tokio::join!(farrier.admin(Method::POST, &recovery, json!({})), released);
+        assert_eq!(recovered.status, 202, "{recovered:?}");
     };
     let (statuses, ()) = tokio::join!(requests, sharing);
     assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");

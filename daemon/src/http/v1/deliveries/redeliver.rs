@@ -52,7 +52,7 @@ pub(in crate::http) async fn recover<A: HookPath>(
     let count = if input.dry_run {
         history::recoverable(&state, request.holder, request.scope, since_ms).await?
     } else {
-        history::recover(&state, request.scope, since_ms).await?
+        history::recover(&state, request.holder, request.scope, since_ms).await?
     };
     let count = show::number(count);
     Ok(JsonResponse(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
