@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use crate::ui::net::{Batch, OrganizationRequest as R, Page, ProblemKind};
+use crate::ui::net::{Batch, OrganizationMember, OrganizationRequest as R, Page, ProblemKind};
 
 fn organization() -> TestScreen {
     let mut screen = TestScreen::loaded(80, 24);
@@ -116,6 +116,21 @@ fn a_question_about_a_team_closes_when_another_team_has_its_name() {
 }
 
 #[test]
+fn a_question_about_several_members_closes_when_another_user_has_the_name_of_one() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_team_members(&mut screen);
+    screen.keys("*D");
+    assert!(screen.text().contains("Remove 2 members"), "{}", screen.text());
+    screen.advance(Duration::from_secs(16));
+    let Answer::Members(mut members) = team_members() else { unreachable!() };
+    members.items[1].id = 3;
+    let is_members = |request: &Request| *request == Request::Organization(R::TeamMembers(devs()));
+    screen.answer_last_of(is_members, Ok(Answer::Members(members)));
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
+    assert!(screen.text().contains("mia was removed meanwhile"), "{}", screen.text());
+}
+
+#[test]
 fn an_opened_team_that_was_deleted_closes() {
     let mut screen = TestScreen::loaded(80, 24);
     open_team(&mut screen);
@@ -179,6 +194,18 @@ fn several_members_are_removed_after_their_number_is_typed_and_failures_stay_mar
 }
 
 #[test]
+fn a_change_reloads_the_list_while_the_cursor_moves() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_team_members(&mut screen);
+    screen.keys("jD");
+    screen.advance(Duration::from_secs(1));
+    screen.keys("yk");
+    screen.take_requests();
+    screen.answer_last_of(Request::changes, Ok(Answer::Done));
+    assert!(sent(&mut screen).contains(&R::TeamMembers(devs())), "{}", screen.text());
+}
+
+#[test]
 fn the_repositories_of_a_team_that_has_all_do_not_change() {
     let mut screen = organization();
     screen.keys("G\n[");
@@ -207,6 +234,24 @@ fn members_publish_and_conceal_only_their_own_membership() {
     screen.keys("jt");
     assert_eq!(changes(&mut screen), []);
     assert!(screen.text().contains("members decide themselves"), "{}", screen.text());
+}
+
+#[test]
+fn many_members_are_requested_less_often() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_organization_members(&mut screen);
+    assert_eq!(screen.app.pace(), Some(Duration::from_secs(15)));
+    let member = |id: i64| OrganizationMember {
+        id,
+        login: format!("user-{id}"),
+        full_name: String::new(),
+        is_public: Some(false),
+    };
+    let items = (1..=9_500).map(member).collect();
+    screen.keys("r");
+    let is_members = |request: &Request| *request == Request::Organization(R::Members(acme()));
+    screen.answer_last_of(is_members, Ok(Answer::Members(Page { items, total: Some(9_500), last: true })));
+    assert_eq!(screen.app.pace(), Some(Duration::from_secs(150)));
 }
 
 #[test]
@@ -267,6 +312,28 @@ fn teams_that_the_caller_may_not_see_show_the_reason() {
     let is_members = |request: &Request| *request == Request::Organization(R::Members(acme()));
     screen.answer_last_of(is_members, Ok(org_members()));
     assert!(screen.text().contains("mia"), "other tabs stay usable: {}", screen.text());
+}
+
+#[test]
+fn a_target_is_not_opened_by_a_refresh_after_its_list_failed() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys(":team list infra\n");
+    let is_list = |request: &Request| *request == Request::Organization(R::List);
+    let why = "listing organizations: internal error (500)";
+    screen.answer_last_of(is_list, Err(Problem::new(ProblemKind::Other, why)));
+    screen.keys("r");
+    screen.answer_last_of(is_list, Ok(organizations()));
+    let text = screen.text();
+    assert!(text.contains("VISIBILITY") && !text.contains("[Teams]"), "{text}");
+}
+
+#[test]
+fn a_short_terminal_shows_the_rights_in_all_units() {
+    let mut screen = TestScreen::loaded(40, 10);
+    open_team(&mut screen);
+    let text = screen.text();
+    assert!(text.contains("code=write") && text.contains("releases=read"), "{text}");
+    assert!(text.contains("the listed ones") && !text.contains("wiki"), "{text}");
 }
 
 #[test]

@@ -209,7 +209,11 @@ impl Organizations {
         fn is_lost<T: Row<Id = i64>>(feed: &Feed<T>, id: i64) -> bool {
             feed.has_all() && !feed.list.rows().iter().any(|row| row.id() == id)
         }
-        let Request::Organization(ask) = ask else { return None };
+        let ask = match ask {
+            Request::Organization(ask) => ask,
+            Request::Batch(batch) => return batch.items.iter().find_map(|(_, request)| self.lost(request)),
+            _ => return None,
+        };
         // The lists are those of the shown organization and of the opened team.
         let is_of_team = |team: &TeamKey| self.team.as_ref().is_some_and(|shown| shown.id == team.id);
         match ask {

@@ -53,6 +53,7 @@ impl Organizations {
             // Another client may have removed the row. The application reports the error.
             (request, Err(problem)) if is_change(request) && !problem.is_unreachable() => self.reload(env),
             (request, Err(problem)) => {
+                self.forget_target(request);
                 if let Some(list) = self.lists_mut().into_iter().find(|list| list.awaits(request)) {
                     list.fail(problem.clone());
                 }

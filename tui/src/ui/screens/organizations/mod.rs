@@ -31,6 +31,8 @@ use crate::ui::{
 
 /// Refresh interval while the screen is visible.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
+/// The interval is one step longer for this many visible rows: the daemon returns 50 rows per request.
+const ROWS_PER_STEP: usize = 1_000;
 /// Part of the width for the organizations, in percent.
 const ORGANIZATIONS_SHARE: u16 = 45;
 
@@ -148,7 +150,11 @@ impl Organizations {
         let is_same = self.shown.as_ref() == Some(&org);
         // The rights of a team are those of its row.
         let was_requested = self.pane_list().unwrap_or(&self.teams).was_requested();
-        if (is_same && was_requested && !again) || env.is_cursor_moving() {
+        if is_same && was_requested && !again {
+            return;
+        }
+        // After a change, the list is requested again even if the cursor moves.
+        if !(is_same && again) && env.is_cursor_moving() {
             return;
         }
         if !is_same {
@@ -255,7 +261,9 @@ impl Screen for Organizations {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        Some(REFRESH_INTERVAL)
+        let rows = self.rows.loaded_count() + self.pane_list().map_or(0, ListView::loaded_count);
+        let slower = u32::try_from(rows / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
+        Some(REFRESH_INTERVAL.saturating_mul(slower + 1))
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {

@@ -17,9 +17,13 @@ use crate::{
 /// Height from which there is room for the list below the heading.
 const HEIGHT_MIN: u16 = 4;
 
+/// Returns a line with a name and its value.
+fn fact(name: &str, value: &str) -> (Role, String) {
+    (Role::Text, format!("{name:<14} {value}"))
+}
+
 /// Returns the lines about the rights of a team.
 fn rights(team: &Team) -> Vec<(Role, String)> {
-    let fact = |name: &str, value: &str| (Role::Text, format!("{name:<14} {value}"));
     let permission = match team.permission.as_str() {
         "owner" => "owns the organization",
         "admin" => "administers the repositories",
@@ -41,6 +45,18 @@ fn rights(team: &Team) -> Vec<(Role, String)> {
         others.map(|(unit, right)| (Role::Muted, format!("{:<14} {right} (without an effect)", team_text::unit(unit)))),
     );
     lines
+}
+
+/// Returns the rights of a team in few lines, for short terminals: this tab does not scroll.
+fn short_rights(team: &Team) -> Vec<(Role, String)> {
+    let right = |unit: &str| Some(format!("{}={}", team_text::unit(unit), team.units_map.get(unit)?));
+    let by_unit = || team_text::UNITS.into_iter().filter_map(right).collect::<Vec<_>>().join(" ");
+    let rights = if team.permission == "none" { by_unit() } else { team_text::rights(team) };
+    vec![
+        fact("rights", &rights),
+        fact("repositories", if team.includes_all_repositories { "all" } else { "the listed ones" }),
+        fact("may create", if team.can_create_org_repo { "repositories" } else { "nothing" }),
+    ]
 }
 
 pub(super) fn draw(screen: &Organizations, world: &World, area: Rect, buf: &mut Buffer) {
@@ -74,6 +90,10 @@ pub(super) fn draw(screen: &Organizations, world: &World, area: Rect, buf: &mut 
     let wrap = |(role, line): (Role, String)| {
         wrapped(&line, area.width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
     };
-    let lines = team.map(rights).unwrap_or_default();
-    view::lines(buf, area, lines.into_iter().flat_map(wrap));
+    let Some(team) = team else { return };
+    let mut lines: Vec<(Role, String)> = rights(team).into_iter().flat_map(wrap).collect();
+    if lines.len() > usize::from(area.height) {
+        lines = short_rights(team).into_iter().flat_map(wrap).collect();
+    }
+    view::lines(buf, area, lines);
 }

@@ -3,7 +3,11 @@
 use farrier_common::api::Team;
 
 use super::{OrganizationTab, Organizations};
-use crate::ui::{list::ListView as _, net::TeamKey, world::Env};
+use crate::ui::{
+    list::ListView as _,
+    net::{Request, TeamKey},
+    world::Env,
+};
 
 /// An organization, or one of its teams, to open in the pane.
 #[derive(Clone, Debug)]
@@ -63,6 +67,15 @@ impl Organizations {
                 env.warn(format!("{org} has no team {name}"));
             }
             None => self.request_pane(false, env),
+        }
+    }
+
+    /// Drops the target if the list with it could not be loaded. A later refresh must not move the cursor to it.
+    pub(super) fn forget_target(&mut self, failed: &Request) {
+        let Some(target) = &self.target else { return };
+        let is_shown = self.shown.as_ref().is_some_and(|shown| shown.name.eq_ignore_ascii_case(&target.org));
+        if self.rows.awaits(failed) || (is_shown && self.teams.awaits(failed)) {
+            self.target = None;
         }
     }
 
