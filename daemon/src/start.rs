@@ -272,6 +272,7 @@ async fn build(
         verified: VerifiedContents::default(),
         receiving: Receiving::default(),
         finalizing: IdLocks::default(),
+        recording_assets: IdLocks::default(),
         caches: CacheState::default(),
         asset_downloads: DownloadCounts::default(),
         work,

@@ -151,6 +151,12 @@ impl Watch {
         listed.split_whitespace().filter_map(|id| Pid::from_raw(id.parse().ok()?)).collect()
     }
 
+    /// Returns whether the process has children. The kernel lists them for each thread that started some.
+    pub(crate) fn has_children(self) -> bool {
+        let mut threads = fs::read_dir(format!("/proc/{}/task", self.id)).into_iter().flatten().flatten();
+        threads.any(|thread| fs::read_to_string(thread.path().join("children")).is_ok_and(|ids| !ids.trim().is_empty()))
+    }
+
     /// Returns the processor time of the process and of all its children that have ended.
     pub(crate) fn processor_with_ended(self) -> Result<Duration> {
         let [user, system, ended_user, ended_system] = times(self.id)?;

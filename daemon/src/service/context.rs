@@ -55,6 +55,8 @@ pub struct ContextFields {
     pub receiving: Receiving,
     /// Artifacts of version 3 that are being finalized, by ID.
     pub finalizing: IdLocks,
+    /// Repositories in which a received file of a release is being recorded, by ID. Used if they have a quota.
+    pub recording_assets: IdLocks,
     /// The part of the state of caches that is not in the store.
     pub caches: CacheState,
     /// Counts downloads of files of releases.

@@ -61,14 +61,14 @@ async fn settle() {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-/// Waits until a daemon has used no processor time for half a second, so that its work after pushes counts to no other
-/// measurement. Gives up after ten seconds.
+/// Waits until a daemon has run no process and used no processor time for half a second, so that its work after pushes
+/// counts to no other measurement. The time of a process counts when it ends. Gives up after ten seconds.
 async fn quiet(watch: Watch) -> Result<()> {
     let (begun, mut last, mut pauses) = (Instant::now(), watch.processor_with_ended()?, 0);
     while pauses < 10 && begun.elapsed() < Duration::from_secs(10) {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let now = watch.processor_with_ended()?;
-        pauses = if now == last { pauses + 1 } else { 0 };
+        pauses = if now == last && !watch.has_children() { pauses + 1 } else { 0 };
         last = now;
     }
     Ok(())

@@ -18,7 +18,7 @@ use crate::{
     service::{
         Context, Error, access,
         access_watch::AccessWatch,
-        audit::{Action, AuditRecorder, Entry, Object},
+        audit::{Action, AuditRecorder, Entry, Object, RequestScope},
         browse::Browse,
         marked_uploads::MarkedUpload,
     },
@@ -29,6 +29,7 @@ use crate::{
         releases::assets::{self, ASSETS_MAX},
         repositories as repository_rows,
     },
+    tasks,
 };
 
 /// Longest name, in bytes.
@@ -182,6 +183,20 @@ async fn require_free_name(tx: &Tx, repository: u64, release: u64, name: &str, o
 
 /// Writes the row of a received file, unless the release was deleted or changed or the quota was used up meanwhile.
 async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Result<(), Error> {
+    let entry = Entry::new(Action::AssetCreate, object(browse, row));
+    let entry = entry.set("name", row.name.as_str()).set("size", row.size);
+    let lock = check_quota(context, row.repository_id, row.size).await?;
+    let (context, row) = (context.clone(), row.clone());
+    // If the client disconnects, the lock is held nevertheless until the commit has ended.
+    let written = tasks::detached(RequestScope::inherit(async move {
+        let written = write(&context, &row, &entry).await;
+        drop(lock);
+        written
+    }));
+    written.await.unwrap_or(Err(Error::Busy))
+}
+
+async fn write(context: &Context, row: &ReleaseAsset, entry: &Entry) -> Result<(), Error> {
     let recorder = &AuditRecorder::reserve(context, 1).await?;
     context
         .store
@@ -190,11 +205,9 @@ async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Resul
                 return Err(MISSING_FILE); // it was abandoned
             }
             require_free_name(&tx, row.repository_id, row.release_id, &row.name, 0).await?;
-            check_quota(context, &tx, row.repository_id, row.size).await?;
             assets::unmark(&tx, row.id);
             assets::put(&tx, row);
-            let entry = Entry::new(Action::AssetCreate, object(browse, row));
-            recorder.record(&tx, entry.set("name", row.name.as_str()).set("size", row.size));
+            recorder.record(&tx, entry.clone());
             Ok::<_, Error>(())
         })
         .await

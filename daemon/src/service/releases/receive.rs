@@ -8,8 +8,9 @@ use futures_util::{Stream, StreamExt as _};
 use super::assets::upload_key;
 use crate::{
     blob::RequestedChecksums,
+    id_locks::IdLock,
     service::{Context, Error, access_watch::AccessWatch, claimed_writer::ClaimedWriter},
-    store::{Tx, releases::assets},
+    store::releases::assets,
 };
 
 /// Most bytes of disk space that an upload of unknown length claims before they arrive. It claims as many bytes as it
@@ -65,14 +66,18 @@ where
     Ok((written.size, written.sha256.expect("it was requested")))
 }
 
-/// Checks that the repository may store `size` bytes more, in the transaction that records them. Other uploads may have
-/// been recorded since this one began.
-pub(super) async fn check_quota(context: &Context, tx: &Tx, repository: u64, size: u64) -> Result<(), Error> {
-    let quota = context.config.artifacts.quota_bytes;
-    if quota != 0 && assets::size_in(tx, repository).await?.saturating_add(size) > quota {
+/// Checks that the repository may store `size` bytes more. Other uploads may have been recorded since this one began.
+/// No other upload to the repository passes this check while the lock is held, so the caller holds it until the bytes
+/// are recorded. `None`: there is no quota.
+pub(super) async fn check_quota(context: &Context, repository: u64, size: u64) -> Result<Option<IdLock>, Error> {
+    if context.config.artifacts.quota_bytes == 0 {
+        return Ok(None);
+    }
+    let lock = context.recording_assets.lock(repository).await;
+    if size > quota_left(context, repository).await? {
         return Err(quota_exceeded(context));
     }
-    Ok(())
+    Ok(Some(lock))
 }
 
 /// Returns how many more bytes of files of releases the repository may store.

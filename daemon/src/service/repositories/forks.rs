@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use farrier_proto::store::{Repository, Visibility};
 
-use super::{FoundRepository, allowing, seen::Seen, with_access_levels};
+use super::{FoundRepository, allowing, seen::SeenRepositories, with_access_levels};
 use crate::{
     model::identity::Identity,
     service::{Error, access::Action},
@@ -29,7 +29,7 @@ pub struct Network {
 /// Returns the ids of the forks of `parent` on a page that the caller sees, newest first, and their total number.
 async fn ids_of_page(
     read: &Snapshot,
-    seen: &Seen,
+    seen: &SeenRepositories,
     parent: u64,
     window: (u64, usize),
 ) -> Result<(Vec<u64>, u64), StoreError> {
@@ -58,7 +58,7 @@ pub async fn forks(
     skip: u64,
     limit: usize,
 ) -> Result<(Vec<FoundRepository>, u64), Error> {
-    let (ids, total) = ids_of_page(read, &Seen::of(read, identity).await?, parent, (skip, limit)).await?;
+    let (ids, total) = ids_of_page(read, &SeenRepositories::of(read, identity).await?, parent, (skip, limit)).await?;
     Ok((with_access_levels(read, identity, repositories::many(read, &ids).await?).await?, total))
 }
 
@@ -93,7 +93,7 @@ struct NetworkReader<'a> {
     read: &'a Snapshot,
     identity: &'a Identity,
     /// Read for the first repository that has forks.
-    seen: Option<Seen>,
+    seen: Option<SeenRepositories>,
     /// By ID.
     sources: HashMap<u64, Source>,
 }
@@ -119,7 +119,7 @@ impl NetworkReader<'_> {
             return Ok(0);
         }
         if self.seen.is_none() {
-            self.seen = Some(Seen::of(self.read, self.identity).await?);
+            self.seen = Some(SeenRepositories::of(self.read, self.identity).await?);
         }
         match &self.seen {
             Some(seen) => Ok(ids_of_page(self.read, seen, repository.id, (0, 0)).await?.1),

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Interest, User};
 
-use super::{FoundRepository, MISSING, find, seen::Seen, with_access_levels};
+use super::{FoundRepository, MISSING, find, seen::SeenRepositories, with_access_levels};
 use crate::{
     model::identity::{Account, Identity},
     service::{
@@ -91,7 +91,7 @@ pub async fn of_interest(
     user: u64,
     (skip, limit): (u64, usize),
 ) -> Result<(Vec<FoundRepository>, u64), Error> {
-    let seen = Seen::of(read, identity).await?;
+    let seen = SeenRepositories::of(read, identity).await?;
     let (mut rows, mut total) = (Vec::new(), 0);
     for ids in interests::of_user(read, user, kind).await?.chunks(CHUNK) {
         for row in repositories::many(read, ids).await?.into_iter().filter(|row| seen.sees(row)) {

@@ -195,8 +195,10 @@ pub async fn reachable(
     listing.lists = lists_of(&own).collect();
     listing.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
     if access::is_repository_limited(identity) {
-        listing.lists.retain(|list| list.class != Visibility::Private);
-        let listed = |row: &Repository| own.contains(&row.owner_id) && row.listed() == Visibility::Private;
+        // A restricted account also needs a right in the repositories that others see without one.
+        let needs_right = |class: Visibility| class == Visibility::Private || account.user.restricted;
+        listing.lists.retain(|list| !needs_right(list.class));
+        let listed = |row: &Repository| own.contains(&row.owner_id) && needs_right(row.listed());
         listing.singles.extend(named_by_token(read, identity).await?.into_iter().filter(listed));
         listing.singles = only_visible(read, identity, listing.singles).await?;
     }
@@ -263,7 +265,8 @@ pub(super) async fn visible(read: &impl Read, identity: &Identity, owner: u64) -
     let list = |class| RepositoryList { scope: owner, class };
     let mut listing = ListingQuery { lists: vec![list(Visibility::Public)], ..ListingQuery::default() };
     let Some(account) = identity.account() else { return Ok(listing) };
-    if account.user.restricted && !account.user.admin {
+    // A token that is limited to repositories gives an administrator no rights in others.
+    if account.user.restricted && (!account.user.admin || access::is_repository_limited(identity)) {
         return visible_to_restricted(read, identity, owner).await;
     }
     listing.lists.push(list(Visibility::Limited));

@@ -40,21 +40,6 @@ pub async fn size_of_repository(snapshot: &Snapshot, repository: u64) -> Result<
     Ok(buckets.iter().map(|bucket| bucket.total.size_bytes).sum())
 }
 
-/// Like [`size_of_repository`], in a transaction. Reads all rows.
-pub async fn size_in(tx: &Tx, repository: u64) -> Result<u64, StoreError> {
-    const PAGE: usize = 1_000;
-    let mut rest = Range::prefix(keys::assets_of_repository(repository));
-    let mut size = 0;
-    loop {
-        let rows = tx.scan::<ReleaseAsset>(&Scan::of(rest.clone(), PAGE)).await?;
-        size += rows.iter().map(|(_, row)| row.size).sum::<u64>();
-        match rows.last() {
-            Some((last, _)) if rows.len() == PAGE => rest = rest.after(last),
-            _ => return Ok(size),
-        }
-    }
-}
-
 /// Counts `downloads` more of the file `id`, if it exists.
 pub async fn count_downloads(
     tx: &Tx,

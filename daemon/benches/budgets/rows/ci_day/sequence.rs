@@ -8,7 +8,7 @@ use crate::rows::git::fixture::Random;
 pub(super) const BRANCHES: [&str; 3] = ["main", "feature-a", "feature-b"];
 /// Agents of each repository that keep a copy of it between jobs.
 pub(super) const AGENTS: usize = 2;
-/// Most and fewest jobs that follow a push.
+/// Fewest and most jobs that follow a push.
 const JOBS_OF_PUSH: [usize; 2] = [3, 9];
 /// Fewest jobs that wait. Jobs of a push also begin after later pushes, as the later stages of a pipeline do.
 const WAITING_MIN: usize = 40;

@@ -70,7 +70,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     let what = format!("processor time of fetches of one new commit by {CLIENTS} clients; beside one, from {ALONE}");
     table.beside(&what, spread(&many, "ms"), spread(&one, "ms"), ratio(&many, &one), Budget::AtMost(COST_MAX));
-    Ok(())
+    farrier.stop()
 }
 
 /// Creates `count` copies of `bare`, which have its branch.
