@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::error::RunError;
 use crate::{
-    background,
+    background, backup,
     blob::digest::Digests,
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
@@ -118,7 +118,11 @@ pub async fn run_with_store(
     let (context, ssh) = build(store, config, &listeners, ssh, clock, tasks.clone()).await?;
     let peers = peer_rules(&context.config)?;
     // The open store locks the data directory, so no other process holds the mark.
-    let _mark = running::mark(&data_dir).map_err(|source| DataDirError::Unusable { path: data_dir, source })?;
+    let _mark = running::mark(&data_dir).map_err(|source| DataDirError::Unusable { path: data_dir.clone(), source })?;
+    let cleaned = tasks::blocking(move || backup::remove_scratch(&data_dir)).await;
+    if let Err(error) = cleaned {
+        tracing::warn!(%error, "the copies of a killed backup could not be removed; the next backup tries again");
+    }
     migrations::recover(&context).await.map_err(RunError::Recover)?;
     marked_uploads::recover(&context).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&context).await.map_err(RunError::Recover)?;

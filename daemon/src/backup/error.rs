@@ -101,6 +101,15 @@ pub enum BackupError {
         /// The file.
         path: PathBuf,
     },
+    /// The list of files of a tar stream or of a backup in a bucket is too large.
+    #[error(
+        "the list of files has {bytes} bytes, more than a restore reads from a tar file or a bucket; the backup is not \
+         complete. Back up to a directory"
+    )]
+    TooManyFiles {
+        /// Size of the list, bytes.
+        bytes: u64,
+    },
     /// The bucket has backups of another store.
     #[error(
         "{place} has backups of another store; nothing was changed. Use another prefix. If nothing else backs up to \

@@ -50,6 +50,7 @@ use crate::{
     config::{BlobsConfig, BucketUrl},
 };
 
+pub(crate) use self::place::remove_scratch;
 pub use self::{
     create::{BackupSource, create},
     error::BackupError,

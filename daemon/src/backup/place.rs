@@ -12,6 +12,8 @@ use super::{BackupError, BackupFile, BackupProgress, destination::create_dir};
 
 /// Size of the pieces in which contents are copied, bytes. Contents up to this size are read once.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
+/// Largest list or manifest that is read to memory from a tar file or a bucket, bytes. Enough for 4 million files.
+pub(super) const RECORD_BYTES_MAX: u64 = 1 << 30;
 /// Marks a place with backups.
 pub(super) const MARK: &str = "farrier-backups.json";
 /// Content of the mark.
@@ -94,20 +96,24 @@ pub(super) struct StoredContent {
 /// Directory in the data directory for the list and the copied store of a backup whose target is not a directory.
 const SCRATCH_DIR: &str = "backup-scratch";
 
+/// Removes what a killed backup left in `data_dir`: a copy of the store, and a list of files. The caller has the lock
+/// of the data directory, and no backup runs. Blocks.
+pub(crate) fn remove_scratch(data_dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(data_dir.join(SCRATCH_DIR)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// A directory on this machine that is removed when this is dropped.
 pub(super) struct ScratchDirectory(PathBuf);
 
 impl ScratchDirectory {
-    /// Creates the directory in `data_dir`.
-    ///
-    /// Removes what a killed backup left there. It has only copies of rows, and a list of files. No other backup uses
-    /// it: the daemon makes one backup at a time, and a command without a daemon has the lock of the data directory.
+    /// Creates the directory in `data_dir`. Removes what a killed backup left there: the daemon makes one backup at a
+    /// time, and a command without a daemon has the lock of the data directory.
     pub(super) fn create(data_dir: &Path) -> Result<Self, BackupError> {
         let path = data_dir.join(SCRATCH_DIR);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(BackupError::writing(&path)(error)),
-            _ => {}
-        }
+        remove_scratch(data_dir).map_err(BackupError::writing(&path))?;
         create_dir(&path).map_err(BackupError::writing(&path))?;
         Ok(Self(path))
     }
@@ -156,6 +162,12 @@ impl MeasuredContent {
                 return Ok(Self { sha256, bytes, small });
             }
         }
+    }
+
+    /// Reads the complete list of a backup to a tar stream or a bucket. Fails if a restore would refuse it for its size.
+    pub(super) fn read_list(from: &mut dyn ReadSeek, source: &Path) -> Result<Self, BackupError> {
+        let list = Self::read(from, source, &BackupProgress::default())?;
+        if list.bytes > RECORD_BYTES_MAX { Err(BackupError::TooManyFiles { bytes: list.bytes }) } else { Ok(list) }
     }
 
     /// Passes all bytes to `write` in pieces of [`PIECE_BYTES`], the last one shorter or empty. Fails if the content is

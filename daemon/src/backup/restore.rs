@@ -181,7 +181,11 @@ fn copy(stored: &dyn StoredBackups, to: &Path, file: &BackupFile, backup: &str) 
     let mut source = stored.open(&file.sha256).map_err(BackupError::reading(from))?;
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
     let mut target = opened.map_err(BackupError::writing(to))?;
-    let (mut digest, mut buffer) = (Sha256::new(), vec![0; PIECE_BYTES]);
+    let (mut digest, mut buffer, mut left) = (Sha256::new(), vec![0; PIECE_BYTES], file.bytes);
+    let changed = || {
+        let reason = format!("{} changed while it was restored", file.path);
+        BackupError::Damaged { name: backup.to_owned(), reason }
+    };
     loop {
         let length = match source.read(&mut buffer) {
             Ok(0) => break,
@@ -190,11 +194,50 @@ fn copy(stored: &dyn StoredBackups, to: &Path, file: &BackupFile, backup: &str) 
             Err(error) => return Err(BackupError::reading(from)(error)),
         };
         digest.update(&buffer[..length]);
+        // Never more than was checked: somebody else may write to a bucket, and fill the disk.
+        left = left.checked_sub(length as u64).ok_or_else(changed)?;
         target.write_all(&buffer[..length]).map_err(BackupError::writing(to))?;
     }
     if hex::encode(digest.finalize()) != file.sha256 {
-        let reason = format!("{} changed while it was restored", file.path);
-        return Err(BackupError::Damaged { name: backup.to_owned(), reason });
+        return Err(changed());
     }
     target.sync_all().map_err(BackupError::writing(to))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// A bucket whose contents another program has replaced.
+    struct Replaced;
+
+    impl StoredBackups for Replaced {
+        fn place(&self) -> &Path {
+            Path::new("/backups")
+        }
+
+        fn complete(&self) -> Result<Vec<String>, BackupError> {
+            Ok(Vec::new())
+        }
+
+        fn read(&self, _name: &str, _file: &str) -> io::Result<Vec<u8>> {
+            Ok(Vec::new())
+        }
+
+        fn open(&self, _sha256: &str) -> io::Result<Box<dyn Read + '_>> {
+            Ok(Box::new(io::repeat(7).take(10 << 20)))
+        }
+    }
+
+    #[test]
+    fn a_content_that_has_grown_since_it_was_checked_is_not_written() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let to = dir.path().join("file");
+        let file = BackupFile { path: "file".into(), bytes: 100, sha256: "0f".repeat(32), modified_ns: 0 };
+        let result = copy(&Replaced, &to, &file, "a");
+        assert!(matches!(result, Err(BackupError::Damaged { .. })), "{result:?}");
+        assert_eq!(to.metadata().expect("a file").len(), 0);
+    }
 }

@@ -20,14 +20,14 @@ use crate::{
     backup::{
         BackupError, BackupProgress,
         manifest::MANIFEST,
-        place::{BACKUPS, FILES, MARK, MeasuredContent, ReadSeek, StoredBackups, UNREACHABLE, content_path},
+        place::{
+            BACKUPS, FILES, MARK, MeasuredContent, RECORD_BYTES_MAX, ReadSeek, StoredBackups, UNREACHABLE, content_path,
+        },
     },
     blob::open_bucket,
     config::{BlobsConfig, BucketUrl},
 };
 
-/// Largest list or manifest that is read to memory, bytes.
-const RECORD_BYTES_MAX: u64 = 1 << 30;
 /// Size of a part of a large object, bytes, and most parts that S3 allows.
 const PART_BYTES: u64 = 8 << 20;
 const PARTS_MAX: u64 = 10_000;

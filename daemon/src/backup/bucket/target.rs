@@ -126,7 +126,7 @@ impl BackupTarget for BucketTarget {
         }
         let path = directory.join(LIST);
         let (mut list, progress) = (File::open(&path).map_err(BackupError::reading(&path))?, BackupProgress::default());
-        let measured = MeasuredContent::read(&mut list, &path, &progress)?;
+        let measured = MeasuredContent::read_list(&mut list, &path)?;
         self.client.put_measured(&format!("{BACKUPS}/{name}/{LIST}"), &measured, &mut list, &path, &progress)?;
         self.client.put(&format!("{BACKUPS}/{name}/{MANIFEST}"), manifest.to_vec())?;
         self.scratch = None;
@@ -134,11 +134,15 @@ impl BackupTarget for BucketTarget {
     }
 
     /// Deletes manifests first, then lists, then contents that no kept backup names. Could hit the contents of kept
-    /// backups: their lists are read before anything is deleted, and if one cannot be read, nothing is. Could hit
-    /// contents that another backup is about to name: only this store has backups in the prefix, and its lock admits
-    /// one backup at a time.
+    /// backups: their lists are read before anything is deleted, and if one cannot be read, nothing is. Nothing is
+    /// deleted either if the listing of the bucket lacks the new backup: it may lack others, whose contents would look
+    /// unused. Could hit contents that another backup is about to name: only this store has backups in the prefix, and
+    /// its lock admits one backup at a time.
     fn retain(&mut self, keep: usize, newest: &str) -> Result<Vec<String>, BackupError> {
         let mut complete = self.client.complete()?;
+        if !complete.iter().any(|name| name == newest) {
+            return Err(BackupError::NoBackup { path: self.client.at(""), name: Some(newest.to_owned()) });
+        }
         complete.sort_by_key(|name| name.as_str() == newest);
         let (old, kept) = complete.split_at(complete.len().saturating_sub(keep.max(1)));
         if old.is_empty() {

@@ -13,11 +13,9 @@ use tar::{Archive, EntryType};
 use crate::backup::{
     BackupError,
     manifest::{LIST, MANIFEST},
-    place::{BACKUPS, FILES, MARK, StoredBackups, content_path},
+    place::{BACKUPS, FILES, MARK, RECORD_BYTES_MAX, StoredBackups, content_path},
 };
 
-/// Largest list or manifest that is read to memory, bytes.
-const RECORD_BYTES_MAX: u64 = 1 << 30;
 /// Number of digits of a SHA-256.
 const SHA256_DIGITS: usize = 64;
 

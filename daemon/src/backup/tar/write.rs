@@ -135,7 +135,7 @@ impl BackupTarget for TarTarget {
         let (path, below) = (directory.join(LIST), format!("{BACKUPS}/{name}"));
         let mut list = File::open(&path).map_err(BackupError::reading(&path))?;
         let progress = BackupProgress::default();
-        let measured = MeasuredContent::read(&mut list, &path, &progress)?;
+        let measured = MeasuredContent::read_list(&mut list, &path)?;
         self.add_directory(&below)?;
         self.add_measured(&format!("{below}/{LIST}"), &measured, &mut list, &path, &progress)?;
         self.add_small(&format!("{below}/{MANIFEST}"), manifest)?;

@@ -116,7 +116,7 @@ mod tests {
         for (id, private) in ids.into_iter().zip([false, true]) {
             let listed = repositories::class(visibility, private);
             let row =
-                Repository { name: format!("r{id}"), owner_kind: kind.into(), private, ..self::row(id, owner, listed) };
+                Repository { name: format!("r{id}"), owner_kind: kind.into(), private, ..row(id, owner, listed) };
             assert!(repositories::insert(tx, &row).await?);
         }
         Ok(ids)

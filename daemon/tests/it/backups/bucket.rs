@@ -115,6 +115,37 @@ async fn a_backup_that_lost_the_bucket_is_not_complete_and_the_next_one_continue
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_is_killed_in_a_backup_to_a_bucket_leaves_no_complete_backup() {
+    let Some(bucket) = TestBucket::start().await else { return };
+    let toml = bucket.toml().replace("url = \"s3://builds/ci\"\n", "");
+    let mut farrier = TestDaemon::program(&toml).await;
+    let token = farrier.token("admin", &["all"]).await;
+    pushed(&farrier, "demo", &token).await;
+    // The program has read its configuration file. The backup reads it again.
+    let config = process::config_file(farrier.scratch().parent().expect("a directory"));
+    std::fs::remove_file(&config).expect("a file");
+    pipe(&config);
+    let started = farrier.admin(Method::POST, BACKUP, json!({ "destination": URL })).await;
+    assert_eq!(started.status, 202, "{started:?}");
+    let reading = held(&config).await;
+    farrier.kill().await;
+    drop(reading);
+    std::fs::remove_file(&config).expect("a pipe");
+    let (data, file) = (farrier.data_dir(), configuration(&farrier, &bucket));
+    let (code, _, err) = command(&data, &file, &["backup", URL, "--verify"]).await;
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("no complete backup"), "{err}");
+
+    farrier.start_as_program(&toml).await;
+    assert!(!data.join("backup-scratch").exists(), "the start removes the copies");
+    // The same store goes on with the prefix that it has claimed.
+    let next = backup(&farrier, json!({ "keep": 1 })).await;
+    assert_eq!((&next["state"], &next["warnings"]), (&json!("done"), &json!([])), "{next}");
+    let (code, out, err) = command(&data, &file, &["backup", URL, "--verify"]).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_or_missing_content_in_a_bucket_is_found_and_nothing_is_restored() {
     let Some(bucket) = TestBucket::start().await else { return };
     let (farrier, ..) = daemon(&bucket).await;

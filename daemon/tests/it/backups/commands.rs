@@ -213,6 +213,10 @@ async fn a_backup_without_caches_has_no_cache_entries_and_no_rows_of_them() {
     let data = farrier.data_dir();
     let command = ["backup", text(&destination), "--without-caches", "--json"];
     succeeds(&data, &command).await;
+    let has_content = |content: &str| {
+        files(&destination).iter().any(|file| std::fs::read(file).expect("a file") == content.as_bytes())
+    };
+    assert!(!has_content("the content of the cache"));
     for name in std::fs::read_dir(destination.join("backups")).expect("a directory") {
         let name = name.expect("an entry").file_name().into_string().expect("text");
         let manifest = destination.join("backups").join(&name).join("manifest.json");
@@ -237,6 +241,7 @@ async fn a_backup_without_caches_has_no_cache_entries_and_no_rows_of_them() {
     let whole: Value =
         serde_json::from_str(&succeeds(&data, &["backup", text(&destination), "--json"]).await).expect("JSON");
     assert!(whole["added_bytes"].as_u64() > Some(0), "{whole}");
+    assert!(has_content("created again"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

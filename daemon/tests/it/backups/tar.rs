@@ -149,3 +149,40 @@ async fn a_stream_is_refused_with_a_token_and_from_elsewhere() {
     assert_eq!(code, Some(1), "{err}");
     assert!(err.contains("--keep"), "{err}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_is_killed_in_a_stream_leaves_no_copies_after_its_next_start() {
+    let mut farrier = TestDaemon::program("").await;
+    let token = farrier.token("admin", &["all"]).await;
+    pushed(&farrier, "demo", &token).await;
+    // The program has read its configuration file. The backup reads it again.
+    let config = process::config_file(farrier.scratch().parent().expect("a directory"));
+    std::fs::remove_file(&config).expect("a file");
+    pipe(&config);
+    let (data, scratch) = (farrier.data_dir(), farrier.data_dir().join("backup-scratch"));
+    let client = ApiClient::new(Endpoint::Unix(farrier.socket()), None).expect("a client");
+    let mut chunks = client.backup_stream(&CreateBackupStream::default()).await.expect("begun");
+    let reading = held(&config).await;
+    assert!(scratch.join("farrier.redb").is_file(), "the copy of the store");
+    farrier.kill().await;
+    drop(reading);
+    let end = loop {
+        match chunks.next().await {
+            Some(Ok(_)) => {}
+            end => break end,
+        }
+    };
+    assert!(matches!(end, Some(Err(_))), "a part is not taken for all");
+    std::fs::remove_file(&config).expect("a pipe");
+
+    farrier.start_as_program("").await;
+    assert!(!scratch.exists(), "the start removes the copies");
+    assert_eq!(state(&farrier).await["state"], "none");
+    let file = farrier.scratch().join("backup.tar");
+    saved(&data, &farrier.socket(), &file).await;
+    assert!(!scratch.exists());
+    succeeds(&data, &["backup", text(&file), "--verify"]).await;
+    farrier.stop().await;
+    let checked = farrier.check_data(&["--git", "--content"]).await;
+    assert!(checked.status.success(), "{checked:?}");
+}
