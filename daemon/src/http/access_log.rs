@@ -52,7 +52,7 @@ pub(super) struct AccessLogEntry {
     started: Instant,
     status: u16,
     bytes: u64,
-    /// Whether the client is a full screen, which sends requests as long as it is open.
+    /// Whether the client says that it is a full screen, which sends requests as long as it is open.
     is_full_screen: bool,
 }
 
@@ -82,11 +82,17 @@ impl AccessLogEntry {
         })
     }
 
-    /// Marks the request of a full screen. Other values of `User-Agent` are not logged.
+    /// Reads whether the client is a full screen. Other values of `User-Agent` are not logged.
     pub(super) fn set_agent(&mut self, headers: &HeaderMap) {
         let agent = headers.get(header::USER_AGENT).map(http::HeaderValue::as_bytes);
         let rest = agent.and_then(|agent| agent.strip_prefix(FULL_SCREEN_AGENT.as_bytes()));
         self.is_full_screen = rest.is_some_and(|rest| rest.starts_with(b"/"));
+    }
+
+    /// Returns whether the line is marked as one of a full screen, so that it can be left out of the log records. Every
+    /// client can send this `User-Agent`, so changes and refused requests are never marked.
+    fn is_marked(&self) -> bool {
+        self.is_full_screen && self.method == Method::GET && (self.status < 400 || self.status == CLIENT_LEFT)
     }
 
     /// Sets the client's address: the peer's, or the address that a trusted proxy reports.
@@ -125,7 +131,7 @@ impl Drop for AccessLogEntry {
         let duration_ms = (self.started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let account = self.caller.0.get().map_or("-", String::as_str);
         let uid = self.peer.uid();
-        let full_screen = self.is_full_screen.then_some(true);
+        let full_screen = self.is_marked().then_some(true);
         let client = self.client.filter(|_| matches!(self.peer, Peer::Tcp(_))).map(tracing::field::display);
         // The target of a line is fixed where it is logged.
         macro_rules! line {

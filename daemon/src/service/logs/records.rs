@@ -16,7 +16,7 @@ const BATCH: usize = 256;
 /// Size of records above which a page ends.
 const PAGE_MAX_BYTES: usize = 1 << 20;
 
-/// The field of the access log that marks requests of full screens.
+/// The field of the access log that marks successful `GET` requests of full screens.
 const FULL_SCREEN: &str = "full_screen";
 
 /// Selects log records. Empty texts match everything.
@@ -28,7 +28,7 @@ pub struct LogQuery {
     pub target: String,
     /// Only records that contain this text, in any case.
     pub text: String,
-    /// Whether requests of full screens are returned. A full screen that shows the log sends requests all the time.
+    /// Whether the marked requests of full screens are returned. A full screen that shows the log sends requests all the time.
     pub full_screen: bool,
     /// Only records after the one with this number, oldest first. `None`: the newest ones.
     pub after: Option<u64>,

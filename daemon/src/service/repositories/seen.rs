@@ -115,8 +115,7 @@ mod tests {
         let ids = [10 * owner, 10 * owner + 1];
         for (id, private) in ids.into_iter().zip([false, true]) {
             let listed = repositories::class(visibility, private);
-            let row =
-                Repository { name: format!("r{id}"), owner_kind: kind.into(), private, ..row(id, owner, listed) };
+            let row = Repository { name: format!("r{id}"), owner_kind: kind.into(), private, ..row(id, owner, listed) };
             assert!(repositories::insert(tx, &row).await?);
         }
         Ok(ids)
@@ -202,7 +201,7 @@ mod tests {
         let (store, _) = filled().await;
         let read = store.read().await.expect("a snapshot");
         for caller in callers() {
-            let found = list::list(&read, &caller, &RepositoryQuery::default(), 0, 100).await;
+            let found = list(&read, &caller, &RepositoryQuery::default(), 0, 100).await;
             let (found, total) = found.expect("a list");
             assert_eq!(found.len() as u64, total, "{caller:?}");
             if caller.account().is_some() {

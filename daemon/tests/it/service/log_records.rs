@@ -89,6 +89,26 @@ async fn requests_of_full_screens_are_marked_and_can_be_left_out() {
 }
 
 #[tokio::test]
+async fn a_client_cannot_hide_changes_and_refused_requests_with_the_name_of_the_full_screen() {
+    let mut program = Binary::new("");
+    program.start().await;
+    let agent = [("user-agent", "farrier-screen/0.1.0")];
+    let requests = [
+        (Method::GET, "/api/v1/repos/admin/none"),
+        (Method::DELETE, "/api/v1/repos/admin/none"),
+        (Method::POST, "/api/v1/none"),
+    ];
+    for (method, path) in requests {
+        let answer = send(&program.unix(), method, path, &agent, "").await;
+        let id = answer.header("x-request-id").to_owned();
+        eventually("the record is kept", async || find(&program, &id, "request").await.is_some()).await;
+        let others = list(&program, "full_screen=false&limit=1000").await;
+        let records = others["records"].as_array().expect("records");
+        assert!(records.iter().any(|one| one["request_id"] == *id), "{path}: {others}");
+    }
+}
+
+#[tokio::test]
 async fn the_log_is_followed_without_gap_and_without_the_requests_that_follow_it() {
     let mut program = Binary::new("");
     program.start().await;

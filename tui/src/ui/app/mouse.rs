@@ -12,6 +12,7 @@ use super::App;
 use crate::ui::{
     key::Key,
     keymap::{Action, Scope},
+    layer::LayerId,
     list,
     view::{self, page},
 };
@@ -47,10 +48,12 @@ const NOTCH: usize = 3;
 /// Longest time between the two clicks of a double click.
 const DOUBLE: Duration = Duration::from_millis(400);
 
-/// The last click, and whether the line between the panes is being dragged.
+/// The last clicks, and whether the line between the panes is being dragged.
 #[derive(Debug, Default)]
 pub(super) struct Pointer {
     clicked: Option<(Duration, Position)>,
+    /// The top layer at the last click on a hint.
+    hint_layer: Option<LayerId>,
     drags: bool,
 }
 
@@ -73,15 +76,19 @@ impl App {
         if !self.world.mouse || !view::fits(self.world.size) {
             return;
         }
+        if matches!(mouse, Mouse::Click { .. }) {
+            // The release is lost if the mouse is turned off, or the terminal too small, while the button is pressed.
+            self.pointer.drags = false;
+        }
         match mouse {
             Mouse::Drag { x } if self.pointer.drags => self.drag_divider(x),
             Mouse::Drag { .. } => {}
             Mouse::Release => self.pointer.drags = false,
             Mouse::Click { x, y } if y + 1 == self.world.size.height => {
-                if let Some(key) = view::hint_at(self, x) {
-                    self.key(key);
-                }
+                self.click_hint(Position { x, y });
             }
+            // The click was meant for what a response has just covered with a menu.
+            Mouse::Click { .. } if !self.layers.is_empty() && self.drops_clicks() => {}
             mouse if !self.layers.is_empty() => {
                 if let Some(open) = self.layers.last_mut() {
                     let step = open.layer.mouse(mouse);
@@ -104,6 +111,21 @@ impl App {
                 }
                 self.menu();
             }
+        }
+    }
+
+    /// Presses the key of the hint at a cell. The second click of a double click does nothing if the first one opened or
+    /// closed a layer: it must not answer the question that the user has not read.
+    fn click_hint(&mut self, at: Position) {
+        let layer = self.layers.last().map(|open| open.id);
+        if self.pointer.is_second(self.world.now, at) && self.pointer.hint_layer != layer {
+            // A third click is not meant for the layer either.
+            self.pointer.clicked = Some((self.world.now, at));
+            return;
+        }
+        self.pointer.hint_layer = layer;
+        if let Some(key) = view::hint_at(self, at.x) {
+            self.key(key);
         }
     }
 

@@ -53,6 +53,11 @@ impl App {
         false
     }
 
+    /// Returns whether clicks are dropped, because a response has just opened or closed a layer.
+    pub(super) fn drops_clicks(&self) -> bool {
+        self.typing.drop_until.is_some_and(|until| self.world.now < until)
+    }
+
     /// Opens a layer and requests the data that it shows; a layer that a response opens goes below a text field.
     pub(super) fn open(&mut self, opener: RequestOwner, layer: Layer) {
         self.layer_ids += 1;

@@ -102,25 +102,16 @@ impl Connection {
         self.lock().clone()
     }
 
-    /// Returns an error if a name belongs to another repository now.
-    pub(super) async fn expect(
-        &self,
-        expected: &[ExpectedRepository],
-        send: &(impl Fn(NetworkEvent) -> bool + Clone),
-    ) -> Result<(), Problem> {
-        if expected.is_empty() {
-            return Ok(());
-        }
-        let route = self.route();
-        let client = route.client(send, endpoint::connect(&route.global)).await?;
-        expected::check(&client, expected).await
-    }
-
-    /// Sends a request. Pages and progress go to `send` before the final response is returned.
+    /// Sends a request, unless a name belongs to another repository than expected. Pages and progress go to `send`
+    /// before the final response is returned.
+    ///
+    /// The names are checked by the same client: after a reconnection, the request must not go to a daemon whose
+    /// repositories were not checked.
     pub(super) async fn answer(
         &self,
         ticket: Ticket,
         request: Request,
+        expected: &[ExpectedRepository],
         send: &(impl Fn(NetworkEvent) -> bool + Clone),
     ) -> Result<Answer, Problem> {
         if let Request::StartDaemon(starter) = request {
@@ -131,17 +122,16 @@ impl Connection {
         let part = |answer: Answer| {
             send(NetworkEvent::Answer(ticket, Ok(answer)));
         };
-        match fetch::answer(&client, request, &part).await {
-            Ok(answer) => Ok(answer),
-            Err(failure) => {
-                let problem = Problem::from(failure);
-                if problem.is_unreachable() {
-                    // After a restart the daemon may listen on another socket.
-                    self.forget(&route);
-                }
-                Err(problem)
-            }
+        let work = async {
+            expected::check(&client, expected).await?;
+            Ok::<Answer, Problem>(fetch::answer(&client, request, &part).await?)
+        };
+        let answered = work.await;
+        if answered.as_ref().is_err_and(Problem::is_unreachable) {
+            // After a restart the daemon may listen on another socket.
+            self.forget(&route);
         }
+        answered
     }
 
     /// Starts a daemon and waits until it responds or ends.

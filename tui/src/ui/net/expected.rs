@@ -6,6 +6,7 @@
 use farrier_common::client::{Client, HookOwner, RepositoryPath};
 
 use super::{Problem, ProblemKind, Request};
+use crate::exit::Failure;
 
 /// A repository by its name and its ID, when a form or a question about it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +37,18 @@ impl Request {
     }
 }
 
-/// Returns an error if a name belongs to another repository now. If a repository cannot be read, the change itself
-/// reports why, such as a new name.
+/// Returns an error if a name belongs to another repository now, or if the repository cannot be read. If there is none
+/// with this name, the change itself reports that.
 pub(super) async fn check(client: &Client, expected: &[ExpectedRepository]) -> Result<(), Problem> {
     for ExpectedRepository { path, id } in expected {
-        if let Ok(found) = client.repository(path).await
-            && found.id != *id
-        {
+        let found = match client.repository(path).await {
+            Ok(found) => found,
+            Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => continue,
+            Err(error) => {
+                return Err(Problem::from(Failure::call(format!("checking {path} before the change"))(error)));
+            }
+        };
+        if found.id != *id {
             let text = format!(
                 "Nothing was changed: {path} is another repository now (ID {}, not {id}). The earlier one was renamed \
                  or deleted.",

@@ -1,9 +1,9 @@
 //! Requests about hooks: list, create, edit, test, delete.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use farrier_common::{
-    api::Hook,
+    api::{EditHook, Hook},
     client::{Client, ClientError, HookOwner, HookQuery, Pages},
 };
 
@@ -44,7 +44,7 @@ async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
         None => None,
     };
     let hook = match existing {
-        Some(hook) => hook,
+        Some(hook) => set_secret(client, new, hook).await?,
         None => client.create_hook(&new.owner, &new.request).await?,
     };
     if !new.test {
@@ -53,6 +53,15 @@ async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
     // The hook exists even if its test fails.
     let delivery = client.test_hook(&new.owner, hook.id).await.map_err(|error| error.to_string());
     Ok(Answer::Tested { hook: hook.id, delivery })
+}
+
+/// Sets the secret of the request in the hook of an earlier attempt. The user may have chosen another one since, and the
+/// secret that is shown must be the one that signs.
+async fn set_secret(client: &Client, new: &NewHook, hook: Hook) -> Result<Hook, ClientError> {
+    let Some(secret) = new.request.config.as_ref().and_then(|config| config.get("secret")) else { return Ok(hook) };
+    let config = BTreeMap::from([("secret".to_owned(), secret.clone())]);
+    let request = EditHook { config: Some(config), ..EditHook::default() };
+    client.edit_hook(&new.owner, hook.id, &request).await
 }
 
 fn is_like(hook: &Hook, new: &NewHook) -> bool {

@@ -254,10 +254,7 @@ async fn requests(
                     handles.insert(ticket, handle);
                     let connection = &connection;
                     running.push(async move {
-                        let work = async {
-                            connection.expect(&expected, send).await?;
-                            connection.answer(ticket, *request, send).await
-                        };
+                        let work = connection.answer(ticket, *request, &expected, send);
                         (ticket, Abortable::new(work, registration).await)
                     });
                 }

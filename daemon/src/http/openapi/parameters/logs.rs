@@ -12,7 +12,7 @@ queries! {
         target: String,
         /// Only records whose message, target or fields (`name=value`) contain this text, in any case.
         q: String,
-        /// Whether records of requests of farrier's full screen are returned.
+        /// Whether records of successful GET requests of farrier's full screen are returned.
         #[param(default = true)]
         full_screen: bool,
         /// Only records after the one with this number: `next` of the previous response. Without it, the newest

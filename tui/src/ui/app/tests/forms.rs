@@ -306,3 +306,22 @@ fn a_secret_is_generated_only_for_types_whose_receivers_check_signatures() {
     assert_eq!(new.request.r#type, "gogs");
     assert!(new.shown_once.is_none(), "a typed secret is known to the user");
 }
+
+#[test]
+fn a_generated_secret_stays_the_same_while_receivers_check_signatures() {
+    let mut screen = hook_form(120, 40);
+    tabs(&mut screen, 4);
+    screen.keys(" ");
+    let shown = |screen: &TestScreen| {
+        let text = screen.text();
+        text.split('[').find(|part| part.starts_with("whsec_")).map(|part| part.split(']').next().unwrap().to_owned())
+    };
+    let before = shown(&screen);
+    assert!(before.is_some(), "{}", screen.text());
+    // Back over the secret, its kind, the content and the URL to the type.
+    for _ in 0..5 {
+        screen.press(Key::BackTab);
+    }
+    screen.press(Key::Right);
+    assert_eq!(shown(&screen), before, "{}", screen.text());
+}

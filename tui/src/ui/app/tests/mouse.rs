@@ -1,7 +1,7 @@
 //! The mouse: columns, panes, hints, menus, double clicks and the line between panes.
 
 use super::prelude::*;
-use crate::ui::{app::Mouse, saved_state::SavedState};
+use crate::ui::{app::Mouse, net::ProblemKind, saved_state::SavedState};
 
 /// Opens the screen of hooks with the mouse turned on.
 fn hooks_with_mouse(width: u16, height: u16) -> TestScreen {
@@ -124,6 +124,38 @@ fn a_click_on_a_hint_presses_its_key() {
 }
 
 #[test]
+fn a_double_click_on_a_hint_does_not_press_a_key_of_the_layer_that_it_opens() {
+    let mut screen = hooks_with_mouse(120, 40);
+    let (x, y) = position(&screen, "? help");
+    screen.send(Msg::Mouse(Mouse::Click { x, y }));
+    assert_eq!(screen.app.layers.len(), 1);
+    let (x, y) = position(&screen, "scroll  Esc close");
+    let x = x + 8;
+    screen.advance(Duration::from_secs(1));
+    screen.send(Msg::Mouse(Mouse::Click { x, y }));
+    assert!(screen.app.layers.is_empty());
+    // The hint that is now at this cell, if any, has another key.
+    for _ in 0..2 {
+        screen.advance(Duration::from_millis(100));
+        screen.send(Msg::Mouse(Mouse::Click { x, y }));
+    }
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
+    assert_eq!(screen.app.current, ScreenId::Hooks);
+}
+
+#[test]
+fn a_lost_release_does_not_keep_dragging() {
+    let mut screen = hooks_with_mouse(120, 40);
+    let line = divider(&screen);
+    screen.send(Msg::Mouse(Mouse::Click { x: line, y: 10 }));
+    // While the mouse is off, the release is not reported.
+    screen.keys("mm");
+    screen.send(Msg::Mouse(Mouse::Click { x: 5, y: 10 }));
+    screen.send(Msg::Mouse(Mouse::Drag { x: 40 }));
+    assert_eq!(divider(&screen), line);
+}
+
+#[test]
 fn a_right_click_opens_the_actions_of_the_row_and_a_click_outside_closes_them() {
     let mut screen = hooks_with_mouse(120, 40);
     let (x, y) = position(&screen, "https://lint.lan/r");
@@ -135,6 +167,22 @@ fn a_right_click_opens_the_actions_of_the_row_and_a_click_outside_closes_them() 
     screen.take_requests();
     click(&mut screen, "Edit the hook");
     assert!(screen.text().contains("Edit hook 21"), "{}", screen.text());
+}
+
+#[test]
+fn a_click_is_not_for_a_menu_that_a_response_has_just_opened() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_artifacts(&mut screen);
+    screen.keys("mjjd");
+    let exists = Problem::new(ProblemKind::Exists, "fetching: dist-linux.zip exists");
+    screen.answer(|request| matches!(request, Request::Download { .. }), Err(exists));
+    assert_eq!(screen.app.layers.len(), 1, "{}", screen.text());
+    let outside = Mouse::Click { x: 0, y: 5 };
+    screen.send(Msg::Mouse(outside));
+    assert_eq!(screen.app.layers.len(), 1, "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.send(Msg::Mouse(outside));
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
 }
 
 #[test]

@@ -216,11 +216,13 @@ pub(crate) fn changed(form: &mut Form, name: &str) {
             let mode = form.text(name).to_owned();
             choose_secret(form, &mode);
         }
-        // A typed secret is kept.
-        "type" if form.text("secret_mode") != "typed" => {
-            let mode = if is_signed(form.text("type")) { GENERATED } else { "none" };
-            choose_secret(form, mode);
-        }
+        // A typed secret is kept, and so is a generated one that may have been copied or edited already.
+        "type" if form.text("secret_mode") != "typed" => match (is_signed(form.text("type")), form.text("secret_mode"))
+        {
+            (true, GENERATED) => {}
+            (true, _) => choose_secret(form, GENERATED),
+            (false, _) => choose_secret(form, "none"),
+        },
         "show" => {
             let on = form.is_on("show");
             if let Some(field) = form.field_mut("secret") {

@@ -259,8 +259,8 @@ impl Screen for DaemonLog {
             (false, false) => "F follows",
         };
         let own = match self.own {
-            OwnRequests::Hidden => "own requests hidden (o)",
-            OwnRequests::Shown => "own requests shown (o)",
+            OwnRequests::Hidden => "full screens hidden (o)",
+            OwnRequests::Shown => "full screens shown (o)",
         };
         let notes = format!("{own}   {mode}");
         fit_left(buf, rest, if width(&notes) < rest.width { &notes } else { mode }, Role::Muted);
