@@ -164,7 +164,8 @@ impl MeasuredContent {
         }
     }
 
-    /// Reads the complete list of a backup to a tar stream or a bucket. Fails if a restore would refuse it for its size.
+    /// Reads the complete list of a backup to a tar stream or a bucket. Fails if a restore would refuse it for its
+    /// size.
     pub(super) fn read_list(from: &mut dyn ReadSeek, source: &Path) -> Result<Self, BackupError> {
         let list = Self::read(from, source, &BackupProgress::default())?;
         if list.bytes > RECORD_BYTES_MAX { Err(BackupError::TooManyFiles { bytes: list.bytes }) } else { Ok(list) }

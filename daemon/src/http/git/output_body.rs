@@ -15,7 +15,8 @@ use crate::service::transfers::{TransferError, output::OutputReceiver};
 /// Waits for git's first output or its end, then returns the response body, which starts with `prefix`.
 ///
 /// A failure before the first output is returned as an error, so that it can still become a status code. The prefix is
-/// joined to the first output by copying, so it must be empty if the output may contain placeholders for parts of files.
+/// joined to the first output by copying, so it must be empty if the output may contain placeholders for parts of
+/// files.
 pub(super) async fn into_body(mut output: OutputReceiver, prefix: Bytes) -> Result<AxumBody, GitFailure> {
     let first = match output.recv().await {
         None | Some(Err(TransferError::Reported(_))) => EMPTY,

@@ -28,7 +28,8 @@ pub struct LogQuery {
     pub target: String,
     /// Only records that contain this text, in any case.
     pub text: String,
-    /// Whether the marked requests of full screens are returned. A full screen that shows the log sends requests all the time.
+    /// Whether the marked requests of full screens are returned. A full screen that shows the log sends requests all
+    /// the time.
     pub full_screen: bool,
     /// Only records after the one with this number, oldest first. `None`: the newest ones.
     pub after: Option<u64>,

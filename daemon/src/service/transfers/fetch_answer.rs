@@ -35,8 +35,8 @@ pub enum FetchAnswer {
 
 /// Answers a complete request. `protocol`: the protocol version that the client requested. `memory`: the counted memory
 /// of the request, which must live until the client has received the answer. `sends_files`: the answer may contain
-/// placeholders for parts of files. `None`: the caller sends the request to git, which also writes lists for which there
-/// is no memory.
+/// placeholders for parts of files. `None`: the caller sends the request to git, which also writes lists for which
+/// there is no memory.
 pub async fn answer(
     context: &Context,
     allowed: &Allowed,

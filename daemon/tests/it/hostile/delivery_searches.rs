@@ -36,7 +36,7 @@ async fn searches_of_deliveries_wait_for_a_share_while_other_requests_are_served
     assert_eq!(searches(&farrier, "max").await, (cores / 2).max(1));
     let share = searches(&farrier, "max_per_caller").await;
     let config = json!({ "url": "http://10.0.0.1/hook", "content_type": "json", "is_system_webhook": true });
-    let hook = json!({ "type": "gitea", "config": config, "events": ["push"] });
+    let hook = json!({ "type": "gitea", "config": config, "events": ["push"], "active": true });
     let hook = farrier.admin(Method::POST, "/api/v1/admin/hooks", hook).await;
     assert_eq!(hook.status, 201, "{hook:?}");
     let hook = format!("/api/v1/admin/hooks/{}", hook.json()["id"]);

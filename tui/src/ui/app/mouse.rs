@@ -114,8 +114,8 @@ impl App {
         }
     }
 
-    /// Presses the key of the hint at a cell. The second click of a double click does nothing if the first one opened or
-    /// closed a layer: it must not answer the question that the user has not read.
+    /// Presses the key of the hint at a cell. The second click of a double click does nothing if the first one opened
+    /// or closed a layer: it must not answer the question that the user has not read.
     fn click_hint(&mut self, at: Position) {
         let layer = self.layers.last().map(|open| open.id);
         if self.pointer.is_second(self.world.now, at) && self.pointer.hint_layer != layer {

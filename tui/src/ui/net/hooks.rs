@@ -55,8 +55,8 @@ async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
     Ok(Answer::Tested { hook: hook.id, delivery })
 }
 
-/// Sets the secret of the request in the hook of an earlier attempt. The user may have chosen another one since, and the
-/// secret that is shown must be the one that signs.
+/// Sets the secret of the request in the hook of an earlier attempt. The user may have chosen another one since, and
+/// the hook must sign with the secret that is shown.
 async fn set_secret(client: &Client, new: &NewHook, hook: Hook) -> Result<Hook, ClientError> {
     let Some(secret) = new.request.config.as_ref().and_then(|config| config.get("secret")) else { return Ok(hook) };
     let config = BTreeMap::from([("secret".to_owned(), secret.clone())]);

@@ -216,7 +216,7 @@ pub(crate) fn changed(form: &mut Form, name: &str) {
             let mode = form.text(name).to_owned();
             choose_secret(form, &mode);
         }
-        // A typed secret is kept, and so is a generated one that may have been copied or edited already.
+        // A typed secret is kept, and so is a generated secret, which may have been copied or edited already.
         "type" if form.text("secret_mode") != "typed" => match (is_signed(form.text("type")), form.text("secret_mode"))
         {
             (true, GENERATED) => {}

@@ -60,7 +60,7 @@ fn unknown_escape_sequences_type_nothing() {
         "\x1b[5;1R",
         "\x1b[I",
         "\x1b[<3;3;4M",
-        "\x1b[<0;3;4m",
+        "\x1b[<2;3;4m",
         "\x1b[<0;0;4M",
         "\x1bOx",
         "\x1b[99~",
