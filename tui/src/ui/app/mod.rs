@@ -68,6 +68,8 @@ pub(crate) struct App {
     filters: Vec<String>,
     /// When the visible screen is polled again.
     poll_at: Option<Duration>,
+    /// The end of the time that a busy daemon asked the visible screen to wait.
+    no_poll_before: Duration,
     /// When the last response arrived.
     last_response: Duration,
     /// Whether the screen showed that the daemon does not respond.
@@ -150,6 +152,7 @@ impl App {
             commands: Vec::new(),
             filters: Vec::new(),
             poll_at: None,
+            no_poll_before: Duration::ZERO,
             last_response: Duration::ZERO,
             was_silent: false,
             refused: 0,

@@ -127,7 +127,7 @@ impl App {
         if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_unreachable()) {
             self.notify(Tone::Plain, "The daemon responds again".to_owned());
         }
-        self.update_link(result);
+        self.update_link(&request, result);
         if let Ok(Answer::Status(now)) = result {
             self.world.status = Some(now.0.clone());
         }
@@ -152,6 +152,12 @@ impl App {
             let soon = pace.map(|pace| self.world.now + pace);
             let long = matches!(request, Request::Repositories | Request::Runs(_)) && pace >= Some(LONG);
             self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };
+            if let Err(problem) = result
+                && owner == RequestOwner::Screen(self.current)
+                && let Some(wait) = problem.retry_after()
+            {
+                self.no_poll_before = self.world.now + wait;
+            }
         }
     }
 

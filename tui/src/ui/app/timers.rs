@@ -26,6 +26,12 @@ impl App {
     /// Starts the poll interval again.
     pub(super) fn poll_again(&mut self) {
         self.poll_at = self.pace().map(|pace| self.world.now + pace);
+        self.no_poll_before = Duration::ZERO;
+    }
+
+    /// Returns when the visible screen is polled again.
+    fn next_poll(&self) -> Option<Duration> {
+        self.poll_at.map(|at| at.max(self.no_poll_before))
     }
 
     pub(super) fn tick(&mut self) {
@@ -44,7 +50,7 @@ impl App {
         self.world.waits_since = self.waits_since();
         self.was_silent |= self.world.silence().is_some();
         let live = self.world.link == Link::Up && !self.world.paused && !self.is_heartbeat_late();
-        if live && self.poll_at.is_some_and(|at| now >= at) {
+        if live && self.next_poll().is_some_and(|at| now >= at) {
             self.with_screen(|screen, env| screen.poll(env));
             self.poll_again();
         }
@@ -77,7 +83,7 @@ impl App {
                 (Some(second.min((*again_at).max(self.world.now))), None)
             }
             Link::Up if self.is_heartbeat_late() => (self.heartbeat_at(), None),
-            Link::Up if !self.world.paused => (self.heartbeat_at(), self.poll_at),
+            Link::Up if !self.world.paused => (self.heartbeat_at(), self.next_poll()),
             _ => (self.heartbeat_at(), None),
         };
         // A frame when the cursor stops is needed only if the screen waits for that.

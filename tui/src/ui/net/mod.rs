@@ -166,6 +166,12 @@ impl Problem {
         }
     }
 
+    /// Returns how long a busy daemon asked to wait, at most ten minutes.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        let ProblemKind::Busy(Some(seconds)) = self.kind else { return None };
+        Some(Duration::from_secs(seconds.min(600)))
+    }
+
     /// Returns whether the daemon could not be reached.
     pub(crate) fn is_unreachable(&self) -> bool {
         matches!(self.kind, ProblemKind::NoDaemon | ProblemKind::Unreachable)

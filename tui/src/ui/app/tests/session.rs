@@ -204,12 +204,72 @@ fn a_failed_refresh_shows_the_error_and_the_count_and_age_of_the_rows() {
     assert!(text.contains("infra/gateway"), "{text}");
 }
 
+/// Requests the repositories again and, because no response arrives, the status.
+fn awaiting_heartbeat() -> TestScreen {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.is_silent = true;
+    screen.advance(Duration::from_secs(6));
+    screen.advance(Duration::from_secs(2));
+    screen
+}
+
 #[test]
-fn a_busy_daemon_is_retried_after_the_delay_it_asked_for() {
+fn a_refused_request_of_a_busy_daemon_is_shown_in_its_list_and_disables_nothing() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.advance(Duration::from_secs(6));
-    let busy = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many (503)");
+    let busy = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many requests (503)");
     screen.answer(|request| *request == Request::Repositories, Err(busy));
+    assert_eq!(screen.app.world.link, Link::Up);
+    let text = screen.text();
+    assert!(text.contains("! listing repositories: too many requests (503)"), "{text}");
+    assert!(text.contains("shown: 6 rows, as of 12:00:00    r refreshes, i shows details"), "{text}");
+    assert!(!text.contains("is busy") && !text.contains("stale"), "{text}");
+    screen.keys("D");
+    assert_eq!(screen.app.layers.len(), 1, "changes stay possible: {}", screen.text());
+    screen.press(Key::Esc);
+    screen.take_requests();
+    screen.advance(Duration::from_secs(29));
+    assert!(!screen.take_requests().contains(&Request::Repositories), "the delay of the daemon is obeyed");
+    screen.advance(Duration::from_secs(2));
+    assert!(screen.take_requests().contains(&Request::Repositories));
+}
+
+#[test]
+fn the_delay_for_one_screen_does_not_delay_another_screen_or_a_refresh() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.advance(Duration::from_secs(6));
+    let busy = Problem::new(ProblemKind::Busy(Some(600)), "listing repositories: too many requests (429)");
+    screen.answer(|request| *request == Request::Repositories, Err(busy));
+    screen.take_requests();
+    screen.keys("r");
+    assert!(screen.take_requests().contains(&Request::Repositories));
+    assert_eq!(screen.app.no_poll_before, Duration::ZERO);
+}
+
+#[test]
+fn a_daemon_that_was_not_reached_before_is_connected_after_it_refuses_one_request() {
+    let mut screen = TestScreen::new(80, 24);
+    let busy = Problem::new(ProblemKind::Busy(None), "listing repositories: too many requests (503)");
+    screen.answer(|request| *request == Request::Repositories, Err(busy));
+    assert_eq!(screen.app.world.link, Link::Up);
+    let text = screen.text();
+    assert!(text.contains("Could not show repositories.") && text.contains("r refreshes"), "{text}");
+}
+
+#[test]
+fn a_busy_daemon_stays_busy_until_it_answers_the_heartbeat() {
+    let mut screen = awaiting_heartbeat();
+    let busy = Problem::new(ProblemKind::Busy(None), "reading the status: too many requests (503)");
+    screen.answer(|request| *request == Request::Status, Err(busy.clone()));
+    screen.answer_last_of(|request| *request == Request::Repositories, Err(busy));
+    assert!(matches!(screen.app.world.link, Link::Down { tries: 1, .. }), "{:?}", screen.app.world.link);
+}
+
+#[test]
+fn a_busy_daemon_is_retried_after_the_delay_it_asked_for() {
+    let mut screen = awaiting_heartbeat();
+    let busy = Problem::new(ProblemKind::Busy(Some(30)), "reading the status: too many (503)");
+    screen.answer(|request| *request == Request::Status, Err(busy));
     assert!(screen.text().contains("is busy - retry 1 in 30 s"), "{}", screen.text());
     screen.take_requests();
     screen.advance(Duration::from_secs(29));
@@ -222,10 +282,9 @@ fn a_busy_daemon_is_retried_after_the_delay_it_asked_for() {
 
 #[test]
 fn a_busy_daemon_that_gives_no_delay_is_retried_with_growing_delays() {
-    let mut screen = TestScreen::loaded(80, 24);
-    screen.advance(Duration::from_secs(6));
-    let busy = Problem::new(ProblemKind::Busy(None), "listing repositories: too many (429)");
-    screen.answer(|request| *request == Request::Repositories, Err(busy.clone()));
+    let mut screen = awaiting_heartbeat();
+    let busy = Problem::new(ProblemKind::Busy(None), "reading the status: too many (429)");
+    screen.answer(|request| *request == Request::Status, Err(busy.clone()));
     let text = screen.text();
     assert!(text.contains("is busy - retry 1 in 0 s") && !text.contains("No connection"), "{text}");
     for tries in ["retry 2 in 0 s", "retry 3 in 1 s", "retry 4 in 2 s"] {

@@ -65,7 +65,15 @@ pub(super) const STATES: &[Scene] = &[
     }),
     on("busy", |screen| {
         screen.advance(Duration::from_secs(6));
-        let problem = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many requests (429)");
+        let problem = Problem::new(ProblemKind::Busy(Some(30)), "reading the status: too many requests (429)");
+        screen.answer(|request| *request == Request::Repositories, Err(problem.clone()));
+        screen.is_silent = true;
+        screen.advance(Duration::from_secs(3));
+        screen.answer(|request| *request == Request::Status, Err(problem));
+    }),
+    on("busy-list", |screen| {
+        screen.advance(Duration::from_secs(6));
+        let problem = Problem::new(ProblemKind::Busy(Some(30)), "listing repositories: too many requests (503)");
         screen.answer(|request| *request == Request::Repositories, Err(problem));
     }),
     on("lost", |screen| {
